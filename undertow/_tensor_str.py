@@ -1,0 +1,319 @@
+"""The printed form of a tensor, equal to torch's character for character.
+
+Reads a tensor through its cheap methods only (shape, dtype, slicing, tolist), turns the elements to
+print into nested lists, and lays those out; it knows nothing of storage, strides or kernels.
+"""
+
+from __future__ import annotations
+
+from math import ceil, inf, isfinite
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+    from undertow import Tensor
+
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+class _Options:
+    """How tensors print in this process: one instance, changed only by `set_printoptions`."""
+
+    __slots__ = ("edgeitems", "linewidth", "precision", "sci_mode", "threshold")
+
+    precision: int
+    threshold: float
+    edgeitems: int
+    linewidth: int
+    sci_mode: bool | None
+
+    def __init__(self) -> None:
+        self.sci_mode = None
+        self.update(_PROFILES["default"])
+
+    def update(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+
+
+_options = _Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors print.
+
+    `precision` digits after the point; tensors of more than `threshold` elements are summarised to
+    `edgeitems` at each end of each dimension; lines hold `linewidth` characters. `profile` is
+    "default", "short" or "full" and is applied before the others. `sci_mode` forces scientific
+    notation on or off; None, also when left out, lets the values decide.
+
+    >>> import undertow as ut
+    >>> ut.set_printoptions(precision=2)
+    >>> ut.tensor([1.12345])
+    tensor([1.12])
+    >>> ut.set_printoptions(profile="default")
+    """
+    if profile is not None:
+        _options.update(_PROFILES.get(profile, {}))
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
+    _options.update({name: value for name, value in given.items() if value is not None})
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options now in force, as keywords for `set_printoptions`.
+
+    >>> from undertow._tensor_str import get_printoptions
+    >>> get_printoptions()["edgeitems"]
+    3
+    """
+    names = ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")
+    return {name: getattr(_options, name) for name in names}
+
+
+class printoptions:
+    """A context in which tensors print with other options; takes what `set_printoptions` takes.
+
+    >>> import undertow as ut
+    >>> from undertow._tensor_str import printoptions
+    >>> with printoptions(precision=1):
+    ...     print(ut.tensor([0.25, 1.5]))
+    tensor([0.2, 1.5])
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options
+
+    def __enter__(self) -> None:
+        self.saved = get_printoptions()
+        set_printoptions(**self.options)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        set_printoptions(**self.saved)
+
+
+class _IntegerFormat:
+    """Right-aligned integers or booleans."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.width = max((len(str(value)) for value in values), default=1)
+
+    def format(self, value: Any) -> str:
+        return str(value).rjust(self.width)
+
+
+class _FloatFormat:
+    """Right-aligned floats in one of three notations, chosen by the values: 3. or 3.1400 or 3.1400e+00."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.precision = _options.precision
+        self.integral = True
+        self.scientific = False
+        self.width = 1
+        # Zeros, infinities and nans take part in neither choice nor width, so a nan beside
+        # single digits hangs over: torch prints it so.
+        shown = [value for value in values if value != 0 and isfinite(value)]
+        if not shown:
+            return
+        magnitudes = [abs(value) for value in shown]
+        low, high = min(magnitudes), max(magnitudes)
+        self.integral = all(value == ceil(value) for value in shown)
+        if _options.sci_mode is not None:
+            self.scientific = _options.sci_mode
+        else:
+            too_small = not self.integral and low < 1.0e-4
+            self.scientific = high / low > 1000.0 or high > 1.0e8 or too_small
+        self.width = max(len(self._text(value)) for value in shown)
+
+    def _text(self, value: float) -> str:
+        if self.scientific:
+            return f"{value:.{self.precision}e}"
+        if not self.integral:
+            return f"{value:.{self.precision}f}"
+        return f"{value:.0f}." if isfinite(value) else f"{value:.0f}"
+
+    def format(self, value: float) -> str:
+        return self._text(value).rjust(self.width)
+
+
+class _ComplexFormat:
+    """A real and an imaginary part, each aligned by itself."""
+
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _FloatFormat([value.real for value in values])
+        self.imag = _FloatFormat([value.imag for value in values])
+        self.width = self.real.width + self.imag.width + 1  # one for the j
+
+    def format(self, value: complex) -> str:
+        real = self.real.format(value.real)
+        imag = self.imag.format(value.imag).lstrip() + "j"
+        return real + imag if imag[0] in "+-" else f"{real}+{imag}"
+
+
+def _joined(low: list[Any], high: list[Any], depth: int) -> list[Any]:
+    """Two nested lists put end to end along the dimension `depth`."""
+    if depth == 0:
+        return low + high
+    return [_joined(a, b, depth - 1) for a, b in zip(low, high, strict=True)]
+
+
+def _edges(t: Tensor, dim: int = 0) -> Any:
+    """`t.tolist()` without the middle of each dimension longer than twice `edgeitems`.
+
+    Only the corners are read, so printing a tensor of any size costs the same.
+    """
+    while dim < t.dim() and t.shape[dim] <= 2 * _options.edgeitems:
+        dim += 1
+    if dim == t.dim():
+        return t.tolist()
+    before = (slice(None),) * dim
+    low = _edges(t[(*before, slice(0, _options.edgeitems))], dim + 1)
+    high = _edges(t[(*before, slice(t.shape[dim] - _options.edgeitems, None))], dim + 1)
+    return _joined(low, high, dim)
+
+
+def _flat(nested: Any, depth: int) -> list[Any]:
+    """The elements of a list nested `depth` deep."""
+    if depth == 0:
+        return [nested]
+    for _ in range(depth - 1):
+        nested = [element for row in nested for element in row]
+    return nested
+
+
+def _row(values: list[Any], formatter: Any, indent: int, elided: bool) -> str:
+    """One innermost row, wrapped to the line width."""
+    texts = [formatter.format(value) for value in values]
+    if elided:
+        texts.insert(_options.edgeitems, " ...")
+    per_line = max(1, (_options.linewidth - indent) // (formatter.width + 2))
+    lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _layout(
+    nested: Any, shape: tuple[int, ...], formatter: Any, indent: int, summarise: bool
+) -> str:
+    """Nested lists as text; `shape` is the whole tensor's, so that elided dimensions are known."""
+    if not shape:
+        return formatter.format(nested)
+    elided = summarise and shape[0] > 2 * _options.edgeitems
+    if len(shape) == 1:
+        return _row(nested, formatter, indent, elided)
+    parts = [_layout(row, shape[1:], formatter, indent + 1, summarise) for row in nested]
+    if elided:
+        parts.insert(_options.edgeitems, "...")
+    separator = "," + "\n" * (len(shape) - 1) + " " * (indent + 1)
+    return "[" + separator.join(parts) + "]"
+
+
+def _contents(t: Tensor, indent: int) -> str:
+    """The bracketed elements, without name and suffixes."""
+    if t.numel() == 0:
+        return "[]"
+    summarise = t.numel() > _options.threshold
+    if summarise and t.dim() > 0 and _options.edgeitems == 0:
+        return "[...]"
+    if summarise and t.requires_grad:
+        t = t.detach()  # slicing must not record nodes
+    nested = _edges(t) if summarise else t.tolist()
+    values = _flat(nested, t.dim())
+    formatter: Any
+    if t.dtype.is_complex:
+        formatter = _ComplexFormat(values)
+    elif t.dtype.is_floating_point:
+        formatter = _FloatFormat(values)
+    else:
+        formatter = _IntegerFormat(values)
+    return _layout(nested, tuple(t.shape), formatter, indent, summarise)
+
+
+def _names_its_dtype(t: Tensor) -> bool:
+    """Whether the elements alone do not tell the dtype."""
+    import undertow as ut
+
+    default = ut.get_default_dtype()
+    if t.dtype == default:
+        return False
+    if t.numel() == 0:
+        return True
+    if t.dtype.is_complex:
+        return t.dtype != (ut.complex128 if default == ut.float64 else ut.complex64)
+    return t.dtype not in (ut.int64, ut.bool)
+
+
+def _history(t: Tensor) -> str | None:
+    """What autograd knows about the tensor: `grad_fn=<MulBackward0>` or `requires_grad=True`."""
+    try:
+        node = t.grad_fn
+    except RuntimeError:
+        return "grad_fn=<Invalid>"  # a view whose base was changed in a way that has no derivative
+    if node is not None:
+        return f"grad_fn=<{type(node).__name__}>"
+    return "requires_grad=True" if t.requires_grad else None
+
+
+def _suffixes(t: Tensor) -> list[str]:
+    found = []
+    if t.device.type != "cpu":
+        found.append(f"device='{t.device}'")
+    if t.dim() != 1 if t.numel() == 0 else _options.edgeitems == 0:
+        found.append(f"size={tuple(t.shape)}")
+    if _names_its_dtype(t):
+        found.append(f"dtype={t.dtype}")
+    history = _history(t)
+    if history is not None:
+        found.append(history)
+    return found
+
+
+def tensor_repr(t: Tensor) -> str:
+    """The text of `repr(t)`.
+
+    >>> import undertow as ut
+    >>> from undertow._tensor_str import tensor_repr
+    >>> tensor_repr(ut.tensor([[1.0, -2.5], [0.0, 3.0]]))
+    'tensor([[ 1.0000, -2.5000],\\n        [ 0.0000,  3.0000]])'
+    """
+    from undertow import Tensor
+    from undertow._C import Parameter
+
+    kind = type(t)
+    name = "tensor" if kind is Tensor or kind is Parameter else kind.__name__
+    indent = len(name) + 1
+    text = f"{name}({_contents(t, indent)}"
+    last_line = len(text) - text.rfind("\n") + 1
+    for suffix in _suffixes(t):
+        if last_line + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            last_line = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            last_line += len(suffix) + 2
+    text += ")"
+    if name != "tensor" and isinstance(t, Parameter):
+        text = f"Parameter({text})"
+    return "Parameter containing:\n" + text if issubclass(kind, Parameter) else text
