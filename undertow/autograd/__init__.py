@@ -1,0 +1,37 @@
+"""Reverse-mode differentiation: backward and grad, the graph, and the modes of recording."""
+
+from undertow._C import _is_multithreading_enabled as is_multithreading_enabled
+from undertow.autograd import anomaly_mode, grad_mode, graph, variable
+from undertow.autograd._backward import _make_grads, backward, grad
+from undertow.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from undertow.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
+from undertow.autograd.graph import _engine_run_backward
+from undertow.autograd.variable import Variable
+
+__all__ = [
+    "Variable",
+    "_engine_run_backward",
+    "_make_grads",
+    "anomaly_mode",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "grad_mode",
+    "graph",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_multithreading_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
+]

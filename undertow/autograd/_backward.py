@@ -1,0 +1,278 @@
+"""`backward` and `grad`: what is to be differentiated, put in order for the engine.
+
+Checks and completes the gradients of the outputs; whether outputs and inputs are part of a graph is
+for the engine to say.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.autograd._node import GradientEdge
+from undertow.autograd.graph import _engine_run_backward
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Output = Tensor | GradientEdge
+    Outputs = Output | Sequence[Output]
+    Inputs = Output | Sequence[Output] | dict[str, Tensor]
+    Grads = Tensor | Sequence[Tensor | None] | None
+
+_ONE_OUTPUT = (Tensor, GradientEdge)
+
+
+def _as_outputs(outputs: Outputs) -> tuple[Output, ...]:
+    return (outputs,) if isinstance(outputs, _ONE_OUTPUT) else tuple(outputs)
+
+
+def _as_grads(grads: Grads, count: int) -> tuple[Tensor | None, ...]:
+    if grads is None:
+        return (None,) * count
+    return (grads,) if isinstance(grads, Tensor) else tuple(grads)
+
+
+def _as_inputs(inputs: Inputs, caller: str) -> tuple[Output, ...]:
+    if isinstance(inputs, _ONE_OUTPUT):
+        return (inputs,)
+    found = tuple(inputs.values() if isinstance(inputs, dict) else inputs)
+    if not found:
+        raise RuntimeError(f"`inputs` argument to `{caller}()` cannot be empty.")
+    return found
+
+
+def _described(output: Any, index: int) -> tuple[Any, Any, Any]:
+    """Shape, dtype and device of the gradient an output takes."""
+    if isinstance(output, GradientEdge):
+        wanted = output.node._input_metadata[output.output_nr]
+        return tuple(wanted.shape), wanted.dtype, wanted.device
+    if isinstance(output, Tensor):
+        return output.shape, output.dtype, output.device
+    raise TypeError(
+        f"Expected output to be a Tensor or a GradientEdge, but got {type(output).__name__} "
+        f"as output[{index}]"
+    )
+
+
+def _implicit_grad(output: Output, index: int) -> Tensor:
+    """The gradient 1 of a real scalar output."""
+    shape, dtype, device = _described(output, index)
+    if any(size != 1 for size in shape):
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs: "
+            f"output[{index}] has a shape of {tuple(shape)}; pass its gradient"
+        )
+    if not dtype.is_floating_point:
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {dtype}"
+        )
+    if isinstance(output, Tensor):
+        return undertow.ones_like(output)
+    return undertow.ones(shape, dtype=dtype, device=device)
+
+
+def _check_grad(output: Output, grad: Tensor, index: int, is_grads_batched: bool) -> None:
+    """Refuse a gradient that does not fit its output."""
+    shape, dtype, _ = _described(output, index)
+    got = grad.shape[1:] if is_grads_batched else grad.shape
+    if tuple(got) != tuple(shape):
+        facts = (
+            f"grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape "
+            f"of {shape}."
+        )
+        if is_grads_batched:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                f"as the batch dimension, and the others must be those of the output: {facts}"
+            )
+        raise RuntimeError(f"Mismatch in shape: {facts}")
+    if dtype.is_complex != grad.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            f"dtype. Mismatch in dtype: grad_output[{index}] has a dtype of {grad.dtype} and "
+            f"output[{index}] has a dtype of {dtype}."
+        )
+
+
+def _make_grads(
+    outputs: Sequence[Output], grads: Sequence[Tensor | None], is_grads_batched: bool = False
+) -> tuple[Tensor | None, ...]:
+    """The gradients of the outputs, checked, with 1 for each real scalar output that has none.
+
+    An output that requires no grad keeps None; the engine refuses it with its index.
+    """
+    if len(outputs) != len(grads):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    made: list[Tensor | None] = []
+    for index, (output, grad) in enumerate(zip(outputs, grads, strict=True)):
+        if isinstance(grad, Tensor):
+            _check_grad(output, grad, index, is_grads_batched)
+        elif grad is not None:
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(grad).__name__}"
+            )
+        elif not isinstance(output, Tensor) or output.requires_grad:
+            grad = _implicit_grad(output, index)
+        made.append(grad)
+    return tuple(made)
+
+
+def backward(
+    tensors: Outputs,
+    grad_tensors: Grads = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Grads = None,
+    inputs: Inputs | None = None,
+) -> None:
+    """Add to `.grad` of the leaves the gradient of `tensors`, each weighted by its grad tensor.
+
+    `grad_tensors` may be None for real scalars. The graph is freed unless `retain_graph`, which is
+    by default `create_graph`; with that the gradients themselves can be differentiated. `inputs`
+    names the tensors to accumulate into, leaves or not; left out, it is every leaf that was used.
+
+    >>> import undertow as ut
+    >>> x = ut.tensor([1.0, 2.0], requires_grad=True)
+    >>> ut.autograd.backward([x * 2, (x * x).sum()], [ut.ones(2), None])
+    >>> x.grad
+    tensor([4., 6.])
+    """
+    if grad_variables is not None:
+        grad_tensors = _renamed_grads(grad_tensors, grad_variables)
+    wanted = () if inputs is None else _as_inputs(inputs, "backward")
+    outputs = _as_outputs(tensors)
+    grads = _make_grads(outputs, _as_grads(grad_tensors, len(outputs)))
+    _engine_run_backward(
+        outputs,
+        grads,
+        create_graph if retain_graph is None else retain_graph,
+        create_graph,
+        wanted,
+        allow_unreachable=True,
+        accumulate_grad=True,
+    )
+
+
+def _renamed_grads(grad_tensors: Grads, grad_variables: Grads) -> Grads:
+    """The value of the argument `grad_variables`, kept for old code."""
+    import warnings
+
+    warnings.warn(
+        "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3
+    )
+    if grad_tensors is not None:
+        raise RuntimeError(
+            "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+            "`backward()`: use `grad_tensors` alone."
+        )
+    return grad_variables
+
+
+def grad(
+    outputs: Outputs,
+    inputs: Inputs,
+    grad_outputs: Grads = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...] | dict[str, Tensor | None]:
+    """The gradient of `outputs`, weighted by `grad_outputs`, with respect to each of `inputs`.
+
+    Nothing is accumulated in `.grad`. `inputs` may be a dictionary; so is then the result. An input
+    the outputs do not depend on is an error, or None with `allow_unused`, or zeros with
+    `materialize_grads`. With `is_grads_batched` each grad output has one more dimension in front,
+    and so has each result.
+
+    >>> import undertow as ut
+    >>> x = ut.tensor(3.0, requires_grad=True)
+    >>> (dx,) = ut.autograd.grad(x * x, x, create_graph=True)
+    >>> dx, ut.autograd.grad(dx, x)
+    (tensor(6., grad_fn=<AddBackward0>), (tensor(2.),))
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, "
+            "but got: allow_unused=False."
+        )
+    if not only_inputs:
+        _warn_only_inputs()
+    wanted = _as_inputs(inputs, "grad")
+    roots = _as_outputs(outputs)
+    grads = _make_grads(roots, _as_grads(grad_outputs, len(roots)), is_grads_batched)
+    run = _run_batched if is_grads_batched else _engine_run_backward
+    results = run(
+        roots,
+        grads,
+        create_graph if retain_graph is None else retain_graph,
+        create_graph,
+        wanted,
+        allow_unreachable=materialize_grads if allow_unused is None else allow_unused,
+        accumulate_grad=False,
+    )
+    if materialize_grads:
+        results = _materialized(results, wanted, requires_grad=create_graph)
+    if isinstance(inputs, dict):
+        return dict(zip(inputs, results, strict=True))
+    return results
+
+
+def _warn_only_inputs() -> None:
+    import warnings
+
+    warnings.warn(
+        "only_inputs argument is deprecated and is ignored now (defaults to True): to accumulate "
+        "gradients in other leaves, use undertow.autograd.backward.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+def _materialized(
+    results: tuple[Tensor | None, ...], inputs: tuple[Output, ...], requires_grad: bool
+) -> tuple[Tensor, ...]:
+    """Zeros in the place of each gradient that is None."""
+    made: list[Tensor] = []
+    for result, wanted in zip(results, inputs, strict=True):
+        if result is None and not isinstance(wanted, Tensor):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
+        made.append(
+            undertow.zeros_like(wanted, requires_grad=requires_grad) if result is None else result
+        )
+    return tuple(made)
+
+
+def _run_batched(
+    outputs: tuple[Output, ...],
+    grads: tuple[Tensor | None, ...],
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: tuple[Output, ...],
+    **options: bool,
+) -> tuple[Tensor | None, ...]:
+    """One engine run per row of the batch, stacked; only the last run may free the graph."""
+    sizes = {g.shape[0] if g.dim() else None for g in grads if g is not None}
+    if len(sizes) != 1 or None in sizes:
+        raise ValueError(
+            "grad: with is_grads_batched=True every grad_output has the batch as its first "
+            f"dimension: got batch sizes {sizes}"
+        )
+    (count,) = sizes
+    if count == 0:
+        raise ValueError("grad: with is_grads_batched=True the batch cannot be empty")
+    rows = []
+    for row in range(count):
+        row_grads = tuple(None if g is None else g[row] for g in grads)
+        keep = retain_graph or row + 1 < count
+        rows.append(
+            _engine_run_backward(outputs, row_grads, keep, create_graph, inputs, **options)
+        )
+    return tuple(
+        None if each[0] is None else undertow.stack(each) for each in zip(*rows, strict=True)
+    )

@@ -1,0 +1,177 @@
+"""Switches for what autograd records: no_grad, enable_grad, set_grad_enabled, inference_mode.
+
+Each changes a word of thread-local state in the core through a guard. Entering and leaving are hot,
+so each is one call into the core and one attribute.
+"""
+
+from __future__ import annotations
+
+from undertow import _C
+from undertow._C import _set_grad_enabled, is_grad_enabled
+from undertow.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
+
+
+class no_grad(_NoParamDecoratorContextManager):
+    """Record nothing: results in this context do not require grad. Also a decorator.
+
+    >>> import undertow as ut
+    >>> x = ut.ones(1, requires_grad=True)
+    >>> with ut.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    >>> @ut.no_grad()
+    ... def double(t):
+    ...     return t * 2
+    >>> double(x).requires_grad
+    False
+    """
+
+    __slots__ = ("prev",)
+
+    def __enter__(self) -> None:
+        self.prev = is_grad_enabled()
+        _set_grad_enabled(False)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _set_grad_enabled(self.prev)
+
+
+class enable_grad(_NoParamDecoratorContextManager):
+    """Record again, inside `no_grad`. Also a decorator.
+
+    >>> import undertow as ut
+    >>> x = ut.ones(1, requires_grad=True)
+    >>> with ut.no_grad(), ut.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
+
+    __slots__ = ("prev",)
+
+    def __enter__(self) -> None:
+        self.prev = is_grad_enabled()
+        _set_grad_enabled(True)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _set_grad_enabled(self.prev)
+
+
+class set_grad_enabled(_DecoratorContextManager):
+    """Switch recording on or off: as a call at once, as a context until its end, as a decorator.
+
+    >>> import undertow as ut
+    >>> with ut.set_grad_enabled(False):
+    ...     ut.is_grad_enabled()
+    False
+    >>> _ = ut.set_grad_enabled(False)
+    >>> ut.is_grad_enabled()
+    False
+    >>> _ = ut.set_grad_enabled(True)
+    """
+
+    __slots__ = ("mode", "prev")
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = is_grad_enabled()
+        self.mode = mode
+        _set_grad_enabled(mode)
+
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+        _set_grad_enabled(self.prev)  # it decorates: the call that made us was no switch
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        _set_grad_enabled(self.mode)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _set_grad_enabled(self.prev)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__module__}.{type(self).__name__}(mode={self.mode})"
+
+    def clone(self) -> set_grad_enabled:
+        """A context of the same mode; making it switches, as every call does."""
+        return type(self)(self.mode)
+
+
+class inference_mode(_DecoratorContextManager):
+    """Like `no_grad`, and its tensors may never be recorded later, which saves their bookkeeping.
+
+    >>> import undertow as ut
+    >>> with ut.inference_mode():
+    ...     ut.is_grad_enabled()
+    False
+    """
+
+    __slots__ = ("_guard", "mode")
+
+    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
+        self = object.__new__(cls)
+        if isinstance(mode, bool):
+            self.mode = mode
+            return self
+        self.mode = True
+        return self(mode)  # `@inference_mode` without parentheses
+
+    def __enter__(self) -> None:
+        self._guard = _C._enter_inference_mode(self.mode)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _C._exit_inference_mode(self._guard)
+
+    def clone(self) -> inference_mode:
+        """A context of the same mode."""
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(_DecoratorContextManager):
+    """Let backward passes use worker threads, or keep them on the calling thread.
+
+    >>> from undertow.autograd import is_multithreading_enabled, set_multithreading_enabled
+    >>> with set_multithreading_enabled(False):
+    ...     is_multithreading_enabled()
+    False
+    """
+
+    __slots__ = ("mode", "prev")
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = _C._is_multithreading_enabled()
+        self.mode = mode
+        _C._set_multithreading_enabled(mode)
+
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+        _C._set_multithreading_enabled(self.prev)
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        _C._set_multithreading_enabled(self.mode)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _C._set_multithreading_enabled(self.prev)
+
+    def clone(self) -> set_multithreading_enabled:
+        """A context of the same mode; making it switches, as every call does."""
+        return type(self)(self.mode)

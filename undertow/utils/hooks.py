@@ -1,0 +1,125 @@
+"""Handles by which a registered hook is taken away again.
+
+Knows dictionaries of hooks by weak reference only, so a handle never keeps a tensor or node alive.
+Whoever calls the hooks must iterate over a copy: a hook may remove itself or its neighbours.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from _weakref import ref
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+    from typing import Any
+
+_id_lock = allocate_lock()  # guards RemovableHandle.next_id: hooks are registered from any thread
+
+
+class HookDict(dict):
+    """A dictionary from handle id to hook, in order of registration, that can be weakly referenced.
+
+    >>> from undertow.utils.hooks import HookDict, RemovableHandle
+    >>> hooks = HookDict()
+    >>> handle = RemovableHandle(hooks)
+    >>> hooks[handle.id] = print
+    >>> handle.remove()
+    >>> hooks
+    {}
+    """
+
+    __slots__ = ("__weakref__",)
+
+
+class RemovableHandle:
+    """Removes one hook, once or many times, also at the end of a `with` block.
+
+    `hooks_dict` is a weakly referenceable dictionary in which the caller stores the hook under
+    `handle.id`; `extra_dict`, one dictionary or several, lose the same id on removal.
+
+    >>> import undertow as ut
+    >>> x = ut.ones(2, requires_grad=True)
+    >>> with x.register_hook(lambda grad: grad * 10):
+    ...     x.sum().backward()
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([11., 11.])
+    """
+
+    id: int
+    next_id: int = 0
+
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref = ref(hooks_dict)
+        self.extra_dict_ref = tuple(ref(each) for each in _as_dicts(extra_dict))
+        with _id_lock:
+            self.id = RemovableHandle.next_id
+            RemovableHandle.next_id += 1
+
+    def remove(self) -> None:
+        """Take the hook away; nothing happens when it, or its owner, is gone already."""
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = reference()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.hooks_dict_ref(), self.id, tuple(each() for each in self.extra_dict_ref)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        hooks, self.id = state[:2]
+        # A dictionary that died before pickling is stood in for by an empty one, dead at once too.
+        self.hooks_dict_ref = ref(HookDict() if hooks is None else hooks)
+        extra = state[2] if len(state) > 2 else ()
+        self.extra_dict_ref = tuple(ref(HookDict() if each is None else each) for each in extra)
+        with _id_lock:
+            RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+
+def _as_dicts(extra: Any) -> Iterable[Any]:
+    if extra is None:
+        return ()
+    return (extra,) if isinstance(extra, dict) else tuple(extra)
+
+
+def unserializable_hook(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a hook as one that pickling a tensor may leave out without a word.
+
+    >>> from undertow.utils.hooks import unserializable_hook
+    >>> @unserializable_hook
+    ... def log(grad):
+    ...     print(grad)
+    """
+    fn.__undertow_unserializable__ = True  # type: ignore[attr-defined]
+    return fn
+
+
+def warn_if_has_hooks(tensor: Any) -> None:
+    """Warn of each hook on `tensor` that a pickle will not carry, unless it is marked so.
+
+    >>> import undertow as ut
+    >>> from undertow.utils.hooks import warn_if_has_hooks
+    >>> warn_if_has_hooks(ut.ones(2))
+    """
+    for hook in list((getattr(tensor, "_backward_hooks", None) or {}).values()):
+        if not hasattr(hook, "__undertow_unserializable__"):
+            import warnings
+
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized: decorate the function "
+                "with undertow.utils.hooks.unserializable_hook if that is meant",
+                stacklevel=3,
+            )
