@@ -1,0 +1,157 @@
+"""Tensors through pickle, copy.copy and copy.deepcopy.
+
+A tensor travels as its storage's bytes and its layout over them. Knows storage as a flat memoryview
+only; classes are kept, hooks and history are not.
+
+Note [Pickled Buffers]: Tensors that share storage share it again after loading, because pickle and
+deepcopy remember objects by identity and `_buffer_of` gives one object per storage for as long as
+anybody holds it: the pickler's memo does. The view in that object keeps the storage alive, so its
+address cannot come to mean another storage meanwhile. `rebuild` and `_load_buffer` are named in
+pickles on disk: their names and arguments stay.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+    from typing import Any
+
+    from undertow import Tensor
+
+_buffers: MutableMapping[int, _Buffer] | None = None  # by address, weakly; made when first needed
+
+
+class _Buffer:
+    """The bytes of one storage, of which pickle and deepcopy make one copy each."""
+
+    __slots__ = ("__weakref__", "view")
+
+    def __init__(self, view: memoryview) -> None:
+        self.view = view
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        if protocol < 5:
+            return _load_buffer, (bytes(self.view),)
+        from pickle import PickleBuffer
+
+        return _load_buffer, (PickleBuffer(self.view),)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Buffer:
+        return _load_buffer(self.view.toreadonly())
+
+
+def _load_buffer(data: Any) -> _Buffer:
+    """A buffer over `data`: over a copy of it if it may not be written."""
+    view = memoryview(data).cast("B")
+    if view.readonly:
+        owner = _C._tensor_from_bytes(view, undertow.uint8, 0, (view.nbytes,), (1,))
+        view = _C._storage_bytes(owner)
+    return _Buffer(view)
+
+
+def _buffer_of(t: Tensor) -> _Buffer:
+    """The one buffer of the tensor's storage. See Note [Pickled Buffers]."""
+    global _buffers
+    if _buffers is None:
+        from weakref import WeakValueDictionary
+
+        _buffers = WeakValueDictionary()
+    view = _C._storage_bytes(t)
+    if not view.nbytes:
+        return _Buffer(view)
+    address = t.untyped_storage().data_ptr()
+    known = _buffers.get(address)
+    if known is None or known.view.nbytes != view.nbytes:
+        known = _buffers[address] = _Buffer(view)
+    return known
+
+
+def _layout_of(t: Tensor) -> tuple[Any, ...]:
+    """What `rebuild` needs to know beside class and buffer."""
+    dtype = str(t.dtype).rpartition(".")[2]
+    return dtype, t.storage_offset(), tuple(t.shape), tuple(t.stride()), t.requires_grad
+
+
+def rebuild(
+    cls: type[Tensor],
+    buffer: _Buffer,
+    dtype: str,
+    offset: int,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool,
+) -> Tensor:
+    """A leaf of the class `cls` over a buffer; what a pickled tensor calls when it is loaded.
+
+    >>> import pickle
+    >>> import undertow as ut
+    >>> pickle.loads(pickle.dumps(ut.eye(2)[0]))
+    tensor([1., 0.])
+    """
+    t = _C._tensor_from_bytes(buffer.view, getattr(undertow, dtype), offset, size, stride)
+    if cls is not _C.Tensor:
+        t = t.as_subclass(cls)
+    return t.requires_grad_(requires_grad)
+
+
+def reduce_ex(t: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """`Tensor.__reduce_ex__`: its class, bytes, layout and attributes.
+
+    From protocol 5 on the bytes may stay out of the pickle, uncopied. What is loaded is a leaf.
+
+    >>> import copy
+    >>> import undertow as ut
+    >>> x = ut.ones(2, requires_grad=True)
+    >>> copy.copy(x).data_ptr() == x.data_ptr()
+    True
+    """
+    from undertow.utils.hooks import warn_if_has_hooks
+
+    warn_if_has_hooks(t)
+    return rebuild, (type(t), _buffer_of(t), *_layout_of(t)), t.__getstate__() or None
+
+
+def deepcopy(t: Tensor, memo: dict[int, Any]) -> Tensor:
+    """`Tensor.__deepcopy__`: a leaf with its own storage, gradient and attributes.
+
+    >>> import copy
+    >>> import undertow as ut
+    >>> x = ut.ones(2, requires_grad=True)
+    >>> (x * 3).sum().backward()
+    >>> y = copy.deepcopy(x)
+    >>> y.grad
+    tensor([3., 3.])
+    """
+    if not t.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            f"protocol at the moment: this one was made by {t.grad_fn}; detach() it first"
+        )
+    if id(t) in memo:
+        return memo[id(t)]
+    from copy import deepcopy as deep
+
+    new = rebuild(type(t), deep(_buffer_of(t), memo), *_layout_of(t))
+    memo[id(t)] = new  # before gradient and attributes, which may lead back here
+    if t.grad is not None:
+        new.grad = deep(t.grad, memo)
+    _set_state(new, deep(t.__getstate__() or None, memo))
+    return new
+
+
+def _set_state(t: Tensor, state: Any) -> None:
+    """Give a tensor the attributes of another, as pickle would."""
+    if state is None:
+        return
+    if hasattr(t, "__setstate__"):
+        t.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    if attributes:
+        t.__dict__.update(attributes)
+    for name, value in (slots or {}).items():
+        setattr(t, name, value)
