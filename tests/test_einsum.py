@@ -119,7 +119,10 @@ def test_plans_are_kept_per_equation_and_shapes():
 
 A, B = ut.ones(2, 3), ut.ones(3, 4)
 NO_EQUATION = "must specify the equation string and at least one operand"
-COUNT = r"the number of subscripts in the equation \({}\) {} the number of dimensions \(2\) for operand {}"
+COUNT = (
+    r"the number of subscripts in the equation \({}\) {} "
+    r"the number of dimensions \(2\) for operand {}"
+)
 SUBSCRIPT = "invalid subscript given at index {} in the equation string, subscripts must be in "
 REFUSED = [
     ((), ValueError, NO_EQUATION),
@@ -153,8 +156,16 @@ REFUSED = [
         RuntimeError,
         "dimension 0 covered by ellipsis in operand 1 ?has size 3 which does not broadcast with",
     ),
-    ((A, [0, 52]), ValueError, r"subscript in subscript list is not within the valid range \[0, 52"),
-    ((A, [0, -1]), ValueError, r"subscript in subscript list is not within the valid range \[0, 52"),
+    (
+        (A, [0, 52]),
+        ValueError,
+        r"subscript in subscript list is not within the valid range \[0, 52",
+    ),
+    (
+        (A, [0, -1]),
+        ValueError,
+        r"subscript in subscript list is not within the valid range \[0, 52",
+    ),
 ]
 
 
@@ -165,5 +176,7 @@ def test_refusals(args, kind, clause):
 
 
 def test_operands_are_tensors():
-    with pytest.raises(TypeError, match="^expected Tensor as element 0 in argument 1, but got float"):
+    with pytest.raises(
+        TypeError, match=r"^expected Tensor as element 0 in argument 1, but got float"
+    ):
         einsum("i", [1.0, 2.0])

@@ -1,4 +1,4 @@
-"""Tensors through pickle, copy and deepcopy: values, layout, sharing, class, attributes, gradient."""
+"""Tensors through pickle and deepcopy: values, layout, sharing, class, attributes, gradient."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ import pytest
 import undertow as ut
 from undertow.utils.hooks import unserializable_hook
 
-DTYPES = (
-    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
-)
+DTYPES = [
+    *("bool", "uint8", "int8", "int16", "int32", "int64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+]
 
 
 def through_pickle(value):
     return pickle.loads(pickle.dumps(value))
 
 
-BOTH = pytest.mark.parametrize("through", [through_pickle, copy.deepcopy], ids=["pickle", "deepcopy"])
+BOTH = pytest.mark.parametrize(
+    "through", [through_pickle, copy.deepcopy], ids=["pickle", "deepcopy"]
+)
 
 
 class Celsius(ut.Tensor):

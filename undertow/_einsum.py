@@ -6,10 +6,10 @@ construction. Knows nothing of strides or dtypes; those are the steps' business.
 Note [Einsum Plans]: A dimension is known by a label: a letter's code, or a negative number for one
 under the ellipsis, counted from the right, so that they broadcast as NumPy's do. First each operand
 loses repeated labels (by its diagonal) and dimensions of size 1; from then on a label an operand
-holds has one size everywhere, and broadcasting is just not holding a label. Then, left to right, two
-terms become one: labels nobody else wants are summed away, labels both hold are either contracted (in
-a product of matrices) or kept as the batch, and the rest stands beside. Last the result is put in the
-output's order, and the dimensions of size 1 come back.
+holds has one size everywhere, and broadcasting is just not holding a label. Then, left to right,
+two terms become one: labels nobody else wants are summed away, labels both hold are either
+contracted (in a product of matrices) or kept as the batch, and the rest stands beside. Last the
+result is put in the output's order, and the dimensions of size 1 come back.
 """
 
 from __future__ import annotations
@@ -216,9 +216,7 @@ class _Plan:
             left.steps.append(("permute", (tuple(range(len(output))),)))  # a new tensor, as ever
         self.last = left.take_steps()
 
-    def _join(
-        self, left: _Term, right: _Term, wanted: set[int], sizes: dict[int, int]
-    ) -> _Term:
+    def _join(self, left: _Term, right: _Term, wanted: set[int], sizes: dict[int, int]) -> _Term:
         """Plan the product of two terms."""
         left.sum_all_but(wanted | set(right.labels))
         right.sum_all_but(wanted | set(left.labels))
@@ -356,8 +354,8 @@ def einsum(*args: Any) -> Tensor:
 
     The equation names the dimensions of each operand by letters; a letter that the output does not
     have is summed over. A letter repeated within an operand takes its diagonal; `...` covers the
-    dimensions not named, which broadcast. Without `->` the output has the letters that occur once, in
-    alphabetical order. Instead of an equation each operand may be followed by a list of numbers:
+    dimensions not named, which broadcast. Without `->` the output has the letters that occur once,
+    in alphabetical order. Instead of an equation each operand may be followed by a list of numbers:
     `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
 
     >>> import undertow as ut

@@ -126,7 +126,7 @@ class _IntegerFormat:
 
 
 class _FloatFormat:
-    """Right-aligned floats in one of three notations, chosen by the values: 3. or 3.1400 or 3.1400e+00."""
+    """Right-aligned floats, all as 3. or as 3.1400 or as 3.1400e+00, whichever the values need."""
 
     def __init__(self, values: list[float]) -> None:
         self.precision = _options.precision

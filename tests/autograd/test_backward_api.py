@@ -15,7 +15,7 @@ def leaf(*shape: int, dtype=None) -> ut.Tensor:
 
 def refuses(kind: type[Exception], clause: str):
     """Expect the exception with torch's first clause, whatever facts follow it."""
-    return pytest.raises(kind, match="^" + clause)
+    return pytest.raises(kind, match=r"^" + clause)
 
 
 # What is refused before the engine runs.
@@ -84,9 +84,9 @@ def test_there_is_a_gradient_for_each_tensor():
 
 
 def test_an_output_is_a_tensor_or_an_edge():
-    with pytest.raises((TypeError, AssertionError), match="^Expected output to be a"):
+    with pytest.raises((TypeError, AssertionError), match=r"^Expected output to be a"):
         autograd.backward(["a"])
-    with pytest.raises((TypeError, AssertionError), match="^Expected output to be a"):
+    with pytest.raises((TypeError, AssertionError), match=r"^Expected output to be a"):
         autograd.grad([None], [leaf()])
 
 
@@ -101,7 +101,7 @@ def test_inputs_cannot_be_empty(empty):
 
 def test_grad_variables_is_the_old_name_of_grad_tensors():
     x = leaf()
-    with pytest.warns(FutureWarning, match="^`grad_variables` is deprecated"):
+    with pytest.warns(FutureWarning, match=r"^`grad_variables` is deprecated"):
         autograd.backward(x * 2, grad_variables=ut.tensor(3.0))
     assert x.grad.item() == 6.0
     both = r"`grad_tensors` and `grad_variables` \(deprecated\) arguments both passed"
@@ -111,7 +111,9 @@ def test_grad_variables_is_the_old_name_of_grad_tensors():
 
 def test_only_inputs_is_ignored_with_a_warning():
     x = leaf()
-    with pytest.warns(FutureWarning, match="^only_inputs argument is deprecated and is ignored now"):
+    with pytest.warns(
+        FutureWarning, match=r"^only_inputs argument is deprecated and is ignored now"
+    ):
         assert autograd.grad(x * 2, x, only_inputs=False)[0].item() == 2.0
 
 
@@ -192,13 +194,17 @@ def test_materialized_zeros_require_grad_when_the_graph_is_created():
 
 def test_materialize_grads_contradicts_allow_unused_false():
     x = leaf()
-    with refuses(ValueError, "Expected allow_unused to be True or not passed when materialize_grads"):
+    with refuses(
+        ValueError, "Expected allow_unused to be True or not passed when materialize_grads"
+    ):
         autograd.grad(x * 2, x, allow_unused=False, materialize_grads=True)
 
 
 def test_no_outputs_use_no_inputs():
     autograd.backward([])
-    with refuses(RuntimeError, "The differentiated Tensor at index 0 appears to not have been used"):
+    with refuses(
+        RuntimeError, "The differentiated Tensor at index 0 appears to not have been used"
+    ):
         autograd.grad([], leaf())
 
 
@@ -278,7 +284,7 @@ def test_batched_gradients_have_the_batch_first():
     x = leaf(3)
     with refuses(RuntimeError, "If `is_grads_batched=True`, we interpret the first dimension"):
         autograd.grad(x * 2, x, ut.ones(3), is_grads_batched=True)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"batch|in_dim"):
         autograd.grad((x * 2).sum(), x, is_grads_batched=True)
 
 

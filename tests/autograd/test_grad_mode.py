@@ -77,7 +77,9 @@ def test_decorating_a_class_warns_and_covers_its_construction_only():
         def mode(self):
             return ut.is_grad_enabled()
 
-    with pytest.warns(FutureWarning, match="^Decorating classes is deprecated and will be disabled"):
+    with pytest.warns(
+        FutureWarning, match=r"^Decorating classes is deprecated and will be disabled"
+    ):
         decorated = ut.no_grad()(Model)
     model = decorated()
     assert not model.made_with
@@ -157,7 +159,9 @@ def test_set_grad_enabled_decorates_without_switching():
 
 
 def test_set_grad_enabled_shows_its_mode():
-    assert repr(ut.set_grad_enabled(True)).endswith("autograd.grad_mode.set_grad_enabled(mode=True)")
+    assert repr(ut.set_grad_enabled(True)).endswith(
+        "autograd.grad_mode.set_grad_enabled(mode=True)"
+    )
 
 
 @pytest.mark.parametrize("value", [3, "x", None])
@@ -188,7 +192,9 @@ def test_inference_mode_switches_recording_off():
     assert not ut.is_inference_mode_enabled()
 
 
-@pytest.mark.parametrize("decorator", [ut.inference_mode(), ut.inference_mode], ids=["called", "bare"])
+@pytest.mark.parametrize(
+    "decorator", [ut.inference_mode(), ut.inference_mode], ids=["called", "bare"]
+)
 def test_inference_mode_decorates(decorator):
     @decorator
     def modes():

@@ -44,7 +44,8 @@ def test_random_equations_agree_with_torch(seed):
     equation, shapes = random_equation(rng)
     theirs = [torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
     ours = [
-        ut.tensor(t.detach().reshape(-1).tolist(), dtype=ut.float64).reshape(t.shape) for t in theirs
+        ut.tensor(t.detach().reshape(-1).tolist(), dtype=ut.float64).reshape(t.shape)
+        for t in theirs
     ]
     ours = [t.requires_grad_() for t in ours]
     expected, result = torch.einsum(equation, *theirs), einsum(equation, *ours)

@@ -13,9 +13,10 @@ from undertow._tensor_str import tensor_repr
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
 
-DTYPES = (
-    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
-)
+DTYPES = [
+    *("bool", "uint8", "int8", "int16", "int32", "int64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+]
 SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0)
 
 

@@ -257,22 +257,18 @@ def _run_batched(
     **options: bool,
 ) -> tuple[Tensor | None, ...]:
     """One engine run per row of the batch, stacked; only the last run may free the graph."""
-    sizes = {g.shape[0] if g.dim() else None for g in grads if g is not None}
-    if len(sizes) != 1 or None in sizes:
+    sizes = {g.shape[0] if g.dim() else 0 for g in grads if g is not None}
+    if len(sizes) != 1 or 0 in sizes:
         raise ValueError(
-            "grad: with is_grads_batched=True every grad_output has the batch as its first "
-            f"dimension: got batch sizes {sizes}"
+            "grad: with is_grads_batched=True every grad_output has the batch, which cannot be "
+            f"empty, as its first dimension: got batches of {sorted(sizes)}"
         )
     (count,) = sizes
-    if count == 0:
-        raise ValueError("grad: with is_grads_batched=True the batch cannot be empty")
     rows = []
     for row in range(count):
         row_grads = tuple(None if g is None else g[row] for g in grads)
         keep = retain_graph or row + 1 < count
-        rows.append(
-            _engine_run_backward(outputs, row_grads, keep, create_graph, inputs, **options)
-        )
+        rows.append(_engine_run_backward(outputs, row_grads, keep, create_graph, inputs, **options))
     return tuple(
         None if each[0] is None else undertow.stack(each) for each in zip(*rows, strict=True)
     )

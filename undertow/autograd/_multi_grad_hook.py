@@ -6,6 +6,7 @@ from _thread import allocate_lock
 
 from undertow import _C
 from undertow.autograd._node import _get_grad_fn_or_grad_acc
+from undertow.autograd.variable import Variable
 from undertow.utils.hooks import RemovableHandle
 
 TYPE_CHECKING = False
@@ -102,6 +103,7 @@ def _any_hook(fn: Callable[[Tensor], None]) -> Callable[[Tensor], None]:
             if task in seen:
                 return
             seen.add(task)
+        Variable._execution_engine.queue_callback(lambda: seen.discard(task))
         fn(grad)
 
     return hook

@@ -58,7 +58,7 @@ class Node(ABC):
 
     @abstractmethod
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after the node; what it returns replaces grad_inputs.
+        """Call `fn(grad_inputs, grad_outputs)` after the node; its result replaces grad_inputs.
 
         >>> import undertow as ut
         >>> x = ut.ones(1, requires_grad=True)
@@ -71,7 +71,7 @@ class Node(ABC):
 
     @abstractmethod
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_outputs)` before the node; what it returns replaces grad_outputs.
+        """Call `fn(grad_outputs)` before the node; its result replaces grad_outputs.
 
         >>> import undertow as ut
         >>> x = ut.ones(1, requires_grad=True)
@@ -103,7 +103,9 @@ class GradientEdge(tuple):
     __slots__ = ()
     __match_args__ = _fields = ("node", "output_nr", "ownership_token")
 
-    def __new__(cls, node: Node, output_nr: int, ownership_token: Node | None = None) -> GradientEdge:
+    def __new__(
+        cls, node: Node, output_nr: int, ownership_token: Node | None = None
+    ) -> GradientEdge:
         return tuple.__new__(cls, (node, output_nr, ownership_token))
 
     def __getnewargs__(self) -> tuple[Any, ...]:

@@ -84,7 +84,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class disable_saved_tensors_hooks(_DecoratorContextManager):
-    """In this context entering `saved_tensors_hooks` raises a RuntimeError that says `error_message`.
+    """In this context entering `saved_tensors_hooks` raises a RuntimeError with `error_message`.
 
     For code that would be wrong under packing. Also a decorator.
 
@@ -168,8 +168,8 @@ _mutation = _local()  # .active: contexts are per thread, as the hook stack is
 class allow_mutation_on_saved_tensors:
     """In this context tensors may be changed in place after a node saved them.
 
-    Each saved tensor is copied when it is saved, so the context costs the memory of the copies until
-    their nodes are freed. Backward must run inside it. Contexts do not nest.
+    Each saved tensor is copied when it is saved, so the context costs the memory of the copies
+    until their nodes are freed. Backward must run inside it. Contexts do not nest.
 
     >>> import undertow as ut
     >>> with ut.autograd.graph.allow_mutation_on_saved_tensors():

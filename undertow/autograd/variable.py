@@ -36,7 +36,7 @@ class Variable(metaclass=VariableMeta):
             import warnings
 
             warnings.warn(
-                "volatile was removed and now has no effect. Use `with undertow.no_grad():` instead.",
+                "volatile was removed and now has no effect. Use `with undertow.no_grad():`.",
                 stacklevel=2,
             )
         if data is None:

@@ -32,7 +32,9 @@ def _dressed_as(wrapper: Any, wrapped: Any) -> Any:
     return wrapper
 
 
-def _wrap_generator(make_context: Callable[[], Any], func: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_generator(
+    make_context: Callable[[], Any], func: Callable[..., Any]
+) -> Callable[..., Any]:
     """Run each stretch of a generator, from one yield to the next, in a fresh context."""
 
     def generator_context(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
