@@ -37,28 +37,25 @@ def _wrap_generator(
 ) -> Callable[..., Any]:
     """Run each stretch of a generator, from one yield to the next, in a fresh context."""
 
-    def generator_context(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+    def run_in_stretches(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         gen = func(*args, **kwargs)
-        try:
-            with make_context():
-                response = gen.send(None)
-            while True:
-                try:
-                    request = yield response
-                except GeneratorExit:
-                    with make_context():
-                        gen.close()
-                    raise
-                except BaseException as error:
-                    with make_context():
-                        response = gen.throw(error)
-                else:
-                    with make_context():
-                        response = gen.send(request)
-        except StopIteration as end:
-            return end.value
+        resume, value = gen.send, None
+        while True:
+            try:
+                with make_context():
+                    response = resume(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                resume, value = gen.send, (yield response)
+            except GeneratorExit:
+                with make_context():
+                    gen.close()
+                raise
+            except BaseException as error:
+                resume, value = gen.throw, error
 
-    return generator_context
+    return run_in_stretches
 
 
 def context_decorator(
@@ -74,11 +71,11 @@ def context_decorator(
     if _is_generator_function(func):
         return _dressed_as(_wrap_generator(make_context, func), func)
 
-    def decorate_context(*args: Any, **kwargs: Any) -> Any:
+    def run_in_context(*args: Any, **kwargs: Any) -> Any:
         with make_context():
             return func(*args, **kwargs)
 
-    return _dressed_as(decorate_context, func)
+    return _dressed_as(run_in_context, func)
 
 
 class _DecoratorContextManager:
