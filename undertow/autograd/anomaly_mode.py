@@ -45,8 +45,8 @@ class detect_anomaly(_AnomalyContext):
         super().__init__()
         self.check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. Every recorded operation now notes its line, which "
-            "is slow: use it to find an error, then switch it off.",
+            "Anomaly Detection has been enabled. Every recorded operation now notes its line, "
+            "which is slow: use it to find an error, then switch it off.",
             stacklevel=2,
         )
 
