@@ -88,12 +88,15 @@ UNDERTOW_VM_INLINE T atan2(T y, T x) {
   const T ay = abs(y), ax = abs(x);
   const bool steep = ay > ax;
   const T large = steep ? ay : ax, little = steep ? ax : ay;
-  // Keep num + den below overflow; infinities become 1 (or leave 0 beside them); 0/0 becomes 0/1.
+  // Keep num + den below overflow and the octant test above the denormals; infinities become 1 (or leave 0 beside them); 0/0 becomes 0/1.
   const bool infinite = large == kInf<T>;
-  const T down = large > T(0.25) * std::numeric_limits<T>::max() ? T(0.25) : T(1);
+  const T grown = large < T(4) * std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon()
+                      ? Real<T>::kDenormalScale
+                      : T(1);
+  const T scale = large > T(0.25) * std::numeric_limits<T>::max() ? T(0.25) : grown;
   const T both = little == kInf<T> ? T(1) : T(0);
-  const T num = infinite ? both : little * down;
-  const T den = infinite || large == T(0) ? T(1) : large * down;
+  const T num = infinite ? both : little * scale;
+  const T den = infinite || large == T(0) ? T(1) : large * scale;
   const T angle = atan_octant(num, den);
   constexpr T half_pi = T(2) * Real<T>::kPiOver4, half_pi_low = T(2) * Real<T>::kPiOver4Lo;
   const T turned = steep ? half_pi - (angle - half_pi_low) : angle;

@@ -36,8 +36,11 @@ struct ExpParts {
 template <typename T>
 UNDERTOW_VM_INLINE ExpParts<T> exp_parts(T x) {
   const T n = round_small(x * Real<T>::kLog2E);
-  const T r = (x - n * Real<T>::kLn2Hi) - n * Real<T>::kLn2Lo;
-  return {n, r + (r * r) * exp_tail(r)};
+  const T high = x - n * Real<T>::kLn2Hi;  // exact
+  const T low = n * Real<T>::kLn2Lo;
+  const T r = high - low;
+  const T lost = (high - r) - low;  // what rounding took from r: worth half an ulp to expm1, tanh and sinh
+  return {n, r + ((r * r) * exp_tail(r) + lost)};
 }
 
 // Beyond these the result has already overflowed, or rounded to zero.

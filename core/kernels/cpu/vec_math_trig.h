@@ -46,8 +46,11 @@ UNDERTOW_VM_INLINE Reduced<float> reduce_by_half_pi(float x) {
   const float n = biased - Real<float>::kMagic;
 #ifdef __FP_FAST_FMAF
   const float a = __builtin_fmaf(-n, 0x1.921fb6p+0f, x);  // exact
-  const float r = __builtin_fmaf(n, 0x1.777a5cp-25f, a);
-  const float low = __builtin_fmaf(n, 0x1.777a5cp-25f, a - r) + n * 0x1.ee59dap-50f;
+  const float b = n * 0x1.777a5cp-25f;                    // pi/2 is less than its first part
+  const float b_low = __builtin_fmaf(n, 0x1.777a5cp-25f, -b) + n * 0x1.ee59dap-50f;
+  const float r = a + b;
+  const float back = r - a;
+  const float low = ((a - (r - back)) + (b - back)) + b_low;
   return {r, low, to_bits(biased)};
 #else
   const double wide = (static_cast<double>(x) - n * 0x1.921fb544p+0) - n * 0x1.0b4611a626331p-34;
