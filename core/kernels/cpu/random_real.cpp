@@ -1,10 +1,12 @@
 // random_real.cpp: the continuous distributions over contiguous memory, as torch draws them.
 // Knows no generator internals. See Note [Torch Random Streams] in random.h.
+// std::fma stands wherever torch's own build fuses a multiply with an add: the last bit depends on it.
 #include <cmath>
 #include <numbers>
 
 #include "core/kernels/cpu/random.h"
 #include "core/kernels/cpu/random_convert.h"
+#include "core/kernels/cpu/random_normal_block.h"
 
 namespace undertow::random {
 
@@ -40,21 +42,6 @@ double scalar_normal(RandomState& state) {
   return radius * std::cos(theta);
 }
 
-constexpr std::size_t kNormalBlock = 16;
-
-// Box-Muller in place: element j and j + 8 are a pair. A is float or double.
-template <typename A>
-void normal_block(A* block, A mean, A std) {
-  for (std::size_t j = 0; j < kNormalBlock / 2; ++j) {
-    const A u1 = A(1) - block[j];  // (0, 1], so that the logarithm is finite
-    const A u2 = block[j + kNormalBlock / 2];
-    const A radius = std::sqrt(A(-2) * std::log(u1));
-    const A theta = A(2) * std::numbers::pi_v<A> * u2;
-    block[j] = radius * std::cos(theta) * std + mean;
-    block[j + kNormalBlock / 2] = radius * std::sin(theta) * std + mean;
-  }
-}
-
 // float and double: every uniform is drawn first, a ragged end included, and then the last 16 once more.
 template <typename T>
 void normal_blocks(RandomState& state, T* out, std::size_t n, T mean, T std) {
@@ -88,7 +75,7 @@ void fill_uniform(RandomState& state, T* out, std::size_t n, double from, double
   // The width is rounded to the arithmetic type, the rest is done in double and rounded once.
   const double width = high - low;
   for (std::size_t i = 0; i < n; ++i) {
-    const A drawn = static_cast<A>(static_cast<double>(unit_uniform<T>(state)) * width + static_cast<double>(low));
+    const A drawn = static_cast<A>(std::fma(static_cast<double>(unit_uniform<T>(state)), width, static_cast<double>(low)));
     const T value = convert<T>(drawn);
     out[i] = widen(value) == widen(beyond) ? first : value;
   }
@@ -97,7 +84,7 @@ void fill_uniform(RandomState& state, T* out, std::size_t n, double from, double
 template <typename T>
 void fill_normal(RandomState& state, T* out, std::size_t n, double mean, double std) {
   if (n < kNormalBlock) {
-    for (std::size_t i = 0; i < n; ++i) out[i] = convert<T>(scalar_normal(state) * std + mean);
+    for (std::size_t i = 0; i < n; ++i) out[i] = convert<T>(std::fma(scalar_normal(state), std, mean));
   } else if constexpr (std::is_floating_point_v<T>) {
     normal_blocks(state, out, n, static_cast<T>(mean), static_cast<T>(std));
   } else {
@@ -107,7 +94,7 @@ void fill_normal(RandomState& state, T* out, std::size_t n, double mean, double 
 
 template <typename T>
 void fill_log_normal(RandomState& state, T* out, std::size_t n, double mean, double std) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = convert<T>(std::exp(scalar_normal(state) * std + mean));
+  for (std::size_t i = 0; i < n; ++i) out[i] = convert<T>(std::exp(std::fma(scalar_normal(state), std, mean)));
 }
 
 template <typename T>
@@ -118,7 +105,7 @@ void fill_exponential(RandomState& state, T* out, std::size_t n, double rate) {
 template <typename T>
 void fill_cauchy(RandomState& state, T* out, std::size_t n, double median, double sigma) {
   for (std::size_t i = 0; i < n; ++i) {
-    out[i] = convert<T>(median + sigma * std::tan(std::numbers::pi * (uniform53(state) - 0.5)));
+    out[i] = convert<T>(std::fma(sigma, std::tan(std::numbers::pi * (uniform53(state) - 0.5)), median));
   }
 }
 
