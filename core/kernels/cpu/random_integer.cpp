@@ -76,13 +76,15 @@ void fill_bernoulli_each(RandomState& state, T* out, const P* p, std::size_t n) 
 
 template <typename T>
 void fill_permutation(RandomState& state, T* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = element_of<T>(i);
-  if (n < kShortPermutation) {
+  if (n < kShortPermutation) {  // Fisher-Yates forwards, over the identity
+    for (std::int64_t i = 0; i < n; ++i) out[i] = element_of<T>(i);
     for (std::int64_t i = 0; i + 1 < n; ++i) std::swap(out[i], out[i + state.random() % (n - i)]);
     return;
   }
-  for (std::int64_t i = 0; i + 1 < n; ++i) {
-    std::swap(out[i], out[i + static_cast<std::int64_t>(state.random64() % static_cast<std::uint64_t>(n - i))]);
+  for (std::int64_t i = 0; i < n; ++i) {  // inside out, growing the permutation
+    const auto at = static_cast<std::int64_t>(state.random64() % static_cast<std::uint64_t>(i + 1));
+    out[i] = out[at];
+    out[at] = element_of<T>(i);
   }
 }
 
