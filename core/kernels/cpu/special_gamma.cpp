@@ -74,7 +74,8 @@ double zeta(double x, double q) {
   }
   double sum = 0.0;
   double a = q;
-  for (; a < kAsymptoticFrom; a += 1.0) {
+  // Ten terms at least: the corrections shrink only where x is not much larger than a.
+  for (int k = 0; k < 10 || a < kAsymptoticFrom; ++k, a += 1.0) {
     const double term = std::pow(a, -x);
     sum += term;
     // Once a > 0 the rest is below term * (1 + a / (x - 1)).
