@@ -25,11 +25,10 @@ UNDERTOW_VM_INLINE float atan_tail(float z) {
   return poly(z, -0x1.55554ap-2f, 0x1.9991a4p-3f, -0x1.23b5fep-3f, 0x1.b1f726p-4f, -0x1.f21d76p-5f);
 }
 
-// asin(|x|) = small for |x| <= 1/2, and pi/2 - 2 * small above, where small = asin of the folded argument.
-// low is the part of the folded argument's square root that rounding lost.
+// asin(|x|) = small + low for |x| <= 1/2, and pi/2 - 2 * (small + low) above.
+// low is what rounding took from the square root, and 0 where there was none.
 template <typename T>
-struct Folded {
-  bool above;
+struct Folded {  // no bool member: gcc 12 would keep the struct in memory, and the loop scalar
   T small;
   T low;
 };
@@ -40,26 +39,29 @@ UNDERTOW_VM_INLINE Folded<T> fold_arc(T a) {
   const T z = above ? T(0.5) - T(0.5) * a : a * a;  // the fold is exact
   const T root = sqrt(z);
   const T s = above ? root : a;
-  const T square = root * root;
-  const T lost = ((z - square) - product_error(root, root, square)) / (root + root);
-  return {above, s * z * asin_tail(z) + s, above && root > T(0) ? lost : T(0)};
+  const T square = s * s;
+  const T lost = ((z - square) - product_error(s, s, square)) / (s == T(0) ? T(1) : s + s);
+  return {s * z * asin_tail(z) + s, above ? lost : T(0)};
 }
 
 template <typename T>
 UNDERTOW_VM_INLINE T asin(T x) {
-  const auto [above, small, low] = fold_arc(abs(x));
-  const T folded = (T(2) * Real<T>::kPiOver4 - T(2) * small) + T(2) * (Real<T>::kPiOver4Lo - low);
-  return copysign(above ? folded : small, x);
+  const auto [small, low] = fold_arc(abs(x));
+  const bool above = abs(x) > T(0.5);
+  const T base = above ? T(2) * Real<T>::kPiOver4 : T(0);
+  const T base_low = above ? T(2) * Real<T>::kPiOver4Lo : T(0);
+  const T sign = above ? T(-2) : T(1);
+  return copysign((base + sign * small) + (base_low + sign * low), x);
 }
 
 template <typename T>
 UNDERTOW_VM_INLINE T acos(T x) {
-  const auto [above, small, low] = fold_arc(abs(x));
-  constexpr T half_pi = T(2) * Real<T>::kPiOver4, half_pi_low = T(2) * Real<T>::kPiOver4Lo;
-  const T middle = (half_pi - copysign(small, x)) + half_pi_low;
-  const T twice = T(2) * small + T(2) * low;
-  const T outer = x < T(0) ? (T(2) * half_pi - twice) + T(2) * half_pi_low : twice;
-  return above ? outer : middle;
+  const auto [small, low] = fold_arc(abs(x));
+  const bool above = abs(x) > T(0.5);
+  const T turns = above ? (x < T(0) ? T(4) : T(0)) : T(2);  // quarters of pi
+  const T scale = above ? T(2) : T(-1);
+  const T sign = x < T(0) ? -scale : scale;
+  return (turns * Real<T>::kPiOver4 + sign * small) + (turns * Real<T>::kPiOver4Lo + sign * low);
 }
 
 // atan(num / den) for 0 <= num <= den, den > 0: above tan(pi/8) the angle is measured from pi/4.

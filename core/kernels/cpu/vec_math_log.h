@@ -133,22 +133,24 @@ UNDERTOW_VM_INLINE T softplus(T x) { return at_least(x, T(0)) + log1p_exp_neg_ab
 // The float versions of the three below go through double: their log1p argument is a rounded expression,
 // and float has no digits to spare for that within 2 ulp.
 
+// Past this, x * x may overflow, and 1 + x is x: log(2x) = log1p(x) + log(2).
+inline constexpr double kArcHyperbolicFar = 0x1p100;
+inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+
 UNDERTOW_VM_INLINE double asinh(double x) {
   const double a = abs(x);
-  const bool large = a > 0x1p28;
-  const double b = large ? 1.0 : a;
-  const double near = vm::log1p(b + b * b / (1.0 + sqrt(b * b + 1.0)));
-  const double far = vm::log(a) + 0x1.62e42fefa39efp-1;
-  return copysign(large ? far : near, x);
+  const bool far = a > kArcHyperbolicFar;
+  const double b = far ? 1.0 : a;
+  const double argument = b + b * b / (1.0 + sqrt(b * b + 1.0));
+  return copysign(vm::log1p(far ? a : argument) + (far ? kLn2 : 0.0), x);
 }
 UNDERTOW_VM_INLINE float asinh(float x) { return static_cast<float>(vm::asinh(static_cast<double>(x))); }
 
 UNDERTOW_VM_INLINE double acosh(double x) {
-  const bool large = x > 0x1p28;
-  const double t = (large ? 2.0 : x) - 1.0;
-  const double near = vm::log1p(t + sqrt(t + t + t * t));  // sqrt of a negative: NaN for x < 1, as due
-  const double far = vm::log(x) + 0x1.62e42fefa39efp-1;
-  const double inside = large ? far : near;
+  const bool far = x > kArcHyperbolicFar;
+  const double t = (far ? 2.0 : x) - 1.0;
+  const double argument = t + sqrt(t + t + t * t);
+  const double inside = vm::log1p(far ? x : argument) + (far ? kLn2 : 0.0);
   return x < 1.0 ? kNan<double> : inside;
 }
 UNDERTOW_VM_INLINE float acosh(float x) { return static_cast<float>(vm::acosh(static_cast<double>(x))); }
