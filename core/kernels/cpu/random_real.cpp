@@ -46,11 +46,11 @@ double scalar_normal(RandomState& state) {
 template <typename T>
 void normal_blocks(RandomState& state, T* out, std::size_t n, T mean, T std) {
   for (std::size_t i = 0; i < n; ++i) out[i] = unit_uniform<T>(state);
-  for (std::size_t i = 0; i + kNormalBlock <= n; i += kNormalBlock) normal_block(out + i, mean, std);
+  normal_in_blocks(out, n / kNormalBlock, mean, std);
   if (n % kNormalBlock == 0) return;
   T* last = out + (n - kNormalBlock);
   for (std::size_t i = 0; i < kNormalBlock; ++i) last[i] = unit_uniform<T>(state);
-  normal_block(last, mean, std);
+  normal_in_blocks(last, 1, mean, std);
 }
 
 // 16-bit types: block by block in float, so a ragged end is drawn once only.
@@ -60,7 +60,7 @@ void normal_blocks_16bit(RandomState& state, T* out, std::size_t n, float mean, 
   for (std::size_t start = 0; start < n; start += kNormalBlock) {
     T* to = start + kNormalBlock <= n ? out + start : out + (n - kNormalBlock);
     for (float& value : block) value = uniform24(state);
-    normal_block(block, mean, std);
+    normal_in_blocks(block, 1, mean, std);
     for (std::size_t i = 0; i < kNormalBlock; ++i) to[i] = convert<T>(block[i]);
   }
 }
