@@ -21,17 +21,22 @@ namespace undertow::random {
 
 inline constexpr std::size_t kNormalBlock = 16;
 
+// This file's loops want what Note [Branch-Free Math] asks of the *.isa.cpp files; none of it changes a bit.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
 // a * b + c, rounded once. Without the instruction the product is exact in double; the second rounding
-// differs from a fused one with probability 2^-29.
-template <bool kHardwareFma>
-UNDERTOW_BLOCK_INLINE float fused(float a, float b, float c) {
-  if constexpr (kHardwareFma) return __builtin_fmaf(a, b, c);
+// differs from a fused one with probability 2^-29. `hardware` is a constant after inlining; not a template
+// parameter, because gcc instantiates templates with the options of the file's end, not of this place.
+UNDERTOW_BLOCK_INLINE float fused(bool hardware, float a, float b, float c) {
+  if (hardware) return __builtin_fmaf(a, b, c);
   return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c));
 }
 
 // Natural logarithm for normal x in (0, 1].
-template <bool kHardwareFma>
-UNDERTOW_BLOCK_INLINE float block_log(float x) {
+UNDERTOW_BLOCK_INLINE float block_log(bool hardware, float x) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
   const float mantissa = std::bit_cast<float>((bits & 0x007fffffu) | 0x3f000000u);  // [1/2, 1)
   const bool low = mantissa < 0.707106781186547524f;
@@ -40,17 +45,17 @@ UNDERTOW_BLOCK_INLINE float block_log(float x) {
   const float f = (mantissa - 1.0f) + (low ? mantissa : 0.0f);
   const float z = f * f;
   float y = 7.0376836292E-2f;
-  y = fused<kHardwareFma>(y, f, -1.1514610310E-1f);
-  y = fused<kHardwareFma>(y, f, 1.1676998740E-1f);
-  y = fused<kHardwareFma>(y, f, -1.2420140846E-1f);
-  y = fused<kHardwareFma>(y, f, 1.4249322787E-1f);
-  y = fused<kHardwareFma>(y, f, -1.6668057665E-1f);
-  y = fused<kHardwareFma>(y, f, 2.0000714765E-1f);
-  y = fused<kHardwareFma>(y, f, -2.4999993993E-1f);
-  y = fused<kHardwareFma>(y, f, 3.3333331174E-1f);
-  y = fused<kHardwareFma>(y * f, z, e * -2.12194440e-4f);
-  y = fused<kHardwareFma>(-z, 0.5f, y);
-  return fused<kHardwareFma>(e, 0.693359375f, f + y);
+  y = fused(hardware, y, f, -1.1514610310E-1f);
+  y = fused(hardware, y, f, 1.1676998740E-1f);
+  y = fused(hardware, y, f, -1.2420140846E-1f);
+  y = fused(hardware, y, f, 1.4249322787E-1f);
+  y = fused(hardware, y, f, -1.6668057665E-1f);
+  y = fused(hardware, y, f, 2.0000714765E-1f);
+  y = fused(hardware, y, f, -2.4999993993E-1f);
+  y = fused(hardware, y, f, 3.3333331174E-1f);
+  y = fused(hardware, y * f, z, e * -2.12194440e-4f);
+  y = fused(hardware, -z, 0.5f, y);
+  return fused(hardware, e, 0.693359375f, f + y);
 }
 
 struct SinCos {
@@ -59,20 +64,19 @@ struct SinCos {
 };
 
 // For 0 <= x < 2 pi.
-template <bool kHardwareFma>
-UNDERTOW_BLOCK_INLINE SinCos block_sincos(float x) {
+UNDERTOW_BLOCK_INLINE SinCos block_sincos(bool hardware, float x) {
   const int octant = (static_cast<int>(x * 1.27323954473516f) + 1) & ~1;
   const float n = static_cast<float>(octant);
-  float r = fused<kHardwareFma>(n, -0.78515625f, x);
-  r = fused<kHardwareFma>(n, -2.4187564849853515625e-4f, r);
-  r = fused<kHardwareFma>(n, -3.77489497744594108e-8f, r);
+  float r = fused(hardware, n, -0.78515625f, x);
+  r = fused(hardware, n, -2.4187564849853515625e-4f, r);
+  r = fused(hardware, n, -3.77489497744594108e-8f, r);
   const float z = r * r;
-  float c = fused<kHardwareFma>(2.443315711809948E-005f, z, -1.388731625493765E-003f);
-  c = fused<kHardwareFma>(c, z, 4.166664568298827E-002f);
-  c = fused<kHardwareFma>(c * z, z, -(z * 0.5f)) + 1.0f;
-  float s = fused<kHardwareFma>(-1.9515295891E-4f, z, 8.3321608736E-3f);
-  s = fused<kHardwareFma>(s, z, -1.6666654611E-1f);
-  s = fused<kHardwareFma>(s * z, r, r);
+  float c = fused(hardware, 2.443315711809948E-005f, z, -1.388731625493765E-003f);
+  c = fused(hardware, c, z, 4.166664568298827E-002f);
+  c = fused(hardware, c * z, z, -(z * 0.5f)) + 1.0f;
+  float s = fused(hardware, -1.9515295891E-4f, z, 8.3321608736E-3f);
+  s = fused(hardware, s, z, -1.6666654611E-1f);
+  s = fused(hardware, s * z, r, r);
   const bool swapped = (octant & 2) != 0;
   const float sine = swapped ? c : s, cosine = swapped ? s : c;
   return {(octant & 4) != 0 ? -sine : sine, ((octant - 2) & 4) == 0 ? -cosine : cosine};
@@ -80,8 +84,8 @@ UNDERTOW_BLOCK_INLINE SinCos block_sincos(float x) {
 
 // Box-Muller in place: elements j and j + 8 of each block of 16 are a pair. The halves are first laid out
 // side by side, because a loop of eight is unrolled before it can be vectorised.
-template <bool kHardwareFma>
-UNDERTOW_BLOCK_INLINE void normal_blocks_by(float* data, std::size_t blocks, float mean, float std) {
+UNDERTOW_BLOCK_INLINE void normal_blocks_by(bool hardware, float* data, std::size_t blocks, float mean,
+                                            float std) {
   constexpr std::size_t kHalf = kNormalBlock / 2, kBatch = 32;
   float first[kBatch * kHalf], second[kBatch * kHalf];
   for (std::size_t start = 0; start < blocks; start += kBatch) {
@@ -91,12 +95,15 @@ UNDERTOW_BLOCK_INLINE void normal_blocks_by(float* data, std::size_t blocks, flo
       std::memcpy(first + b * kHalf, batch + b * kNormalBlock, sizeof(float) * kHalf);
       std::memcpy(second + b * kHalf, batch + b * kNormalBlock + kHalf, sizeof(float) * kHalf);
     }
+    // (0, 1], so that the logarithm is finite.
+    for (std::size_t i = 0; i < count * kHalf; ++i) first[i] = -2.0f * block_log(hardware, 1.0f - first[i]);
+    // A loop of its own: sqrt may set errno unless the command line says otherwise, and so stays scalar.
+    for (std::size_t i = 0; i < count * kHalf; ++i) first[i] = std::sqrt(first[i]);
     for (std::size_t i = 0; i < count * kHalf; ++i) {
-      const float u1 = 1.0f - first[i];  // (0, 1], so that the logarithm is finite
-      const float radius = __builtin_sqrtf(-2.0f * block_log<kHardwareFma>(u1));
-      const SinCos angle = block_sincos<kHardwareFma>(6.283185307179586f * second[i]);
-      first[i] = fused<kHardwareFma>(radius * angle.cos, std, mean);
-      second[i] = fused<kHardwareFma>(radius * angle.sin, std, mean);
+      const float radius = first[i];
+      const SinCos angle = block_sincos(hardware, 6.283185307179586f * second[i]);
+      first[i] = fused(hardware, radius * angle.cos, std, mean);
+      second[i] = fused(hardware, radius * angle.sin, std, mean);
     }
     for (std::size_t b = 0; b < count; ++b) {
       std::memcpy(batch + b * kNormalBlock, first + b * kHalf, sizeof(float) * kHalf);
@@ -107,18 +114,22 @@ UNDERTOW_BLOCK_INLINE void normal_blocks_by(float* data, std::size_t blocks, flo
 
 // The fast copy is built here rather than in a *.isa.cpp file, because its bits must not depend on the choice.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((target("avx2,fma"), optimize("O3", "no-math-errno", "no-trapping-math"))) inline void
-normal_blocks_avx2(float* data, std::size_t blocks, float mean, float std) {
-  normal_blocks_by<true>(data, blocks, mean, std);
+__attribute__((target("avx2,fma"))) inline void normal_blocks_avx2(float* data, std::size_t blocks, float mean,
+                                                                   float std) {
+  normal_blocks_by(/*hardware=*/true, data, blocks, mean, std);
 }
 inline void normal_in_blocks(float* data, std::size_t blocks, float mean, float std) {
   static const bool fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  fast ? normal_blocks_avx2(data, blocks, mean, std) : normal_blocks_by<false>(data, blocks, mean, std);
+  fast ? normal_blocks_avx2(data, blocks, mean, std) : normal_blocks_by(/*hardware=*/false, data, blocks, mean, std);
 }
 #else
 inline void normal_in_blocks(float* data, std::size_t blocks, float mean, float std) {
-  normal_blocks_by<false>(data, blocks, mean, std);
+  normal_blocks_by(/*hardware=*/false, data, blocks, mean, std);
 }
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
 #endif
 
 // double has no such path in torch: libm, with only the last step fused.
