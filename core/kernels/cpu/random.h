@@ -40,12 +40,10 @@ class RandomState {
 
   std::uint32_t random() {
     if (next_ == kWords) regenerate();
-    std::uint32_t y = words_[next_++];
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680u;
-    y ^= (y << 15) & 0xefc60000u;
-    return y ^ (y >> 18);
+    return temper(words_[next_++]);
   }
+  // The next n words at once: the same stream, about twice as fast.
+  void random_many(std::uint32_t* out, std::size_t n);
   std::uint64_t random64() {
     const std::uint64_t high = random();
     return (high << 32) | random();
@@ -64,6 +62,12 @@ class RandomState {
  private:
   static constexpr std::uint32_t kWords = 624;
   void regenerate();
+  static std::uint32_t temper(std::uint32_t y) {
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    return y ^ (y >> 18);
+  }
 
   std::array<std::uint32_t, kWords> words_{};
   std::uint32_t next_ = kWords;  // words_[next_] comes out next; kWords: regenerate first

@@ -1,7 +1,9 @@
 // random_real.cpp: the continuous distributions over contiguous memory, as torch draws them.
 // Knows no generator internals. See Note [Torch Random Streams] in random.h.
 // std::fma stands wherever torch's own build fuses a multiply with an add: the last bit depends on it.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 
 #include "core/kernels/cpu/random.h"
@@ -16,7 +18,11 @@ namespace {
 double uniform53(RandomState& state) {
   return static_cast<double>(state.random64() & ((std::uint64_t{1} << 53) - 1)) * 0x1p-53;
 }
-float uniform24(RandomState& state) { return static_cast<float>(state.random() & 0xffffffu) * 0x1p-24f; }
+// Through int32, which SSE2 converts and uint32 it does not.
+float to_uniform24(std::uint32_t word) {
+  return static_cast<float>(static_cast<std::int32_t>(word & 0xffffffu)) * 0x1p-24f;
+}
+float uniform24(RandomState& state) { return to_uniform24(state.random()); }
 
 // The uniform that fills of T start from; the 16-bit types share float's.
 template <typename T>
@@ -25,6 +31,19 @@ auto unit_uniform(RandomState& state) {
     return uniform53(state);
   } else {
     return uniform24(state);
+  }
+}
+
+// Many of them; float draws its words in batches.
+void unit_uniforms(RandomState& state, double* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = uniform53(state);
+}
+void unit_uniforms(RandomState& state, float* out, std::size_t n) {
+  std::uint32_t words[256];
+  for (std::size_t start = 0; start < n; start += std::size(words)) {
+    const std::size_t count = std::min(n - start, std::size(words));
+    state.random_many(words, count);
+    for (std::size_t i = 0; i < count; ++i) out[start + i] = to_uniform24(words[i]);
   }
 }
 
@@ -45,11 +64,11 @@ double scalar_normal(RandomState& state) {
 // float and double: every uniform is drawn first, a ragged end included, and then the last 16 once more.
 template <typename T>
 void normal_blocks(RandomState& state, T* out, std::size_t n, T mean, T std) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = unit_uniform<T>(state);
+  unit_uniforms(state, out, n);
   normal_in_blocks(out, n / kNormalBlock, mean, std);
   if (n % kNormalBlock == 0) return;
   T* last = out + (n - kNormalBlock);
-  for (std::size_t i = 0; i < kNormalBlock; ++i) last[i] = unit_uniform<T>(state);
+  unit_uniforms(state, last, kNormalBlock);
   normal_in_blocks(last, 1, mean, std);
 }
 
@@ -59,7 +78,7 @@ void normal_blocks_16bit(RandomState& state, T* out, std::size_t n, float mean, 
   float block[kNormalBlock];
   for (std::size_t start = 0; start < n; start += kNormalBlock) {
     T* to = start + kNormalBlock <= n ? out + start : out + (n - kNormalBlock);
-    for (float& value : block) value = uniform24(state);
+    unit_uniforms(state, block, kNormalBlock);
     normal_in_blocks(block, 1, mean, std);
     for (std::size_t i = 0; i < kNormalBlock; ++i) to[i] = convert<T>(block[i]);
   }
@@ -69,6 +88,9 @@ void normal_blocks_16bit(RandomState& state, T* out, std::size_t n, float mean, 
 
 template <typename T>
 void fill_uniform(RandomState& state, T* out, std::size_t n, double from, double to) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (from == 0.0 && to == 1.0) return unit_uniforms(state, out, n);  // the usual case; nothing rounds
+  }
   using A = decltype(unit_uniform<T>(state));
   const A low = static_cast<A>(from), high = static_cast<A>(to);
   const T first = convert<T>(low), beyond = convert<T>(high);
