@@ -115,16 +115,20 @@ void check_edges() {
   expect(special::trigamma(0.0) == inf && special::trigamma(inf) == 0.0, "trigamma at zero and infinity");
   expect(special::lgamma(-1.0) == inf && special::lgamma(0.0) == inf, "lgamma is inf at its poles");
   expect(special::zeta(1.0, 2.0) == inf && special::zeta(2.0, -1.0) == inf, "zeta is inf at its poles");
-  expect(std::isnan(special::zeta(0.5, 2.0)) && std::isnan(special::zeta(2.5, -1.5)), "zeta is nan outside its domain");
-  expect(special::erfinv(1.0) == inf && special::erfinv(-1.0) == -inf && std::isnan(special::erfinv(1.5)), "erfinv at and beyond one");
+  expect(std::isnan(special::zeta(0.5, 2.0)) && std::isnan(special::zeta(2.5, -1.5)),
+         "zeta is nan outside its domain");
+  expect(special::erfinv(1.0) == inf && special::erfinv(-1.0) == -inf && std::isnan(special::erfinv(1.5)),
+         "erfinv at and beyond one");
   expect(std::signbit(special::erfinv(-0.0)), "erfinv keeps the sign of zero");
-  expect(special::ndtri(0.0) == -inf && special::ndtri(1.0) == inf && std::isnan(special::ndtri(2.0)), "ndtri at and beyond its ends");
+  expect(special::ndtri(0.0) == -inf && special::ndtri(1.0) == inf && std::isnan(special::ndtri(2.0)),
+         "ndtri at and beyond its ends");
   expect(special::ndtri(0.5) == 0.0, "the median of the normal distribution is zero");
   expect(special::log_ndtr(-inf) == -inf && special::log_ndtr(inf) == 0.0, "log_ndtr at the infinities");
   expect(special::i0e(inf) == 0.0 && std::isnan(special::i0(inf)), "i0 at infinity is torch's");
   expect(std::isnan(special::i0(nan)) && std::isnan(special::i1e(nan)), "Bessel functions keep nan");
   expect(special::sinc(0.0) == 1.0, "sinc is one at zero");
-  expect(special::xlogy(0.0, 0.0) == 0.0 && std::isnan(special::xlogy(0.0, nan)), "xlogy is zero at zero unless y is nan");
+  expect(special::xlogy(0.0, 0.0) == 0.0 && std::isnan(special::xlogy(0.0, nan)),
+         "xlogy is zero at zero unless y is nan");
   expect(special::xlog1py(0.0, -1.0) == 0.0 && special::xlog1py(1.0, -1.0) == -inf, "xlog1py at the pole");
   expect(special::entr(0.0) == 0.0 && special::entr(-1.0) == -inf, "entr at zero and below");
 }

@@ -18,7 +18,9 @@ int failures = 0;
 bool verbose = false;
 
 template <typename T>
-const char* type_name() { return sizeof(T) == 4 ? "float" : "double"; }
+const char* type_name() {
+  return sizeof(T) == 4 ? "float" : "double";
+}
 
 // Distance in units of the last place of T at the reference; infinite where a special case is wrong.
 template <typename T>
@@ -44,9 +46,29 @@ template <typename T>
 std::vector<T> specials() {
   using L = std::numeric_limits<T>;
   std::vector<T> out;
-  for (T v : {T(0), L::denorm_min(), T(3) * L::denorm_min(), L::min() / T(2), L::min(), L::epsilon(), T(0.25), T(0.5),
-              T(0.75), T(1), T(1.5), T(2), T(3), T(4), T(10), T(100), T(1000), T(1e10), L::max() / T(4), L::max() / T(2),
-              L::max(), L::infinity(), L::quiet_NaN()}) {
+  for (T v : {T(0),
+              L::denorm_min(),
+              T(3) * L::denorm_min(),
+              L::min() / T(2),
+              L::min(),
+              L::epsilon(),
+              T(0.25),
+              T(0.5),
+              T(0.75),
+              T(1),
+              T(1.5),
+              T(2),
+              T(3),
+              T(4),
+              T(10),
+              T(100),
+              T(1000),
+              T(1e10),
+              L::max() / T(4),
+              L::max() / T(2),
+              L::max(),
+              L::infinity(),
+              L::quiet_NaN()}) {
     for (T w : {v, std::nextafter(v, T(0)), std::nextafter(v, L::infinity())}) {
       out.push_back(w);
       out.push_back(-w);
@@ -63,13 +85,15 @@ std::vector<T> points(double low, double high) {
   const int count = 60000;
   std::uniform_real_distribution<double> linear(low, high);
   for (int i = 0; i < count; ++i) out.push_back(static_cast<T>(linear(random)));
-  const double least = sizeof(T) == 4 ? -149.0 : -1074.0, most = std::log2(std::max(std::fabs(low), std::fabs(high)));
+  const double least = sizeof(T) == 4 ? -149.0 : -1074.0,
+               most = std::log2(std::max(std::fabs(low), std::fabs(high)));
   std::uniform_real_distribution<double> magnitude(least, most), near_one(-30.0, most);
   for (int i = 0; i < count; ++i) {
     const double m = std::exp2(i % 2 == 0 ? magnitude(random) : near_one(random));
     const double signed_m = low < 0 && (random() & 1) != 0 ? -m : m;
     if (signed_m >= low && signed_m <= high) out.push_back(static_cast<T>(signed_m));
-    if (i % 4 == 0 && low <= 1.0 && high >= 1.0) out.push_back(static_cast<T>(1.0 + (signed_m < 0 ? -1 : 1) * std::exp2(near_one(random) - most)));
+    if (i % 4 == 0 && low <= 1.0 && high >= 1.0)
+      out.push_back(static_cast<T>(1.0 + (signed_m < 0 ? -1 : 1) * std::exp2(near_one(random) - most)));
   }
   return out;
 }
@@ -79,8 +103,8 @@ void report(const char* name, double worst, T at, double limit) {
   const bool bad = !(worst <= limit);
   if (bad) ++failures;
   if (bad || verbose) {
-    std::printf("%s %-12s %-6s worst %8.3f ulp (limit %.2f) at %.17g\n", bad ? "FAIL" : "ok  ", name, type_name<T>(), worst,
-                limit, static_cast<double>(at));
+    std::printf("%s %-12s %-6s worst %8.3f ulp (limit %.2f) at %.17g\n", bad ? "FAIL" : "ok  ", name,
+                type_name<T>(), worst, limit, static_cast<double>(at));
   }
 }
 
@@ -101,24 +125,28 @@ void check_array(const char* name, const std::vector<T>& in, Apply apply, Refere
 }
 
 // One loop per function and type, so that what is tested is the vectorised code.
-#define CHECK(name, low, high, limit_float, limit_double, reference)                                                    \
-  check_array<float>(#name, points<float>(low, high),                                                                   \
-                     [](const float* in, float* out, std::size_t n) {                                                   \
-                       for (std::size_t i = 0; i < n; ++i) out[i] = vm::name(in[i]);                                    \
-                     },                                                                                                 \
-                     reference, limit_float);                                                                           \
-  check_array<double>(#name, points<double>(low, high),                                                                 \
-                      [](const double* in, double* out, std::size_t n) {                                                \
-                        for (std::size_t i = 0; i < n; ++i) out[i] = vm::name(in[i]);                                   \
-                      },                                                                                                \
-                      reference, limit_double)
+#define CHECK(name, low, high, limit_float, limit_double, reference)  \
+  check_array<float>(                                                 \
+      #name, points<float>(low, high),                                \
+      [](const float* in, float* out, std::size_t n) {                \
+        for (std::size_t i = 0; i < n; ++i) out[i] = vm::name(in[i]); \
+      },                                                              \
+      reference, limit_float);                                        \
+  check_array<double>(                                                \
+      #name, points<double>(low, high),                               \
+      [](const double* in, double* out, std::size_t n) {              \
+        for (std::size_t i = 0; i < n; ++i) out[i] = vm::name(in[i]); \
+      },                                                              \
+      reference, limit_double)
 
 using Wide = long double;
 
 template <typename T>
 std::vector<T> trig_points() {
   std::vector<T> in = points<T>(-100.0, 100.0);
-  for (T v : points<T>(-2.0 * static_cast<double>(vm::kTrigBound<T>), 2.0 * static_cast<double>(vm::kTrigBound<T>))) in.push_back(v);
+  for (T v :
+       points<T>(-2.0 * static_cast<double>(vm::kTrigBound<T>), 2.0 * static_cast<double>(vm::kTrigBound<T>)))
+    in.push_back(v);
   for (int n = 1; n < 40000; ++n) {  // the hardest arguments: next to multiples of pi/2
     const T x = static_cast<T>(static_cast<Wide>(n) * 1.57079632679489661923132169163975144L);
     in.push_back(x);
@@ -130,18 +158,25 @@ std::vector<T> trig_points() {
 template <typename T>
 void check_trig(double limit) {
   const std::vector<T> in = trig_points<T>();
-  check_array<T>("apply_sin", in, vm::apply_sin<T>, [](Wide x) { return std::sin(x); }, limit);
-  check_array<T>("apply_cos", in, vm::apply_cos<T>, [](Wide x) { return std::cos(x); }, limit);
-  check_array<T>("apply_tan", in, vm::apply_tan<T>, [](Wide x) { return std::tan(x); }, limit + 1.0);
+  check_array<T>(
+      "apply_sin", in, vm::apply_sin<T>, [](Wide x) { return std::sin(x); }, limit);
+  check_array<T>(
+      "apply_cos", in, vm::apply_cos<T>, [](Wide x) { return std::cos(x); }, limit);
+  check_array<T>(
+      "apply_tan", in, vm::apply_tan<T>, [](Wide x) { return std::tan(x); }, limit + 1.0);
   std::vector<T> in_place = in;
-  check_array<T>("sin in place", in, [&](const T*, T* out, std::size_t n) {
-    vm::apply_sin(in_place.data(), in_place.data(), n);
-    std::memcpy(out, in_place.data(), n * sizeof(T));
-  }, [](Wide x) { return std::sin(x); }, limit);
+  check_array<T>(
+      "sin in place", in,
+      [&](const T*, T* out, std::size_t n) {
+        vm::apply_sin(in_place.data(), in_place.data(), n);
+        std::memcpy(out, in_place.data(), n * sizeof(T));
+      },
+      [](Wide x) { return std::sin(x); }, limit);
 }
 
 template <typename T, typename Apply, typename Reference>
-void check_pairs(const char* name, const std::vector<T>& a, const std::vector<T>& b, Apply apply, Reference reference, double limit) {
+void check_pairs(const char* name, const std::vector<T>& a, const std::vector<T>& b, Apply apply,
+                 Reference reference, double limit) {
   std::vector<T> out(a.size());
   apply(a.data(), b.data(), out.data(), a.size());
   double worst = 0.0;
@@ -152,7 +187,8 @@ void check_pairs(const char* name, const std::vector<T>& a, const std::vector<T>
       worst = error;
       at = a[i];
       if (verbose && !(error <= limit)) {
-        std::printf("     %s(%a, %a) = %a, want %a\n", name, double(a[i]), double(b[i]), double(out[i]), double(reference(a[i], b[i])));
+        std::printf("     %s(%a, %a) = %a, want %a\n", name, double(a[i]), double(b[i]), double(out[i]),
+                    double(reference(a[i], b[i])));
       }
     }
   }
@@ -180,11 +216,12 @@ template <typename T>
 void check_atan2(double limit) {
   std::vector<T> a, b;
   pair_points(a, b, -50.0, 50.0);
-  check_pairs<T>("atan2", a, b,
-                 [](const T* y, const T* x, T* out, std::size_t n) {
-                   for (std::size_t i = 0; i < n; ++i) out[i] = vm::atan2(y[i], x[i]);
-                 },
-                 [](Wide y, Wide x) { return std::atan2(y, x); }, limit);
+  check_pairs<T>(
+      "atan2", a, b,
+      [](const T* y, const T* x, T* out, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) out[i] = vm::atan2(y[i], x[i]);
+      },
+      [](Wide y, Wide x) { return std::atan2(y, x); }, limit);
 }
 
 template <typename T>
@@ -198,11 +235,12 @@ void check_pow(double limit) {
     a.push_back(static_cast<T>(integral ? base(random) - 2.0 : base(random)));
     b.push_back(static_cast<T>(integral ? std::nearbyint(whole(random)) : exponent(random)));
   }
-  check_pairs<T>("pow", a, b,
-                 [](const T* x, const T* y, T* out, std::size_t n) {
-                   for (std::size_t i = 0; i < n; ++i) out[i] = vm::pow(x[i], y[i]);
-                 },
-                 [](Wide x, Wide y) { return std::pow(x, y); }, limit);
+  check_pairs<T>(
+      "pow", a, b,
+      [](const T* x, const T* y, T* out, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) out[i] = vm::pow(x[i], y[i]);
+      },
+      [](Wide x, Wide y) { return std::pow(x, y); }, limit);
 }
 
 // The GELUs promise absolute accuracy, relative to |x|, as torch's formula gives.
@@ -250,8 +288,10 @@ int main(int argc, char**) {
   CHECK(erf, -7.0, 7.0, 2.0, 2.0, [](Wide x) { return std::erf(x); });
   CHECK(erfc, -7.0, 28.0, 1.0, 5.5, [](Wide x) { return std::erfc(x); });
   CHECK(sigmoid, -800.0, 100.0, 2.0, 2.0, [](Wide x) { return 1.0L / (1.0L + std::exp(-x)); });
-  CHECK(log_sigmoid, -100.0, 800.0, 2.0, 2.0, [](Wide x) { return std::min(x, 0.0L) - std::log1p(std::exp(-std::fabs(x))); });
-  CHECK(softplus, -800.0, 100.0, 2.5, 2.5, [](Wide x) { return std::max(x, 0.0L) + std::log1p(std::exp(-std::fabs(x))); });
+  CHECK(log_sigmoid, -100.0, 800.0, 2.0, 2.0,
+        [](Wide x) { return std::min(x, 0.0L) - std::log1p(std::exp(-std::fabs(x))); });
+  CHECK(softplus, -800.0, 100.0, 2.5, 2.5,
+        [](Wide x) { return std::max(x, 0.0L) + std::log1p(std::exp(-std::fabs(x))); });
   CHECK(rsqrt, -1.0, 1e30, 1.5, 1.5, [](Wide x) { return 1.0L / std::sqrt(x); });
   check_pow<float>(1.0);
   check_pow<double>(1.0);

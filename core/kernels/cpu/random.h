@@ -102,7 +102,8 @@ void fill_geometric(RandomState& state, T* out, std::size_t n, double p);
 template <typename T>
 void fill_random_from_to(RandomState& state, T* out, std::size_t n, std::int64_t from, std::uint64_t range);
 
-// random_(): every non-negative value of an integer type, every exactly representable integer of a float type.
+// random_(): every non-negative value of an integer type, every exactly representable integer of a float
+// type.
 template <typename T>
 void fill_random(RandomState& state, T* out, std::size_t n);
 

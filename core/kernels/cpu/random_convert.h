@@ -67,6 +67,9 @@ inline constexpr bool kIsFloating =
 
 // Significand bits, the hidden one included: integers up to 2^kDigits are exact.
 template <typename T>
-inline constexpr int kDigits = std::is_same_v<T, double> ? 53 : std::is_same_v<T, float> ? 24 : std::is_same_v<T, Half> ? 11 : 8;
+inline constexpr int kDigits = std::is_same_v<T, double>  ? 53
+                               : std::is_same_v<T, float> ? 24
+                               : std::is_same_v<T, Half>  ? 11
+                                                          : 8;
 
 }  // namespace undertow::random

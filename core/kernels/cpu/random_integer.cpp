@@ -42,14 +42,16 @@ void fill_random(RandomState& state, T* out, std::size_t n) {
   if constexpr (std::is_same_v<T, bool>) {
     for (std::size_t i = 0; i < n; ++i) out[i] = (state.random() & 1u) != 0;
   } else if constexpr (kIsFloating<T>) {
-    constexpr std::uint64_t count = (std::uint64_t{1} << kDigits<T>) + 1;
+    constexpr std::uint64_t count = (std::uint64_t{1} << kDigits<T>)+1;
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t drawn = std::is_same_v<T, double> ? state.random64() : state.random();
       out[i] = element_of<T>(static_cast<std::int64_t>(drawn % count));
     }
   } else {
-    constexpr std::uint64_t mask = static_cast<std::uint64_t>(std::numeric_limits<T>::max());  // 2^k - 1: no division
-    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<T>((sizeof(T) == 8 ? state.random64() : state.random()) & mask);
+    constexpr std::uint64_t mask =
+        static_cast<std::uint64_t>(std::numeric_limits<T>::max());  // 2^k - 1: no division
+    for (std::size_t i = 0; i < n; ++i)
+      out[i] = static_cast<T>((sizeof(T) == 8 ? state.random64() : state.random()) & mask);
   }
 }
 
@@ -88,14 +90,14 @@ void fill_permutation(RandomState& state, T* out, std::int64_t n) {
   }
 }
 
-#define UNDERTOW_INSTANTIATE_INTEGER(T)                                                                     \
-  template void fill_random_from_to<T>(RandomState&, T*, std::size_t, std::int64_t, std::uint64_t);         \
-  template void fill_random<T>(RandomState&, T*, std::size_t);                                              \
-  template void fill_bernoulli<T>(RandomState&, T*, std::size_t, double);                                   \
-  template void fill_bernoulli_each<T, float>(RandomState&, T*, const float*, std::size_t);                 \
-  template void fill_bernoulli_each<T, double>(RandomState&, T*, const double*, std::size_t);               \
-  template void fill_bernoulli_each<T, Half>(RandomState&, T*, const Half*, std::size_t);                   \
-  template void fill_bernoulli_each<T, BFloat16>(RandomState&, T*, const BFloat16*, std::size_t);           \
+#define UNDERTOW_INSTANTIATE_INTEGER(T)                                                             \
+  template void fill_random_from_to<T>(RandomState&, T*, std::size_t, std::int64_t, std::uint64_t); \
+  template void fill_random<T>(RandomState&, T*, std::size_t);                                      \
+  template void fill_bernoulli<T>(RandomState&, T*, std::size_t, double);                           \
+  template void fill_bernoulli_each<T, float>(RandomState&, T*, const float*, std::size_t);         \
+  template void fill_bernoulli_each<T, double>(RandomState&, T*, const double*, std::size_t);       \
+  template void fill_bernoulli_each<T, Half>(RandomState&, T*, const Half*, std::size_t);           \
+  template void fill_bernoulli_each<T, BFloat16>(RandomState&, T*, const BFloat16*, std::size_t);   \
   template void fill_permutation<T>(RandomState&, T*, std::int64_t)
 UNDERTOW_INSTANTIATE_INTEGER(bool);
 UNDERTOW_INSTANTIATE_INTEGER(std::uint8_t);

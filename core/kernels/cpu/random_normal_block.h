@@ -21,7 +21,8 @@ namespace undertow::random {
 
 inline constexpr std::size_t kNormalBlock = 16;
 
-// This file's loops want what Note [Branch-Free Math] asks of the *.isa.cpp files; none of it changes a bit.
+// These loops want -O3; no option here changes a bit. Builtins instead of std:: functions below, because gcc
+// does not inline a function of other options into these.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("O3", "no-trapping-math")
@@ -37,10 +38,10 @@ UNDERTOW_BLOCK_INLINE float fused(bool hardware, float a, float b, float c) {
 
 // Natural logarithm for normal x in (0, 1].
 UNDERTOW_BLOCK_INLINE float block_log(bool hardware, float x) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
-  const float mantissa = std::bit_cast<float>((bits & 0x007fffffu) | 0x3f000000u);  // [1/2, 1)
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x);
+  const float mantissa = __builtin_bit_cast(float, (bits & 0x007fffffu) | 0x3f000000u);  // [1/2, 1)
   const bool low = mantissa < 0.707106781186547524f;
-  const int exponent = static_cast<int>(bits >> 23) - 126 - (low ? 1 : 0);
+  const int exponent = static_cast<int>(bits >> 23) - (low ? 127 : 126);
   const float e = static_cast<float>(exponent);
   const float f = (mantissa - 1.0f) + (low ? mantissa : 0.0f);
   const float z = f * f;
@@ -98,7 +99,7 @@ UNDERTOW_BLOCK_INLINE void normal_blocks_by(bool hardware, float* data, std::siz
     // (0, 1], so that the logarithm is finite.
     for (std::size_t i = 0; i < count * kHalf; ++i) first[i] = -2.0f * block_log(hardware, 1.0f - first[i]);
     // A loop of its own: sqrt may set errno unless the command line says otherwise, and so stays scalar.
-    for (std::size_t i = 0; i < count * kHalf; ++i) first[i] = std::sqrt(first[i]);
+    for (std::size_t i = 0; i < count * kHalf; ++i) first[i] = __builtin_sqrtf(first[i]);
     for (std::size_t i = 0; i < count * kHalf; ++i) {
       const float radius = first[i];
       const SinCos angle = block_sincos(hardware, 6.283185307179586f * second[i]);
@@ -112,15 +113,17 @@ UNDERTOW_BLOCK_INLINE void normal_blocks_by(bool hardware, float* data, std::siz
   }
 }
 
-// The fast copy is built here rather than in a *.isa.cpp file, because its bits must not depend on the choice.
+// The fast copy is built here rather than in a *.isa.cpp file, because its bits must not depend on the
+// choice.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((target("avx2,fma"))) inline void normal_blocks_avx2(float* data, std::size_t blocks, float mean,
-                                                                   float std) {
+__attribute__((target("avx2,fma"))) inline void normal_blocks_avx2(float* data, std::size_t blocks,
+                                                                   float mean, float std) {
   normal_blocks_by(/*hardware=*/true, data, blocks, mean, std);
 }
 inline void normal_in_blocks(float* data, std::size_t blocks, float mean, float std) {
   static const bool fast = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  fast ? normal_blocks_avx2(data, blocks, mean, std) : normal_blocks_by(/*hardware=*/false, data, blocks, mean, std);
+  fast ? normal_blocks_avx2(data, blocks, mean, std)
+       : normal_blocks_by(/*hardware=*/false, data, blocks, mean, std);
 }
 #else
 inline void normal_in_blocks(float* data, std::size_t blocks, float mean, float std) {

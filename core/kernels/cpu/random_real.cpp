@@ -97,7 +97,8 @@ void fill_uniform(RandomState& state, T* out, std::size_t n, double from, double
   // The width is rounded to the arithmetic type, the rest is done in double and rounded once.
   const double width = high - low;
   for (std::size_t i = 0; i < n; ++i) {
-    const A drawn = static_cast<A>(std::fma(static_cast<double>(unit_uniform<T>(state)), width, static_cast<double>(low)));
+    const A drawn = static_cast<A>(
+        std::fma(static_cast<double>(unit_uniform<T>(state)), width, static_cast<double>(low)));
     const T value = convert<T>(drawn);
     out[i] = widen(value) == widen(beyond) ? first : value;
   }
@@ -116,7 +117,8 @@ void fill_normal(RandomState& state, T* out, std::size_t n, double mean, double 
 
 template <typename T>
 void fill_log_normal(RandomState& state, T* out, std::size_t n, double mean, double std) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = convert<T>(std::exp(std::fma(scalar_normal(state), std, mean)));
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = convert<T>(std::exp(std::fma(scalar_normal(state), std, mean)));
 }
 
 template <typename T>
@@ -133,15 +135,16 @@ void fill_cauchy(RandomState& state, T* out, std::size_t n, double median, doubl
 
 template <typename T>
 void fill_geometric(RandomState& state, T* out, std::size_t n, double p) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = convert<T>(std::ceil(std::log(uniform53(state)) / std::log1p(-p)));
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = convert<T>(std::ceil(std::log(uniform53(state)) / std::log1p(-p)));
 }
 
-#define UNDERTOW_INSTANTIATE_REAL(T)                                                       \
-  template void fill_uniform<T>(RandomState&, T*, std::size_t, double, double);            \
-  template void fill_normal<T>(RandomState&, T*, std::size_t, double, double);             \
-  template void fill_log_normal<T>(RandomState&, T*, std::size_t, double, double);         \
-  template void fill_exponential<T>(RandomState&, T*, std::size_t, double);                \
-  template void fill_cauchy<T>(RandomState&, T*, std::size_t, double, double);             \
+#define UNDERTOW_INSTANTIATE_REAL(T)                                               \
+  template void fill_uniform<T>(RandomState&, T*, std::size_t, double, double);    \
+  template void fill_normal<T>(RandomState&, T*, std::size_t, double, double);     \
+  template void fill_log_normal<T>(RandomState&, T*, std::size_t, double, double); \
+  template void fill_exponential<T>(RandomState&, T*, std::size_t, double);        \
+  template void fill_cauchy<T>(RandomState&, T*, std::size_t, double, double);     \
   template void fill_geometric<T>(RandomState&, T*, std::size_t, double)
 UNDERTOW_INSTANTIATE_REAL(float);
 UNDERTOW_INSTANTIATE_REAL(double);

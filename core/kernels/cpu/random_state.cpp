@@ -1,31 +1,34 @@
 // random_state.cpp: the Mersenne Twister (MT19937) itself and its saved form.
 // Knows no distribution. See Note [Torch Random Streams] in random.h.
-#include "core/kernels/cpu/random.h"
-
-#include <algorithm>
-
-// Two short integer loops carry every stream; -O2 leaves them scalar, at half the speed.
+// Two short integer loops carry every stream; -O2 leaves them scalar, at half the speed. Before the header,
+// so that its inline functions have the same options and can be inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
+
+#include "core/kernels/cpu/random.h"
+
+#include <algorithm>
 
 namespace undertow::random {
 
 namespace {
 
 // The 5056 bytes of torch's CPU generator state, little endian, by offset.
-constexpr std::size_t kSeedAt = 0;         // uint64
-constexpr std::size_t kLeftAt = 8;         // int32: words left before the next regeneration, plus one
-constexpr std::size_t kSeededAt = 12;      // int32: 1
-constexpr std::size_t kNextAt = 16;        // uint64: index of the next word
-constexpr std::size_t kWordsAt = 24;       // 624 words, each in 8 bytes
-constexpr std::size_t kNormalYAt = 5024;   // double: the cached normal (x before it and rho after it stay 0)
+constexpr std::size_t kSeedAt = 0;        // uint64
+constexpr std::size_t kLeftAt = 8;        // int32: words left before the next regeneration, plus one
+constexpr std::size_t kSeededAt = 12;     // int32: 1
+constexpr std::size_t kNextAt = 16;       // uint64: index of the next word
+constexpr std::size_t kWordsAt = 24;      // 624 words, each in 8 bytes
+constexpr std::size_t kNormalYAt = 5024;  // double: the cached normal (x before it and rho after it stay 0)
 constexpr std::size_t kNormalValidAt = 5040;  // int32
 constexpr std::size_t kFloatNormalAt = 5048;  // float
 constexpr std::size_t kFloatValidAt = 5052;   // bool
 
 template <typename T>
-void put(std::uint8_t* bytes, std::size_t at, T value) { std::memcpy(bytes + at, &value, sizeof(T)); }
+void put(std::uint8_t* bytes, std::size_t at, T value) {
+  std::memcpy(bytes + at, &value, sizeof(T));
+}
 
 template <typename T>
 T get(const std::uint8_t* bytes, std::size_t at) {

@@ -23,7 +23,8 @@ double power_series(double x, int order) {
   return sum;
 }
 
-// e^-x I(order, x) for large x: 1 - (m-1)/(8x) + (m-1)(m-9)/(2! (8x)^2) - ..., m = 4 order^2, over sqrt(2 pi x).
+// e^-x I(order, x) for large x: 1 - (m-1)/(8x) + (m-1)(m-9)/(2! (8x)^2) - ..., m = 4 order^2, over sqrt(2 pi
+// x).
 double asymptotic_scaled(double x, int order) {
   const double m = 4.0 * order * order;
   double term = 1.0, sum = 1.0;

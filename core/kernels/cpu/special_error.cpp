@@ -56,7 +56,8 @@ double erfcx(double x) {
   if (x < 0.5) return std::exp(x * x) * std::erfc(x);
   if (x < 27.0) return vm::erfc_scaled((x - 3.0) / (x + 3.0)) / (x + 3.0);
   const double z = 0.5 / (x * x);  // from 27 on the divergent series is exact in seven terms
-  return std::numbers::inv_sqrtpi / x * (1.0 - z * (1.0 - 3.0 * z * (1.0 - 5.0 * z * (1.0 - 7.0 * z * (1.0 - 9.0 * z * (1.0 - 11.0 * z))))));
+  return std::numbers::inv_sqrtpi / x *
+         (1.0 - z * (1.0 - 3.0 * z * (1.0 - 5.0 * z * (1.0 - 7.0 * z * (1.0 - 9.0 * z * (1.0 - 11.0 * z))))));
 }
 
 double ndtr(double x) { return 0.5 * std::erfc(-x * kSqrtHalf); }

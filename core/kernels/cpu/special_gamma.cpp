@@ -18,9 +18,9 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kAsymptoticFrom = 12.0;
 
 // B_2, B_4, ...
-constexpr double kBernoulli[] = {1.0 / 6,     -1.0 / 30,        1.0 / 42,      -1.0 / 30,          5.0 / 66,
-                                 -691.0 / 2730, 7.0 / 6,        -3617.0 / 510, 43867.0 / 798,      -174611.0 / 330,
-                                 854513.0 / 138, -236364091.0 / 2730};
+constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
+                                 5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
+                                 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
 
 }  // namespace
 
@@ -83,7 +83,8 @@ double zeta(double x, double q) {
   }
   const double last = std::pow(a, -x);
   sum += last * a / (x - 1.0) + 0.5 * last;
-  double factor = x * last / a;  // x (x+1) ... (x+2k) / (2k+2)! a^(-x-2k-1), from k = 0, the factorial growing below
+  double factor =
+      x * last / a;  // x (x+1) ... (x+2k) / (2k+2)! a^(-x-2k-1), from k = 0, the factorial growing below
   double factorial = 2.0;
   for (int k = 0; k < 12; ++k) {
     const double term = kBernoulli[k] / factorial * factor;

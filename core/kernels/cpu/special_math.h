@@ -5,9 +5,9 @@
 
 namespace undertow::special {
 
-double lgamma(double x);                // gammaln: log |Gamma(x)|; leaves libm's global sign alone
-double digamma(double x);               // psi: nan at negative integers, -inf at +0, inf at -0
-double trigamma(double x);              // inf at 0; huge, not inf, at negative integers, as torch's reflection
+double lgamma(double x);    // gammaln: log |Gamma(x)|; leaves libm's global sign alone
+double digamma(double x);   // psi: nan at negative integers, -inf at +0, inf at -0
+double trigamma(double x);  // inf at 0; huge, not inf, at negative integers, as torch's reflection
 double polygamma(int order, double x);  // order >= 0
 double zeta(double x, double q);        // Hurwitz: sum over k >= 0 of (k + q)^-x
 
@@ -22,20 +22,24 @@ double i0e(double x);  // e^-|x| i0(x)
 double i1(double x);
 double i1e(double x);
 
-double sinc(double x);               // sin(pi x) / (pi x)
-double xlogy(double x, double y);    // 0 where x is 0, unless y is NaN
+double sinc(double x);             // sin(pi x) / (pi x)
+double xlogy(double x, double y);  // 0 where x is 0, unless y is NaN
 double xlog1py(double x, double y);
-double entr(double x);               // -x log x; -inf below 0
+double entr(double x);  // -x log x; -inf below 0
 
 // float goes through double: these are far from the hot path, and torch itself rounds worse in float.
 #define UNDERTOW_SPECIAL_FLOAT(name) \
   inline float name(float x) { return static_cast<float>(name(static_cast<double>(x))); }
-#define UNDERTOW_SPECIAL_FLOAT2(name) \
-  inline float name(float x, float y) { return static_cast<float>(name(static_cast<double>(x), static_cast<double>(y))); }
+#define UNDERTOW_SPECIAL_FLOAT2(name)                                                \
+  inline float name(float x, float y) {                                              \
+    return static_cast<float>(name(static_cast<double>(x), static_cast<double>(y))); \
+  }
 UNDERTOW_SPECIAL_FLOAT(lgamma)
 UNDERTOW_SPECIAL_FLOAT(digamma)
 UNDERTOW_SPECIAL_FLOAT(trigamma)
-inline float polygamma(int order, float x) { return static_cast<float>(polygamma(order, static_cast<double>(x))); }
+inline float polygamma(int order, float x) {
+  return static_cast<float>(polygamma(order, static_cast<double>(x)));
+}
 UNDERTOW_SPECIAL_FLOAT2(zeta)
 UNDERTOW_SPECIAL_FLOAT(erfinv)
 UNDERTOW_SPECIAL_FLOAT(erfcx)

@@ -8,7 +8,8 @@
 // 64-bit integers and double (AVX2 cannot), or shifts 64-bit integers right arithmetically (nor that).
 // Both sides of a choice are computed and one is selected, so each side must be harmless on any input.
 // The code relies on exact rounding order: never compile it with -ffast-math or -fassociative-math.
-// Polynomials are our own weighted minimax fits; the measured error limits stand in tests/cpp/test_vec_math.cpp.
+// Polynomials are our own weighted minimax fits; the measured error limits stand in
+// tests/cpp/test_vec_math.cpp.
 #pragma once
 
 #include "vec_math_arc.h"

@@ -13,7 +13,8 @@ UNDERTOW_VM_INLINE double asin_tail(double z) {  // (asin(s)/s - 1) / z, z = s *
               0x1.0bdbf9d78efb6p-5);
 }
 UNDERTOW_VM_INLINE float asin_tail(float z) {
-  return poly(z, 0x1.55554cp-3f, 0x1.33388cp-4f, 0x1.6cacbap-5f, 0x1.04a1b8p-5f, 0x1.d83b56p-7f, 0x1.33a204p-5f);
+  return poly(z, 0x1.55554cp-3f, 0x1.33388cp-4f, 0x1.6cacbap-5f, 0x1.04a1b8p-5f, 0x1.d83b56p-7f,
+              0x1.33a204p-5f);
 }
 
 UNDERTOW_VM_INLINE double atan_tail(double z) {  // (atan(t)/t - 1) / z, z = t * t, t <= tan(pi/8)
@@ -90,7 +91,8 @@ UNDERTOW_VM_INLINE T atan2(T y, T x) {
   const T ay = abs(y), ax = abs(x);
   const bool steep = ay > ax;
   const T large = steep ? ay : ax, little = steep ? ax : ay;
-  // Keep num + den below overflow and the octant test above the denormals; infinities become 1 (or leave 0 beside them); 0/0 becomes 0/1.
+  // Keep num + den below overflow and the octant test above the denormals; infinities become 1 (or leave 0
+  // beside them); 0/0 becomes 0/1.
   const bool infinite = large == kInf<T>;
   const T grown = large < T(4) * std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon()
                       ? Real<T>::kDenormalScale

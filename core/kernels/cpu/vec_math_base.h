@@ -62,7 +62,9 @@ template <typename T>
 inline constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
 template <typename T>
-UNDERTOW_VM_INLINE typename Real<T>::Bits to_bits(T x) { return std::bit_cast<typename Real<T>::Bits>(x); }
+UNDERTOW_VM_INLINE typename Real<T>::Bits to_bits(T x) {
+  return std::bit_cast<typename Real<T>::Bits>(x);
+}
 
 UNDERTOW_VM_INLINE float abs(float x) { return __builtin_fabsf(x); }
 UNDERTOW_VM_INLINE double abs(double x) { return __builtin_fabs(x); }
@@ -72,23 +74,35 @@ UNDERTOW_VM_INLINE float copysign(float x, float sign) { return __builtin_copysi
 UNDERTOW_VM_INLINE double copysign(double x, double sign) { return __builtin_copysign(x, sign); }
 
 template <typename T>
-UNDERTOW_VM_INLINE bool sign_bit(T x) { return copysign(T(1), x) < T(0); }
+UNDERTOW_VM_INLINE bool sign_bit(T x) {
+  return copysign(T(1), x) < T(0);
+}
 
 // Both keep a NaN in x: the comparison fails and x itself is chosen.
 template <typename T>
-UNDERTOW_VM_INLINE T at_least(T x, T low) { return x < low ? low : x; }
+UNDERTOW_VM_INLINE T at_least(T x, T low) {
+  return x < low ? low : x;
+}
 template <typename T>
-UNDERTOW_VM_INLINE T at_most(T x, T high) { return x > high ? high : x; }
+UNDERTOW_VM_INLINE T at_most(T x, T high) {
+  return x > high ? high : x;
+}
 
 // c0 + x * (c1 + x * (c2 + ...)); a parameter pack, because a coefficient loop would stop the vectoriser.
 template <typename T>
-UNDERTOW_VM_INLINE T poly(T, T c0) { return c0; }
+UNDERTOW_VM_INLINE T poly(T, T c0) {
+  return c0;
+}
 template <typename T, typename... Rest>
-UNDERTOW_VM_INLINE T poly(T x, T c0, Rest... rest) { return c0 + x * poly(x, rest...); }
+UNDERTOW_VM_INLINE T poly(T x, T c0, Rest... rest) {
+  return c0 + x * poly(x, rest...);
+}
 
 // Nearest integer, ties to even, for |x| < 2^22 (float) or 2^51 (double).
 template <typename T>
-UNDERTOW_VM_INLINE T round_small(T x) { return (x + Real<T>::kMagic) - Real<T>::kMagic; }
+UNDERTOW_VM_INLINE T round_small(T x) {
+  return (x + Real<T>::kMagic) - Real<T>::kMagic;
+}
 
 // 2^n for an integral n in the normal exponent range: n + bias lands in the low mantissa bits, then moves up.
 template <typename T>
@@ -96,7 +110,8 @@ UNDERTOW_VM_INLINE T pow2_of(T n) {
   return std::bit_cast<T>(to_bits(n + (Real<T>::kMagic + Real<T>::kBias)) << Real<T>::kMantissaBits);
 }
 
-// x * 2^n for an integral n in about twice the normal range, so that overflow and denormal results round once.
+// x * 2^n for an integral n in about twice the normal range, so that overflow and denormal results round
+// once.
 template <typename T>
 UNDERTOW_VM_INLINE T scale_by_pow2(T x, T n) {
   const T half = round_small(n * T(0.5));

@@ -13,8 +13,8 @@ UNDERTOW_VM_INLINE double erf_small(double z) {  // erf(x)/x - 1 on z = x * x <=
               0x1.b9827340b75b3p-20, -0x1.5c16b4bf6b2e4p-23, 0x1.d7835e094293dp-27, -0x1.acdc7c082205cp-31);
 }
 UNDERTOW_VM_INLINE float erf_small(float z) {
-  return poly(z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2d1ep-4f, -0x1.b7fba8p-6f, 0x1.54199cp-8f, -0x1.a4836cp-11f,
-              0x1.4ade1ep-14f);
+  return poly(z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2d1ep-4f, -0x1.b7fba8p-6f, 0x1.54199cp-8f,
+              -0x1.a4836cp-11f, 0x1.4ade1ep-14f);
 }
 
 // -log(erfc(1 + t)). Its error counts only by erfc, so it may grow with t, which keeps the degree low.
@@ -26,8 +26,8 @@ UNDERTOW_VM_INLINE double erf_exponent(double t) {
               -0x1.094d8ceabd34ap-33, 0x1.5aa0108843889p-38);
 }
 UNDERTOW_VM_INLINE float erf_exponent(float t) {
-  return poly(t, 0x1.d97fc0p+0f, 0x1.51c9aap+1f, 0x1.afad1ap-1f, 0x1.53ff96p-5f, -0x1.44447cp-7f, 0x1.dfa580p-10f,
-              -0x1.870f40p-13f);
+  return poly(t, 0x1.d97fc0p+0f, 0x1.51c9aap+1f, 0x1.afad1ap-1f, 0x1.53ff96p-5f, -0x1.44447cp-7f,
+              0x1.dfa580p-10f, -0x1.870f40p-13f);
 }
 
 template <typename T>
@@ -58,8 +58,9 @@ UNDERTOW_VM_INLINE double erfc_scaled_short(double u) {
               -0x1.fbcf60a6e244ep-12, -0x1.5604e2f1c3f7cp-12);
 }
 
-// For |x| < 1/2 (either sign) 1 - erf(x) is as exact and needs no reflection. In the far tail the roundings of
-// the argument, the polynomial and the exponential add up to 5 ulp, which buys ten times the speed of libm.
+// For |x| < 1/2 (either sign) 1 - erf(x) is as exact and needs no reflection. In the far tail the roundings
+// of the argument, the polynomial and the exponential add up to 5 ulp, which buys ten times the speed of
+// libm.
 UNDERTOW_VM_INLINE double erfc(double x) {
   const double a = at_most(abs(x), 27.3);
   const double square = a * a;
@@ -84,7 +85,9 @@ UNDERTOW_VM_INLINE float erfc(float x) {  // through double, where x * x is exac
 
 // x * Phi(x), in the form torch computes: absolute, not relative, accuracy in the left tail.
 template <typename T>
-UNDERTOW_VM_INLINE T gelu_erf(T x) { return (T(0.5) * x) * (T(1) + vm::erf(x * T(0x1.6a09e667f3bcdp-1))); }
+UNDERTOW_VM_INLINE T gelu_erf(T x) {
+  return (T(0.5) * x) * (T(1) + vm::erf(x * T(0x1.6a09e667f3bcdp-1)));
+}
 
 template <typename T>
 UNDERTOW_VM_INLINE T gelu_tanh(T x) {

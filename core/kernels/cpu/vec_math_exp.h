@@ -13,7 +13,8 @@ UNDERTOW_VM_INLINE double exp_tail(double r) {
               0x1.27e536e90d367p-22, 0x1.af5f726388da5p-26, 0x1.1ee8133e3d34dp-29);
 }
 UNDERTOW_VM_INLINE float exp_tail(float r) {
-  return poly(r, 0x1.000000p-1f, 0x1.555556p-3f, 0x1.5554aep-5f, 0x1.111168p-7f, 0x1.6d74ecp-10f, 0x1.a06228p-13f);
+  return poly(r, 0x1.000000p-1f, 0x1.555556p-3f, 0x1.5554aep-5f, 0x1.111168p-7f, 0x1.6d74ecp-10f,
+              0x1.a06228p-13f);
 }
 
 // (2^r - 1) / r on |r| <= 1/2.
@@ -23,7 +24,8 @@ UNDERTOW_VM_INLINE double exp2_tail(double r) {
               0x1.b524ce05932dfp-24, 0x1.e61dfb8e3beb1p-28, 0x1.ea1820a0442adp-32);
 }
 UNDERTOW_VM_INLINE float exp2_tail(float r) {
-  return poly(r, 0x1.62e430p-1f, 0x1.ebfbe0p-3f, 0x1.c6aecap-5f, 0x1.3b29eep-7f, 0x1.5f4a4ap-10f, 0x1.44610cp-13f);
+  return poly(r, 0x1.62e430p-1f, 0x1.ebfbe0p-3f, 0x1.c6aecap-5f, 0x1.3b29eep-7f, 0x1.5f4a4ap-10f,
+              0x1.44610cp-13f);
 }
 
 // e^x = 2^n * (1 + p). The caller has bounded |x| so that n stays within about twice the exponent range.
@@ -67,7 +69,7 @@ UNDERTOW_VM_INLINE T exp2(T x) {
 // 2^n * (p + 1) - 1 as 2^n * (p + (1 - 2^-n)): nothing cancels, and n = 0 leaves p itself.
 template <typename T>
 UNDERTOW_VM_INLINE T expm1(T x) {
-  constexpr T low = sizeof(T) == 4 ? T(-30) : T(-60);  // already -1
+  constexpr T low = sizeof(T) == 4 ? T(-30) : T(-60);   // already -1
   constexpr T far = sizeof(T) == 4 ? T(100) : T(1000);  // 2^-n no longer matters, and must stay normal
   const auto [n, p] = exp_parts(at_most(at_least(x, low), kExpHigh<T>));
   const T inverse = pow2_of(-at_most(n, far));

@@ -10,16 +10,15 @@ namespace undertow::vm {
 // log(1 + f) = f - half_square + tail for 1 + f in [sqrt(1/2), sqrt(2)], half_square = f * f / 2.
 UNDERTOW_VM_INLINE double log_tail(double f, double half_square) {
   const double s = f / (2.0 + f), z = s * s;
-  const double series = z * poly(z, 0x1.5555555555593p-1, 0x1.999999997f827p-2, 0x1.2492494244204p-2,
-                                 0x1.c71c51c262faep-3, 0x1.74664e31f5451p-3, 0x1.39a01ddb68842p-3,
-                                 0x1.2f1658e48b74dp-3);
+  const double series =
+      z * poly(z, 0x1.5555555555593p-1, 0x1.999999997f827p-2, 0x1.2492494244204p-2, 0x1.c71c51c262faep-3,
+               0x1.74664e31f5451p-3, 0x1.39a01ddb68842p-3, 0x1.2f1658e48b74dp-3);
   return s * (half_square + series);
 }
 // In float a longer polynomial is cheaper than the division.
 UNDERTOW_VM_INLINE float log_tail(float f, float half_square) {
-  const float series =
-      poly(f, 0x1.555546p-2f, -0x1.000004p-2f, 0x1.99a4fap-3f, -0x1.555d3cp-3f, 0x1.233324p-3f, -0x1.fbffeep-4f,
-           0x1.e70c04p-4f, -0x1.df0358p-4f, 0x1.15032cp-4f);
+  const float series = poly(f, 0x1.555546p-2f, -0x1.000004p-2f, 0x1.99a4fap-3f, -0x1.555d3cp-3f,
+                            0x1.233324p-3f, -0x1.fbffeep-4f, 0x1.e70c04p-4f, -0x1.df0358p-4f, 0x1.15032cp-4f);
   return (half_square + half_square) * (f * series);
 }
 
@@ -66,7 +65,8 @@ UNDERTOW_VM_INLINE T log(T x) {
 // The rounding error of 1 + x goes back into the reduced argument; when k = 0 that restores x exactly.
 template <typename T>
 UNDERTOW_VM_INLINE T log1p(T x) {
-  constexpr T far = sizeof(T) == 4 ? T(100) : T(1000);  // the error no longer matters, and 2^-k must stay normal
+  constexpr T far =
+      sizeof(T) == 4 ? T(100) : T(1000);  // the error no longer matters, and 2^-k must stay normal
   const T u = T(1) + x;
   const T back = u - T(1);
   const T error = (T(1) - (u - back)) + (x - back);
@@ -121,14 +121,20 @@ UNDERTOW_VM_INLINE T log10(T x) {
 
 // log(1 + e^-|x|), the smooth part that softplus and log_sigmoid share.
 template <typename T>
-UNDERTOW_VM_INLINE T log1p_exp_neg_abs(T x) { return vm::log1p(vm::exp(-abs(x))); }
+UNDERTOW_VM_INLINE T log1p_exp_neg_abs(T x) {
+  return vm::log1p(vm::exp(-abs(x)));
+}
 
 template <typename T>
-UNDERTOW_VM_INLINE T log_sigmoid(T x) { return at_most(x, T(0)) - log1p_exp_neg_abs(x); }
+UNDERTOW_VM_INLINE T log_sigmoid(T x) {
+  return at_most(x, T(0)) - log1p_exp_neg_abs(x);
+}
 
 // log(1 + e^x), without torch's beta and threshold: those belong to the operator.
 template <typename T>
-UNDERTOW_VM_INLINE T softplus(T x) { return at_least(x, T(0)) + log1p_exp_neg_abs(x); }
+UNDERTOW_VM_INLINE T softplus(T x) {
+  return at_least(x, T(0)) + log1p_exp_neg_abs(x);
+}
 
 // The float versions of the three below go through double: their log1p argument is a rounded expression,
 // and float has no digits to spare for that within 2 ulp.

@@ -8,14 +8,16 @@
 namespace undertow::vm {
 
 template <typename T>
-UNDERTOW_VM_INLINE T rsqrt(T x) { return T(1) / sqrt(x); }
+UNDERTOW_VM_INLINE T rsqrt(T x) {
+  return T(1) / sqrt(x);
+}
 
 // Logarithm and power of two in double, to the 2^-30 that y * log2(x) <= 150 needs for a float result.
 UNDERTOW_VM_INLINE double pow_log2_short(double x) {
   const auto [k, m] = log_parts(x);
   const double f = m - 1.0, s = f / (2.0 + f), z = s * s;
-  const double series = z * poly(z, 0x1.555554fca516dp-1, 0x1.999a7c2f039f4p-2, 0x1.24386f34bf7ebp-2,
-                                 0x1.e3062b157f7d9p-3);
+  const double series =
+      z * poly(z, 0x1.555554fca516dp-1, 0x1.999a7c2f039f4p-2, 0x1.24386f34bf7ebp-2, 0x1.e3062b157f7d9p-3);
   return k + Real<double>::kLog2E * (s * (2.0 + series));
 }
 UNDERTOW_VM_INLINE double pow_exp2_short(double y) {

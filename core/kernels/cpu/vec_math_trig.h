@@ -70,7 +70,9 @@ UNDERTOW_VM_INLINE double cos_tail(double z) {  // (cos(r) - 1 + z/2) / z^2
   return poly(z, 0x1.555555555554ap-5, -0x1.6c16c16c14e9dp-10, 0x1.a01a019c679f5p-16, -0x1.27e4f7d2e4a0ap-22,
               0x1.1ee9c58c97b02p-29, -0x1.8f9a4bfa243ecp-37);
 }
-UNDERTOW_VM_INLINE float cos_tail(float z) { return poly(z, 0x1.55554ap-5f, -0x1.6c0c24p-10f, 0x1.99e3fap-16f); }
+UNDERTOW_VM_INLINE float cos_tail(float z) {
+  return poly(z, 0x1.55554ap-5f, -0x1.6c0c24p-10f, 0x1.99e3fap-16f);
+}
 
 template <typename T>
 UNDERTOW_VM_INLINE T sin_reduced(T r, T low) {
@@ -141,15 +143,18 @@ UNDERTOW_VM_INLINE void apply_trig(const T* in, T* out, std::size_t n, Fast fast
 
 template <typename T>
 static inline void apply_sin(const T* in, T* out, std::size_t n) {
-  apply_trig(in, out, n, [](T x) { return vm::sin(x); }, [](T x) { return std::sin(x); });
+  apply_trig(
+      in, out, n, [](T x) { return vm::sin(x); }, [](T x) { return std::sin(x); });
 }
 template <typename T>
 static inline void apply_cos(const T* in, T* out, std::size_t n) {
-  apply_trig(in, out, n, [](T x) { return vm::cos(x); }, [](T x) { return std::cos(x); });
+  apply_trig(
+      in, out, n, [](T x) { return vm::cos(x); }, [](T x) { return std::cos(x); });
 }
 template <typename T>
 static inline void apply_tan(const T* in, T* out, std::size_t n) {
-  apply_trig(in, out, n, [](T x) { return vm::tan(x); }, [](T x) { return std::tan(x); });
+  apply_trig(
+      in, out, n, [](T x) { return vm::tan(x); }, [](T x) { return std::tan(x); });
 }
 
 }  // namespace undertow::vm
