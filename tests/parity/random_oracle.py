@@ -1,6 +1,6 @@
 """Writes tests/cpp/random_golden.h: what torch's CPU generator gives, for tests/cpp/test_random.cpp to match.
 
-Needs torch (2.13, on a processor where it does not take MKL's generator, that is, not Intel); the test does not.
+Needs torch (2.13, on an AMD processor: elsewhere it may draw bernoulli and exponential from MKL); the test does not.
 Run from the repository root: python tests/parity/random_oracle.py
 """
 

@@ -9,8 +9,9 @@
 //                geometric, cauchy, and each of the two uniforms behind a pair of scalar normals
 // and for normal: 16 elements or more are filled by Box-Muller in blocks of 16 from the dtype's own uniforms,
 // the last ragged block being drawn anew; fewer go one by one in double, the second of each pair cached.
-// Which of these torch takes was observed on torch 2.13 (tests/parity/random_oracle.py); on Intel processors
-// torch's bernoulli(p) and exponential use MKL's own generator instead, which we do not imitate.
+// Which of these torch takes was observed on torch 2.13 on an AMD processor (tests/parity/random_oracle.py).
+// Its source has a second path for bernoulli(p) and exponential, through MKL's generator, said to be taken on
+// Intel processors; we could not observe it and do not imitate it.
 #pragma once
 
 #include <array>
