@@ -1,0 +1,64 @@
+// parallel.h: parallel_for over our own small thread pool, and how many threads it may use.
+// Knows index ranges only; does not know what a chunk computes, nor anything of tensors or Python.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+namespace undertow {
+
+// Note [Fixed Chunks]
+// The chunks of parallel_for depend on (begin, end, grain) alone: chunk i is [begin + i*grain, begin +
+// (i+1)*grain), the last one cut at end. They never depend on the number of threads, and with one thread the
+// same chunks run one after the other. So a kernel that reduces inside a chunk, and combines chunks in their
+// order, gives bitwise the same result with any number of threads.
+
+namespace detail {
+using ChunkFn = void (*)(void* context, int64_t begin, int64_t end);
+
+// 0 until first asked for. Atomic because any thread may set it while kernels read it; nothing else hangs on
+// it.
+extern std::atomic<int> thread_count;
+int init_num_threads();
+void run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFn fn, void* context);
+}  // namespace detail
+
+// The threads a parallel_for may use, the caller included; at first the cores this process may run on.
+inline int num_threads() {
+  int n = detail::thread_count.load(std::memory_order_relaxed);
+  return n > 0 ? n : detail::init_num_threads();
+}
+
+// Throws std::runtime_error unless n is positive.
+void set_num_threads(int n);
+
+// True while this thread runs a chunk of a shared parallel_for; a parallel_for inside it runs inline.
+bool in_parallel_region();
+
+// Calls f(chunk_begin, chunk_end) for every chunk, in any order and on any thread, and returns when all are
+// done. If chunks throw, the exception of the lowest such chunk is rethrown here, as a plain loop would;
+// later chunks may then never run. See Note [Fixed Chunks].
+template <class F>
+inline void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& f) {
+  if (begin >= end) return;
+  if (grain < 1) grain = 1;
+  if (end - begin <= grain) {
+    f(begin, end);
+    return;
+  }
+  if (num_threads() == 1) {
+    for (int64_t at = begin; at < end;) {
+      int64_t stop = end - at > grain ? at + grain : end;
+      f(at, stop);
+      at = stop;
+    }
+    return;
+  }
+  using Body = std::remove_reference_t<F>;
+  detail::run_chunks(
+      begin, end, grain, [](void* context, int64_t b, int64_t e) { (*static_cast<Body*>(context))(b, e); },
+      const_cast<void*>(static_cast<const void*>(&f)));
+}
+
+}  // namespace undertow
