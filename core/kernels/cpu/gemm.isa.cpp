@@ -1,0 +1,472 @@
+// gemm.isa.cpp: the kernels of matrix products: packing, register tiles, rows times matrices, dot products.
+// Compiled once per instruction set: -O3 -ffp-contract=fast and -DUNDERTOW_ISA_NS=isa_baseline -march=x86-64,
+// or isa_avx2 -march=x86-64-v3, or isa_avx512 -march=x86-64-v4 -mprefer-vector-width=512 (elsewhere than x86:
+// isa_baseline alone). Knows neither threads nor allocation. See Note [One Namespace Per Instruction Set].
+#include <type_traits>
+
+#include "core/kernels/cpu/gemm_kernels.h"
+#include "core/kernels/cpu/simd.h"
+
+namespace undertow::cpu {
+namespace {
+
+// A tile of rows x 2 vectors leaves registers for the two vectors of B and a broadcast of A: 28 of 32
+// accumulate under AVX-512, 12 of 16 elsewhere. Integers are not worth so much code.
+#if defined(__AVX512F__)
+constexpr int kFloatRows = 14;
+constexpr bool kMaskedStores = true;
+#else
+constexpr int kFloatRows = 6;
+constexpr bool kMaskedStores = false;
+#endif
+template <class T>
+constexpr int kMaxRows = std::is_integral_v<T> ? 4 : kFloatRows;
+constexpr int kPanelVecs = 2;
+
+// --- packing
+// ---------------------------------------------------------------------------------------------------
+
+// packed[p * width + i] = source[i * lane_stride + p * k_stride] for i < count, zeros for the rest of the
+// width.
+template <class T>
+void pack_by_element(int64_t k, int64_t count, int64_t width, const T* source, int64_t lane_stride,
+                     int64_t k_stride, T* packed) {
+  for (int64_t p = 0; p < k; ++p) {
+    for (int64_t i = 0; i < count; ++i) packed[p * width + i] = source[i * lane_stride + p * k_stride];
+    for (int64_t i = count; i < width; ++i) packed[p * width + i] = T{};
+  }
+}
+
+// Stores whole vectors into rows of `width`, for a group of lanes beginning at `lane`. What a vector spills
+// into the next rows must be written after it: rows go in ascending order and later groups of lanes before
+// earlier ones. Nothing is spilled behind the last row, which may be another thread's memory.
+template <class T>
+struct RowStore {
+  T* packed;
+  int64_t width, lane, safe_end;
+  Partial<T> exact;
+
+  RowStore(T* packed, int64_t rows, int64_t width, int64_t lane)
+      : packed(packed + lane),
+        width(width),
+        lane(lane),
+        safe_end(rows * width - kLanes<T> - lane),
+        exact(min64(kLanes<T>, width - lane)) {}
+
+  void put(int64_t row, Vec<T> v) const {
+    if (row * width <= safe_end) {
+      store(packed + row * width, v);
+    } else {
+      exact.store(packed + row * width, v);
+    }
+  }
+};
+
+// For lane_stride == 1.
+template <class T>
+void pack_rows(int64_t k, int64_t count, int64_t width, const T* source, int64_t k_stride, T* packed) {
+  constexpr int64_t kL = kLanes<T>;
+  for (int64_t lane = (width - 1) / kL * kL; lane >= 0; lane -= kL) {
+    RowStore<T> out(packed, k, width, lane);
+    if (lane >= count) {
+      for (int64_t p = 0; p < k; ++p) out.put(p, Vec<T>{});
+      continue;
+    }
+    Partial<T> valid(min64(kL, count - lane));
+    for (int64_t p = 0; p < k; ++p) out.put(p, valid.load(source + p * k_stride + lane));
+  }
+}
+
+// For k_stride == 1: squares of lanes, transposed in registers.
+template <class T>
+void pack_transposing(int64_t k, int64_t count, int64_t width, const T* source, int64_t lane_stride,
+                      T* packed) {
+  constexpr int64_t kL = kLanes<T>;
+  for (int64_t p = 0; p < k; p += kL) {
+    int64_t depth = min64(kL, k - p);
+    Partial<T> valid(depth);
+    for (int64_t lane = (width - 1) / kL * kL; lane >= 0; lane -= kL) {
+      const T* from = source + lane * lane_stride + p;
+      Vec<T> rows[kL] = {};
+      if (depth == kL && lane + kL <= count) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kL; ++i) rows[i] = load(from + i * lane_stride);
+      } else {
+#pragma GCC unroll 16
+        for (int i = 0; i < kL; ++i) {
+          if (lane + i < count) rows[i] = valid.load(from + i * lane_stride);
+        }
+      }
+      transpose<T>(rows);
+      RowStore<T> out(packed, k, width, lane);
+#pragma GCC unroll 16
+      for (int i = 0; i < kL; ++i) {
+        if (i < depth) out.put(p + i, rows[i]);
+      }
+    }
+  }
+}
+
+template <class T>
+void pack_panel(int64_t k, int64_t count, int64_t width, const T* source, int64_t lane_stride,
+                int64_t k_stride, T* packed) {
+  if constexpr (sizeof(T) >= 4) {
+    if (lane_stride == 1) return pack_rows(k, count, width, source, k_stride, packed);
+    if (k_stride == 1) return pack_transposing(k, count, width, source, lane_stride, packed);
+  }
+  pack_by_element(k, count, width, source, lane_stride, k_stride, packed);
+}
+
+template <class T>
+void pack_a(int64_t m, int64_t k, const T* a, int64_t a_rs, int64_t a_cs, int64_t tile_rows, T* packed) {
+  for (int64_t i = 0; i < m; i += tile_rows) {
+    int64_t rows = min64(tile_rows, m - i);
+    pack_panel(k, rows, rows, a + i * a_rs, a_rs, a_cs, packed + i * k);
+  }
+}
+
+template <class T>
+void pack_b(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* packed) {
+  constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
+  for (int64_t j = 0; j < n; j += kPanel) {
+    int64_t cols = min64(kPanel, n - j);
+    pack_panel(k, cols, cols <= kL ? kL : kPanel, b + j * b_cs, b_cs, b_rs, packed + j * k);
+  }
+}
+
+// --- register tiles
+// --------------------------------------------------------------------------------------------
+
+template <class T>
+struct Tile {
+  int64_t k, cols;
+  const T* a;
+  int64_t a_rs, a_cs;
+  const T* b;
+  int64_t b_rs;
+  T alpha, beta;
+  T* c;
+  int64_t c_rs, c_cs;
+};
+
+// Writes a tile that does not fill its vectors, or has no unit column stride: `sums` holds it, `width`
+// elements a row. Not inlined: it is the rare case of every tile there is.
+template <class T>
+__attribute__((noinline)) void write_from_memory(const Tile<T>& t, int64_t rows, const T* sums,
+                                                 int64_t width) {
+  constexpr int64_t kL = kLanes<T>;
+  for (int64_t i = 0; i < rows; ++i, sums += width) {
+    T* c = t.c + i * t.c_rs;
+    int64_t j = 0;
+    if (t.c_cs == 1) {
+      for (; j < t.cols; j += kL) {
+        Partial<T> part(min64(kL, t.cols - j));
+        Vec<T> value = load(sums + j) * t.alpha;
+        if (t.beta != T{}) value += part.load(c + j) * t.beta;
+        part.store(c + j, value);
+      }
+    }
+    for (; j < t.cols; ++j) {
+      T value = t.alpha * sums[j];
+      c[j * t.c_cs] = t.beta == T{} ? value : static_cast<T>(value + t.beta * c[j * t.c_cs]);
+    }
+  }
+}
+
+template <class T, int kRows, int kVecs>
+inline void write_tile(const Tile<T>& t, Vec<T> (&acc)[kRows][kVecs]) {
+  constexpr int64_t kL = kLanes<T>;
+  bool whole = kMaskedStores || t.cols == kVecs * kL;
+  if (t.c_cs != 1 || !whole || std::is_integral_v<T>) {
+    T sums[kRows * kVecs * kL];
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVecs; ++v) store(sums + (i * kVecs + v) * kL, acc[i][v]);
+    }
+    return write_from_memory(t, kRows, sums, kVecs * kL);
+  }
+  Partial<T> last(t.cols - (kVecs - 1) * kL);
+  bool adds = t.beta != T{};
+  T* c = t.c;
+#pragma GCC unroll 16
+  for (int i = 0; i < kRows; ++i, c += t.c_rs) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVecs; ++v) {
+      Vec<T> value = acc[i][v] * t.alpha;
+      if (kMaskedStores && v + 1 == kVecs) {
+        if (adds) value += last.load(c + v * kL) * t.beta;
+        last.store(c + v * kL, value);
+      } else {
+        if (adds) value += load(c + v * kL) * t.beta;
+        store(c + v * kL, value);
+      }
+    }
+  }
+}
+
+// Every tile sums a * b over k in ascending order, however large it is; so the value of an element does not
+// depend on how C is cut into tiles.
+template <class T, int kRows, int kVecs>
+void packed_tile(const Tile<T>& t) {
+  constexpr int64_t kL = kLanes<T>;
+  Vec<T> acc[kRows][kVecs] = {};
+  const T* a = t.a;
+  const T* b = t.b;
+  if (t.c_cs == 1) {
+    for (int i = 0; i < kRows; ++i) __builtin_prefetch(t.c + i * t.c_rs, 1);
+  }
+  for (int64_t p = 0; p < t.k; ++p, a += kRows, b += kVecs * kL) {
+    Vec<T> row[kVecs];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVecs; ++v) row[v] = load(b + v * kL);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      Vec<T> ai = broadcast(a[i]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVecs; ++v) acc[i][v] += ai * row[v];
+    }
+  }
+  write_tile<T, kRows, kVecs>(t, acc);
+}
+
+template <class T, int kRows, int kVecs>
+void direct_tile(const Tile<T>& t) {
+  constexpr int64_t kL = kLanes<T>;
+  Vec<T> acc[kRows][kVecs] = {};
+  Partial<T> last(t.cols - (kVecs - 1) * kL);
+  const T* b = t.b;
+  // Every fourth row has a pointer; those between are reached with one stride and three, which fits the
+  // registers.
+  const T* a[(kRows + 3) / 4];
+  for (int i = 0; i < (kRows + 3) / 4; ++i) a[i] = t.a + 4 * i * t.a_rs;
+  for (int64_t p = 0; p < t.k; ++p, b += t.b_rs) {
+    Vec<T> row[kVecs];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVecs; ++v) row[v] = v + 1 < kVecs ? load(b + v * kL) : last.load(b + v * kL);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      Vec<T> ai = broadcast(a[i / 4][(i % 4) * t.a_rs]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVecs; ++v) acc[i][v] += ai * row[v];
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < (kRows + 3) / 4; ++i) a[i] += t.a_cs;
+  }
+  write_tile<T, kRows, kVecs>(t, acc);
+}
+
+template <class T>
+using TileFn = void (*)(const Tile<T>&);
+
+// [rows - 1][vectors - 1]
+template <class T>
+struct TileTable {
+  TileFn<T> packed[kMaxRows<T>][kPanelVecs];
+  TileFn<T> direct[kMaxRows<T>][kPanelVecs];
+};
+
+template <class T, int kRows>
+constexpr void fill_tiles(TileTable<T>& table) {
+  table.packed[kRows - 1][0] = packed_tile<T, kRows, 1>;
+  table.packed[kRows - 1][1] = packed_tile<T, kRows, 2>;
+  if constexpr (!std::is_integral_v<T>) {
+    table.direct[kRows - 1][0] = direct_tile<T, kRows, 1>;
+    table.direct[kRows - 1][1] = direct_tile<T, kRows, 2>;
+  }
+  if constexpr (kRows > 1) fill_tiles<T, kRows - 1>(table);
+}
+
+template <class T>
+constexpr TileTable<T> make_tiles() {
+  TileTable<T> table{};
+  fill_tiles<T, kMaxRows<T>>(table);
+  return table;
+}
+
+template <class T>
+constexpr TileTable<T> kTiles = make_tiles<T>();
+
+template <class T>
+void packed(const Product<T>& x, int64_t tile_rows) {
+  constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
+  for (int64_t j = 0; j < x.n; j += kPanel) {
+    int64_t cols = min64(kPanel, x.n - j);
+    for (int64_t i = 0; i < x.m; i += tile_rows) {
+      int64_t rows = min64(tile_rows, x.m - i);
+      Tile<T> t{x.k,           cols,  x.a + i * x.k, 0,      0,
+                x.b + j * x.k, 0,     x.alpha,       x.beta, x.c + i * x.c_rs + j * x.c_cs,
+                x.c_rs,        x.c_cs};
+      kTiles<T>.packed[rows - 1][cols > kL](t);
+    }
+  }
+}
+
+template <class T>
+void direct(const Product<T>& x) {
+  constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
+  alignas(64) T panel[kDirectDepth * kPanel];
+  // Tiles of even height: 16 rows are 8 and 8, not 14 and 2.
+  int64_t tile_rows = x.m;
+  if (x.m > kMaxRows<T>) {
+    int64_t tiles = (x.m + kMaxRows<T> - 1) / kMaxRows<T>;
+    tile_rows = (x.m + tiles - 1) / tiles;
+  }
+  for (int64_t j = 0; j < x.n; j += kPanel) {
+    int64_t cols = min64(kPanel, x.n - j), b_rs = x.b_rs;
+    const T* b = x.b + j;
+    if (x.b_cs != 1) {
+      b_rs = cols > kL ? kPanel : kL;
+      pack_panel(x.k, cols, b_rs, x.b + j * x.b_cs, x.b_cs, x.b_rs, panel);
+      b = panel;
+    }
+    for (int64_t i = 0; i < x.m; i += tile_rows) {
+      int64_t rows = min64(tile_rows, x.m - i);
+      Tile<T> t{x.k,    cols,  x.a + i * x.a_rs, x.a_rs, x.a_cs,
+                b,      b_rs,  x.alpha,          x.beta, x.c + i * x.c_rs + j * x.c_cs,
+                x.c_rs, x.c_cs};
+      kTiles<T>.direct[rows - 1][cols > kL](t);
+    }
+  }
+}
+
+// --- vectors
+// ---------------------------------------------------------------------------------------------------
+
+// sums[j] += the product of kRows elements of a with kRows rows of b.
+template <class T, int kRows>
+void add_rows(int64_t n, const T* a, int64_t a_cs, const T* b, int64_t b_rs, T* sums) {
+  constexpr int64_t kL = kLanes<T>;
+  Vec<T> scale[kRows];
+  for (int i = 0; i < kRows; ++i) scale[i] = broadcast(a[i * a_cs]);
+  int64_t j = 0;
+  for (; j + kL <= n; j += kL) {
+    Vec<T> sum = load(sums + j);
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) sum += scale[i] * load(b + i * b_rs + j);
+    store(sums + j, sum);
+  }
+  if (j == n) return;
+  Partial<T> rest(n - j);
+  Vec<T> sum = load(sums + j);
+  for (int i = 0; i < kRows; ++i) sum += scale[i] * rest.load(b + i * b_rs + j);
+  store(sums + j, sum);
+}
+
+template <class T>
+void rows_times_matrix(const Product<T>& x) {
+  // A block of the sums, and of eight rows of B when several rows of A meet them, stays in the nearest cache
+  // while the rows of B stream by; a single row of A does better with longer runs of B.
+  constexpr int64_t kSums = 16384 / sizeof(T), kRows = 8;
+  alignas(64) T sums[kSums];
+  int64_t block = kSums / (x.m == 1 ? 2 : kThinRows);
+  for (int64_t j = 0; j < x.n; j += block) {
+    int64_t n = min64(block, x.n - j), p = 0;
+    for (int64_t i = 0; i < x.m * block; i += kLanes<T>) store(sums + i, Vec<T>{});
+    for (; p + kRows <= x.k; p += kRows) {
+      for (int64_t i = 0; i < x.m; ++i) {
+        add_rows<T, kRows>(n, x.a + i * x.a_rs + p * x.a_cs, x.a_cs, x.b + p * x.b_rs + j, x.b_rs,
+                           sums + i * block);
+      }
+    }
+    for (; p < x.k; ++p) {
+      for (int64_t i = 0; i < x.m; ++i) {
+        add_rows<T, 1>(n, x.a + i * x.a_rs + p * x.a_cs, x.a_cs, x.b + p * x.b_rs + j, x.b_rs,
+                       sums + i * block);
+      }
+    }
+    Tile<T> t{x.k, n, nullptr, 0, 0, nullptr, 0, x.alpha, x.beta, x.c + j * x.c_cs, x.c_rs, x.c_cs};
+    write_from_memory(t, x.m, sums, block);
+  }
+}
+
+template <class T, int kRows, int kCols>
+void dot_tile(const Product<T>& x, int64_t i, int64_t j) {
+  constexpr int64_t kL = kLanes<T>;
+  const T* a = x.a + i * x.a_rs;
+  const T* b = x.b + j * x.b_cs;
+  Vec<T> acc[kRows][kCols] = {};
+  auto add = [&](auto fetch) __attribute__((always_inline)) {
+    Vec<T> left[kRows];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) left[r] = fetch(a + r * x.a_rs);
+#pragma GCC unroll 4
+    for (int c = 0; c < kCols; ++c) {
+      Vec<T> right = fetch(b + c * x.b_cs);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) acc[r][c] += left[r] * right;
+    }
+    a += kL;
+    b += kL;
+  };
+  int64_t p = 0;
+  for (; p + kL <= x.k; p += kL) add([](const T* at) { return load(at); });
+  if (p < x.k) {
+    Partial<T> rest(x.k - p);
+    add([&](const T* at) { return rest.load(at); });
+  }
+  T sums[kRows * kCols + kL];  // write_from_memory reads whole vectors
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kCols; ++c) sums[r * kCols + c] = sum_of_lanes<T>(acc[r][c]);
+  }
+  for (int i = 0; i < kL; ++i) sums[kRows * kCols + i] = T{};
+  Tile<T> t{x.k,    kCols, nullptr, 0, 0, nullptr, 0, x.alpha, x.beta, x.c + i * x.c_rs + j * x.c_cs,
+            x.c_rs, x.c_cs};
+  write_from_memory(t, kRows, sums, kCols);
+}
+
+template <class T>
+void dots(const Product<T>& x) {
+  int64_t j = 0;
+  for (; j + 4 <= x.n; j += 4) {
+    int64_t i = 0;
+    for (; i + 4 <= x.m; i += 4) dot_tile<T, 4, 4>(x, i, j);
+    for (; i < x.m; ++i) dot_tile<T, 1, 4>(x, i, j);
+  }
+  for (; j < x.n; ++j) {
+    for (int64_t i = 0; i < x.m; ++i) dot_tile<T, 1, 1>(x, i, j);
+  }
+}
+
+template <class T>
+constexpr GemmKernels<T> make_kernels() {
+  GemmKernels<T> kernels{
+      .max_tile_rows = kMaxRows<T>,
+      .lanes = kLanes<T>,
+      .panel_cols = kPanelVecs * kLanes<T>,
+      .pack_a = pack_a<T>,
+      .pack_b = pack_b<T>,
+      .packed = packed<T>,
+      .direct = nullptr,
+      .rows_times_matrix = nullptr,
+      .dots = nullptr,
+  };
+  if constexpr (!std::is_integral_v<T>) {
+    kernels.direct = direct<T>;
+    kernels.rows_times_matrix = rows_times_matrix<T>;
+    kernels.dots = dots<T>;
+  }
+  return kernels;
+}
+
+template <class T>
+constexpr GemmKernels<T> kKernels = make_kernels<T>();
+
+}  // namespace
+
+namespace UNDERTOW_ISA_NS {
+template <class T>
+const GemmKernels<T>& gemm_kernels() {
+  return kKernels<T>;
+}
+template const GemmKernels<float>& gemm_kernels<float>();
+template const GemmKernels<double>& gemm_kernels<double>();
+template const GemmKernels<uint8_t>& gemm_kernels<uint8_t>();
+template const GemmKernels<uint16_t>& gemm_kernels<uint16_t>();
+template const GemmKernels<uint32_t>& gemm_kernels<uint32_t>();
+template const GemmKernels<uint64_t>& gemm_kernels<uint64_t>();
+}  // namespace UNDERTOW_ISA_NS
+
+}  // namespace undertow::cpu

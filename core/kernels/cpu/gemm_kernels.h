@@ -1,0 +1,73 @@
+// gemm_kernels.h: the contract between the product's driver (gemm.cpp) and its kernels, compiled once per
+// instruction set. Declares the table of kernels and what each expects; knows neither threads nor how the
+// driver chooses.
+#pragma once
+
+#include <cstdint>
+
+namespace undertow::cpu {
+
+// C = alpha * A B + beta * C, where C is m by n, A is m by k, B is k by n, each with a row and a column
+// stride in elements. With beta == 0, C is written and never read.
+template <class T>
+struct Product {
+  int64_t m, n, k;
+  T alpha;
+  const T* a;
+  int64_t a_rs, a_cs;
+  const T* b;
+  int64_t b_rs, b_cs;
+  T beta;
+  T* c;
+  int64_t c_rs, c_cs;
+
+  // The same product written as C^T = B^T A^T.
+  Product transposed() const { return {n, m, k, alpha, b, b_cs, b_rs, a, a_cs, a_rs, beta, c, c_cs, c_rs}; }
+};
+
+constexpr int64_t kDirectDepth = 256;
+constexpr int64_t kThinRows = 8;
+
+// Note [Packed Panels]
+// Packed A is cut into panels of `tile_rows` rows (the last may have fewer, and is packed that much
+// narrower): a panel holds its column 0, then its column 1, and so on, so the panel of row i begins at i * k.
+// Packed B is cut into panels of `panel_cols` columns, row after row, so the panel of column j begins at j *
+// k; the last panel is padded with zeros to panel_cols, or to `lanes` if it has no more than that. A register
+// tile is the product of one A panel with one B panel.
+template <class T>
+struct GemmKernels {
+  int64_t max_tile_rows;
+  int64_t lanes;       // elements in one vector
+  int64_t panel_cols;  // columns of a register tile
+
+  void (*pack_a)(int64_t m, int64_t k, const T* a, int64_t a_rs, int64_t a_cs, int64_t tile_rows, T* packed);
+  void (*pack_b)(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* packed);
+  // a and b are packed, their strides unused. See Note [Packed Panels].
+  void (*packed)(const Product<T>& product, int64_t tile_rows);
+
+  // The rest is null for integers.
+  // Reads A where it lies, and B too if b_cs == 1; else needs k <= kDirectDepth. For B that stays in the
+  // nearest caches.
+  void (*direct)(const Product<T>& product);
+  // Needs m <= kThinRows and b_cs == 1. Sweeps B once, row by row, at the speed of memory.
+  void (*rows_times_matrix)(const Product<T>& product);
+  // Needs a_cs == 1 and b_rs == 1: every element of C is the dot product of two contiguous runs.
+  void (*dots)(const Product<T>& product);
+};
+
+// T is float, double, or uint8_t to uint64_t (which serve the signed integers too: the low bits of a product
+// are the same).
+namespace isa_baseline {
+template <class T>
+const GemmKernels<T>& gemm_kernels();
+}
+namespace isa_avx2 {
+template <class T>
+const GemmKernels<T>& gemm_kernels();
+}
+namespace isa_avx512 {
+template <class T>
+const GemmKernels<T>& gemm_kernels();
+}
+
+}  // namespace undertow::cpu

@@ -1,0 +1,164 @@
+// simd.h: one vector of the widest kind the instruction set being compiled for has: load, store, partial,
+// shuffle. For *.isa.cpp files only, which define UNDERTOW_ISA_NS; knows no kernel.
+#pragma once
+
+#include <cstdint>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+// Note [One Namespace Per Instruction Set]
+// A *.isa.cpp file is compiled several times with different -march flags and linked into one library. An
+// inline function or template instance with the same name in two of them is one function to the linker, which
+// might keep the AVX-512 copy for everybody. So everything in such a file lives in an unnamed namespace,
+// except the entry points in UNDERTOW_ISA_NS, and it calls no function templates of the standard library.
+namespace undertow::cpu {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class T>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+
+template <class T>
+struct VecOf {
+  typedef T Type __attribute__((vector_size(kVectorBytes)));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
+};
+template <class T>
+using Vec = typename VecOf<T>::Type;
+
+template <class T>
+inline Vec<T> load(const T* p) {
+  return *reinterpret_cast<const typename VecOf<T>::Unaligned*>(p);
+}
+
+template <class T>
+inline void store(T* p, Vec<T> v) {
+  *reinterpret_cast<typename VecOf<T>::Unaligned*>(p) = v;
+}
+
+// x - 0 is x for every x, -0.0 included, so the compiler reduces this to a broadcast.
+template <class T>
+inline Vec<T> broadcast(T x) {
+  return x - Vec<T>{};
+}
+
+inline int64_t min64(int64_t x, int64_t y) { return x < y ? x : y; }
+
+// The first `count` lanes of a vector, 1 <= count <= lanes: loads zeros into the others, and touches no
+// memory there.
+template <class T>
+class Partial {
+ public:
+#if defined(__AVX512F__)
+  explicit Partial(int64_t count) : mask_(~uint64_t{0} >> (64 - count)) {}
+
+  Vec<T> load(const T* p) const {
+    if constexpr (sizeof(T) == 8) return (Vec<T>)_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask_), p);
+    if constexpr (sizeof(T) == 4) return (Vec<T>)_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask_), p);
+    if constexpr (sizeof(T) == 2) return (Vec<T>)_mm512_maskz_loadu_epi16(static_cast<__mmask32>(mask_), p);
+    if constexpr (sizeof(T) == 1) return (Vec<T>)_mm512_maskz_loadu_epi8(mask_, p);
+  }
+  void store(T* p, Vec<T> v) const {
+    if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, static_cast<__mmask8>(mask_), (__m512i)v);
+    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, static_cast<__mmask16>(mask_), (__m512i)v);
+    if constexpr (sizeof(T) == 2) _mm512_mask_storeu_epi16(p, static_cast<__mmask32>(mask_), (__m512i)v);
+    if constexpr (sizeof(T) == 1) _mm512_mask_storeu_epi8(p, mask_, (__m512i)v);
+  }
+
+ private:
+  uint64_t mask_;
+#else
+#if defined(__AVX2__)
+  explicit Partial(int64_t count)
+      : count_(count),
+        lanes_(Vec<int32_t>{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int32_t>(count * sizeof(T) / 4)) {}
+#else
+  explicit Partial(int64_t count) : count_(count) {}
+#endif
+
+  Vec<T> load(const T* p) const {
+#if defined(__AVX2__)
+    if constexpr (sizeof(T) == 8) {
+      return (Vec<T>)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), (__m256i)lanes_);
+    }
+    if constexpr (sizeof(T) == 4) {
+      return (Vec<T>)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), (__m256i)lanes_);
+    }
+#endif
+    Vec<T> v{};
+    for (int i = 0; i < kLanes<T>; ++i) {
+      if (i < count_) v[i] = p[i];
+    }
+    return v;
+  }
+  // Lane by lane even under AVX2: a masked store is microcoded on AMD before Zen 5.
+  void store(T* p, Vec<T> v) const {
+    T lanes[kLanes<T>];
+    cpu::store(lanes, v);
+    for (int64_t i = 0; i < count_; ++i) p[i] = lanes[i];
+  }
+
+ private:
+  int64_t count_;
+#if defined(__AVX2__)
+  Vec<int32_t> lanes_;
+#endif
+#endif
+};
+
+// A vector of lane numbers as large as T's lanes, as shuffles want them.
+template <int kSize>
+struct IndexOf;
+template <>
+struct IndexOf<8> {
+  using Type = int64_t;
+};
+template <>
+struct IndexOf<4> {
+  using Type = int32_t;
+};
+template <class T>
+using Index = typename IndexOf<sizeof(T)>::Type;
+
+template <class T>
+inline T sum_of_lanes(Vec<T> v) {
+  for (int half = kLanes<T> / 2; half > 0; half /= 2) {
+    Vec<Index<T>> from;
+    for (int i = 0; i < kLanes<T>; ++i) from[i] = i ^ half;
+    v += __builtin_shuffle(v, from);
+  }
+  return v[0];
+}
+
+// Transposes the square of lanes: each round deals the two halves of the rows together like cards.
+template <class T>
+inline void transpose(Vec<T> (&rows)[kLanes<T>]) {
+  constexpr int kL = kLanes<T>;
+  Vec<Index<T>> low, high;
+  for (int i = 0; i < kL; ++i) {
+    low[i] = i / 2 + (i % 2) * kL;
+    high[i] = low[i] + kL / 2;
+  }
+#pragma GCC unroll 4
+  for (int round = 1; round < kL; round *= 2) {
+    Vec<T> dealt[kL];
+#pragma GCC unroll 8
+    for (int i = 0; i < kL / 2; ++i) {
+      dealt[2 * i] = __builtin_shuffle(rows[i], rows[i + kL / 2], low);
+      dealt[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + kL / 2], high);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kL; ++i) rows[i] = dealt[i];
+  }
+}
+
+}  // namespace
+}  // namespace undertow::cpu
