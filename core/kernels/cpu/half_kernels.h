@@ -1,0 +1,26 @@
+// half_kernels.h: runs of bfloat16 and float16 to float and back, compiled once per instruction set.
+// Works on bits in uint16_t; knows no tensor type.
+#pragma once
+
+#include <cstdint>
+
+namespace undertow::cpu {
+
+struct HalfKernels {
+  using Widen = void (*)(int64_t count, const uint16_t* from, int64_t stride, float* to);
+  using Narrow = void (*)(int64_t count, const float* from, uint16_t* to, int64_t stride);
+  Widen widen_bf16, widen_f16;     // exact
+  Narrow narrow_bf16, narrow_f16;  // to nearest, ties to even; NaN stays NaN
+};
+
+namespace isa_baseline {
+const HalfKernels& half_kernels();
+}
+namespace isa_avx2 {
+const HalfKernels& half_kernels();
+}
+namespace isa_avx512 {
+const HalfKernels& half_kernels();
+}
+
+}  // namespace undertow::cpu
