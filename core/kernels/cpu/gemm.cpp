@@ -29,6 +29,9 @@ constexpr int64_t kChunkWork = 1 << 19;
 // Up to here B stays in the nearest caches, and packing costs more than it saves.
 constexpr int64_t kDirectWork = 64 * 64 * 64;
 
+// So few elements of C are better summed along k than across n.
+constexpr int64_t kFewDots = 4;
+
 struct PackA;
 struct PackB;
 struct ThinCopy;
@@ -209,6 +212,10 @@ bool run_thin(const Product<T>& x) {
 template <class T>
 bool run_small(const Product<T>& x) {
   if (x.m * x.n * x.k > kDirectWork) return false;
+  if (x.m * x.n <= kFewDots && x.a_cs == 1 && x.b_rs == 1 && x.k >= kernels<T>().lanes) {
+    kernels<T>().dots(x);
+    return true;
+  }
   if (x.b_cs != 1 && x.a_rs == 1) {
     kernels<T>().direct(x.transposed());
     return true;

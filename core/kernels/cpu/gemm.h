@@ -2,6 +2,7 @@
 // Knows shapes and strides only; nothing of tensors, dtypes or broadcasting rules.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 
 namespace undertow::cpu {
@@ -14,6 +15,18 @@ namespace undertow::cpu {
 template <class T>
 void gemm(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t a_rs, int64_t a_cs, const T* b,
           int64_t b_rs, int64_t b_cs, T beta, T* c, int64_t c_rs, int64_t c_cs);
+
+template <>
+void gemm<std::complex<float>>(int64_t m, int64_t n, int64_t k, std::complex<float> alpha,
+                               const std::complex<float>* a, int64_t a_rs, int64_t a_cs,
+                               const std::complex<float>* b, int64_t b_rs, int64_t b_cs,
+                               std::complex<float> beta, std::complex<float>* c, int64_t c_rs, int64_t c_cs);
+template <>
+void gemm<std::complex<double>>(int64_t m, int64_t n, int64_t k, std::complex<double> alpha,
+                                const std::complex<double>* a, int64_t a_rs, int64_t a_cs,
+                                const std::complex<double>* b, int64_t b_rs, int64_t b_cs,
+                                std::complex<double> beta, std::complex<double>* c, int64_t c_rs,
+                                int64_t c_cs);
 
 // The same on the bits of bfloat16 and float16: sums in float, rounds once at the end.
 void gemm_bf16(int64_t m, int64_t n, int64_t k, float alpha, const uint16_t* a, int64_t a_rs, int64_t a_cs,

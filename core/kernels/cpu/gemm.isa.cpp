@@ -112,7 +112,9 @@ void pack_panel(int64_t k, int64_t count, int64_t width, const T* source, int64_
                 int64_t k_stride, T* packed) {
   if constexpr (sizeof(T) >= 4) {
     if (lane_stride == 1) return pack_rows(k, count, width, source, k_stride, packed);
-    if (k_stride == 1) return pack_transposing(k, count, width, source, lane_stride, packed);
+    // A square of lanes costs as much half empty as full.
+    if (k_stride == 1 && k * count > kLanes<T> * 4)
+      return pack_transposing(k, count, width, source, lane_stride, packed);
   }
   pack_by_element(k, count, width, source, lane_stride, k_stride, packed);
 }
@@ -128,9 +130,15 @@ void pack_a(int64_t m, int64_t k, const T* a, int64_t a_rs, int64_t a_cs, int64_
 template <class T>
 void pack_b(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* packed) {
   constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
-  for (int64_t j = 0; j < n; j += kPanel) {
-    int64_t cols = min64(kPanel, n - j);
-    pack_panel(k, cols, cols <= kL ? kL : kPanel, b + j * b_cs, b_cs, b_rs, packed + j * k);
+  // A few rows at a time across all panels when rows are contiguous: long runs please the prefetcher, and
+  // rows a power of two apart do not throw each other out of the cache.
+  int64_t step = b_cs == 1 ? 8 : k;
+  for (int64_t p = 0; p < k; p += step) {
+    int64_t depth = min64(step, k - p);
+    for (int64_t j = 0; j < n; j += kPanel) {
+      int64_t cols = min64(kPanel, n - j), width = cols <= kL ? kL : kPanel;
+      pack_panel(depth, cols, width, b + p * b_rs + j * b_cs, b_cs, b_rs, packed + j * k + p * width);
+    }
   }
 }
 
@@ -303,78 +311,100 @@ void packed(const Product<T>& x, int64_t tile_rows) {
 }
 
 template <class T>
-void direct(const Product<T>& x) {
+inline void direct_panel(const Product<T>& x, int64_t tile_rows, int64_t j, int64_t cols, const T* b,
+                         int64_t b_rs) {
+  for (int64_t i = 0; i < x.m; i += tile_rows) {
+    int64_t rows = min64(tile_rows, x.m - i);
+    Tile<T> t{x.k,    cols,  x.a + i * x.a_rs, x.a_rs, x.a_cs,
+              b,      b_rs,  x.alpha,          x.beta, x.c + i * x.c_rs + j * x.c_cs,
+              x.c_rs, x.c_cs};
+    kTiles<T>.direct[rows - 1][cols > kLanes<T>](t);
+  }
+}
+
+// Apart from `direct` because of its large frame.
+template <class T>
+__attribute__((noinline)) void direct_packing(const Product<T>& x, int64_t tile_rows) {
   constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
   alignas(64) T panel[kDirectDepth * kPanel];
+  for (int64_t j = 0; j < x.n; j += kPanel) {
+    int64_t cols = min64(kPanel, x.n - j), width = cols > kL ? kPanel : kL;
+    pack_panel(x.k, cols, width, x.b + j * x.b_cs, x.b_cs, x.b_rs, panel);
+    direct_panel(x, tile_rows, j, cols, panel, width);
+  }
+}
+
+template <class T>
+void direct(const Product<T>& x) {
+  constexpr int64_t kPanel = kPanelVecs * kLanes<T>;
   // Tiles of even height: 16 rows are 8 and 8, not 14 and 2.
   int64_t tile_rows = x.m;
   if (x.m > kMaxRows<T>) {
     int64_t tiles = (x.m + kMaxRows<T> - 1) / kMaxRows<T>;
     tile_rows = (x.m + tiles - 1) / tiles;
   }
+  if (x.b_cs != 1) return direct_packing(x, tile_rows);
   for (int64_t j = 0; j < x.n; j += kPanel) {
-    int64_t cols = min64(kPanel, x.n - j), b_rs = x.b_rs;
-    const T* b = x.b + j;
-    if (x.b_cs != 1) {
-      b_rs = cols > kL ? kPanel : kL;
-      pack_panel(x.k, cols, b_rs, x.b + j * x.b_cs, x.b_cs, x.b_rs, panel);
-      b = panel;
-    }
-    for (int64_t i = 0; i < x.m; i += tile_rows) {
-      int64_t rows = min64(tile_rows, x.m - i);
-      Tile<T> t{x.k,    cols,  x.a + i * x.a_rs, x.a_rs, x.a_cs,
-                b,      b_rs,  x.alpha,          x.beta, x.c + i * x.c_rs + j * x.c_cs,
-                x.c_rs, x.c_cs};
-      kTiles<T>.direct[rows - 1][cols > kL](t);
-    }
+    direct_panel(x, tile_rows, j, min64(kPanel, x.n - j), x.b + j, x.b_rs);
   }
 }
 
 // --- vectors
 // ---------------------------------------------------------------------------------------------------
 
-// sums[j] += the product of kRows elements of a with kRows rows of b.
-template <class T, int kRows>
-void add_rows(int64_t n, const T* a, int64_t a_cs, const T* b, int64_t b_rs, T* sums) {
+// Adds the product of kLeft rows of A, kDepth columns of each, and kDepth rows of B to kLeft rows of sums.
+template <class T, int kLeft, int kDepth>
+void add_rows(int64_t n, const T* a, int64_t a_rs, int64_t a_cs, const T* b, int64_t b_rs, T* sums,
+              int64_t sums_rs) {
   constexpr int64_t kL = kLanes<T>;
-  Vec<T> scale[kRows];
-  for (int i = 0; i < kRows; ++i) scale[i] = broadcast(a[i * a_cs]);
-  int64_t j = 0;
-  for (; j + kL <= n; j += kL) {
-    Vec<T> sum = load(sums + j);
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) sum += scale[i] * load(b + i * b_rs + j);
-    store(sums + j, sum);
+  Vec<T> scale[kLeft][kDepth];
+  for (int i = 0; i < kLeft; ++i) {
+    for (int p = 0; p < kDepth; ++p) scale[i][p] = broadcast(a[i * a_rs + p * a_cs]);
   }
+  auto add = [&](int64_t j, auto fetch) __attribute__((always_inline)) {
+    Vec<T> rows[kDepth];
+#pragma GCC unroll 8
+    for (int p = 0; p < kDepth; ++p) rows[p] = fetch(b + p * b_rs + j);
+#pragma GCC unroll 4
+    for (int i = 0; i < kLeft; ++i) {
+      Vec<T> sum = load(sums + i * sums_rs + j);
+#pragma GCC unroll 8
+      for (int p = 0; p < kDepth; ++p) sum += scale[i][p] * rows[p];
+      store(sums + i * sums_rs + j, sum);
+    }
+  };
+  int64_t j = 0;
+  for (; j + kL <= n; j += kL) add(j, [](const T* at) { return load(at); });
   if (j == n) return;
   Partial<T> rest(n - j);
-  Vec<T> sum = load(sums + j);
-  for (int i = 0; i < kRows; ++i) sum += scale[i] * rest.load(b + i * b_rs + j);
-  store(sums + j, sum);
+  add(j, [&](const T* at) { return rest.load(at); });
+}
+
+// Adds the product of A's columns and B's rows from p on, kDepth of them, to `sums`.
+template <class T, int kDepth>
+void add_depth(const Product<T>& x, int64_t p, int64_t j, int64_t n, T* sums, int64_t sums_rs) {
+  const T* a = x.a + p * x.a_cs;
+  const T* b = x.b + p * x.b_rs + j;
+  int64_t i = 0;
+  for (; i + 4 <= x.m; i += 4) {
+    add_rows<T, 4, kDepth>(n, a + i * x.a_rs, x.a_rs, x.a_cs, b, x.b_rs, sums + i * sums_rs, sums_rs);
+  }
+  for (; i < x.m; ++i) {
+    add_rows<T, 1, kDepth>(n, a + i * x.a_rs, x.a_rs, x.a_cs, b, x.b_rs, sums + i * sums_rs, sums_rs);
+  }
 }
 
 template <class T>
 void rows_times_matrix(const Product<T>& x) {
-  // A block of the sums, and of eight rows of B when several rows of A meet them, stays in the nearest cache
-  // while the rows of B stream by; a single row of A does better with longer runs of B.
-  constexpr int64_t kSums = 16384 / sizeof(T), kRows = 8;
+  // A block of the sums stays in the nearest cache while the rows of B stream by, four at a time.
+  constexpr int64_t kSums = 16384 / sizeof(T), kDepth = 4;
   alignas(64) T sums[kSums];
   int64_t block = kSums / (x.m == 1 ? 2 : kThinRows);
   for (int64_t j = 0; j < x.n; j += block) {
     int64_t n = min64(block, x.n - j), p = 0;
     for (int64_t i = 0; i < x.m * block; i += kLanes<T>) store(sums + i, Vec<T>{});
-    for (; p + kRows <= x.k; p += kRows) {
-      for (int64_t i = 0; i < x.m; ++i) {
-        add_rows<T, kRows>(n, x.a + i * x.a_rs + p * x.a_cs, x.a_cs, x.b + p * x.b_rs + j, x.b_rs,
-                           sums + i * block);
-      }
-    }
-    for (; p < x.k; ++p) {
-      for (int64_t i = 0; i < x.m; ++i) {
-        add_rows<T, 1>(n, x.a + i * x.a_rs + p * x.a_cs, x.a_cs, x.b + p * x.b_rs + j, x.b_rs,
-                       sums + i * block);
-      }
-    }
+    for (; p + kDepth <= x.k; p += kDepth) add_depth<T, kDepth>(x, p, j, n, sums, block);
+    for (; p < x.k; ++p) add_depth<T, 1>(x, p, j, n, sums, block);
     Tile<T> t{x.k, n, nullptr, 0, 0, nullptr, 0, x.alpha, x.beta, x.c + j * x.c_cs, x.c_rs, x.c_cs};
     write_from_memory(t, x.m, sums, block);
   }
