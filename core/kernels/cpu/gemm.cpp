@@ -24,6 +24,8 @@ constexpr int64_t kMaxPackedCols = 2048;
 // cache.
 constexpr int64_t kMaxTileRows = 168;
 constexpr int64_t kMaxTileCols = 256;
+// Most elements of a side that is packed whole.
+constexpr int64_t kMaxShared = 1 << 21;
 // Multiply-adds worth a chunk of their own: some 10 microseconds.
 constexpr int64_t kChunkWork = 1 << 19;
 // Up to here B stays in the nearest caches, and packing costs more than it saves.
@@ -34,28 +36,21 @@ constexpr int64_t kFewDots = 4;
 
 struct PackA;
 struct PackB;
+struct PackShared;
+struct PackOwn;
 struct ThinCopy;
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 template <class T>
-const GemmKernels<T>& choose_kernels() {
-#if defined(__x86_64__)
-  switch (isa()) {
-    case Isa::Avx512:
-      return isa_avx512::gemm_kernels<T>();
-    case Isa::Avx2:
-      return isa_avx2::gemm_kernels<T>();
-    case Isa::Baseline:
-      break;
-  }
-#endif
-  return isa_baseline::gemm_kernels<T>();
+const GemmKernels<T>& kernels() {
+  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
+  return chosen;
 }
 
 template <class T>
-const GemmKernels<T>& kernels() {
-  static const GemmKernels<T>& chosen = choose_kernels<T>();
+const ThinKernels<T>& thin_kernels() {
+  static const ThinKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(thin_kernels<T>());
   return chosen;
 }
 
@@ -138,6 +133,54 @@ void multiply_block(const Product<T>& x, const Blocking<T>& blocking) {
   });
 }
 
+// For a product with one side no longer than a tile: that side is packed once for all depths, and every tile
+// packs its own part of the other side, which then comes from the second cache, and runs through all depths
+// without a barrier.
+template <class T>
+void run_one_tile_high(const Product<T>& x, const Blocking<T>& blocking, int64_t depth, bool cut_rows) {
+  const GemmKernels<T>& kernel = kernels<T>();
+  int64_t shared = cut_rows ? ceil_div(x.n, kernel.panel_cols) * kernel.panel_cols : x.m;
+  int64_t length = cut_rows ? x.m : x.n, step = cut_rows ? blocking.rows : blocking.cols;
+  T* packed_shared = Scratch<PackShared>::get<T>(shared * x.k);
+  int64_t depths = ceil_div(x.k, depth);
+  parallel_for(0, depths, std::max<int64_t>(1, kChunkWork / 16 / (shared * depth)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t p = begin * depth; p < std::min(end * depth, x.k); p += depth) {
+                   int64_t k = std::min(depth, x.k - p);
+                   if (cut_rows) {
+                     kernel.pack_b(k, x.n, x.b + p * x.b_rs, x.b_rs, x.b_cs, packed_shared + shared * p);
+                   } else {
+                     kernel.pack_a(x.m, k, x.a + p * x.a_cs, x.a_rs, x.a_cs, blocking.tile_rows,
+                                   packed_shared + shared * p);
+                   }
+                 }
+               });
+  int64_t tiles = ceil_div(length, step), work = x.m * x.n * x.k / tiles;
+  parallel_for(0, tiles, std::max<int64_t>(1, kChunkWork / std::max<int64_t>(work, 1)),
+               [&](int64_t begin, int64_t end) {
+                 T* packed_own = Scratch<PackOwn>::get<T>(step * depth);
+                 for (int64_t at = begin * step; at < std::min(end * step, length); at += step) {
+                   Product<T> part = x;
+                   (cut_rows ? part.m : part.n) = std::min(step, length - at);
+                   part.c += at * (cut_rows ? x.c_rs : x.c_cs);
+                   for (int64_t p = 0; p < x.k; p += depth) {
+                     part.k = std::min(depth, x.k - p);
+                     if (p > 0) part.beta = T{1};
+                     if (cut_rows) {
+                       kernel.pack_a(part.m, part.k, x.a + at * x.a_rs + p * x.a_cs, x.a_rs, x.a_cs,
+                                     blocking.tile_rows, packed_own);
+                     } else {
+                       kernel.pack_b(part.k, part.n, x.b + p * x.b_rs + at * x.b_cs, x.b_rs, x.b_cs,
+                                     packed_own);
+                     }
+                     part.a = cut_rows ? packed_own : packed_shared + shared * p;
+                     part.b = cut_rows ? packed_shared + shared * p : packed_own;
+                     kernel.packed(part, blocking.tile_rows);
+                   }
+                 }
+               });
+}
+
 template <class T>
 void run_packed(Product<T> x) {
   // The vectors run along n: want unit stride of C there, and enough columns to fill one.
@@ -152,6 +195,9 @@ void run_packed(Product<T> x) {
   int64_t block_cols = std::min(x.n, kMaxPackedCols);
   int64_t block_depth = ceil_div(x.k, ceil_div(x.k, kDepth<T>));
   int64_t panel = kernels<T>().panel_cols;
+  if (std::min(x.m, x.n) <= kMaxTileRows && std::min(x.m, x.n) * x.k <= kMaxShared) {
+    return run_one_tile_high(x, blocking, block_depth, x.m > x.n);
+  }
   T* packed_a = Scratch<PackA>::get<T>(block_rows * block_depth);
   T* packed_b = Scratch<PackB>::get<T>(ceil_div(block_cols, panel) * panel * block_depth);
   for (int64_t i = 0; i < x.m; i += block_rows) {
@@ -193,7 +239,7 @@ bool run_thin(const Product<T>& x) {
     thin.a_rs = x.k;
     thin.a_cs = 1;
   }
-  auto* kernel = dots ? kernels<T>().dots : kernels<T>().rows_times_matrix;
+  auto* kernel = dots ? thin_kernels<T>().dots : thin_kernels<T>().rows_times_matrix;
   // Memory bounds this: some 10 microseconds of it a chunk. Runs of columns must be long where they lie side
   // by side.
   int64_t unit = dots ? 4 : 1024;
@@ -213,7 +259,7 @@ template <class T>
 bool run_small(const Product<T>& x) {
   if (x.m * x.n * x.k > kDirectWork) return false;
   if (x.m * x.n <= kFewDots && x.a_cs == 1 && x.b_rs == 1 && x.k >= kernels<T>().lanes) {
-    kernels<T>().dots(x);
+    thin_kernels<T>().dots(x);
     return true;
   }
   if (x.b_cs != 1 && x.a_rs == 1) {

@@ -1,10 +1,12 @@
-// gemm.isa.cpp: the kernels of matrix products: packing, register tiles, rows times matrices, dot products.
+// gemm.isa.cpp: the kernels of matrix products: packing into panels, and register tiles.
 // Compiled once per instruction set: -O3 -ffp-contract=fast and -DUNDERTOW_ISA_NS=isa_baseline -march=x86-64,
 // or isa_avx2 -march=x86-64-v3, or isa_avx512 -march=x86-64-v4 -mprefer-vector-width=512 (elsewhere than x86:
 // isa_baseline alone). Knows neither threads nor allocation. See Note [One Namespace Per Instruction Set].
 #include <type_traits>
 
 #include "core/kernels/cpu/gemm_kernels.h"
+#include "core/kernels/cpu/gemm_pack.h"
+#include "core/kernels/cpu/gemm_tile.h"
 #include "core/kernels/cpu/simd.h"
 
 namespace undertow::cpu {
@@ -25,99 +27,6 @@ constexpr int kPanelVecs = 2;
 
 // --- packing
 // ---------------------------------------------------------------------------------------------------
-
-// packed[p * width + i] = source[i * lane_stride + p * k_stride] for i < count, zeros for the rest of the
-// width.
-template <class T>
-void pack_by_element(int64_t k, int64_t count, int64_t width, const T* source, int64_t lane_stride,
-                     int64_t k_stride, T* packed) {
-  for (int64_t p = 0; p < k; ++p) {
-    for (int64_t i = 0; i < count; ++i) packed[p * width + i] = source[i * lane_stride + p * k_stride];
-    for (int64_t i = count; i < width; ++i) packed[p * width + i] = T{};
-  }
-}
-
-// Stores whole vectors into rows of `width`, for a group of lanes beginning at `lane`. What a vector spills
-// into the next rows must be written after it: rows go in ascending order and later groups of lanes before
-// earlier ones. Nothing is spilled behind the last row, which may be another thread's memory.
-template <class T>
-struct RowStore {
-  T* packed;
-  int64_t width, lane, safe_end;
-  Partial<T> exact;
-
-  RowStore(T* packed, int64_t rows, int64_t width, int64_t lane)
-      : packed(packed + lane),
-        width(width),
-        lane(lane),
-        safe_end(rows * width - kLanes<T> - lane),
-        exact(min64(kLanes<T>, width - lane)) {}
-
-  void put(int64_t row, Vec<T> v) const {
-    if (row * width <= safe_end) {
-      store(packed + row * width, v);
-    } else {
-      exact.store(packed + row * width, v);
-    }
-  }
-};
-
-// For lane_stride == 1.
-template <class T>
-void pack_rows(int64_t k, int64_t count, int64_t width, const T* source, int64_t k_stride, T* packed) {
-  constexpr int64_t kL = kLanes<T>;
-  for (int64_t lane = (width - 1) / kL * kL; lane >= 0; lane -= kL) {
-    RowStore<T> out(packed, k, width, lane);
-    if (lane >= count) {
-      for (int64_t p = 0; p < k; ++p) out.put(p, Vec<T>{});
-      continue;
-    }
-    Partial<T> valid(min64(kL, count - lane));
-    for (int64_t p = 0; p < k; ++p) out.put(p, valid.load(source + p * k_stride + lane));
-  }
-}
-
-// For k_stride == 1: squares of lanes, transposed in registers.
-template <class T>
-void pack_transposing(int64_t k, int64_t count, int64_t width, const T* source, int64_t lane_stride,
-                      T* packed) {
-  constexpr int64_t kL = kLanes<T>;
-  for (int64_t p = 0; p < k; p += kL) {
-    int64_t depth = min64(kL, k - p);
-    Partial<T> valid(depth);
-    for (int64_t lane = (width - 1) / kL * kL; lane >= 0; lane -= kL) {
-      const T* from = source + lane * lane_stride + p;
-      Vec<T> rows[kL] = {};
-      if (depth == kL && lane + kL <= count) {
-#pragma GCC unroll 16
-        for (int i = 0; i < kL; ++i) rows[i] = load(from + i * lane_stride);
-      } else {
-#pragma GCC unroll 16
-        for (int i = 0; i < kL; ++i) {
-          if (lane + i < count) rows[i] = valid.load(from + i * lane_stride);
-        }
-      }
-      transpose<T>(rows);
-      RowStore<T> out(packed, k, width, lane);
-#pragma GCC unroll 16
-      for (int i = 0; i < kL; ++i) {
-        if (i < depth) out.put(p + i, rows[i]);
-      }
-    }
-  }
-}
-
-template <class T>
-void pack_panel(int64_t k, int64_t count, int64_t width, const T* source, int64_t lane_stride,
-                int64_t k_stride, T* packed) {
-  if constexpr (sizeof(T) >= 4) {
-    if (lane_stride == 1) return pack_rows(k, count, width, source, k_stride, packed);
-    // A square of lanes costs as much half empty as full.
-    if (k_stride == 1 && k * count > kLanes<T> * 4)
-      return pack_transposing(k, count, width, source, lane_stride, packed);
-  }
-  pack_by_element(k, count, width, source, lane_stride, k_stride, packed);
-}
 
 template <class T>
 void pack_a(int64_t m, int64_t k, const T* a, int64_t a_rs, int64_t a_cs, int64_t tile_rows, T* packed) {
@@ -144,42 +53,6 @@ void pack_b(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* pac
 
 // --- register tiles
 // --------------------------------------------------------------------------------------------
-
-template <class T>
-struct Tile {
-  int64_t k, cols;
-  const T* a;
-  int64_t a_rs, a_cs;
-  const T* b;
-  int64_t b_rs;
-  T alpha, beta;
-  T* c;
-  int64_t c_rs, c_cs;
-};
-
-// Writes a tile that does not fill its vectors, or has no unit column stride: `sums` holds it, `width`
-// elements a row. Not inlined: it is the rare case of every tile there is.
-template <class T>
-__attribute__((noinline)) void write_from_memory(const Tile<T>& t, int64_t rows, const T* sums,
-                                                 int64_t width) {
-  constexpr int64_t kL = kLanes<T>;
-  for (int64_t i = 0; i < rows; ++i, sums += width) {
-    T* c = t.c + i * t.c_rs;
-    int64_t j = 0;
-    if (t.c_cs == 1) {
-      for (; j < t.cols; j += kL) {
-        Partial<T> part(min64(kL, t.cols - j));
-        Vec<T> value = load(sums + j) * t.alpha;
-        if (t.beta != T{}) value += part.load(c + j) * t.beta;
-        part.store(c + j, value);
-      }
-    }
-    for (; j < t.cols; ++j) {
-      T value = t.alpha * sums[j];
-      c[j * t.c_cs] = t.beta == T{} ? value : static_cast<T>(value + t.beta * c[j * t.c_cs]);
-    }
-  }
-}
 
 template <class T, int kRows, int kVecs>
 inline void write_tile(const Tile<T>& t, Vec<T> (&acc)[kRows][kVecs]) {
@@ -349,117 +222,6 @@ void direct(const Product<T>& x) {
   }
 }
 
-// --- vectors
-// ---------------------------------------------------------------------------------------------------
-
-// Adds the product of kLeft rows of A, kDepth columns of each, and kDepth rows of B to kLeft rows of sums.
-template <class T, int kLeft, int kDepth>
-void add_rows(int64_t n, const T* a, int64_t a_rs, int64_t a_cs, const T* b, int64_t b_rs, T* sums,
-              int64_t sums_rs) {
-  constexpr int64_t kL = kLanes<T>;
-  Vec<T> scale[kLeft][kDepth];
-  for (int i = 0; i < kLeft; ++i) {
-    for (int p = 0; p < kDepth; ++p) scale[i][p] = broadcast(a[i * a_rs + p * a_cs]);
-  }
-  auto add = [&](int64_t j, auto fetch) __attribute__((always_inline)) {
-    Vec<T> rows[kDepth];
-#pragma GCC unroll 8
-    for (int p = 0; p < kDepth; ++p) rows[p] = fetch(b + p * b_rs + j);
-#pragma GCC unroll 4
-    for (int i = 0; i < kLeft; ++i) {
-      Vec<T> sum = load(sums + i * sums_rs + j);
-#pragma GCC unroll 8
-      for (int p = 0; p < kDepth; ++p) sum += scale[i][p] * rows[p];
-      store(sums + i * sums_rs + j, sum);
-    }
-  };
-  int64_t j = 0;
-  for (; j + kL <= n; j += kL) add(j, [](const T* at) { return load(at); });
-  if (j == n) return;
-  Partial<T> rest(n - j);
-  add(j, [&](const T* at) { return rest.load(at); });
-}
-
-// Adds the product of A's columns and B's rows from p on, kDepth of them, to `sums`.
-template <class T, int kDepth>
-void add_depth(const Product<T>& x, int64_t p, int64_t j, int64_t n, T* sums, int64_t sums_rs) {
-  const T* a = x.a + p * x.a_cs;
-  const T* b = x.b + p * x.b_rs + j;
-  int64_t i = 0;
-  for (; i + 4 <= x.m; i += 4) {
-    add_rows<T, 4, kDepth>(n, a + i * x.a_rs, x.a_rs, x.a_cs, b, x.b_rs, sums + i * sums_rs, sums_rs);
-  }
-  for (; i < x.m; ++i) {
-    add_rows<T, 1, kDepth>(n, a + i * x.a_rs, x.a_rs, x.a_cs, b, x.b_rs, sums + i * sums_rs, sums_rs);
-  }
-}
-
-template <class T>
-void rows_times_matrix(const Product<T>& x) {
-  // A block of the sums stays in the nearest cache while the rows of B stream by, four at a time.
-  constexpr int64_t kSums = 16384 / sizeof(T), kDepth = 4;
-  alignas(64) T sums[kSums];
-  int64_t block = kSums / (x.m == 1 ? 2 : kThinRows);
-  for (int64_t j = 0; j < x.n; j += block) {
-    int64_t n = min64(block, x.n - j), p = 0;
-    for (int64_t i = 0; i < x.m * block; i += kLanes<T>) store(sums + i, Vec<T>{});
-    for (; p + kDepth <= x.k; p += kDepth) add_depth<T, kDepth>(x, p, j, n, sums, block);
-    for (; p < x.k; ++p) add_depth<T, 1>(x, p, j, n, sums, block);
-    Tile<T> t{x.k, n, nullptr, 0, 0, nullptr, 0, x.alpha, x.beta, x.c + j * x.c_cs, x.c_rs, x.c_cs};
-    write_from_memory(t, x.m, sums, block);
-  }
-}
-
-template <class T, int kRows, int kCols>
-void dot_tile(const Product<T>& x, int64_t i, int64_t j) {
-  constexpr int64_t kL = kLanes<T>;
-  const T* a = x.a + i * x.a_rs;
-  const T* b = x.b + j * x.b_cs;
-  Vec<T> acc[kRows][kCols] = {};
-  auto add = [&](auto fetch) __attribute__((always_inline)) {
-    Vec<T> left[kRows];
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) left[r] = fetch(a + r * x.a_rs);
-#pragma GCC unroll 4
-    for (int c = 0; c < kCols; ++c) {
-      Vec<T> right = fetch(b + c * x.b_cs);
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) acc[r][c] += left[r] * right;
-    }
-    a += kL;
-    b += kL;
-  };
-  int64_t p = 0;
-  for (; p + kL <= x.k; p += kL) add([](const T* at) { return load(at); });
-  if (p < x.k) {
-    Partial<T> rest(x.k - p);
-    add([&](const T* at) { return rest.load(at); });
-  }
-  T sums[kRows * kCols + kL];  // write_from_memory reads whole vectors
-#pragma GCC unroll 4
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int c = 0; c < kCols; ++c) sums[r * kCols + c] = sum_of_lanes<T>(acc[r][c]);
-  }
-  for (int i = 0; i < kL; ++i) sums[kRows * kCols + i] = T{};
-  Tile<T> t{x.k,    kCols, nullptr, 0, 0, nullptr, 0, x.alpha, x.beta, x.c + i * x.c_rs + j * x.c_cs,
-            x.c_rs, x.c_cs};
-  write_from_memory(t, kRows, sums, kCols);
-}
-
-template <class T>
-void dots(const Product<T>& x) {
-  int64_t j = 0;
-  for (; j + 4 <= x.n; j += 4) {
-    int64_t i = 0;
-    for (; i + 4 <= x.m; i += 4) dot_tile<T, 4, 4>(x, i, j);
-    for (; i < x.m; ++i) dot_tile<T, 1, 4>(x, i, j);
-  }
-  for (; j < x.n; ++j) {
-    for (int64_t i = 0; i < x.m; ++i) dot_tile<T, 1, 1>(x, i, j);
-  }
-}
-
 template <class T>
 constexpr GemmKernels<T> make_kernels() {
   GemmKernels<T> kernels{
@@ -470,14 +232,8 @@ constexpr GemmKernels<T> make_kernels() {
       .pack_b = pack_b<T>,
       .packed = packed<T>,
       .direct = nullptr,
-      .rows_times_matrix = nullptr,
-      .dots = nullptr,
   };
-  if constexpr (!std::is_integral_v<T>) {
-    kernels.direct = direct<T>;
-    kernels.rows_times_matrix = rows_times_matrix<T>;
-    kernels.dots = dots<T>;
-  }
+  if constexpr (!std::is_integral_v<T>) kernels.direct = direct<T>;
   return kernels;
 }
 

@@ -27,17 +27,8 @@ struct HalfMatrix {
 };
 
 const HalfKernels& half_kernels() {
-#if defined(__x86_64__)
-  switch (isa()) {
-    case Isa::Avx512:
-      return isa_avx512::half_kernels();
-    case Isa::Avx2:
-      return isa_avx2::half_kernels();
-    case Isa::Baseline:
-      break;
-  }
-#endif
-  return isa_baseline::half_kernels();
+  static const HalfKernels& chosen = UNDERTOW_CHOOSE_ISA(half_kernels());
+  return chosen;
 }
 
 // Keeps the matrix's order in memory, so that runs are contiguous on both sides: true if `to` is by columns.

@@ -45,11 +45,15 @@ struct GemmKernels {
   // a and b are packed, their strides unused. See Note [Packed Panels].
   void (*packed)(const Product<T>& product, int64_t tile_rows);
 
-  // The rest is null for integers.
-  // Reads A where it lies, and B too if b_cs == 1; else needs k <= kDirectDepth. For B that stays in the
-  // nearest caches.
+  // Null for integers. Reads A where it lies, and B too if b_cs == 1; else needs k <= kDirectDepth. For B
+  // that stays in the nearest caches.
   void (*direct)(const Product<T>& product);
-  // Needs m <= kThinRows and b_cs == 1. Sweeps B once, row by row, at the speed of memory.
+};
+
+// Products that read B once, at the speed of memory; float and double only.
+template <class T>
+struct ThinKernels {
+  // Needs m <= kThinRows and b_cs == 1. Sweeps B row by row.
   void (*rows_times_matrix)(const Product<T>& product);
   // Needs a_cs == 1 and b_rs == 1: every element of C is the dot product of two contiguous runs.
   void (*dots)(const Product<T>& product);
@@ -60,14 +64,20 @@ struct GemmKernels {
 namespace isa_baseline {
 template <class T>
 const GemmKernels<T>& gemm_kernels();
-}
+template <class T>
+const ThinKernels<T>& thin_kernels();
+}  // namespace isa_baseline
 namespace isa_avx2 {
 template <class T>
 const GemmKernels<T>& gemm_kernels();
-}
+template <class T>
+const ThinKernels<T>& thin_kernels();
+}  // namespace isa_avx2
 namespace isa_avx512 {
 template <class T>
 const GemmKernels<T>& gemm_kernels();
-}
+template <class T>
+const ThinKernels<T>& thin_kernels();
+}  // namespace isa_avx512
 
 }  // namespace undertow::cpu

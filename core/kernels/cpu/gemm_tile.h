@@ -1,0 +1,47 @@
+// gemm_tile.h: what a kernel of the product knows of its tile of C, and the general way of writing one.
+// For *.isa.cpp files only. See Note [One Namespace Per Instruction Set].
+#pragma once
+
+#include "core/kernels/cpu/simd.h"
+
+namespace undertow::cpu {
+namespace {
+
+template <class T>
+struct Tile {
+  int64_t k, cols;
+  const T* a;
+  int64_t a_rs, a_cs;
+  const T* b;
+  int64_t b_rs;
+  T alpha, beta;
+  T* c;
+  int64_t c_rs, c_cs;
+};
+
+// Writes a tile that does not fill its vectors, or has no unit column stride: `sums` holds it, `width`
+// elements a row. Not inlined: it is the rare case of every tile there is.
+template <class T>
+__attribute__((noinline)) void write_from_memory(const Tile<T>& t, int64_t rows, const T* sums,
+                                                 int64_t width) {
+  constexpr int64_t kL = kLanes<T>;
+  for (int64_t i = 0; i < rows; ++i, sums += width) {
+    T* c = t.c + i * t.c_rs;
+    int64_t j = 0;
+    if (t.c_cs == 1) {
+      for (; j < t.cols; j += kL) {
+        Partial<T> part(min64(kL, t.cols - j));
+        Vec<T> value = load(sums + j) * t.alpha;
+        if (t.beta != T{}) value += part.load(c + j) * t.beta;
+        part.store(c + j, value);
+      }
+    }
+    for (; j < t.cols; ++j) {
+      T value = t.alpha * sums[j];
+      c[j * t.c_cs] = t.beta == T{} ? value : static_cast<T>(value + t.beta * c[j * t.c_cs]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace undertow::cpu
