@@ -1,5 +1,5 @@
 // gemm_bench.cpp: prints what our matrix products reach, in GFLOP/s, GB/s and nanoseconds.
-// Usage: gemm_bench [threads]. Minima of many runs, because the machine may be shared.
+// Usage: gemm_bench [threads [m n k]]. Minima of many runs, because the machine may be shared.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +52,13 @@ void bench(const char* name, int64_t m, int64_t n, int64_t k, bool a_transposed,
 int main(int argc, char** argv) {
   if (argc > 1) undertow::set_num_threads(std::atoi(argv[1]));
   std::printf("isa %s, %d threads\n", undertow::cpu::isa_name(undertow::cpu::isa()), undertow::num_threads());
+  if (argc > 4) {
+    int64_t m = std::atoll(argv[2]), n = std::atoll(argv[3]), k = std::atoll(argv[4]);
+    bench<float>("f32", m, n, k, false, false);
+    bench<float>("f32", m, n, k, false, true);
+    bench<float>("f32", m, n, k, true, false);
+    return 0;
+  }
   for (int64_t s : {1024, 2048, 512, 256, 128, 96, 64, 48, 32, 16, 8, 4}) {
     bench<float>("f32", s, s, s, false, false);
     bench<float>("f32", s, s, s, false, true);

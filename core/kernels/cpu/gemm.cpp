@@ -33,6 +33,12 @@ constexpr int64_t kDirectWork = 64 * 64 * 64;
 
 // So few elements of C are better summed along k than across n.
 constexpr int64_t kFewDots = 4;
+constexpr int64_t kLongDots = 64;
+
+// Rows of A up to which dot products of contiguous runs beat packing: more of them when B comes from memory.
+constexpr int64_t kMaxDotRows = 32;
+constexpr int64_t kMaxCachedDotRows = 12;
+constexpr int64_t kCachedElements = 1 << 20;
 
 struct PackA;
 struct PackB;
@@ -223,13 +229,13 @@ void run_packed(Product<T> x) {
 // --- small, and vectors: A and B read where they lie
 // ---------------------------------------------------------------
 
-// For m <= kThinRows. True if it was one of the two cases that stream B; a general B goes the way of
-// matrices.
+// True if A was so thin, and B so laid out, that B is best read once where it lies.
 template <class T>
 bool run_thin(const Product<T>& x) {
-  if (x.b_cs != 1 && x.b_rs != 1) return false;
-  Product<T> thin = x;
   bool dots = x.b_rs == 1 && (x.b_cs != 1 || x.k > x.n);
+  int64_t most = !dots ? kThinRows : x.k * x.n > kCachedElements ? kMaxDotRows : kMaxCachedDotRows;
+  if (x.m > most || (!dots && x.b_cs != 1)) return false;
+  Product<T> thin = x;
   if (dots && x.a_cs != 1) {
     T* copy = Scratch<ThinCopy>::get<T>(x.m * x.k);
     for (int64_t i = 0; i < x.m; ++i) {
@@ -258,7 +264,8 @@ bool run_thin(const Product<T>& x) {
 template <class T>
 bool run_small(const Product<T>& x) {
   if (x.m * x.n * x.k > kDirectWork) return false;
-  if (x.m * x.n <= kFewDots && x.a_cs == 1 && x.b_rs == 1 && x.k >= kernels<T>().lanes) {
+  bool few = x.m * x.n <= kFewDots || ((x.m == 1 || x.n == 1) && x.k >= kLongDots);
+  if (few && x.k >= kernels<T>().lanes && x.a_cs == 1 && x.b_rs == 1 && (x.b_cs != 1 || x.n == 1)) {
     thin_kernels<T>().dots(x);
     return true;
   }
@@ -277,8 +284,7 @@ void run(Product<T> x) {
   if (x.k <= 0 || x.alpha == T{}) return scale(x);
   if constexpr (std::is_floating_point_v<T>) {
     if (run_small(x)) return;
-    bool thin_rows = x.m <= x.n;
-    if ((thin_rows ? x.m : x.n) <= kThinRows && run_thin(thin_rows ? x : x.transposed())) return;
+    if (run_thin(x.m <= x.n ? x : x.transposed())) return;
   }
   run_packed(x);
 }
