@@ -65,7 +65,7 @@ void scale(const Product<T>& x) {
   for (int64_t i = 0; i < x.m; ++i) {
     for (int64_t j = 0; j < x.n; ++j) {
       T& c = x.c[i * x.c_rs + j * x.c_cs];
-      c = x.beta == T{} ? T{} : static_cast<T>(c * x.beta);
+      c = x.beta == T{} ? T{} : static_cast<T>(1u * c * x.beta);
     }
   }
 }

@@ -28,7 +28,7 @@ __attribute__((noinline)) void write_from_memory(const Tile<T>& t, int64_t rows,
   for (int64_t i = 0; i < rows; ++i, sums += width) {
     T* c = t.c + i * t.c_rs;
     int64_t j = 0;
-    if (t.c_cs == 1) {
+    if (t.c_cs == 1 && t.cols > 4) {  // a vector read over a few fresh elements would wait for their stores
       for (; j < t.cols; j += kL) {
         Partial<T> part(min64(kL, t.cols - j));
         Vec<T> value = load(sums + j) * t.alpha;
@@ -37,8 +37,8 @@ __attribute__((noinline)) void write_from_memory(const Tile<T>& t, int64_t rows,
       }
     }
     for (; j < t.cols; ++j) {
-      T value = t.alpha * sums[j];
-      c[j * t.c_cs] = t.beta == T{} ? value : static_cast<T>(value + t.beta * c[j * t.c_cs]);
+      T value = static_cast<T>(1u * t.alpha * sums[j]);  // 1u: small integers must not become int
+      c[j * t.c_cs] = t.beta == T{} ? value : static_cast<T>(value + 1u * t.beta * c[j * t.c_cs]);
     }
   }
 }

@@ -120,19 +120,27 @@ struct IndexOf;
 template <>
 struct IndexOf<8> {
   using Type = int64_t;
+  static constexpr Type kCount[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 };
 template <>
 struct IndexOf<4> {
   using Type = int32_t;
+  static constexpr Type kCount[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 };
 template <class T>
 using Index = typename IndexOf<sizeof(T)>::Type;
 
+// 0, 1, 2, ...: from memory, because the compiler does not fold an index filled lane by lane.
+template <class T>
+inline Vec<Index<T>> lane_numbers() {
+  return load(IndexOf<sizeof(T)>::kCount);
+}
+
 template <class T>
 inline T sum_of_lanes(Vec<T> v) {
+#pragma GCC unroll 4
   for (int half = kLanes<T> / 2; half > 0; half /= 2) {
-    Vec<Index<T>> from;
-    for (int i = 0; i < kLanes<T>; ++i) from[i] = i ^ half;
+    Vec<Index<T>> from = lane_numbers<T>() ^ half;
     v += __builtin_shuffle(v, from);
   }
   return v[0];
@@ -142,11 +150,8 @@ inline T sum_of_lanes(Vec<T> v) {
 template <class T>
 inline void transpose(Vec<T> (&rows)[kLanes<T>]) {
   constexpr int kL = kLanes<T>;
-  Vec<Index<T>> low, high;
-  for (int i = 0; i < kL; ++i) {
-    low[i] = i / 2 + (i % 2) * kL;
-    high[i] = low[i] + kL / 2;
-  }
+  Vec<Index<T>> low = (lane_numbers<T>() >> 1) + (lane_numbers<T>() & 1) * kL;
+  Vec<Index<T>> high = low + kL / 2;
 #pragma GCC unroll 4
   for (int round = 1; round < kL; round *= 2) {
     Vec<T> dealt[kL];
