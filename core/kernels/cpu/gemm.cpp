@@ -31,9 +31,8 @@ constexpr int64_t kChunkWork = 1 << 19;
 // Up to here B stays in the nearest caches, and packing costs more than it saves.
 constexpr int64_t kDirectWork = 64 * 64 * 64;
 
-// So few elements of C are better summed along k than across n.
+// So few elements of C are better summed along k than across n; so is a single row or column.
 constexpr int64_t kFewDots = 4;
-constexpr int64_t kLongDots = 64;
 
 // Rows of A up to which dot products of contiguous runs beat packing: more of them when B comes from memory.
 constexpr int64_t kMaxDotRows = 32;
@@ -264,8 +263,8 @@ bool run_thin(const Product<T>& x) {
 template <class T>
 bool run_small(const Product<T>& x) {
   if (x.m * x.n * x.k > kDirectWork) return false;
-  bool few = x.m * x.n <= kFewDots || ((x.m == 1 || x.n == 1) && x.k >= kLongDots);
-  if (few && x.k >= kernels<T>().lanes && x.a_cs == 1 && x.b_rs == 1 && (x.b_cs != 1 || x.n == 1)) {
+  bool few = x.m * x.n <= kFewDots || x.m == 1 || x.n == 1;
+  if (few && x.a_cs == 1 && x.b_rs == 1 && (x.b_cs != 1 || x.n == 1)) {
     thin_kernels<T>().dots(x);
     return true;
   }
