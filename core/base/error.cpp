@@ -1,0 +1,24 @@
+// error.cpp: raising and warning, kept out of line so that checks stay small at their call sites.
+#include "core/base/error.h"
+
+#include <cstdio>
+
+namespace undertow {
+
+void throw_error(ErrorKind kind, std::string message) { throw Error(kind, std::move(message)); }
+
+void assert_failed(const char* condition, const char* file, int line, const std::string& facts) {
+  throw Error(ErrorKind::Runtime,
+              str("internal error in Undertow (please report it): ", condition, " does not hold at ", file, ":", line,
+                  facts.empty() ? "" : "; ", facts));
+}
+
+namespace {
+void print_warning(const std::string& message) { std::fprintf(stderr, "UserWarning: %s\n", message.c_str()); }
+WarningSink warning_sink = print_warning;
+}  // namespace
+
+void set_warning_sink(WarningSink sink) { warning_sink = sink ? sink : print_warning; }
+void warn(const std::string& message) { warning_sink(message); }
+
+}  // namespace undertow

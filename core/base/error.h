@@ -1,0 +1,60 @@
+// error.h: the two ways to fail: a user's mistake (UT_CHECK*) and our own bug (UT_ASSERT).
+// Knows the kinds of exception Python has, not how they are raised there.
+#pragma once
+#include <exception>
+#include <sstream>
+#include <string>
+
+namespace undertow {
+
+enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, Key, Overflow, OutOfMemory, Attribute };
+
+class Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  ErrorKind kind() const { return kind_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+};
+
+// Streams its arguments into one string; out of the hot path, so iostreams are fine.
+template <class... Args>
+std::string str(const Args&... args) {
+  std::ostringstream out;
+  (out << ... << args);
+  return out.str();
+}
+
+[[noreturn]] void throw_error(ErrorKind kind, std::string message);
+[[noreturn]] void assert_failed(const char* condition, const char* file, int line, const std::string& facts);
+
+// Warnings reach the user through a sink that the binding layer installs (Python's warnings); stderr otherwise.
+using WarningSink = void (*)(const std::string& message);
+void set_warning_sink(WarningSink sink);
+void warn(const std::string& message);
+
+}  // namespace undertow
+
+#define UT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define UT_LIKELY(x) __builtin_expect(!!(x), 1)
+
+#define UT_FAIL_AS(kind, ...) ::undertow::throw_error(::undertow::ErrorKind::kind, ::undertow::str(__VA_ARGS__))
+#define UT_FAIL(...) UT_FAIL_AS(Runtime, __VA_ARGS__)
+#define UT_CHECK_AS(kind, condition, ...) \
+  do {                                    \
+    if (UT_UNLIKELY(!(condition))) UT_FAIL_AS(kind, __VA_ARGS__); \
+  } while (0)
+#define UT_CHECK(condition, ...) UT_CHECK_AS(Runtime, condition, __VA_ARGS__)
+#define UT_CHECK_TYPE(condition, ...) UT_CHECK_AS(Type, condition, __VA_ARGS__)
+#define UT_CHECK_VALUE(condition, ...) UT_CHECK_AS(Value, condition, __VA_ARGS__)
+#define UT_CHECK_INDEX(condition, ...) UT_CHECK_AS(Index, condition, __VA_ARGS__)
+
+// Our own invariants: a failure here is a bug of Undertow's, and the message says so.
+#define UT_ASSERT(condition, ...)                                                                   \
+  do {                                                                                              \
+    if (UT_UNLIKELY(!(condition)))                                                                  \
+      ::undertow::assert_failed(#condition, __FILE__, __LINE__, ::undertow::str("" __VA_ARGS__));   \
+  } while (0)

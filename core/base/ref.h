@@ -1,0 +1,57 @@
+// ref.h: a counted pointer to an object that counts itself.
+// T provides retain() and release(); Ref never looks at the count.
+#pragma once
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace undertow {
+
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  explicit Ref(T* p) : p_(p) {
+    if (p_) p_->retain();
+  }
+  Ref(const Ref& other) : p_(other.p_) {
+    if (p_) p_->retain();
+  }
+  Ref(Ref&& other) noexcept : p_(other.p_) { other.p_ = nullptr; }
+  template <class U>
+    requires(!std::is_same_v<T, U> && std::is_convertible_v<U*, T*>)
+  Ref(Ref<U> other) : p_(other.leak()) {}
+  ~Ref() {
+    if (p_) p_->release();
+  }
+  Ref& operator=(Ref other) noexcept {
+    std::swap(p_, other.p_);
+    return *this;
+  }
+
+  // Takes over a count the caller already owns.
+  static Ref adopt(T* p) {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }
+  // Gives the count to the caller.
+  T* leak() {
+    T* p = p_;
+    p_ = nullptr;
+    return p;
+  }
+
+  T* get() const { return p_; }
+  T* operator->() const { return p_; }
+  T& operator*() const { return *p_; }
+  explicit operator bool() const { return p_ != nullptr; }
+  bool operator==(const Ref& other) const { return p_ == other.p_; }
+  void reset() { *this = Ref(); }
+
+ private:
+  T* p_ = nullptr;
+};
+
+}  // namespace undertow

@@ -1,0 +1,213 @@
+// engine.cpp: the sequential pass, and the way into every pass.
+//
+// Note [Engine Locks]
+// A sequential pass takes no lock. Lock order where several are held: a shared run's queue mutex (workers.cpp), then a
+// node's contribution spin lock (input_buffer.h). No lock is held while a node, a hook or Python runs, and the
+// interpreter's lock is never waited for while holding one of ours.
+#include "core/graph/engine.h"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+
+#include "core/base/interpreter_lock.h"
+#include "core/graph/evaluate.h"
+#include "core/graph/input_buffer.h"
+#include "core/graph/structural.h"
+#include "core/graph/trace.h"
+#include "core/graph/workers.h"
+
+namespace undertow {
+
+const InterpreterLock* interpreter_lock = nullptr;
+
+bool Node::needs(uint32_t i) const {
+  const Edge& e = edges()[i];
+  if (!e.node) return false;
+  GraphTask* task = current_graph_task;
+  if (UT_LIKELY(!task || !task->filtered) || current_node != this) return true;
+  return task->should_run(e.node.get());
+}
+
+namespace engine {
+
+namespace {
+
+// Ready nodes, later-made first. Most passes have one or two at a time, so the next one is kept out of the heap.
+class LocalQueue {
+ public:
+  void push(Node* node) {
+    heap_.push_back(node);
+    if (heap_.size() > 1) std::push_heap(heap_.begin(), heap_.end(), before);
+  }
+  Node* pop() {
+    if (heap_.size() > 1) std::pop_heap(heap_.begin(), heap_.end(), before);
+    Node* n = heap_.back();
+    heap_.pop_back();
+    return n;
+  }
+  bool empty() const { return heap_.empty(); }
+  size_t size() const { return heap_.size(); }
+
+ private:
+  static bool before(const Node* a, const Node* b) { return a->sequence_nr() < b->sequence_nr(); }
+  std::vector<Node*> heap_;
+};
+
+// Gives up the interpreter's lock once a pass turns out to be long, so that other Python threads can run; a short
+// pass keeps it, because giving it up and taking it back under contention costs more than the pass.
+class LongPass {
+ public:
+  void count(std::span<Tensor> grads) {
+    if (released_) return;
+    work_ += 16;
+    for (const Tensor& g : grads)
+      if (g.defined()) work_ += static_cast<uint64_t>(g.numel());
+    if (work_ < kLong) return;
+    released_.emplace();
+  }
+
+ private:
+  static constexpr uint64_t kLong = 64 * 1024;
+  uint64_t work_ = 0;
+  std::optional<WithoutInterpreter> released_;
+};
+
+struct CurrentTask {
+  explicit CurrentTask(GraphTask* task) : saved_task(current_graph_task), saved_node(current_node) { current_graph_task = task; }
+  ~CurrentTask() {
+    current_graph_task = saved_task;
+    current_node = saved_node;
+  }
+  GraphTask* saved_task;
+  Node* saved_node;
+};
+
+void run_sequentially(GraphTask& task, Node* root) {
+  LocalQueue queue;
+  LongPass long_pass;
+  queue.push(root);
+  while (!queue.empty()) {
+    Node* node = queue.pop();
+    TaskSlot& slot = task.slot(node);
+    GradArray grad_outputs(std::max<uint32_t>(node->num_inputs(), 1)), grad_inputs(node->num_edges());
+    input_buffer::take(slot, *node, grad_outputs.span());
+    long_pass.count(grad_outputs.span());
+    current_node = node;
+    bool goes_on = evaluate_node(task, slot, node, grad_outputs.span(), grad_inputs.span());
+    if (!goes_on) continue;
+    for (uint32_t i = 0; i < node->num_edges(); i++) {
+      const Edge& e = node->edges()[i];
+      Node* next = e.node.get();
+      if (!next) continue;
+      TaskSlot& next_slot = task.slot(next);
+      next_slot.dependencies--;
+      if (UT_UNLIKELY(task.filtered) && !next_slot.needed && !next_slot.captured) continue;
+      if (grad_inputs[i].defined()) {
+        input_buffer::add(next_slot, *next, e.input_nr, std::move(grad_inputs[i]));
+        if (UT_UNLIKELY(trace::on()))
+          trace::record(TraceEvent::Arrived, &task, next, reinterpret_cast<uint64_t>(node), next_slot.dependencies);
+      }
+      if (next_slot.dependencies == 0) {
+        queue.push(next);
+        if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Ready, &task, next, queue.size());
+      }
+    }
+  }
+}
+
+void run_callbacks(GraphTask& task) {
+  // Callbacks may queue more.
+  for (size_t i = 0;; i++) {
+    std::function<void()> callback;
+    {
+      std::lock_guard lock(task.callbacks_mutex);
+      if (i >= task.final_callbacks.size()) return;
+      callback = task.final_callbacks[i];
+    }
+    callback();
+  }
+}
+
+std::vector<Tensor> run_task(GraphTask& task, Node* root) {
+  CurrentTask current(&task);
+  GradModeGuard grad_mode(task.options.create_graph);
+  task.mode_bits = thread_mode.bits;
+  if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::TaskStarted, &task, root);
+  try {
+    if (task.parallel) run_in_parallel(task, root);
+    else run_sequentially(task, root);
+    current_node = nullptr;
+    run_callbacks(task);
+  } catch (const std::exception& e) {
+    if (trace::on()) trace::record(TraceEvent::Failed, &task, current_node, 0, 0, e.what());
+    throw;
+  }
+  if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::TaskFinished, &task, root);
+  return std::move(task.captured);
+}
+
+}  // namespace
+
+std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor> root_grads, ExecuteOptions options,
+                            std::span<const Edge> outputs) {
+  SmallVector<Tensor, 2> grads(root_grads.begin(), root_grads.end());
+  {
+    GradModeGuard grad_mode(options.create_graph);
+    for (size_t i = 0; i < roots.size(); i++)
+      if (roots[i] && grads[i].defined()) validate_gradient(roots[i].node->input_meta(roots[i].input_nr), grads[i], i, nullptr);
+  }
+  Ref<Node> root;
+  bool single = roots.size() == 1 && roots[0];
+  if (single) root = roots[0].node;
+  else root = Ref<Node>::adopt(new GraphRoot(roots, grads));
+
+  GraphTask task(options);
+  task.parallel = num_workers() > 1 && multithreading_enabled();
+  task.reentrant_depth = current_graph_task ? current_graph_task->reentrant_depth + 1 : 0;
+  uint32_t min_topological = 0;
+  if (!outputs.empty()) {
+    min_topological = UINT32_MAX;
+    for (const Edge& e : outputs) min_topological = std::min(min_topological, e.node->topological_nr());
+  }
+  task.compute_dependencies(root.get(), min_topological);
+  if (!outputs.empty()) task.plan_for_outputs(root.get(), outputs);
+  if (task.other_devices && !task.parallel) task.share_slots();
+  if (task.parallel) task.compute_ranks(root.get());
+  if (single && grads[0].defined()) {
+    if (task.parallel) input_buffer::add_shared(task.slot(root.get()), {0, 0, roots[0].input_nr, grads[0]});
+    else input_buffer::add(task.slot(root.get()), *root, roots[0].input_nr, std::move(grads[0]));
+  }
+  if (task.reentrant_depth == 0 || task.reentrant_depth % kMaxNestedDepth != 0) return run_task(task, root.get());
+
+  // Too deep for this stack: go on in a thread with a fresh one, carrying this thread's modes.
+  std::vector<Tensor> result;
+  std::exception_ptr error;
+  ThreadMode mode = thread_mode;
+  {
+    WithoutInterpreter free;
+    std::thread deeper([&] {
+      thread_mode = mode;
+      try {
+        result = run_task(task, root.get());
+      } catch (...) {
+        error = std::current_exception();
+      }
+    });
+    deeper.join();
+  }
+  if (error) std::rethrow_exception(error);
+  return result;
+}
+
+void queue_callback(std::function<void()> fn) {
+  UT_CHECK(current_graph_task, "Final callbacks can only be installed during backward pass.");
+  std::lock_guard lock(current_graph_task->callbacks_mutex);
+  current_graph_task->final_callbacks.push_back(std::move(fn));
+}
+
+bool is_checkpoint_valid() { return !current_graph_task || !current_graph_task->filtered; }
+int64_t current_graph_task_id() { return current_graph_task ? static_cast<int64_t>(current_graph_task->id) : -1; }
+
+}  // namespace engine
+}  // namespace undertow

@@ -1,0 +1,109 @@
+// evaluate.cpp: see evaluate.h.
+#include "core/graph/evaluate.h"
+
+#include "core/graph/accumulate_grad.h"
+#include "core/graph/autograd_meta.h"
+#include "core/graph/engine.h"
+#include "core/graph/tensor_ops.h"
+#include "core/graph/trace.h"
+
+namespace undertow {
+
+namespace {
+
+// Tensor hooks first, then retains-grad hooks, each on its own input. A leaf's hooks belong to the leaf, not to the
+// node, because they outlive any one graph.
+void call_tensor_hooks(GraphTask& task, Node* node, std::span<Tensor> grads) {
+  auto run = [&](TensorHook& hook, uint32_t i, TraceEvent event) {
+    if (!grads[i].defined()) return;
+    if (trace::on()) trace::record(event, &task, node, i);
+    Tensor changed = hook.call(grads[i]);
+    if (changed.defined()) grads[i] = std::move(changed);
+  };
+  if (node->is_accumulate()) {
+    AutogradMeta* meta = static_cast<AccumulateGrad*>(node)->leaf()->meta;
+    auto hooks = meta->hooks;  // a hook may remove itself or add others
+    for (auto& hook : hooks) run(*hook, 0, TraceEvent::TensorHook);
+  }
+  if (NodeExtra* extra = node->extra()) {
+    auto hooks = extra->tensor_hooks;
+    for (auto& [i, hook] : hooks) run(*hook, i, TraceEvent::TensorHook);
+    auto retains = extra->retains_grad_hooks;
+    for (auto& [i, hook] : retains) run(*hook, i, TraceEvent::RetainsGradHook);
+  }
+}
+
+bool has_tensor_hooks(Node* node) {
+  if (node->extra() && (!node->extra()->tensor_hooks.empty() || !node->extra()->retains_grad_hooks.empty())) return true;
+  return node->is_accumulate() && !static_cast<AccumulateGrad*>(node)->leaf()->meta->hooks.empty();
+}
+
+void check_for_nan(Node* node, std::span<Tensor> grads) {
+  NoGradGuard no_grad;
+  for (size_t i = 0; i < grads.size(); i++)
+    if (grads[i].defined() && graph_ops::has_nan(grads[i]))
+      UT_FAIL("Function '", node->name(), "' returned nan values in its ", i, "th output.");
+}
+
+void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
+  for (const GraphTask::Capture& c : task.captures) {
+    if (c.node != node) continue;
+    if (trace::on()) trace::record(TraceEvent::Captured, &task, node, c.input_nr);
+    task.captured[c.index] = grads[c.input_nr];
+  }
+}
+
+}  // namespace
+
+bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
+  if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Started, &task, node, 0, slot.dependencies);
+  if (UT_UNLIKELY(task.filtered)) {
+    // Torch's order: a node that runs anyway is captured before its hooks, one that does not after them.
+    if (!slot.needed && has_tensor_hooks(node)) call_tensor_hooks(task, node, grad_outputs);
+    if (slot.captured) capture(task, node, grad_outputs);
+    if (!slot.needed) return false;
+  }
+  NodeExtra* extra = node->extra();
+  if (UT_UNLIKELY(extra != nullptr || node->is_accumulate()) && has_tensor_hooks(node)) call_tensor_hooks(task, node, grad_outputs);
+  if (UT_UNLIKELY(extra != nullptr) && !extra->pre_hooks.empty()) {
+    auto hooks = extra->pre_hooks;
+    for (auto& hook : hooks) {
+      if (trace::on()) trace::record(TraceEvent::PreHook, &task, node);
+      hook->call(grad_outputs);
+    }
+  }
+
+  bool has_post = extra && !extra->post_hooks.empty();
+  if (UT_UNLIKELY(has_post)) {
+    // apply may consume its arguments, and post-hooks want them.
+    SmallVector<Tensor, 4> kept(grad_outputs.begin(), grad_outputs.end());
+    node->apply(grad_outputs, grad_inputs);
+    if (!task.options.keep_graph) node->release_variables();
+    for (size_t i = 0; i < grad_inputs.size(); i++)
+      if (grad_inputs[i].defined() && node->edges()[i])
+        validate_gradient(node->edges()[i].node->input_meta(node->edges()[i].input_nr), grad_inputs[i], i, node);
+    auto hooks = extra->post_hooks;
+    for (auto& hook : hooks) {
+      if (trace::on()) trace::record(TraceEvent::PostHook, &task, node);
+      hook->call(grad_inputs, kept);
+    }
+  } else {
+    node->apply(grad_outputs, grad_inputs);
+    if (!task.options.keep_graph) node->release_variables();
+  }
+  if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Finished, &task, node);
+
+  const Edge* edges = node->edges();
+  for (size_t i = 0; i < grad_inputs.size(); i++) {
+    if (!grad_inputs[i].defined()) continue;
+    if (!edges[i]) {
+      grad_inputs[i].reset();
+      continue;
+    }
+    validate_gradient(edges[i].node->input_meta(edges[i].input_nr), grad_inputs[i], i, node);
+  }
+  if (UT_UNLIKELY(mode_is(kAnomaly))) check_for_nan(node, grad_inputs);
+  return true;
+}
+
+}  // namespace undertow

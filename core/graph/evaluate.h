@@ -1,0 +1,27 @@
+// evaluate.h: runs one node within a pass: hooks, captures, apply, release, validation.
+// Shared by the sequential loop (engine.cpp) and the parallel one (workers.cpp); does not touch queues or buffers.
+#pragma once
+#include "core/graph/graph_task.h"
+
+namespace undertow {
+
+// Room for a node's gradients: on the stack for the usual few.
+class GradArray {
+ public:
+  explicit GradArray(size_t n) : n_(n) {
+    if (UT_UNLIKELY(n > kInline)) heap_ = std::make_unique<Tensor[]>(n);
+  }
+  std::span<Tensor> span() { return {heap_ ? heap_.get() : inline_, n_}; }
+  Tensor& operator[](size_t i) { return heap_ ? heap_[i] : inline_[i]; }
+
+ private:
+  static constexpr size_t kInline = 4;
+  size_t n_;
+  Tensor inline_[kInline];
+  std::unique_ptr<Tensor[]> heap_;
+};
+
+// Consumes grad_outputs, fills grad_inputs. Returns false if the node was only there to be captured: nothing goes on.
+bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);
+
+}  // namespace undertow

@@ -1,0 +1,148 @@
+// graph_task.cpp: claiming nodes, counting dependencies, choosing what must run.
+#include "core/graph/graph_task.h"
+
+#include <algorithm>
+#include <atomic>
+#include <queue>
+
+#include "core/graph/input_buffer.h"
+
+namespace undertow {
+
+thread_local GraphTask* current_graph_task = nullptr;
+thread_local Node* current_node = nullptr;
+
+namespace {
+std::atomic<uint64_t> next_id{0};  // atomic: passes start on any thread
+}
+
+GraphTask::GraphTask(ExecuteOptions o) : id(next_id.fetch_add(1)), options(o) {}
+
+GraphTask::~GraphTask() {
+  // Whatever did not run (an exception, a pruned branch) gives its slot back.
+  for (Node* n : nodes) {
+    if (n->slot.owner.load(std::memory_order_relaxed) != this) continue;
+    if (parallel) input_buffer::clear_shared(n->slot);
+    else input_buffer::clear(n->slot, *n);
+    n->slot.owner.store(nullptr, std::memory_order_release);
+  }
+  for (auto& [n, s] : shared_slots_) {
+    if (parallel) input_buffer::clear_shared(s);
+    else input_buffer::clear(s, *n);
+  }
+}
+
+TaskSlot& GraphTask::slow_slot(Node* node) {
+  auto it = shared_slots_.find(node);
+  UT_ASSERT(it != shared_slots_.end(), "node without a slot: ", node->name());
+  return it->second;
+}
+
+bool GraphTask::claim(Node* node) {
+  GraphTask* expected = nullptr;
+  if (node->slot.owner.load(std::memory_order_relaxed) == this) return false;
+  if (node->slot.owner.compare_exchange_strong(expected, this, std::memory_order_acquire)) {
+    node->slot.dependencies = 0;
+    node->slot.needed = node->slot.captured = false;
+    if (UT_UNLIKELY(parallel)) node->slot.buffer = new input_buffer::Shared;
+  } else {
+    auto [it, fresh] = shared_slots_.try_emplace(node);
+    if (!fresh) return false;
+    if (parallel) it->second.buffer = new input_buffer::Shared;
+  }
+  nodes.push_back(node);
+  return true;
+}
+
+void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
+  claim(root);
+  // `nodes` is both the record of claims and the work list.
+  for (size_t i = 0; i < nodes.size(); i++) {
+    Node* node = nodes[i];
+    if (node->topological_nr() < min_topological) continue;
+    if (UT_UNLIKELY(node->device() != 0)) other_devices = true;
+    for (const Edge& e : node->next_edges()) {
+      if (!e.node) continue;
+      claim(e.node.get());
+      slot(e.node.get()).dependencies++;
+    }
+  }
+}
+
+void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
+  filtered = true;
+  uint32_t min_topological = UINT32_MAX;
+  for (size_t i = 0; i < outputs.size(); i++) {
+    Node* n = outputs[i].node.get();
+    min_topological = std::min(min_topological, n->topological_nr());
+    claim(n);
+    if (options.accumulate_grad) {
+      slot(n).needed = true;
+    } else {
+      slot(n).captured = true;
+      captures.push_back({n, outputs[i].input_nr, i});
+    }
+  }
+  if (!options.accumulate_grad) captured.resize(outputs.size());
+  slot(root).needed = true;
+
+  // Depth first with an explicit stack; a node is needed if any child is needed or captured.
+  struct Frame {
+    Node* node;
+    uint32_t next;
+  };
+  std::vector<Frame> stack;
+  auto enter = [&](Node* n) {
+    TaskSlot& s = slot(n);
+    if (s.visited) return;
+    s.visited = true;
+    if (n->topological_nr() >= min_topological) stack.push_back({n, 0});
+  };
+  for (Node* n : nodes) slot(n).visited = false;
+  enter(root);
+  while (!stack.empty()) {
+    Frame& f = stack.back();
+    if (f.next < f.node->num_edges()) {
+      Node* child = f.node->edges()[f.next].node.get();
+      if (!child) {
+        f.next++;
+        continue;
+      }
+      claim(child);
+      TaskSlot& c = slot(child);
+      if (!c.visited && child->topological_nr() >= min_topological) {
+        enter(child);  // invalidates f; come back to the same edge afterwards
+        continue;
+      }
+      if (c.needed || c.captured) slot(f.node).needed = true;
+      f.next++;
+    } else {
+      stack.pop_back();
+    }
+  }
+  for (Node* n : nodes) slot(n).visited = false;
+}
+
+void GraphTask::share_slots() {
+  parallel = true;
+  for (Node* n : nodes) slot(n).buffer = new input_buffer::Shared;
+}
+
+void GraphTask::compute_ranks(Node* root) {
+  // Simulates the sequential schedule; see Note [Fixed Summation Order].
+  auto later = [](const Node* a, const Node* b) { return a->sequence_nr() < b->sequence_nr(); };
+  std::priority_queue<Node*, std::vector<Node*>, decltype(later)> ready(later);
+  std::unordered_map<Node*, int32_t> left;
+  for (Node* n : nodes) left[n] = slot(n).dependencies;
+  ready.push(root);
+  uint64_t rank = 0;
+  while (!ready.empty()) {
+    Node* n = ready.top();
+    ready.pop();
+    ranks[n] = rank++;
+    for (const Edge& e : n->next_edges())
+      if (e.node && --left[e.node.get()] == 0) ready.push(e.node.get());
+  }
+}
+
+}  // namespace undertow

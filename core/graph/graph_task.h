@@ -1,0 +1,74 @@
+// graph_task.h: one call of backward or grad: its options, what it still waits for, and what it will return.
+// Owns no nodes: the roots keep the graph alive. Does not know how tasks are scheduled.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/node.h"
+
+namespace undertow {
+
+struct ExecuteOptions {
+  bool keep_graph = false;
+  bool create_graph = false;
+  bool accumulate_grad = true;  // false: outputs are captured and returned instead
+};
+
+class GraphTask {
+ public:
+  explicit GraphTask(ExecuteOptions options);
+  ~GraphTask();
+  GraphTask(const GraphTask&) = delete;
+  GraphTask& operator=(const GraphTask&) = delete;
+
+  // The task's own state for a node; see TaskSlot.
+  TaskSlot& slot(Node* node) {
+    if (UT_LIKELY(node->slot.owner.load(std::memory_order_relaxed) == this)) return node->slot;
+    return slow_slot(node);
+  }
+  // True on the first visit. Takes the node's own slot if it is free, else an entry of the map.
+  bool claim(Node* node);
+
+  // Counts, for every node reachable from root, the edges that lead into it. `min_topological` prunes below.
+  void compute_dependencies(Node* root, uint32_t min_topological);
+  // For passes over chosen inputs: which nodes must run, which gradients are captured.
+  void plan_for_outputs(Node* root, std::span<const Edge> outputs);
+  // Turns a sequential task into a parallel one before anything has arrived (the graph touches other devices).
+  void share_slots();
+  // Parallel passes: the order in which one thread would run the nodes.
+  void compute_ranks(Node* root);
+
+  bool should_run(Node* next) { return !filtered || slot(next).needed || slot(next).captured; }
+
+  const uint64_t id;
+  const ExecuteOptions options;
+  int reentrant_depth = 0;
+  bool filtered = false;   // only some inputs are wanted
+  bool parallel = false;   // slots hold shared contributions
+  bool other_devices = false;
+  uint32_t mode_bits = 0;  // the caller's modes, for nodes that run on other threads
+  std::vector<Tensor> captured;
+  struct Capture {
+    Node* node;
+    uint32_t input_nr;
+    size_t index;
+  };
+  std::vector<Capture> captures;
+  std::vector<std::function<void()>> final_callbacks;
+  std::mutex callbacks_mutex;  // guards final_callbacks: hooks on several threads may queue
+  std::unordered_map<Node*, uint64_t> ranks;
+  std::vector<Node*> nodes;  // every node claimed, in order of first visit
+
+ private:
+  TaskSlot& slow_slot(Node* node);
+  std::unordered_map<Node*, TaskSlot> shared_slots_;  // nodes that another running task holds
+};
+
+// The pass that this thread is running, or null.
+extern thread_local GraphTask* current_graph_task;
+extern thread_local Node* current_node;
+
+}  // namespace undertow

@@ -1,0 +1,220 @@
+// node.h: one recorded operation: where its gradients go, and how they are computed.
+// Knows edges, metadata and hooks; not how or where it is run (engine.h).
+//
+// Note [Graph Ownership]
+// A tensor owns its grad_fn. A node owns its next edges and its saved tensors. A leaf's accumulator lives inside the
+// leaf's metadata; while any edge points at it, it holds one count on the leaf (see accumulate_grad.h). An output
+// saved by its own node is saved as an alias without a grad_fn. Nothing points from a node to its consumers.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/pool.h"
+#include "core/base/ref.h"
+#include "core/graph/hooks.h"
+#include "core/tensor/mode.h"
+#include "core/tensor/tensor.h"
+
+namespace undertow {
+
+class Node;
+class GraphTask;
+struct Trace;
+
+struct Edge {
+  Ref<Node> node;
+  uint32_t input_nr = 0;
+  explicit operator bool() const { return static_cast<bool>(node); }
+  bool operator==(const Edge& o) const { return node == o.node && input_nr == o.input_nr; }
+};
+
+// Shape, dtype and device of one forward output, which is one gradient input of its node. 24 bytes.
+class InputMeta {
+ public:
+  InputMeta() = default;
+  explicit InputMeta(const Tensor& t) { set(t.sizes(), t.dtype(), t.impl()->device); }
+  InputMeta(InputMeta&& o) noexcept { *this = std::move(o); }
+  InputMeta& operator=(InputMeta&& o) noexcept;
+  ~InputMeta() { clear(); }
+  void set(IntSpan sizes, DType dtype, uint16_t device);
+  bool defined() const { return defined_; }
+  DType dtype() const { return dtype_; }
+  uint16_t device() const { return device_; }
+  IntSpan sizes() const { return {ndim_ <= kInline ? inline_ : heap_, ndim_}; }
+
+ private:
+  void clear() {
+    if (ndim_ > kInline) pool_free(heap_, ndim_ * sizeof(int64_t));
+  }
+  static constexpr int kInline = 2;
+  DType dtype_ = DType::Float32;
+  uint8_t ndim_ = 0;
+  uint16_t device_ = 0;
+  bool defined_ = false;
+  union {
+    int64_t inline_[kInline];
+    int64_t* heap_;
+  };
+};
+
+// What one graph task keeps for one node: in the node itself, or in the task's map when another task has the node.
+struct TaskSlot {
+  std::atomic<GraphTask*> owner{nullptr};  // atomic: two threads may start backward on one graph at once
+  int32_t dependencies = 0;                // gradients still to come
+  bool visited = false;
+  bool needed = false;    // passes over chosen inputs: something below the node is wanted
+  bool captured = false;  // passes over chosen inputs: the gradient entering the node is wanted
+  void* buffer = nullptr; // gradients that have arrived; read and written by input_buffer.h alone
+};
+
+// Rarely needed parts of a node.
+struct NodeExtra {
+  std::vector<InputMeta> more_metas;  // inputs 1..
+  std::vector<std::pair<uint32_t, Ref<TensorHook>>> tensor_hooks;       // in order of registration
+  std::vector<std::pair<uint32_t, Ref<TensorHook>>> retains_grad_hooks; // run after tensor_hooks
+  std::vector<Ref<NodePreHook>> pre_hooks;
+  std::vector<Ref<NodePostHook>> post_hooks;
+  void* pyobj = nullptr;       // the Python wrapper, borrowed: it owns the node
+  void* metadata = nullptr;    // Python dict, owned through release_metadata
+  Ref<NodeOrigin> origin;      // where the node was made (anomaly mode, tracing)
+  std::string freed_by;        // what released the saved tensors
+};
+// Declared here, defined by the binding layer.
+extern void (*release_node_metadata)(void* metadata);
+
+class Node {
+ public:
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  // Computes grad_inputs (one per edge, preset undefined) from grad_outputs (one per forward output, may be
+  // undefined). May consume grad_outputs. Skips what needs() says nobody wants.
+  virtual void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) = 0;
+  virtual std::string name() const = 0;
+  virtual void release_variables() {}
+  virtual bool is_accumulate() const { return false; }
+  // Calls visit(tensor) for each tensor the node keeps alive; for cycle collection and reports.
+  virtual void visit_saved(void (*visit)(void* context, const char* name, TensorImpl*), void* context) const {
+    (void)visit, (void)context;
+  }
+  // Gives Python's view of the saved values; see python/node_object.cpp.
+  virtual const struct SavedField* saved_fields(size_t* count) const {
+    *count = 0;
+    return nullptr;
+  }
+  // Whose thread runs it: 0 is the calling thread, others are accelerators.
+  uint16_t device() const { return meta_.device(); }
+
+  // Edges.
+  uint32_t num_edges() const { return num_edges_; }
+  Edge* edges() { return heap_edges_ ? *reinterpret_cast<Edge**>(this + 1) : reinterpret_cast<Edge*>(this + 1); }
+  const Edge* edges() const { return const_cast<Node*>(this)->edges(); }
+  std::span<const Edge> next_edges() const { return {edges(), num_edges_}; }
+  // Does the running pass want the gradient of edge i? (Every valid edge, outside a pass.)
+  bool needs(uint32_t i) const;
+
+  // Inputs (the forward outputs).
+  uint32_t num_inputs() const { return num_inputs_; }
+  uint32_t add_input(const Tensor& output);  // returns its input number
+  uint32_t add_input_undefined();
+  const InputMeta& input_meta(uint32_t i) const { return i == 0 ? meta_ : extra_->more_metas[i - 1]; }
+  InputMeta& input_meta(uint32_t i) { return i == 0 ? meta_ : extra_->more_metas[i - 1]; }
+
+  uint64_t sequence_nr() const { return sequence_; }
+  void set_sequence_nr(uint64_t n) { sequence_ = n; }
+  uint32_t topological_nr() const { return topological_; }
+  // Sets sequence and topological numbers once the edges are in place.
+  void finish_recording();
+
+  NodeExtra* extra() const { return extra_.get(); }
+  NodeExtra& make_extra() {
+    if (!extra_) extra_ = std::make_unique<NodeExtra>();
+    return *extra_;
+  }
+  TaskSlot slot;
+
+  bool released() const { return released_; }
+  void mark_released() { released_ = true; }
+
+  void retain() {
+    if (UT_UNLIKELY(refs_.fetch_add(1, std::memory_order_relaxed) == 0)) on_first_reference();
+  }
+  void release() {
+    if (refs_.load(std::memory_order_acquire) == 1 && !is_embedded_) return destroy();
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) on_last_reference();
+  }
+  uint32_t use_count() const { return refs_.load(std::memory_order_acquire); }
+
+  // Frees a dead node's memory; nodes of odd size override it. Called by the destruction loop only.
+  virtual void delete_self() = 0;
+
+ protected:
+  explicit Node(uint32_t num_edges, bool heap_edges) : num_edges_(static_cast<uint16_t>(num_edges)), heap_edges_(heap_edges) {}
+  virtual ~Node();
+  virtual void on_first_reference() {}            // embedded nodes only
+  virtual void on_last_reference() { destroy(); }
+  void destroy();
+
+  std::atomic<uint32_t> refs_{1};  // atomic: graphs die on any thread
+  uint16_t num_edges_;
+  uint16_t num_inputs_ = 0;
+  bool heap_edges_ : 1;
+  bool released_ : 1 = false;
+  bool is_embedded_ : 1 = false;  // lives inside another object, which decides when it dies
+  uint32_t topological_ = 0;
+  uint64_t sequence_ = 0;
+  InputMeta meta_;
+  std::unique_ptr<NodeExtra> extra_;
+
+ private:
+  friend struct EdgeAccess;
+};
+
+// Nodes with a fixed number of edges keep them right behind the base (Node::edges relies on it).
+template <uint32_t N>
+class NodeWithEdges : public Node {
+ protected:
+  NodeWithEdges() : Node(N, false) {
+    static_assert(alignof(Edge) <= alignof(Node) && sizeof(Node) % alignof(Edge) == 0);
+  }
+
+ private:
+  Edge storage_[N ? N : 1];
+};
+
+// Nodes over lists of tensors.
+class NodeWithEdgeList : public Node {
+ public:
+  void set_num_edges(size_t n) {
+    list_ = std::make_unique<Edge[]>(n);
+    raw_ = list_.get();
+    num_edges_ = static_cast<uint16_t>(n);
+    UT_CHECK(n < 65536, "an operation takes at most 65,535 differentiable inputs, got ", n);
+  }
+
+ protected:
+  NodeWithEdgeList() : Node(0, true) {}
+
+ private:
+  Edge* raw_ = nullptr;  // must come first: Node::edges reads it
+  std::unique_ptr<Edge[]> list_;
+};
+
+// Generated and hand-written nodes get their memory management from this.
+#define UT_NODE_MEMORY(Type)                                                 \
+  static void* operator new(size_t n) { return ::undertow::pool_alloc(n); }  \
+  static void operator delete(void* p, size_t n) { ::undertow::pool_free(p, n); } \
+  void delete_self() override { delete this; }
+
+// The edge along which t's gradient travels: its grad_fn's, or its accumulator for a leaf; empty if it needs none.
+Edge gradient_edge(const Tensor& t);
+
+// Makes `result` the next output of `node`.
+void set_history(const Tensor& result, const Ref<Node>& node);
+
+// Walks a chain of any length without recursion and frees nodes; see Note [Iterative Destruction] in tensor.cpp.
+void release_node(Node* node);
+
+}  // namespace undertow

@@ -1,0 +1,60 @@
+// ready_queue.h: the tasks one kind of worker may run next, newest forward operation first.
+// Owns the lock and the wake-up; does not know which thread pops, or what a task computes.
+#pragma once
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "core/graph/graph_task.h"
+
+namespace undertow {
+
+struct ReadyTask {
+  GraphTask* task = nullptr;
+  Node* node = nullptr;
+  bool shutdown = false;
+};
+
+class ReadyQueue {
+ public:
+  void push(ReadyTask t) {
+    {
+      std::lock_guard lock(mutex_);
+      heap_.push_back(t);
+      std::push_heap(heap_.begin(), heap_.end(), before);
+    }
+    wake_.notify_one();
+  }
+  // Blocks until there is something to run or stop() was called; node is null in the latter case.
+  ReadyTask pop() {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [&] { return stopped_ || !heap_.empty(); });
+    if (heap_.empty()) return {};
+    std::pop_heap(heap_.begin(), heap_.end(), before);
+    ReadyTask t = heap_.back();
+    heap_.pop_back();
+    return t;
+  }
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_all();
+  }
+
+ private:
+  // Shutdown tasks at the front, then deeper reentrant passes, then later-made nodes.
+  static bool before(const ReadyTask& a, const ReadyTask& b) {
+    if (a.shutdown != b.shutdown) return b.shutdown;
+    if (a.task->reentrant_depth != b.task->reentrant_depth) return a.task->reentrant_depth < b.task->reentrant_depth;
+    return a.node->sequence_nr() < b.node->sequence_nr();
+  }
+  std::mutex mutex_;  // guards heap_ and stopped_
+  std::condition_variable wake_;
+  std::vector<ReadyTask> heap_;
+  bool stopped_ = false;
+};
+
+}  // namespace undertow

@@ -1,0 +1,178 @@
+// saved_tensor.cpp: see saved_tensor.h.
+#include "core/graph/saved_tensor.h"
+
+#include <memory>
+
+#include "core/graph/autograd_meta.h"
+#include "core/graph/node.h"
+#include "core/tensor/layout.h"
+
+namespace undertow {
+
+SavedTensorHooks* (*make_default_saved_hooks)() = nullptr;
+
+struct SavedTensor::Packed {
+  std::unique_ptr<SavedTensorHooks> hooks;
+  Ref<Storage> version_holder;  // to see writes to the original
+  DType dtype;
+  Dims sizes;
+  bool requires_grad = false;
+  Edge edge;  // of a saved input: its history comes back on unpack
+};
+
+void SavedTensor::save_slowly(const Tensor& t, bool is_output) {
+  UT_CHECK(!t.impl()->has(kInference), "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+           "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal "
+           "tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
+  SavedTensorHooks* hooks = make_default_saved_hooks ? make_default_saved_hooks() : nullptr;
+  if (hooks) return pack_with(hooks, t, is_output);
+  ModeGuard plain(kSavedHooks, false);
+  if (is_output) save_output(t);
+  else save(t);
+}
+
+void SavedTensor::save_output(const Tensor& t) {
+  if (!t.defined()) return;
+  if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, true);
+  Tensor bare = alias(t);
+  if (UT_UNLIKELY(t.impl()->has(kOwnVersion))) {
+    make_meta(bare).version_holder = t.impl()->meta->version_holder;
+    bare.impl()->set(kOwnVersion);
+  }
+  version_ = t.version();
+  impl_ = bare.leak();
+  output_nr_ = static_cast<uint8_t>(t.impl()->output_nr);
+  state_ = State::Output;
+}
+
+void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_output) {
+  auto p = std::make_unique<Packed>();
+  p->hooks.reset(hooks);
+  p->version_holder = Ref<Storage>(t.impl()->version_holder());
+  p->dtype = t.dtype();
+  p->sizes = Dims(t.sizes().begin(), t.sizes().end());
+  p->requires_grad = t.requires_grad();
+  if (!is_output) p->edge = gradient_edge(t);
+  version_ = t.version();
+  output_nr_ = static_cast<uint8_t>(t.impl()->output_nr);
+  {
+    NoGradGuard no_grad;
+    p->hooks->pack(alias(t));
+  }
+  packed_ = p.release();
+  state_ = is_output ? State::HookedOutput : State::Hooked;
+}
+
+void SavedTensor::register_hooks(SavedTensorHooks* hooks) {
+  std::unique_ptr<SavedTensorHooks> guard(hooks);
+  UT_CHECK(state_ != State::Released, "Calling register_hooks on a saved tensor after it has been freed. "
+           "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad().");
+  UT_CHECK(state_ != State::Empty, "Calling register_hooks on a saved tensor with value None is forbidden");
+  UT_CHECK(!has_hooks(), "Calling register_hooks on a saved tensor whose hooks have already been set. "
+           "Hint: only one pair of hooks is allowed at a time.");
+  bool is_output = state_ == State::Output;
+  Tensor t = Tensor::adopt(impl_);
+  impl_ = nullptr;
+  state_ = State::Empty;
+  uint32_t version = version_;
+  uint8_t nr = output_nr_;
+  pack_with(guard.release(), t, is_output);
+  version_ = version;
+  output_nr_ = nr;
+}
+
+Tensor SavedTensor::as_output(const Tensor& data, Node* owner) const {
+  if (!grad_enabled()) return data;
+  Tensor t = alias(data);
+  if (is_differentiable(t.dtype())) {
+    owner->retain();
+    t.impl()->grad_fn = owner;
+    t.impl()->output_nr = output_nr_;
+    t.impl()->set(kRequiresGrad);
+  }
+  return t;
+}
+
+Tensor SavedTensor::unpack(Node* owner) const {
+  switch (state_) {
+    case State::Empty: return {};
+    case State::Released: fail_released(owner);
+    case State::Original: {
+      Tensor t{Ref<TensorImpl>(impl_)};
+      if (UT_UNLIKELY(t.version() != version_)) fail_version(owner, t, t.version());
+      return t;
+    }
+    case State::Output: {
+      Tensor t{Ref<TensorImpl>(impl_)};
+      if (UT_UNLIKELY(t.version() != version_)) fail_version(owner, t, t.version());
+      return as_output(t, owner);
+    }
+    case State::Hooked:
+    case State::HookedOutput: {
+      uint32_t now = packed_->version_holder->version();
+      if (now != version_) fail_version(owner, {}, now);
+      Tensor t = packed_->hooks->unpack();
+      if (state_ == State::HookedOutput) return as_output(alias(t), owner);
+      if (!packed_->requires_grad || !grad_enabled()) return t;
+      Tensor with_history = alias(t);
+      if (packed_->edge && !packed_->edge.node->is_accumulate()) {
+        packed_->edge.node->retain();
+        with_history.impl()->grad_fn = packed_->edge.node.get();
+        with_history.impl()->output_nr = packed_->edge.input_nr;
+        with_history.impl()->set(kRequiresGrad);
+        return with_history;
+      }
+      if (packed_->edge) {  // a leaf: what unpack gave stands in for it and leads to the same accumulator
+        make_meta(with_history).foreign_accumulator = packed_->edge.node;
+        with_history.impl()->set(kRequiresGrad);
+        return with_history;
+      }
+      return t;
+    }
+  }
+  __builtin_unreachable();
+}
+
+void SavedTensor::release() {
+  if (state_ == State::Empty || state_ == State::Released) return;
+  clear();
+  state_ = State::Released;
+}
+
+void SavedTensor::clear() {
+  if (state_ == State::Original || state_ == State::Output) impl_->release();
+  if (has_hooks()) delete packed_;
+  impl_ = nullptr;
+  state_ = State::Empty;
+}
+
+void SavedTensor::fail_released(Node* owner) const {
+  std::string by = owner && owner->extra() && !owner->extra()->freed_by.empty() ? owner->extra()->freed_by : "";
+  UT_FAIL("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+          "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+          "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+          "after calling backward. The freed node is ", owner ? owner->name() : "unknown", by.empty() ? "" : ", freed by ", by, ".");
+}
+
+void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const {
+  std::string what = "tensor";
+  if (t.defined()) {
+    what = str("undertow.", long_name(t.dtype()), "Tensor ", ShapeText{t.sizes()});
+  } else if (has_hooks()) {
+    what = str("undertow.", long_name(packed_->dtype), "Tensor ", ShapeText{packed_->sizes});
+  }
+  std::string whose;
+  if (state_ == State::Output || state_ == State::HookedOutput) {
+    whose = str(", which is output ", int{output_nr_}, " of ", owner->name(), ",");
+  } else if (t.defined() && t.impl()->grad_fn) {
+    whose = str(", which is output ", t.impl()->output_nr, " of ", t.impl()->grad_fn->name(), ",");
+  }
+  UT_FAIL("one of the variables needed for gradient computation has been modified by an inplace operation: [", what, "]",
+          whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ", owner->name(), ". ",
+          mode_is(kAnomaly) ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
+                              "variable in question was changed in there or anywhere later. Good luck!"
+                            : "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                              "undertow.autograd.set_detect_anomaly(True).");
+}
+
+}  // namespace undertow

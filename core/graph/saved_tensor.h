@@ -1,0 +1,79 @@
+// saved_tensor.h: a tensor that a node keeps for its derivative: version-checked, hookable, freed on release.
+//
+// Note [Saved Outputs]
+// A node that saves its own output would own the tensor that owns it. Such a save keeps an alias on the same storage
+// without a grad_fn; unpack() gives it the node back when a graph is being made.
+#pragma once
+#include "core/base/ref.h"
+#include "core/tensor/mode.h"
+#include "core/tensor/tensor.h"
+
+namespace undertow {
+
+class Node;
+
+// Pack and unpack of one saved tensor; Python's saved_tensors_hooks derive from it.
+class SavedTensorHooks {
+ public:
+  virtual ~SavedTensorHooks() = default;
+  virtual void pack(const Tensor& t) = 0;
+  virtual Tensor unpack() = 0;
+};
+// Makes hooks from the thread's default pair, when kSavedHooks is set. Installed by the binding layer.
+extern SavedTensorHooks* (*make_default_saved_hooks)();
+
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  ~SavedTensor() { clear(); }
+  SavedTensor(const SavedTensor&) = delete;
+  SavedTensor& operator=(const SavedTensor&) = delete;
+  SavedTensor(SavedTensor&& o) noexcept : impl_(o.impl_), version_(o.version_), state_(o.state_) {
+    o.impl_ = nullptr;
+    o.state_ = State::Empty;
+  }
+
+  void save(const Tensor& t) {
+    if (UT_UNLIKELY(!t.defined())) return;
+    if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, false);
+    t.impl()->retain();
+    impl_ = t.impl();
+    version_ = t.version();
+    state_ = State::Original;
+  }
+  // For a result of the node itself. See Note [Saved Outputs].
+  void save_output(const Tensor& t);
+
+  // The tensor, after checking that nobody wrote to it. `owner` is the node that saved it.
+  Tensor unpack(Node* owner) const;
+  bool defined() const { return state_ != State::Empty && state_ != State::Released; }
+  // Frees the tensor; later unpacks raise.
+  void release();
+
+  // Replaces how the tensor is kept; takes ownership of hooks. For `_raw_saved_x.register_hooks`.
+  void register_hooks(SavedTensorHooks* hooks);
+  bool has_hooks() const { return state_ == State::Hooked || state_ == State::HookedOutput; }
+  bool is_released() const { return state_ == State::Released; }
+  TensorImpl* peek() const { return has_hooks() ? nullptr : impl_; }
+
+ private:
+  enum class State : uint8_t { Empty, Original, Output, Hooked, HookedOutput, Released };
+  struct Packed;
+  void save_slowly(const Tensor& t, bool is_output);
+  void pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_output);
+  void clear();
+  Tensor as_output(const Tensor& data, Node* owner) const;
+  [[noreturn]] void fail_released(Node* owner) const;
+  [[noreturn]] void fail_version(Node* owner, const Tensor& t, uint32_t now) const;
+
+  union {
+    TensorImpl* impl_ = nullptr;  // owned
+    Packed* packed_;              // owned
+  };
+  uint32_t version_ = 0;
+  State state_ = State::Empty;
+  uint8_t output_nr_ = 0;
+};
+static_assert(sizeof(SavedTensor) == 16);
+
+}  // namespace undertow

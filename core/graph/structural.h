@@ -1,0 +1,41 @@
+// structural.h: nodes that are part of every graph's frame rather than of an operator.
+#pragma once
+#include "core/graph/node.h"
+
+namespace undertow {
+
+// Where a pass begins: emits the root gradients along its edges.
+class GraphRoot final : public NodeWithEdgeList {
+ public:
+  GraphRoot(std::span<const Edge> roots, std::span<const Tensor> grads);
+  UT_NODE_MEMORY(GraphRoot)
+  void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override;
+  std::string name() const override { return "GraphRoot"; }
+
+ private:
+  std::vector<Tensor> grads_;
+};
+
+// Passes gradients through unchanged; stands for an input that no graph reaches.
+class Identity final : public NodeWithEdges<1> {
+ public:
+  UT_NODE_MEMORY(Identity)
+  void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override {
+    grad_inputs[0] = std::move(grad_outputs[0]);
+  }
+  std::string name() const override { return "Identity"; }
+};
+
+// Raises when reached: for results that have no derivative, or have lost it.
+class ErrorNode final : public NodeWithEdgeList {
+ public:
+  explicit ErrorNode(std::string message) : message_(std::move(message)) {}
+  UT_NODE_MEMORY(ErrorNode)
+  void apply(std::span<Tensor>, std::span<Tensor>) override { UT_FAIL(message_); }
+  std::string name() const override { return "Error"; }
+
+ private:
+  std::string message_;
+};
+
+}  // namespace undertow

@@ -1,0 +1,19 @@
+// tensor_ops.h: the few operators the graph layer needs. Declared here, defined above in autograd/engine_ops.cpp,
+// because operators stand on the graph. All record when grad mode is on.
+#pragma once
+#include "core/tensor/tensor.h"
+
+namespace undertow::graph_ops {
+
+Tensor add(const Tensor& a, const Tensor& b);
+void add_in_place(const Tensor& a, const Tensor& b);
+Tensor sum_to(const Tensor& t, IntSpan sizes);
+Tensor cast(const Tensor& t, DType dtype);
+Tensor real(const Tensor& t);
+Tensor clone(const Tensor& t);
+Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like);  // strides as `like`'s where they are dense
+Tensor detach(const Tensor& t);
+Tensor zeros(IntSpan sizes, DType dtype);
+bool has_nan(const Tensor& t);
+
+}  // namespace undertow::graph_ops

@@ -1,0 +1,58 @@
+// trace.cpp: see trace.h.
+#include "core/graph/trace.h"
+
+#include <chrono>
+#include <mutex>
+
+#include "core/graph/graph_task.h"
+
+namespace undertow {
+
+const char* name(TraceEvent e) {
+  static const char* const names[] = {"task_started", "task_finished", "ready", "started", "tensor_hook", "retains_grad_hook",
+                                      "pre_hook", "post_hook", "finished", "arrived", "accumulated", "captured", "released", "failed"};
+  return names[static_cast<int>(e)];
+}
+
+namespace trace {
+
+std::atomic<bool> enabled{false};
+
+namespace {
+std::mutex mutex;  // guards records
+std::vector<TraceRecord> records;
+std::atomic<uint64_t> thread_count{0};  // atomic: threads number themselves
+thread_local uint64_t thread_number = thread_count.fetch_add(1);
+}  // namespace
+
+void start() {
+  std::lock_guard lock(mutex);
+  records.clear();
+  enabled.store(true);
+}
+
+std::vector<TraceRecord> stop() {
+  std::lock_guard lock(mutex);
+  enabled.store(false);
+  return std::move(records);
+}
+
+void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t other, int32_t dependencies, const std::string& message) {
+  TraceRecord r;
+  r.event = event;
+  r.time_ns = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  r.thread = thread_number;
+  r.task = task ? task->id : 0;
+  r.node = reinterpret_cast<uint64_t>(node);
+  r.sequence = node ? node->sequence_nr() : 0;
+  r.other = other;
+  r.dependencies = dependencies;
+  r.depth = task ? task->reentrant_depth : 0;
+  r.name = !message.empty() ? message : node ? node->name() : "";
+  if (node && node->extra() && node->extra()->origin) r.line = node->extra()->origin->line();
+  std::lock_guard lock(mutex);
+  records.push_back(std::move(r));
+}
+
+}  // namespace trace
+}  // namespace undertow

@@ -1,0 +1,36 @@
+// validation.cpp: a gradient must fit the forward output it belongs to.
+//
+// Note [Gradient Projection]
+// Formulas may return the gradient of a broadcast operand at the full shape, in a wider dtype, or complex for a real
+// operand. The engine projects it: sums over expanded dimensions, takes the real part, casts. So no formula has to.
+#include "core/graph/engine.h"
+#include "core/graph/tensor_ops.h"
+#include "core/tensor/layout.h"
+
+namespace undertow {
+
+namespace {
+std::string who(size_t index, const Node* producer) {
+  return producer ? str("Function ", producer->name(), " returned an invalid gradient at index ", index)
+                  : str("grad_outputs[", index, "]");
+}
+}  // namespace
+
+void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const Node* producer) {
+  if (UT_LIKELY(same(meta.sizes(), grad.sizes()) && meta.dtype() == grad.dtype())) {
+    UT_CHECK(meta.device() == grad.impl()->device, who(index, producer), " - expected device ", meta.device(), " but got ",
+             grad.impl()->device);
+    return;
+  }
+  if (!same(meta.sizes(), grad.sizes())) {
+    UT_CHECK(is_expandable_to(meta.sizes(), grad.sizes()), who(index, producer), " - got ", ShapeText{grad.sizes()},
+             " but expected shape compatible with ", ShapeText{meta.sizes()});
+    grad = graph_ops::sum_to(grad, meta.sizes());
+  }
+  if (meta.dtype() == grad.dtype()) return;
+  UT_CHECK(is_differentiable(grad.dtype()), who(index, producer), " - expected type ", meta.dtype(), " but got ", grad.dtype());
+  if (is_complex(grad.dtype()) && !is_complex(meta.dtype())) grad = graph_ops::real(grad);
+  if (meta.dtype() != grad.dtype()) grad = graph_ops::cast(grad, meta.dtype());
+}
+
+}  // namespace undertow

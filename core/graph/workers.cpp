@@ -1,0 +1,128 @@
+// workers.cpp: see workers.h. One shared run per pass: a queue for the CPU, one per device the graph touches.
+//
+// Threads are made for a pass and joined at its end, so that none outlives it: a fork after backward() is safe, and
+// an idle process has no threads. Making one costs about 20 us, which a pass worth spreading does not notice.
+#include "core/graph/workers.h"
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "core/base/interpreter_lock.h"
+#include "core/graph/engine.h"
+#include "core/graph/evaluate.h"
+#include "core/graph/input_buffer.h"
+#include "core/graph/ready_queue.h"
+#include "core/graph/trace.h"
+
+namespace undertow {
+
+namespace engine {
+namespace {
+std::atomic<int> workers{1};  // atomic: set by one thread, read by passes on others
+thread_local bool multithreading = true;
+}  // namespace
+void set_num_workers(int n) {
+  UT_CHECK_VALUE(n >= 1, "set_num_workers: expected at least 1, got ", n);
+  workers.store(n);
+}
+int num_workers() { return workers.load(std::memory_order_relaxed); }
+void set_multithreading_enabled(bool on) { multithreading = on; }
+bool multithreading_enabled() { return multithreading; }
+}  // namespace engine
+
+namespace {
+
+class SharedRun {
+ public:
+  SharedRun(GraphTask& task, Node* root) : task_(task) {
+    for (Node* n : task.nodes) {
+      left_[n].store(task.slot(n).dependencies, std::memory_order_relaxed);
+      if (n->device() != 0) devices_.try_emplace(n->device());
+    }
+    outstanding_.store(1);
+    queue_of(root).push({&task, root});
+  }
+
+  void run() {
+    std::vector<std::thread> threads;
+    int workers = engine::multithreading_enabled() ? engine::num_workers() : 1;
+    // The calling thread works too, without the interpreter's lock: any Python node or hook takes it as it needs.
+    WithoutInterpreter free;
+    for (int i = 1; i < workers; i++) threads.emplace_back([this] { as_worker(cpu_); });
+    for (auto& [device, queue] : devices_) threads.emplace_back([this, &queue = queue] { as_worker(queue); });
+    loop(cpu_);
+    for (auto& t : threads) t.join();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  ReadyQueue& queue_of(Node* n) { return n->device() == 0 ? cpu_ : devices_[n->device()]; }
+
+  void as_worker(ReadyQueue& queue) {
+    thread_mode.bits = task_.mode_bits;
+    current_graph_task = &task_;
+    loop(queue);
+    current_graph_task = nullptr;
+    thread_mode.bits = 0;
+  }
+
+  void loop(ReadyQueue& queue) {
+    while (Node* node = queue.pop().node) {
+      if (!failed_.load(std::memory_order_relaxed)) {
+        try {
+          run_node(node);
+        } catch (...) {
+          std::lock_guard lock(error_mutex_);
+          if (!error_) error_ = std::current_exception();
+          failed_.store(true);
+        }
+      }
+      current_node = nullptr;
+      // The last ready node to finish ends the run; after a failure nothing new becomes ready.
+      if (outstanding_.fetch_sub(1) == 1) stop();
+    }
+  }
+
+  void run_node(Node* node) {
+    TaskSlot& slot = task_.slot(node);
+    GradArray grad_outputs(std::max<uint32_t>(node->num_inputs(), 1)), grad_inputs(node->num_edges());
+    input_buffer::take_shared(slot, grad_outputs.span());
+    current_node = node;
+    if (!evaluate_node(task_, slot, node, grad_outputs.span(), grad_inputs.span())) return;
+    auto rank = task_.ranks.find(node);
+    for (uint32_t i = 0; i < node->num_edges(); i++) {
+      const Edge& e = node->edges()[i];
+      Node* next = e.node.get();
+      if (!next) continue;
+      if (task_.should_run(next) && grad_inputs[i].defined())
+        input_buffer::add_shared(task_.slot(next), {rank == task_.ranks.end() ? 0 : rank->second, i, e.input_nr, std::move(grad_inputs[i])});
+      int32_t left = left_.at(next).fetch_sub(1, std::memory_order_acq_rel) - 1;
+      if (trace::on()) trace::record(TraceEvent::Arrived, &task_, next, reinterpret_cast<uint64_t>(node), left);
+      if (left != 0 || !task_.should_run(next)) continue;
+      outstanding_.fetch_add(1);
+      if (trace::on()) trace::record(TraceEvent::Ready, &task_, next);
+      queue_of(next).push({&task_, next});
+    }
+  }
+
+  void stop() {
+    cpu_.stop();
+    for (auto& [device, queue] : devices_) queue.stop();
+  }
+
+  GraphTask& task_;
+  ReadyQueue cpu_;
+  std::map<uint16_t, ReadyQueue> devices_;
+  std::unordered_map<Node*, std::atomic<int32_t>> left_;  // built before threads start; values change after
+  std::atomic<int64_t> outstanding_{0};                   // nodes ready or running
+  std::atomic<bool> failed_{false};
+  std::mutex error_mutex_;  // guards error_
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+void run_in_parallel(GraphTask& task, Node* root) { SharedRun(task, root).run(); }
+
+}  // namespace undertow

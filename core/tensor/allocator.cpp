@@ -1,0 +1,166 @@
+// allocator.cpp: a caching allocator: size classes of an eighth of a power of two, free blocks kept per class.
+//
+// Note [Caching Allocator]
+// A fresh 40 MB block costs about 10,000 page faults, more than the arithmetic done on it, so freed blocks are kept
+// and handed out again. Classes are spaced by 1/8, so at most 12.5 % is wasted. The cache holds at most
+// kCacheLimit bytes; beyond it, blocks go back to the system at once. Blocks of a few kilobytes dominate the call
+// count, so each thread keeps a short stack of them per class and only overflow takes the lock.
+#include "core/tensor/allocator.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace undertow {
+namespace {
+
+constexpr size_t kCacheLimit = size_t{2} << 30;
+constexpr size_t kHugePage = size_t{2} << 20;
+constexpr int kClasses = 8 * 48;
+constexpr size_t kThreadMax = 64 * 1024;  // largest block a thread keeps to itself
+constexpr int kThreadClasses = 8 * 18;
+constexpr int kThreadDepth = 4;
+
+struct SizeClass {
+  int index;
+  size_t bytes;
+};
+SizeClass size_class(size_t nbytes) {
+  if (nbytes < 64) nbytes = 64;
+  int top = std::bit_width(nbytes - 1) - 1;  // 2^top <= nbytes-1 < 2^(top+1)
+  size_t step = std::max<size_t>(size_t{1} << top >> 3, 8);
+  size_t above = nbytes - (size_t{1} << top);
+  size_t eighth = (above + step - 1) / step;
+  return {top * 8 + static_cast<int>(eighth), (size_t{1} << top) + eighth * step};
+}
+
+struct Cache {
+  std::mutex mutex;  // guards free and cached
+  std::vector<void*> free[kClasses + 16];
+  size_t cached = 0;
+};
+Cache& cache() {
+  static Cache* c = new Cache;  // leaked: tensors may die after static destruction
+  return *c;
+}
+std::atomic<size_t> in_use{0}, peak{0};  // atomics: statistics, updated on every thread
+
+struct ThreadBlocks {
+  void* stack[kThreadClasses][kThreadDepth];
+  uint8_t depth[kThreadClasses];
+};
+thread_local ThreadBlocks* local_blocks __attribute__((tls_model("initial-exec"))) = nullptr;
+
+void* system_alloc(size_t bytes) {
+  size_t align = bytes >= kHugePage ? kHugePage : 64;
+  void* p = nullptr;
+  if (posix_memalign(&p, align, bytes) != 0) p = nullptr;
+#ifdef MADV_HUGEPAGE
+  if (p && bytes >= kHugePage) madvise(p, bytes & ~(kHugePage - 1), MADV_HUGEPAGE);
+#endif
+  return p;
+}
+
+void to_cache(void* p, int index, size_t bytes) {
+  std::lock_guard lock(cache().mutex);
+  if (cache().cached + bytes > kCacheLimit) {
+    std::free(p);
+    return;
+  }
+  cache().free[index].push_back(p);
+  cache().cached += bytes;
+}
+
+void flush_thread(void* p) {
+  auto* blocks = static_cast<ThreadBlocks*>(p);
+  for (int c = 0; c < kThreadClasses; c++)
+    for (int k = 0; k < blocks->depth[c]; k++) std::free(blocks->stack[c][k]);
+  local_blocks = nullptr;
+  std::free(blocks);
+}
+void before_fork() { cache().mutex.lock(); }
+void after_fork() { cache().mutex.unlock(); }
+
+ThreadBlocks* thread_blocks() {
+  if (!local_blocks) {
+    static pthread_key_t key = [] {
+      pthread_key_t k;
+      pthread_key_create(&k, flush_thread);
+      pthread_atfork(before_fork, after_fork, after_fork);
+      return k;
+    }();
+    local_blocks = static_cast<ThreadBlocks*>(std::calloc(1, sizeof(ThreadBlocks)));
+    UT_CHECK_AS(OutOfMemory, local_blocks, "not enough memory for a thread's block cache");
+    pthread_setspecific(key, local_blocks);
+  }
+  return local_blocks;
+}
+
+void* take_cached(SizeClass c) {
+  if (c.bytes <= kThreadMax) {
+    ThreadBlocks* t = thread_blocks();
+    if (t->depth[c.index]) return t->stack[c.index][--t->depth[c.index]];
+  }
+  std::lock_guard lock(cache().mutex);
+  auto& list = cache().free[c.index];
+  if (list.empty()) return nullptr;
+  void* p = list.back();
+  list.pop_back();
+  cache().cached -= c.bytes;
+  return p;
+}
+
+}  // namespace
+
+void* allocate_bytes(size_t nbytes) {
+  UT_CHECK(nbytes < (size_t{1} << 47), "cannot allocate ", nbytes, " bytes: more than any machine has");
+  SizeClass c = size_class(nbytes);
+  void* p = take_cached(c);
+  if (!p) p = system_alloc(c.bytes);
+  if (!p) {
+    empty_cache();
+    p = system_alloc(c.bytes);
+  }
+  UT_CHECK_AS(OutOfMemory, p, "not enough memory: you tried to allocate ", nbytes, " bytes");
+  size_t now = in_use.fetch_add(c.bytes, std::memory_order_relaxed) + c.bytes;
+  if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
+  return p;
+}
+
+void deallocate_bytes(void* p, size_t nbytes) {
+  SizeClass c = size_class(nbytes);
+  in_use.fetch_sub(c.bytes, std::memory_order_relaxed);
+  if (c.bytes <= kThreadMax) {
+    ThreadBlocks* t = thread_blocks();
+    if (t->depth[c.index] < kThreadDepth) {
+      t->stack[c.index][t->depth[c.index]++] = p;
+      return;
+    }
+  }
+  to_cache(p, c.index, c.bytes);
+}
+
+AllocatorStats allocator_stats() {
+  std::lock_guard lock(cache().mutex);
+  return {in_use.load(), peak.load(), cache().cached};
+}
+void reset_peak_stats() { peak.store(in_use.load()); }
+
+void empty_cache() {
+  std::lock_guard lock(cache().mutex);
+  for (auto& list : cache().free) {
+    for (void* p : list) std::free(p);
+    list.clear();
+  }
+  cache().cached = 0;
+}
+
+}  // namespace undertow

@@ -1,0 +1,55 @@
+// mode.h: the thread's mode word: which of the rare things are switched on, tested once per operation.
+// State changes only through guards; defaults are a fresh thread's.
+#pragma once
+#include <cstdint>
+
+namespace undertow {
+
+enum ModeBit : uint32_t {
+  kNoGrad = 1u << 0,          // grad mode is off
+  kInferenceMode = 1u << 1,   // results are inference tensors
+  kAnomaly = 1u << 2,         // nodes remember where they were made; NaNs are looked for
+  kSourceLines = 1u << 3,     // nodes remember the user's line (tracing)
+  kForwardLevel = 1u << 4,    // a dual level is open: inputs may carry tangents
+  kOverrides = 1u << 5,       // a __torch_function__ mode is active
+  kNoOverrides = 1u << 6,     // __torch_function__ is disabled on this thread
+  kSavedHooks = 1u << 7,      // default saved-tensor hooks are installed
+  kViewReplay = 1u << 8,      // regenerate views by replaying functions instead of as_strided
+  kTransform = 1u << 9,       // a function transform (vmap) is active
+  kProfile = 1u << 10,        // operations report to a profiler
+};
+
+// What a recorder must look at besides the plain path.
+inline constexpr uint32_t kModeSlow = kAnomaly | kSourceLines | kForwardLevel | kTransform | kProfile | kInferenceMode;
+
+struct ThreadMode {
+  uint32_t bits = 0;
+  int32_t forward_level = -1;  // the innermost open dual level, -1 when none
+  uint64_t sequence = 0;       // next node's sequence number on this thread
+};
+extern thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
+
+inline bool grad_enabled() { return !(thread_mode.bits & kNoGrad); }
+inline bool mode_is(ModeBit bit) { return thread_mode.bits & bit; }
+
+// Sets or clears one bit for a scope.
+class ModeGuard {
+ public:
+  ModeGuard(ModeBit bit, bool on) : saved_(thread_mode.bits) {
+    thread_mode.bits = on ? saved_ | bit : saved_ & ~static_cast<uint32_t>(bit);
+  }
+  ~ModeGuard() { thread_mode.bits = saved_; }
+  ModeGuard(const ModeGuard&) = delete;
+  ModeGuard& operator=(const ModeGuard&) = delete;
+
+ private:
+  uint32_t saved_;
+};
+struct NoGradGuard : ModeGuard {
+  NoGradGuard() : ModeGuard(kNoGrad, true) {}
+};
+struct GradModeGuard : ModeGuard {
+  explicit GradModeGuard(bool enabled) : ModeGuard(kNoGrad, !enabled) {}
+};
+
+}  // namespace undertow

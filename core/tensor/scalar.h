@@ -1,0 +1,73 @@
+// scalar.h: a Python number on its way into an operator. It never becomes a tensor.
+#pragma once
+#include <complex>
+#include <cstdint>
+
+#include "core/tensor/dtype.h"
+
+namespace undertow {
+
+class Scalar {
+ public:
+  enum class Kind : uint8_t { Bool, Int, Float, Complex };
+  Scalar() : kind_(Kind::Int) { v_.i = 0; }
+  Scalar(bool b) : kind_(Kind::Bool) { v_.i = b; }
+  Scalar(int i) : kind_(Kind::Int) { v_.i = i; }
+  Scalar(long i) : kind_(Kind::Int) { v_.i = i; }
+  Scalar(long long i) : kind_(Kind::Int) { v_.i = i; }
+  Scalar(double d) : kind_(Kind::Float) { v_.d = d; }
+  Scalar(std::complex<double> z) : kind_(Kind::Complex) {
+    v_.z[0] = z.real();
+    v_.z[1] = z.imag();
+  }
+
+  Kind kind() const { return kind_; }
+  bool is_bool() const { return kind_ == Kind::Bool; }
+  bool is_integral() const { return kind_ <= Kind::Int; }
+  bool is_floating() const { return kind_ == Kind::Float; }
+  bool is_complex() const { return kind_ == Kind::Complex; }
+
+  template <class T>
+  T to() const {
+    switch (kind_) {
+      case Kind::Bool:
+      case Kind::Int: return convert<T>(v_.i);
+      case Kind::Float: return convert<T>(v_.d);
+      case Kind::Complex: return convert<T>(std::complex<double>(v_.z[0], v_.z[1]));
+    }
+    __builtin_unreachable();
+  }
+  double to_double() const { return to<double>(); }
+  int64_t to_int() const { return to<int64_t>(); }
+  std::complex<double> to_complex() const { return to<std::complex<double>>(); }
+
+  bool equals(double d) const { return kind_ == Kind::Complex ? (v_.z[1] == 0 && v_.z[0] == d) : to_double() == d; }
+  // The dtype torch would give a tensor of this number under the default dtype float32.
+  DType default_dtype() const {
+    switch (kind_) {
+      case Kind::Bool: return DType::Bool;
+      case Kind::Int: return DType::Int64;
+      case Kind::Float: return DType::Float32;
+      default: return DType::Complex64;
+    }
+  }
+  Scalar operator-() const {
+    switch (kind_) {
+      case Kind::Float: return Scalar(-v_.d);
+      case Kind::Complex: return Scalar(std::complex<double>(-v_.z[0], -v_.z[1]));
+      default: return Scalar(static_cast<long>(-v_.i));
+    }
+  }
+  Scalar conj() const { return is_complex() ? Scalar(std::complex<double>(v_.z[0], -v_.z[1])) : *this; }
+
+ private:
+  Kind kind_;
+  union {
+    int64_t i;
+    double d;
+    double z[2];
+  } v_;
+};
+std::ostream& operator<<(std::ostream& out, const Scalar& s);
+
+}  // namespace undertow

@@ -1,0 +1,88 @@
+// storage.cpp: where storages come from and go to.
+#include "core/tensor/storage.h"
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/pool.h"
+#include "core/tensor/allocator.h"
+
+namespace undertow {
+
+namespace {
+constexpr size_t kInlineMax = 256;  // bytes that travel in the header's own block
+constexpr size_t kHeader = (sizeof(Storage) + 15) / 16 * 16;
+}  // namespace
+
+Ref<Storage> Storage::allocate(size_t nbytes) {
+  size_t block = nbytes <= kInlineMax ? kHeader + nbytes : sizeof(Storage);
+  auto* s = new (pool_alloc(block)) Storage;
+  s->nbytes_ = nbytes;
+  s->block_bytes_ = static_cast<uint32_t>(block);
+  if (nbytes <= kInlineMax) {
+    s->data_ = reinterpret_cast<char*>(s) + kHeader;
+  } else {
+    s->kind_ = Kind::Owned;
+    try {
+      s->data_ = static_cast<char*>(allocate_bytes(nbytes));
+    } catch (...) {
+      pool_free(s, block);
+      throw;
+    }
+  }
+  return Ref<Storage>::adopt(s);
+}
+
+Ref<Storage> Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* context) {
+  auto* s = new (pool_alloc(sizeof(Storage))) Storage;
+  s->kind_ = Kind::Borrowed;
+  s->data_ = static_cast<char*>(data);
+  s->nbytes_ = nbytes;
+  s->block_bytes_ = sizeof(Storage);
+  s->deleter_ = deleter;
+  s->context_ = context;
+  return Ref<Storage>::adopt(s);
+}
+
+void Storage::resize(size_t nbytes) {
+  UT_CHECK(resizable(), "Trying to resize storage that is not resizable: its memory belongs to another library");
+  if (nbytes == nbytes_) return;
+  char* fresh = static_cast<char*>(allocate_bytes(nbytes));
+  std::memcpy(fresh, data_, nbytes < nbytes_ ? nbytes : nbytes_);
+  free_bytes();
+  kind_ = Kind::Owned;
+  data_ = fresh;
+  nbytes_ = nbytes;
+}
+
+void Storage::swap_bytes(Storage& other) {
+  // Inline bytes cannot change hands; move them out first.
+  for (Storage* s : {this, &other}) {
+    if (s->kind_ != Kind::Inline) continue;
+    char* fresh = static_cast<char*>(allocate_bytes(s->nbytes_));
+    std::memcpy(fresh, s->data_, s->nbytes_);
+    s->data_ = fresh;
+    s->kind_ = Kind::Owned;
+  }
+  std::swap(data_, other.data_);
+  std::swap(nbytes_, other.nbytes_);
+  std::swap(kind_, other.kind_);
+  std::swap(deleter_, other.deleter_);
+  std::swap(context_, other.context_);
+}
+
+void Storage::free_bytes() {
+  if (kind_ == Kind::Owned) deallocate_bytes(data_, nbytes_);
+  if (kind_ == Kind::Borrowed && deleter_) deleter_(context_);
+}
+
+void Storage::destroy() {
+  free_bytes();
+  size_t block = block_bytes_;
+  this->~Storage();
+  pool_free(this, block);
+}
+
+}  // namespace undertow

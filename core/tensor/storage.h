@@ -1,0 +1,56 @@
+// storage.h: the bytes that tensors share, and the version counter that in-place writes bump.
+// Knows nothing of shapes or element types.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/ref.h"
+
+namespace undertow {
+
+class Storage {
+ public:
+  using Deleter = void (*)(void* context);
+
+  // Small requests live in one pooled block with their header; larger ones come from the caching allocator.
+  static Ref<Storage> allocate(size_t nbytes);
+  // Memory that someone else owns; deleter(context) runs once when the last tensor lets go.
+  static Ref<Storage> borrow(void* data, size_t nbytes, Deleter deleter, void* context);
+
+  char* data() const { return data_; }
+  size_t nbytes() const { return nbytes_; }
+  // Changes the size, keeping min(old, new) bytes. Only for memory that is ours.
+  void resize(size_t nbytes);
+  bool resizable() const { return kind_ != Kind::Borrowed; }
+  // Exchanges the bytes of two storages; both keep their identity, counts and versions.
+  void swap_bytes(Storage& other);
+
+  uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  void set_version(uint32_t v) { version_.store(v, std::memory_order_relaxed); }
+
+  void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    // The sole owner needs no read-modify-write: nobody else can take a count from nothing.
+    if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+  }
+  uint32_t use_count() const { return refs_.load(std::memory_order_acquire); }
+
+ private:
+  enum class Kind : uint8_t { Inline, Owned, Borrowed };
+  Storage() = default;
+  void destroy();
+  void free_bytes();
+
+  std::atomic<uint32_t> refs_{1};     // atomic: tensors of one storage die on any thread
+  std::atomic<uint32_t> version_{0};  // atomic: read by saves while another thread writes; order does not matter
+  char* data_ = nullptr;
+  size_t nbytes_ = 0;
+  uint32_t block_bytes_ = 0;  // size of the pooled block, header included
+  Kind kind_ = Kind::Inline;
+  Deleter deleter_ = nullptr;
+  void* context_ = nullptr;
+};
+
+}  // namespace undertow

@@ -1,0 +1,98 @@
+// tensor.cpp: making and destroying tensors.
+//
+// Note [Iterative Destruction]
+// A tensor owns its node, a node its edges and saved tensors, and so on: freeing the end of a chain of a million
+// operations by nested destructors overflows the stack at about 320,000. So the first destroy() on a thread becomes
+// a loop, and every tensor or node that dies inside it is put on a thread-local list which that loop empties.
+// The list is shared with nodes (see release_node in graph/node.cpp).
+#include "core/tensor/tensor.h"
+
+#include <cstring>
+
+#include "core/tensor/layout.h"
+#include "core/tensor/mode.h"
+
+namespace undertow {
+
+thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
+void (*release_python_object)(TensorImpl*) = nullptr;
+
+void TensorImpl::allocate_dims(size_t n) {
+  if (ndim > kInlineDims && n != ndim) pool_free(dims_heap, 2 * ndim * sizeof(int64_t));
+  if (n > kInlineDims && n != ndim) dims_heap = static_cast<int64_t*>(pool_alloc(2 * n * sizeof(int64_t)));
+  ndim = static_cast<uint8_t>(n);
+}
+
+void TensorImpl::set_sizes(IntSpan sizes) {
+  UT_CHECK(sizes.size() <= 64, "tensors have at most 64 dimensions, got ", sizes.size());
+  allocate_dims(sizes.size());
+  int64_t *s = sizes_ptr(), *t = strides_ptr();
+  int64_t n = 1, stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    s[i] = sizes[i];
+    t[i] = stride;
+    n *= sizes[i];
+    stride *= sizes[i] > 1 ? sizes[i] : 1;
+  }
+  numel = n;
+  flags |= kContiguous;
+}
+
+void TensorImpl::set_layout(IntSpan sizes, IntSpan strides) {
+  UT_CHECK(sizes.size() <= 64, "tensors have at most 64 dimensions, got ", sizes.size());
+  allocate_dims(sizes.size());
+  std::memcpy(sizes_ptr(), sizes.data(), sizes.size_bytes());
+  std::memcpy(strides_ptr(), strides.data(), strides.size_bytes());
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  numel = n;
+  set(kContiguous, is_contiguous_layout(this->sizes(), this->strides()));
+}
+
+void TensorImpl::destroy() {
+  if (UT_UNLIKELY(pyobj != nullptr) && has(kPyOwned)) return release_python_object(this);
+  if (meta) destroy_autograd_meta(meta);
+  if (grad_fn) release_node(grad_fn);
+  if (base) base->release();
+  if (storage) storage->release();
+  if (ndim > kInlineDims) pool_free(dims_heap, 2 * ndim * sizeof(int64_t));
+  delete this;
+}
+
+Tensor empty(IntSpan sizes, DType dtype) {
+  auto* impl = new TensorImpl;
+  Tensor t = Tensor::adopt(impl);
+  impl->dtype = dtype;
+  int64_t bytes = undertow::itemsize(dtype);
+  for (int64_t s : sizes) {
+    UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
+    UT_CHECK(!__builtin_mul_overflow(bytes, s, &bytes) || s == 0, "Storage size calculation overflowed with sizes=", ShapeText{sizes});
+  }
+  impl->set_sizes(sizes);
+  impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * undertow::itemsize(dtype))).leak();
+  return t;
+}
+
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
+  auto* impl = new TensorImpl;
+  Tensor t = Tensor::adopt(impl);
+  impl->dtype = dtype;
+  for (int64_t s : sizes) UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
+  impl->set_layout(sizes, strides);
+  impl->storage = Storage::allocate(static_cast<size_t>(storage_extent(sizes, strides) * undertow::itemsize(dtype))).leak();
+  return t;
+}
+
+Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
+  auto* impl = new TensorImpl;
+  impl->dtype = dtype;
+  impl->device = src.impl()->device;
+  impl->flags = src.impl()->flags & (kConj | kNeg);
+  impl->set_layout(sizes, strides);
+  impl->offset = offset;
+  impl->storage = src.impl()->storage;
+  impl->storage->retain();
+  return Tensor::adopt(impl);
+}
+
+}  // namespace undertow

@@ -1,0 +1,70 @@
+// tensor.h: the handle to a tensor: one counted pointer, undefined when null.
+// Layout, storage and flags only; operators are free functions in the generated ops headers.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/tensor/scalar.h"
+#include "core/tensor/tensor_impl.h"
+
+namespace undertow {
+
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+  static Tensor adopt(TensorImpl* impl) { return Tensor(Ref<TensorImpl>::adopt(impl)); }
+
+  bool defined() const { return static_cast<bool>(impl_); }
+  TensorImpl* impl() const { return impl_.get(); }
+  TensorImpl* leak() { return impl_.leak(); }
+  bool is_same(const Tensor& o) const { return impl_.get() == o.impl_.get(); }
+  void reset() { impl_.reset(); }
+
+  DType dtype() const { return impl_->dtype; }
+  int64_t dim() const { return impl_->ndim; }
+  int64_t numel() const { return impl_->numel; }
+  IntSpan sizes() const { return impl_->sizes(); }
+  IntSpan strides() const { return impl_->strides(); }
+  // d may be negative, and must be in range.
+  int64_t size(int64_t d) const { return impl_->sizes_ptr()[d < 0 ? d + impl_->ndim : d]; }
+  int64_t stride(int64_t d) const { return impl_->strides_ptr()[d < 0 ? d + impl_->ndim : d]; }
+  int64_t storage_offset() const { return impl_->offset; }
+  int64_t itemsize() const { return undertow::itemsize(impl_->dtype); }
+  int64_t nbytes() const { return numel() * itemsize(); }
+  Storage& storage() const { return *impl_->storage; }
+  char* data() const { return impl_->data(); }
+  template <class T>
+  T* data_as() const {
+    return reinterpret_cast<T*>(impl_->data());
+  }
+  bool is_contiguous() const { return impl_->has(kContiguous); }
+  bool is_complex() const { return undertow::is_complex(dtype()); }
+  bool is_floating() const { return undertow::is_floating(dtype()); }
+  bool is_conj() const { return impl_->has(kConj); }
+  bool is_neg() const { return impl_->has(kNeg); }
+  bool requires_grad() const { return impl_->has(kRequiresGrad); }
+  bool is_leaf() const { return !impl_->grad_fn; }
+  uint32_t version() const { return impl_->version(); }
+  void bump_version() const {
+    if (UT_LIKELY(!impl_->has(kInference))) impl_->version_holder()->bump_version();
+  }
+
+ private:
+  Ref<TensorImpl> impl_;
+};
+static_assert(sizeof(Tensor) == sizeof(void*));
+
+using TensorSpan = std::span<const Tensor>;
+
+// Fresh uninitialised memory, row-major. Throws for negative sizes and overflow.
+Tensor empty(IntSpan sizes, DType dtype);
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype);
+// A second tensor on src's storage; not a view in autograd's sense (base is not set).
+Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
+inline Tensor alias(const Tensor& src) {
+  return alias(src, src.sizes(), src.strides(), src.storage_offset(), src.dtype());
+}
+
+}  // namespace undertow

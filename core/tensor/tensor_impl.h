@@ -1,0 +1,107 @@
+// tensor_impl.h: what a tensor is made of. Everything an operation reads on its hot path is inline here.
+// Knows storage and layout; of the graph only that a tensor may own a node and some autograd metadata.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "core/base/pool.h"
+#include "core/base/ref.h"
+#include "core/base/small_vector.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/storage.h"
+
+namespace undertow {
+
+class Node;          // graph/node.h
+struct AutogradMeta; // graph/autograd_meta.h
+struct TensorImpl;
+
+// Declared here, defined above (see STYLE 2): graph/autograd_meta.cpp and python/tensor_object.cpp.
+void release_node(Node* node);
+void destroy_autograd_meta(AutogradMeta* meta);
+extern void (*release_python_object)(TensorImpl* impl);  // null without Python
+
+enum TensorFlag : uint32_t {
+  kRequiresGrad = 1u << 0,   // a leaf that wants gradients, or anything with a grad_fn
+  kContiguous = 1u << 1,     // row-major without gaps; kept up to date by every layout change
+  kIsView = 1u << 2,         // base is set: writes through this tensor are writes to base
+  kConj = 1u << 3,           // elements are the conjugates of what memory holds
+  kNeg = 1u << 4,            // elements are the negatives of what memory holds
+  kInference = 1u << 5,      // made in inference mode: no version counter, no autograd
+  kHasTangent = 1u << 6,     // forward-mode tangent in meta
+  kOwnVersion = 1u << 7,     // version counter is meta's, not the storage's (made by .data or set_data)
+  kPyOwned = 1u << 8,        // this impl owns its Python object, not the other way round
+  kIsParameter = 1u << 9,    // nn.Parameter
+  kPySubclass = 1u << 10,    // the Python object is of a subclass
+  kRetainsGrad = 1u << 11,
+  kWrappedNumber = 1u << 12, // made from a Python number: weak in promotion
+  kBatched = 1u << 13,       // a function transform's wrapper; see kTransform
+  // How a view came to be, for the errors that in-place writes raise. See Note [Views And In-place].
+  kViewNoGrad = 1u << 16,        // made in no_grad from something of grad mode
+  kViewMultiOutput = 1u << 17,   // one of several outputs of one view function
+  kViewInference = 1u << 18,     // made in inference mode
+  kViewCustom = 1u << 19,        // returned by a custom Function
+};
+// Flags on any input that send a recorder to its careful path.
+inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kBatched;
+
+inline constexpr int kInlineDims = 4;
+
+struct TensorImpl : Pooled<TensorImpl> {
+  std::atomic<uint32_t> refs{1};  // atomic: the engine's workers and Python threads drop tensors concurrently
+  uint32_t flags = 0;
+  DType dtype = DType::Float32;
+  uint8_t ndim = 0;
+  uint16_t device = 0;         // 0 is the CPU
+  uint32_t output_nr = 0;      // which output of grad_fn
+  uint32_t attr_version = 0;   // for views: base's version when grad_fn was computed
+  Storage* storage = nullptr;  // owned
+  int64_t numel = 1;
+  int64_t offset = 0;          // in elements
+  union {
+    struct {
+      int64_t sizes_inline[kInlineDims];
+      int64_t strides_inline[kInlineDims];
+    };
+    int64_t* dims_heap;  // ndim > kInlineDims: sizes, then strides
+  };
+  Node* grad_fn = nullptr;       // owned
+  AutogradMeta* meta = nullptr;  // owned; null until something needs it
+  TensorImpl* base = nullptr;    // owned; set iff kIsView
+  void* pyobj = nullptr;         // the Python object, if one exists; owned iff kPyOwned
+
+  TensorImpl() {}
+  TensorImpl(const TensorImpl&) = delete;
+  TensorImpl& operator=(const TensorImpl&) = delete;
+
+  bool has(uint32_t flag) const { return flags & flag; }
+  void set(uint32_t flag, bool on = true) { flags = on ? flags | flag : flags & ~flag; }
+
+  int64_t* sizes_ptr() { return ndim <= kInlineDims ? sizes_inline : dims_heap; }
+  int64_t* strides_ptr() { return ndim <= kInlineDims ? strides_inline : dims_heap + ndim; }
+  const int64_t* sizes_ptr() const { return ndim <= kInlineDims ? sizes_inline : dims_heap; }
+  const int64_t* strides_ptr() const { return ndim <= kInlineDims ? strides_inline : dims_heap + ndim; }
+  IntSpan sizes() const { return {sizes_ptr(), ndim}; }
+  IntSpan strides() const { return {strides_ptr(), ndim}; }
+  char* data() const { return storage->data() + offset * itemsize(dtype); }
+
+  // Set the shape; strides row-major, or given. Both maintain numel and kContiguous.
+  void set_sizes(IntSpan sizes);
+  void set_layout(IntSpan sizes, IntSpan strides);
+
+  void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (refs.load(std::memory_order_acquire) == 1 || refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+  }
+  uint32_t use_count() const { return refs.load(std::memory_order_acquire); }
+
+  Storage* version_holder() const { return UT_LIKELY(!has(kOwnVersion)) ? storage : own_version_holder(); }
+  uint32_t version() const { return version_holder()->version(); }
+
+ private:
+  void destroy();
+  Storage* own_version_holder() const;  // graph/autograd_meta.cpp
+  void allocate_dims(size_t n);
+};
+
+}  // namespace undertow

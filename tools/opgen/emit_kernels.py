@@ -1,0 +1,141 @@
+"""Pointwise entries: from one scalar expression, the loops for every dtype and instruction set, and the forward functions."""
+from __future__ import annotations
+
+import re
+
+from .emit_ops import HEADER, params
+from .formula import identifiers
+from .schema import Entry
+
+# dtype groups, each a translation unit of its own; see Note [Kernel Builds] in core/kernels/cpu/loops.h.
+GROUPS = {
+    "float": [("float", "Float32"), ("double", "Float64")],
+    "half": [("Half", "Float16"), ("BFloat16", "BFloat16")],
+    "int": [("bool", "Bool"), ("uint8_t", "UInt8"), ("int8_t", "Int8"), ("int16_t", "Int16"), ("int32_t", "Int32"), ("int64_t", "Int64")],
+    "complex": [("Complex64", "Complex64"), ("Complex128", "Complex128")],
+}
+PER_ISA = ("float", "half")
+# `dtypes` values: which groups (or single dtypes) an entry computes in.
+CLASSES = {
+    "all": {"float", "half", "int", "complex", "bool"}, "number": {"float", "half", "int", "complex"}, "real": {"float", "half", "int", "bool"},
+    "realnumber": {"float", "half", "int"}, "floating": {"float", "half"}, "inexact": {"float", "half", "complex"}, "integral": {"int", "bool"},
+    "complex": {"complex"},
+}
+
+
+def computed_in(e: Entry, group: str, ctype: str) -> bool:
+    cls = CLASSES[e.spec.get("dtypes", "all")]
+    if ctype == "bool":
+        return "bool" in cls
+    return group in cls
+
+
+def expression(e: Entry, group: str, ctype: str) -> str:
+    for key in (f"scalar_{ctype.removesuffix('_t')}", f"scalar_{group}"):
+        if key in e.spec:
+            return e.spec[key]
+    return e.spec["scalar"]
+
+
+def operands(e: Entry) -> list:
+    return [a for a in e.args if a.is_tensor or (a.type == "Scalar" and has_tensor_form(e, a.name))]
+
+
+def has_tensor_form(e: Entry, name: str) -> bool:
+    return bool(re.search(rf"(Tensor\|Scalar|Scalar\|Tensor)\s+{name}\b", e.spec["sig"]))
+
+
+def plain_params(e: Entry) -> list:
+    ops = {a.name for a in operands(e)}
+    return [a for a in e.args if a.name not in ops]
+
+
+def functor(e: Entry, group: str, ctype: str) -> str:
+    text = expression(e, group, ctype)
+    names = [a.name for a in operands(e)]
+    used = [p for p in plain_params(e) if p.name in identifiers(text)]
+    math = {"Half": "float", "BFloat16": "float"}.get(ctype, ctype)
+    members, init = "", ""
+    for p in used:
+        t = {"Scalar": math, "Scalar?": math, "float": math if group != "int" else "double", "int": "int64_t", "bool": "bool"}.get(p.type)
+        if t is None:
+            e.fail(f"parameter {p.name}: {p.type} cannot reach a kernel")
+        i = [q.name for q in plain_params(e)].index(p.name)
+        members += f" {t} {p.name};"
+        init += f" {p.name} = params[{i}].to<{t}>();"
+    unused = "".join(f" (void){n};" for n in names if n not in identifiers(text))
+    args = ", ".join(f"{math} {n}" for n in names)
+    return (f"struct Op {{ using T = {math};{members} explicit Op([[maybe_unused]] const Scalar* params) {{{init} }}\n"
+            f'#line {e.line} "ops/{e.file}"\n'
+            f"    auto operator()({args}) const {{{unused} return {text}; }} }};")
+
+
+def kernel_name(e: Entry) -> str:
+    return f"{e.name}_{e.overload}" if e.overload else e.name
+
+
+def pointwise_entries(entries: list[Entry]) -> list[Entry]:
+    """One kernel per table entry, whatever its Tensor|Scalar resolutions."""
+    seen, out = set(), []
+    for e in entries:
+        if e.is_pointwise and kernel_name(e) not in seen:
+            seen.add(kernel_name(e))
+            out.append(e)
+    return out
+
+
+def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
+    out = [HEADER.format(family=family), '#include "core/kernels/cpu/loops.h"', '#include "core/kernels/cpu/scalar_math.h"', "",
+           f"namespace undertow::cpu::{'UNDERTOW_ISA_NS' if group in PER_ISA else 'any_isa'} {{", "using namespace scalar_math;", ""]
+    for e in pointwise_entries(entries):
+        rows = []
+        body = []
+        for ctype, dtype in GROUPS[group]:
+            if not computed_in(e, group, ctype):
+                continue
+            ns = f"{kernel_name(e)}_{ctype}"
+            body.append(f"namespace {ns} {{ {functor(e, group, ctype)} }}")
+            ins = ", ".join([ctype] * len(operands(e)))
+            rows.append(f"  table[static_cast<int>(DType::{dtype})] = pick_loop<{ns}::Op, {ins}>();")
+        out += body
+        out.append(f"void fill_{kernel_name(e)}_{group}([[maybe_unused]] LoopFn* table) {{")
+        out += rows
+        out.append("}")
+    out += ["}", ""]
+    return "\n".join(out)
+
+
+def forward_source(family: str, entries: list[Entry]) -> str:
+    out = [HEADER.format(family=family), f'#include "generated/fwd_{family}.h"', '#include "core/forward/pointwise.h"', ""]
+    kernels = pointwise_entries(entries)
+    out.append("namespace undertow::cpu {")
+    for ns in ("isa_baseline", "isa_avx2", "isa_avx512"):
+        out.append(f"namespace {ns} {{")
+        for e in kernels:
+            out += [f"void fill_{kernel_name(e)}_{g}(LoopFn*);" for g in PER_ISA]
+        out.append("}")
+    out.append("namespace any_isa {")
+    for e in kernels:
+        out += [f"void fill_{kernel_name(e)}_{g}(LoopFn*);" for g in GROUPS if g not in PER_ISA]
+    out += ["}", "}  // namespace undertow::cpu", "", "namespace undertow::fwd {", "namespace {"]
+    for e in kernels:
+        k = kernel_name(e)
+        promote = e.spec.get("promote", "arith").capitalize()
+        out.append(f"const PointwiseOp& {k}_op() {{\n  static const PointwiseOp op(\"{e.name}\", Promote::{promote}, [](LoopFn* t) {{ "
+                   f"UT_FILL_PER_ISA(fill_{k}_float, t); UT_FILL_PER_ISA_HALF(fill_{k}_half, t); cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }});\n  return op;\n}}")
+    out += ["}  // namespace", ""]
+    for e in entries:
+        if not e.is_pointwise:
+            continue
+        k = kernel_name(e)
+        ops = ", ".join(a.name for a in operands(e))
+        plain = plain_params(e)
+        plain_text = ", ".join(f"as_scalar({p.name})" for p in plain)
+        decl = f"  const Scalar params[] = {{{plain_text}}};\n" if plain else ""
+        arg = "params" if plain else "nullptr"
+        n = len(operands(e))
+        out.append(f"Tensor {e.name}({params(e)}) {{\n{decl}  return pointwise{n}({k}_op(), {arg}, {ops});\n}}")
+        if e.variants & {"inplace", "out"}:
+            out.append(f"void {e.name}_out(const Tensor& out, {params(e)}) {{\n{decl}  pointwise{n}_out({k}_op(), {arg}, out, {ops});\n}}")
+    out += ["", "}  // namespace undertow::fwd", ""]
+    return "\n".join(out)

@@ -1,0 +1,191 @@
+"""Bindings: for each public name the table of its overloads, the glue that converts arguments, and the method tables."""
+from __future__ import annotations
+
+from .emit_ops import cpp_default
+from .schema import Arg, Entry
+
+KIND = {
+    "Tensor": "Tensor", "Tensor?": "OptTensor", "Tensor[]": "TensorList", "Tensor?[]": "OptTensorList", "Scalar": "Scalar", "Scalar?": "OptScalar",
+    "int": "Int", "int?": "OptInt", "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "OptBool", "int[]": "Ints", "int[]?": "OptInts",
+    "dtype": "DType", "dtype?": "OptDType", "str": "Str", "str?": "OptStr", "Generator?": "Generator", "device?": "Device",
+    "memory_format?": "MemoryFormat", "layout?": "Layout",
+}
+# C++ local for a converted argument, from slot {s}; `{d}` is the default.
+CONVERT = {
+    "Tensor": "const Tensor& {n} = tensor_arg({s});",
+    "Tensor?": "const Tensor& {n} = opt_tensor_arg({s});",
+    "Tensor[]": "std::vector<Tensor> {n} = tensor_list_arg({s});",
+    "Tensor?[]": "std::vector<Tensor> {n} = tensor_list_arg({s});",
+    "Scalar": "Scalar {n} = {s} ? scalar_arg({s}) : Scalar({d});",
+    "Scalar?": "std::optional<Scalar> {n} = opt_scalar_arg({s}, {d});",
+    "int": "int64_t {n} = {s} ? int_arg({s}) : int64_t({d});",
+    "int?": "std::optional<int64_t> {n} = opt_int_arg({s}, {d});",
+    "float": "double {n} = {s} ? float_arg({s}) : double({d});",
+    "float?": "std::optional<double> {n} = opt_float_arg({s}, {d});",
+    "bool": "bool {n} = {s} ? bool_arg({s}) : bool({d});",
+    "bool?": "std::optional<bool> {n} = opt_bool_arg({s}, {d});",
+    "int[]": "Dims {n} = {s} ? ints_arg({s}) : Dims();",
+    "int[]?": "OptInts {n}({s});",
+    "dtype": "DType {n} = {s} ? dtype_arg({s}) : {d};",
+    "dtype?": "std::optional<DType> {n} = opt_dtype_arg({s}, {d});",
+    "str": "std::string {n} = {s} ? str_arg({s}) : std::string({d});",
+    "str?": "std::optional<std::string_view> {n} = opt_str_arg({s});",
+    "Generator?": "Generator* {n} = generator_arg({s});",
+    "device?": "std::optional<Device> {n} = device_arg({s});",
+    "memory_format?": "std::optional<MemoryFormat> {n} = memory_format_arg({s});",
+    "layout?": "std::optional<Layout> {n} = layout_arg({s});",
+}
+
+
+def default_of(a: Arg) -> str:
+    if a.default is None:
+        return {"Scalar": "0", "int": "0", "float": "0", "bool": "false", "dtype": "DType::Float32", "str": '""'}.get(a.type, "std::nullopt")
+    if a.type == "str":
+        return a.default
+    d = cpp_default(a.type, a.default)
+    return d
+
+
+def convert(a: Arg, i: int) -> str:
+    return CONVERT[a.type].format(n=a.name, s=f"s[{i}]", d=default_of(a))
+
+
+def long_guard(e: Entry) -> str:
+    tensors = [a.name for a in e.tensor_args]
+    return f"LongOp unlocked({', '.join(tensors)});" if tensors else "LongOp unlocked;" if e.name in ("zeros", "ones", "full", "rand", "randn", "arange") else ""
+
+
+def glue(e: Entry, kind: str) -> tuple[str, str]:
+    """The C function of one overload, and its name. kind is plain or inplace."""
+    fname = f"{kind}_{e.name}_{e.overload or 'x'}_{e.variant}"
+    lines = [f"PyObject* {fname}(PyObject** s) {{", "  (void)s;"]
+    lines += [f"  {convert(a, i)}" for i, a in enumerate(e.args)]
+    call = ", ".join(f"{a.name}.get()" if a.type == "int[]?" else a.name for a in e.args)
+    if kind == "inplace":
+        lines.append(f"  {{ {long_guard(e)} ops::{e.name}_({call}); }}\n  return new_ref(s[0]);\n}}")
+        return "\n".join(lines), fname
+    if "out" in e.variants:
+        n = len(e.args)
+        if len(e.returns) > 1:
+            outs = ", ".join(f"outs[{i}]" for i in range(len(e.returns)))
+            lines.append(f"  if (s[{n}] && s[{n}] != Py_None) {{\n    std::vector<Tensor> outs = out_list_arg(s[{n}], {len(e.returns)});\n"
+                         f"    ops::{e.name}_out({outs}{', ' if call else ''}{call});\n    return wrap_outs<{len(e.returns)}>(s[{n}], {names_of(e)});\n  }}")
+        else:
+            lines.append(f"  if (s[{n}] && s[{n}] != Py_None) {{\n    ops::{e.name}_out(tensor_arg(s[{n}]){', ' if call else ''}{call});\n    return new_ref(s[{n}]);\n  }}")
+    if e.return_type == "void":
+        lines.append(f"  {{ {long_guard(e)} ops::{e.name}({call}); }}\n  Py_RETURN_NONE;\n}}")
+    elif e.return_type.startswith("("):
+        lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n  return wrap_tuple(std::move(r), {names_of(e)});\n}}")
+    else:
+        lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n  return wrap(std::move(r));\n}}")
+    return "\n".join(lines), fname
+
+
+def names_of(e: Entry) -> str:
+    named = e.spec.get("returns")
+    return f'return_type("{e.name}", {{{", ".join(chr(34) + n + chr(34) for n in named)}}})' if named else "nullptr"
+
+
+def text_of(e: Entry, kind: str) -> str:
+    parts, star = [], False
+    for a in e.args:
+        if a.kwonly and not star:
+            parts.append("*")
+            star = True
+        parts.append(f"{a.type} {a.name}" + (f"={a.default}" if a.default is not None else ""))
+    if kind == "plain" and "out" in e.variants:
+        parts += ([] if star else ["*"]) + ["Tensor out=None"]
+    return f"({', '.join(parts)})"
+
+
+def arg_rows(e: Entry, kind: str) -> str:
+    rows = [f'{{"{a.name}", ArgKind::{KIND[a.type]}, {str(a.default is not None).lower()}, {str(a.kwonly).lower()}}}' for a in e.args]
+    if kind == "plain" and "out" in e.variants:
+        rows.append(f'{{"out", ArgKind::{"OutList" if len(e.returns) > 1 else "OptTensor"}, true, true}}')
+    return ", ".join(rows)
+
+
+def binding_source(entries: list[Entry], chunk: int) -> str:
+    """All public names of one chunk; names are complete (all overloads of a name are in one chunk)."""
+    out = ["// Generated by tools/opgen. Do not edit.", '#include "core/python/args.h"', '#include "core/python/convert.h"', '#include "generated/ops.h"', "",
+           "namespace undertow::python {", "namespace {", ""]
+    by_name: dict[str, list[tuple[Entry, str]]] = {}
+    for e in entries:
+        if e.spec.get("python") == "none":
+            continue
+        if e.variants & {"function", "method"}:
+            for n in [e.name, *e.spec.get("aliases", [])]:
+                by_name.setdefault(n, []).append((e, "plain"))
+        if "inplace" in e.variants:
+            for n in [e.name, *e.spec.get("aliases", [])]:
+                by_name.setdefault(n + "_", []).append((e, "inplace"))
+    emitted = set()
+    methods, functions = [], []
+    for name, list_ in by_name.items():
+        rows = []
+        for k, (e, kind) in enumerate(list_):
+            code, fname = glue(e, kind)
+            if fname not in emitted:
+                out.append(code)
+                emitted.add(fname)
+            args = arg_rows(e, kind)
+            n = len(e.args) + (1 if kind == "plain" and "out" in e.variants else 0)
+            if args:
+                out.append(f"ArgSpec args_{name}_{k}[] = {{{args}}};")
+            method_only = "function" not in e.variants and kind == "plain"
+            rows.append(f'  {{"{text_of(e, kind)}", {f"args_{name}_{k}" if args else "nullptr"}, {n}, {fname}, {str(method_only).lower()}}}')
+        out.append(f"Overload overloads_{name}[] = {{\n" + ",\n".join(rows) + "\n};")
+        out.append(f'Function function_{name}{{"{name}", overloads_{name}, {len(rows)}}};')
+        first = list_[0][0]
+        kinds = {k for e, k in list_}
+        is_method = any("method" in e.variants or k == "inplace" for e, k in list_)
+        is_function = any("function" in e.variants or k == "inplace" for e, k in list_)
+        doc = c_string(first.doc)
+        if is_function and not (kinds == {"inplace"} and not any("function" in e.variants for e, _ in list_)):
+            out.append(f"PyObject* fn_{name}(PyObject*, PyObject* const* a, Py_ssize_t n, PyObject* kw) {{ return invoke(function_{name}, nullptr, a, n, kw); }}")
+            module = first.spec.get("module", "")
+            functions.append(f'  {{"{module}", {{"{name}", reinterpret_cast<PyCFunction>(fn_{name}), METH_FASTCALL | METH_KEYWORDS, {doc}}}, &function_{name}}}')
+        if is_method:
+            out.append(method(name, list_))
+            methods.append(f'  {{"{name}", reinterpret_cast<PyCFunction>(me_{name}), METH_FASTCALL | METH_KEYWORDS, {doc}}}')
+    out += ["}  // namespace", f"void collect_bindings_{chunk}(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions) {{",
+            "  static const PyMethodDef m[] = {", ",\n".join(methods + ["  {nullptr, nullptr, 0, nullptr}"]), "  };",
+            "  static const ModuleFunction f[] = {", ",\n".join(functions + ["  {nullptr, {nullptr, nullptr, 0, nullptr}, nullptr}"]), "  };",
+            "  for (const PyMethodDef& d : m) if (d.ml_name) methods.push_back(d);",
+            "  for (const ModuleFunction& d : f) if (d.module) functions.push_back(d);", "}", "", "}  // namespace undertow::python", ""]
+    return "\n".join(out)
+
+
+def method(name: str, list_: list[tuple[Entry, str]]) -> str:
+    """The method; with no arguments at all it skips parsing when the first overload allows that."""
+    e, kind = list_[0]
+    fast = ""
+    if kind == "plain" and "method" in e.variants and e.args and e.args[0].type == "Tensor" and all(a.default is not None for a in e.args[1:]):
+        n = len(e.args) + 1
+        fast = (f"\n  if (n == 0 && !kw && is_plain_tensor(self)) return call_fast(function_{name}, self, "
+                f"[](PyObject* t) {{ PyObject* s[{n}] = {{t}}; return plain_{e.name}_{e.overload or 'x'}_{e.variant}(s); }});")
+    return (f"PyObject* me_{name}(PyObject* self, PyObject* const* a, Py_ssize_t n, PyObject* kw) {{{fast}\n"
+            f"  return invoke(function_{name}, self, a, n, kw);\n}}")
+
+
+def c_string(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def binding_chunks(entries: list[Entry], count: int) -> list[list[Entry]]:
+    """Distributes names over `count` translation units of similar size; deterministic."""
+    by_name: dict[str, list[Entry]] = {}
+    for e in entries:
+        by_name.setdefault(e.name, []).append(e)
+    chunks: list[list[Entry]] = [[] for _ in range(count)]
+    for name in sorted(by_name):
+        min(chunks, key=len).extend(by_name[name])
+    return chunks
+
+
+def collector(count: int) -> str:
+    decl = "\n".join(f"void collect_bindings_{i}(std::vector<PyMethodDef>&, std::vector<ModuleFunction>&);" for i in range(count))
+    calls = "\n".join(f"  collect_bindings_{i}(methods, functions);" for i in range(count))
+    return ("// Generated by tools/opgen. Do not edit.\n#include \"core/python/args.h\"\n\nnamespace undertow::python {\n" + decl
+            + "\nvoid collect_bindings(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions) {\n" + calls
+            + "\n}\n}  // namespace undertow::python\n")

@@ -1,0 +1,226 @@
+"""The tables as objects: signatures, arguments, entries, and the checks that refuse a bad entry before C++ sees it."""
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KEYS = {
+    "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
+    "module", "returns", "reference", "samples", "lazy_conj", "materialize", "python", "inplace_forward", "result_dtype", "torch",
+}
+# How an argument type reads in C++ (parameter) and in Python stubs.
+TYPES = {
+    "Tensor": ("const Tensor&", "Tensor"),
+    "Tensor?": ("const Tensor&", "Tensor | None"),
+    "Tensor[]": ("TensorSpan", "Sequence[Tensor]"),
+    "Tensor?[]": ("TensorSpan", "Sequence[Tensor | None]"),
+    "Scalar": ("const Scalar&", "Number"),
+    "Scalar?": ("const std::optional<Scalar>&", "Number | None"),
+    "int": ("int64_t", "int"),
+    "int?": ("std::optional<int64_t>", "int | None"),
+    "float": ("double", "float"),
+    "float?": ("std::optional<double>", "float | None"),
+    "bool": ("bool", "bool"),
+    "bool?": ("std::optional<bool>", "bool | None"),
+    "int[]": ("IntSpan", "Sequence[int]"),
+    "int[]?": ("std::optional<IntSpan>", "Sequence[int] | None"),
+    "dtype": ("DType", "dtype"),
+    "dtype?": ("std::optional<DType>", "dtype | None"),
+    "str": ("std::string_view", "str"),
+    "str?": ("std::optional<std::string_view>", "str | None"),
+    "Generator?": ("Generator*", "Generator | None"),
+    "device?": ("std::optional<Device>", "device | str | None"),
+    "memory_format?": ("std::optional<MemoryFormat>", "memory_format | None"),
+    "layout?": ("std::optional<Layout>", "layout | None"),
+}
+# How a saved argument is kept in a node.
+SAVED = {
+    "Scalar": "Scalar", "Scalar?": "std::optional<Scalar>", "int": "int64_t", "int?": "std::optional<int64_t>", "float": "double",
+    "float?": "std::optional<double>", "bool": "bool", "bool?": "std::optional<bool>", "int[]": "Dims", "int[]?": "std::optional<Dims>",
+    "dtype": "DType", "dtype?": "std::optional<DType>", "str": "std::string", "str?": "std::optional<std::string>",
+}
+
+
+class TableError(Exception):
+    """An entry that the generator refuses; the message names file, entry and reason."""
+
+
+@dataclass
+class Arg:
+    type: str
+    name: str
+    default: str | None = None
+    kwonly: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.type in ("Tensor", "Tensor?")
+
+    @property
+    def is_list(self) -> bool:
+        return self.type in ("Tensor[]", "Tensor?[]")
+
+    @property
+    def cpp(self) -> str:
+        return TYPES[self.type][0]
+
+
+@dataclass
+class Entry:
+    """One overload of one operator, with `Tensor|Scalar` arguments already resolved."""
+
+    name: str  # the operator: mul
+    overload: str  # '' or 'dim'
+    args: list[Arg]
+    returns: list[str]  # names of the returned tensors, or [] for a list of tensors
+    return_type: str  # Tensor, (Tensor, Tensor), Tensor[], int, bool, Scalar
+    spec: dict
+    family: str
+    line: int
+    file: str = ""
+    variant: int = 0  # which resolution of Tensor|Scalar this is
+    grad: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def doc(self) -> str:
+        return self.spec.get("doc", "")
+
+    @property
+    def node(self) -> str:
+        base = self.spec.get("node") or camel(self.name) + "Backward0"
+        return base
+
+    @property
+    def node_class(self) -> str:
+        """Unique C++ name: overloads that share a node's public name have classes of their own."""
+        suffix = f"_{self.overload}" if self.overload else ""
+        return self.node + suffix + (f"_v{self.variant}" if self.variant else "")
+
+    @property
+    def variants(self) -> set[str]:
+        default = "function, method" if self.args and self.args[0].name == "self" else "function"
+        return {v.strip() for v in self.spec.get("variants", default).split(",") if v.strip()}
+
+    @property
+    def is_pointwise(self) -> bool:
+        return "scalar" in self.spec
+
+    @property
+    def is_composite(self) -> bool:
+        return "composite" in self.spec
+
+    @property
+    def tensor_args(self) -> list[Arg]:
+        return [a for a in self.args if a.is_tensor or a.is_list]
+
+    @property
+    def diff_args(self) -> list[Arg]:
+        return [a for a in self.args if a.name in self.grad]
+
+    @property
+    def cpp_return(self) -> str:
+        return cpp_return(self.return_type)
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}: [{self.name}{'.' + self.overload if self.overload else ''}]"
+
+    def fail(self, why: str) -> None:
+        raise TableError(f"{self.where}: {why}")
+
+
+def camel(name: str) -> str:
+    return "".join(p[:1].upper() + p[1:] for p in name.strip("_").split("_"))
+
+
+def cpp_return(t: str) -> str:
+    if t.startswith("("):
+        return "std::tuple<" + ", ".join(cpp_return(p.strip()) for p in t[1:-1].split(",")) + ">"
+    return {"Tensor": "Tensor", "Tensor[]": "std::vector<Tensor>", "int": "int64_t", "bool": "bool", "Scalar": "Scalar", "float": "double",
+            "dtype": "DType", "void": "void"}[t]
+
+
+def split_top(text: str) -> list[str]:
+    """Splits at commas outside brackets."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        depth += c in "([{"
+        depth -= c in ")]}"
+        if c == "," and depth == 0:
+            parts.append(text[start:i])
+            start = i + 1
+    parts.append(text[start:])
+    return [p.strip() for p in parts if p.strip()]
+
+
+def parse_signature(sig: str, where: str) -> tuple[str, list[tuple[list[str], str, str | None, bool]], str]:
+    m = re.fullmatch(r"(\w+)\((.*)\)\s*->\s*(.+)", sig.strip(), re.S)
+    if not m:
+        raise TableError(f"{where}: cannot read the signature: {sig}")
+    args, kwonly = [], False
+    for part in split_top(m[2]):
+        if part == "*":
+            kwonly = True
+            continue
+        a = re.fullmatch(r"(\S+)\s+(\w+)(?:\s*=\s*(.+))?", part)
+        if not a:
+            raise TableError(f"{where}: cannot read the argument: {part}")
+        types = a[1].split("|")
+        for t in types:
+            if t not in TYPES:
+                raise TableError(f"{where}: unknown type {t} of argument {a[2]}; known are {', '.join(TYPES)}")
+        args.append((types, a[2], a[3], kwonly))
+    return m[1], args, m[3].strip()
+
+
+def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: int) -> list[Entry]:
+    """One table entry becomes one Entry per choice of its Tensor|Scalar arguments (at least one a tensor)."""
+    where = f"{file}: [{name}]"
+    unknown = set(spec) - KEYS - {k for k in spec if k.startswith(("scalar_",))}
+    if unknown:
+        raise TableError(f"{where}: unknown keys {sorted(unknown)}; known are {sorted(KEYS)}")
+    if "sig" not in spec:
+        raise TableError(f"{where}: has no sig")
+    fname, raw, ret = parse_signature(spec["sig"], where)
+    if fname != name:
+        raise TableError(f"{where}: the signature is of {fname}")
+    choices: list[list[Arg]] = [[]]
+    for types, arg, default, kwonly in raw:
+        choices = [c + [Arg(t, arg, default, kwonly)] for c in choices for t in types]
+    out = []
+    for args in choices:
+        if any("|" in "".join(t) or len(t) > 1 for t, *_ in raw) and not any(a.is_tensor or a.is_list for a in args):
+            continue
+        names = spec.get("returns")
+        if ret.startswith("("):
+            n = len(split_top(ret[1:-1]))
+            returns = names or [f"result{i}" for i in range(n)]
+        else:
+            returns = ["result"] if ret == "Tensor" else []
+        grads = {k: v for k, v in spec.get("grad", {}).items() if k in {a.name for a in args if a.is_tensor or a.is_list}}
+        out.append(Entry(name, overload, args, returns, ret, spec, family, line, file, len(out), grads))
+    for k in spec.get("grad", {}):
+        if k not in {a[1] for a in raw}:
+            raise TableError(f"{where}: grad.{k} names no argument")
+    return out
+
+
+def load(folder: Path) -> list[Entry]:
+    entries = []
+    for path in sorted(folder.glob("*.toml")):
+        text = path.read_text()
+        lines = {m[1]: text[: m.start()].count("\n") + 1 for m in re.finditer(r"^\[([\w.\"]+)\]", text, re.M)}
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as e:
+            raise TableError(f"{path.name}: {e}") from e
+        for name, spec in table.items():
+            if "sig" in spec:
+                entries += resolve(name, "", {k: v for k, v in spec.items() if not (isinstance(v, dict) and "sig" in v)}, path.stem,
+                                   path.name, lines.get(name, 1))
+            for over, sub in spec.items():
+                if isinstance(sub, dict) and "sig" in sub:
+                    entries += resolve(name, over, sub, path.stem, path.name, lines.get(f"{name}.{over}", 1))
+    return entries
