@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/graph/accumulate_grad.h"
+#include "core/graph/retains_grad.h"
 
 namespace undertow {
 
@@ -23,6 +24,7 @@ AutogradMeta& make_meta(TensorImpl* impl) {
 }
 
 void destroy_autograd_meta(AutogradMeta* meta) {
+  if (meta->retains_grad_hook) static_cast<RetainsGradHook*>(meta->retains_grad_hook.get())->forget_target();
   if (meta->accumulator) meta->accumulator->delete_self();
   if (meta->py_hooks && release_node_metadata) release_node_metadata(meta->py_hooks);
   delete meta;
@@ -37,7 +39,7 @@ void set_grad(const Tensor& t, Tensor grad) {
 Node* grad_fn(const Tensor& t) {
   TensorImpl* impl = t.impl();
   // A view's history is its base's: if the base was written since the view's node was made, make it anew.
-  if (UT_UNLIKELY(impl->has(kIsView)) && !impl->has(kInference) && impl->base->has(kRequiresGrad) && impl->base->grad_fn &&
+  if (UT_UNLIKELY(impl->has(kIsView)) && !impl->has(kInference) && (impl->grad_fn || impl->base->has(kRequiresGrad)) &&
       impl->attr_version != impl->version())
     regenerate_view_grad_fn(t);
   return impl->grad_fn;

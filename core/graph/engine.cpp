@@ -206,6 +206,12 @@ void queue_callback(std::function<void()> fn) {
   current_graph_task->final_callbacks.push_back(std::move(fn));
 }
 
+bool will_execute(Node* node) {
+  GraphTask* task = current_graph_task;
+  if (!task || !task->has_slot(node)) return false;
+  return task->should_run(node);
+}
+
 bool is_checkpoint_valid() { return !current_graph_task || !current_graph_task->filtered; }
 int64_t current_graph_task_id() { return current_graph_task ? static_cast<int64_t>(current_graph_task->id) : -1; }
 

@@ -23,6 +23,9 @@ bool is_checkpoint_valid();
 // The id of the pass this thread is in, or -1.
 int64_t current_graph_task_id();
 
+// Will the pass this thread is in run the node, or capture what enters it?
+bool will_execute(Node* node);
+
 // Opt-in CPU workers: independent branches run at once, bitwise equal to one worker. 1 by default.
 void set_num_workers(int n);
 int num_workers();

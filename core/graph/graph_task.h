@@ -29,6 +29,7 @@ class GraphTask {
     if (UT_LIKELY(node->slot.owner.load(std::memory_order_relaxed) == this)) return node->slot;
     return slow_slot(node);
   }
+  bool has_slot(Node* node) const { return node->slot.owner.load(std::memory_order_relaxed) == this || shared_slots_.contains(node); }
   // True on the first visit. Takes the node's own slot if it is free, else an entry of the map.
   bool claim(Node* node);
 

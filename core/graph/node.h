@@ -21,7 +21,7 @@ namespace undertow {
 
 class Node;
 class GraphTask;
-struct Trace;
+struct SavedField;
 
 struct Edge {
   Ref<Node> node;
@@ -84,6 +84,8 @@ struct NodeExtra {
 // Declared here, defined by the binding layer.
 extern void (*release_node_metadata)(void* metadata);
 
+using SavedVisitor = void (*)(void* context, const char* name, TensorImpl* tensor);
+
 class Node {
  public:
   Node(const Node&) = delete;
@@ -96,11 +98,9 @@ class Node {
   virtual void release_variables() {}
   virtual bool is_accumulate() const { return false; }
   // Calls visit(tensor) for each tensor the node keeps alive; for cycle collection and reports.
-  virtual void visit_saved(void (*visit)(void* context, const char* name, TensorImpl*), void* context) const {
-    (void)visit, (void)context;
-  }
-  // Gives Python's view of the saved values; see python/node_object.cpp.
-  virtual const struct SavedField* saved_fields(size_t* count) const {
+  virtual void visit_saved(SavedVisitor visit, void* context) const { (void)visit, (void)context; }
+  // The saved values by name, for `_saved_*`; see saved_fields.h.
+  virtual const SavedField* saved_fields(size_t* count) const {
     *count = 0;
     return nullptr;
   }

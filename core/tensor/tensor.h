@@ -44,7 +44,8 @@ class Tensor {
   bool is_floating() const { return undertow::is_floating(dtype()); }
   bool is_conj() const { return impl_->has(kConj); }
   bool is_neg() const { return impl_->has(kNeg); }
-  bool requires_grad() const { return impl_->has(kRequiresGrad); }
+  // A view also requires grad when its base has come to, by a write since the view was made.
+  bool requires_grad() const { return impl_->has(kRequiresGrad) || (impl_->has(kIsView) && impl_->base->has(kRequiresGrad)); }
   bool is_leaf() const { return !impl_->grad_fn; }
   uint32_t version() const { return impl_->version(); }
   void bump_version() const {

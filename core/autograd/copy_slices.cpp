@@ -1,0 +1,66 @@
+// copy_slices.cpp: see copy_slices.h.
+#include "core/autograd/copy_slices.h"
+
+#include "core/forward/copy.h"
+#include "core/graph/autograd_meta.h"
+#include "core/graph/evaluate.h"
+#include "generated/ops.h"
+
+namespace undertow {
+
+namespace {
+
+class CopySlices final : public NodeWithEdgeList {
+ public:
+  CopySlices(const Tensor& base, const Tensor& view, const Ref<Node>& fn)
+      : fn_(fn), base_sizes_(base.sizes()), base_strides_(base.strides()), base_dtype_(base.dtype()), view_sizes_(view.sizes()),
+        view_strides_(view.strides()), offset_(view.storage_offset() - base.storage_offset()) {
+    if (view.impl()->meta) view_fn_ = view.impl()->meta->view_fn;
+    // Edge 0 is self in every in-place operation; here self is the base.
+    set_num_edges(std::max<uint32_t>(fn->num_edges(), 1));
+    edges()[0] = gradient_edge(base);
+    for (uint32_t i = 1; i < fn->num_edges(); i++) edges()[i] = fn->edges()[i];
+    finish_recording();
+  }
+  UT_NODE_MEMORY(CopySlices)
+  std::string name() const override { return "CopySlices"; }
+  void release_variables() override { fn_->release_variables(); }
+  void visit_saved(SavedVisitor visit, void* context) const override { fn_->visit_saved(visit, context); }
+
+  void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override {
+    if (!grads[0].defined()) return;
+    // The gradient in the base's own layout, so that the view's geometry addresses it.
+    Tensor result = empty_strided(base_sizes_, base_strides_, base_dtype_);
+    result = ops::copy(result, grads[0]);
+    Tensor slice = view_fn_ ? view_fn_->replay(result) : ops::as_strided(result, view_sizes_, view_strides_, offset_);
+    GradArray in(std::max<uint32_t>(fn_->num_inputs(), 1)), out(fn_->num_edges());
+    in[0] = ops::clone(slice, std::nullopt);
+    fn_->apply(in.span(), out.span());
+    for (uint32_t i = 0; i < fn_->num_edges(); i++) {
+      if (i > 0) {
+        if (needs(i)) grad_inputs[i] = std::move(out[i]);
+        continue;
+      }
+      if (!needs(0)) continue;
+      if (out[0].defined()) ops::copy_(slice, out[0], false);
+      else ops::fill_(slice, Scalar(0));
+      grad_inputs[0] = std::move(result);
+    }
+  }
+
+ private:
+  Ref<Node> fn_;
+  Dims base_sizes_, base_strides_;
+  DType base_dtype_;
+  Dims view_sizes_, view_strides_;
+  int64_t offset_;
+  std::shared_ptr<ViewFunction> view_fn_;
+};
+
+}  // namespace
+
+Ref<Node> make_copy_slices(const Tensor& base, const Tensor& view, const Ref<Node>& fn) {
+  return Ref<Node>::adopt(new CopySlices(base, view, fn));
+}
+
+}  // namespace undertow

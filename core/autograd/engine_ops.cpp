@@ -1,0 +1,36 @@
+// engine_ops.cpp: the operators that graph/tensor_ops.h declares, from the operator table.
+#include "core/forward/copy.h"
+#include "core/graph/tensor_ops.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/mode.h"
+#include "generated/fwd.h"
+#include "generated/ops.h"
+
+namespace undertow::graph_ops {
+
+Tensor add(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
+void add_in_place(const Tensor& a, const Tensor& b) {
+  NoGradGuard no_grad;
+  ops::add_(a, b, Scalar(1));
+}
+Tensor sum_to(const Tensor& t, IntSpan sizes) { return ops::sum_to_size(t, sizes); }
+Tensor cast(const Tensor& t, DType dtype) { return ops::to_dtype(t, dtype); }
+Tensor real(const Tensor& t) { return ops::real(t); }
+Tensor clone(const Tensor& t) { return ops::clone(t, std::nullopt); }
+
+Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
+  if (!is_non_overlapping_and_dense(like->sizes(), like->strides())) return ops::clone(t, MemoryFormat::Contiguous);
+  if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous))) return ops::clone(t, std::nullopt);
+  Tensor out = empty_strided(like->sizes(), like->strides(), t.dtype());
+  return ops::copy_(out, t, false);
+}
+
+Tensor detach(const Tensor& t) { return alias(t); }
+Tensor zeros(IntSpan sizes, DType dtype) { return fwd::zeros(sizes, dtype); }
+
+bool has_nan(const Tensor& t) {
+  if (!t.numel()) return false;
+  return ops::item(ops::any(ops::isnan(t))).to<bool>();
+}
+
+}  // namespace undertow::graph_ops

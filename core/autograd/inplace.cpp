@@ -1,0 +1,128 @@
+// inplace.cpp: see inplace.h.
+#include "core/autograd/inplace.h"
+
+#include "core/autograd/copy_slices.h"
+#include "core/autograd/recording.h"
+#include "core/forward/elementwise_iter.h"
+#include "core/tensor/layout.h"
+#include "generated/ops.h"
+
+namespace undertow {
+
+namespace {
+
+// Torch's sentences for views that cannot be written. `written_now`: this view is the one being written.
+void refuse_untracked_view(const Tensor& view, bool written_now) {
+  const char* what = written_now ? "is being" : "has been";
+  const TensorImpl* v = view.impl();
+  std::string who = written_now ? "and " : "and its base or another view of its base ";
+  std::string fn = v->grad_fn ? v->grad_fn->name() : "a function";
+  if (v->has(kViewMultiOutput)) {
+    UT_FAIL("Output ", v->output_nr, " of ", fn, " is a view ", who, what, " modified inplace. This view is the output of a function that returns multiple views. "
+            "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+  }
+  if (v->has(kViewNoGrad)) {
+    UT_FAIL("A view was created in no_grad mode ", who, what, " modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, "
+            "it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the "
+            "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  }
+  if (v->has(kViewInference)) {
+    UT_FAIL("A view was created in inference mode ", who, what, " modified inplace in normal mode. Given that this use case is ambiguous and error-prone, it is "
+            "forbidden. You can clarify your code by moving both the view and the inplace either both inside the inference_mode block (if you don't want the "
+            "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  }
+  if (v->has(kViewCustom)) {
+    UT_FAIL("Output ", v->output_nr, " of ", fn, " is a view ", who, what, " modified inplace. This view was created inside a custom Function (or because an "
+            "input was returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
+  }
+}
+
+// The retained gradient of a tensor is that of its present value, so its hook moves to the new node.
+void move_retains_grad_hook(const Tensor& t, Node* old_fn, uint32_t old_nr) {
+  AutogradMeta* meta = t.impl()->meta;
+  if (!meta || !meta->retains_grad_hook) return;
+  if (old_fn && old_fn->extra()) {
+    auto& list = old_fn->extra()->retains_grad_hooks;
+    std::erase_if(list, [&](const auto& p) { return p.first == old_nr && p.second == meta->retains_grad_hook; });
+  }
+  t.impl()->grad_fn->make_extra().retains_grad_hooks.emplace_back(t.impl()->output_nr, meta->retains_grad_hook);
+}
+
+void set_gradient_edge(const Tensor& t, const Ref<Node>& node, uint32_t nr) {
+  TensorImpl* impl = t.impl();
+  Ref<Node> old = Ref<Node>::adopt(impl->grad_fn);
+  uint32_t old_nr = impl->output_nr;
+  node->retain();
+  impl->grad_fn = node.get();
+  impl->output_nr = nr;
+  impl->flags |= kRequiresGrad;
+  if (impl->has(kIsView)) impl->attr_version = impl->version();
+  move_retains_grad_hook(t, old.get(), old_nr);
+}
+
+}  // namespace
+
+void regenerate_view_grad_fn(const Tensor& view) {
+  TensorImpl* v = view.impl();
+  refuse_untracked_view(view, false);
+  Tensor base{Ref<TensorImpl>(v->base)};
+  Tensor fresh;
+  {
+    GradModeGuard grad(true);
+    if (v->meta && v->meta->view_fn) fresh = v->meta->view_fn->replay(base);
+    else fresh = ops::as_strided(base, view.sizes(), view.strides(), view.storage_offset());
+  }
+  if (fresh.impl()->grad_fn) set_gradient_edge(view, Ref<Node>(fresh.impl()->grad_fn), fresh.impl()->output_nr);
+  v->attr_version = v->version();
+}
+
+namespace ops {
+
+void check_inplace(const Tensor& self, const char* name, bool record) {
+  TensorImpl* impl = self.impl();
+  if (UT_UNLIKELY(impl->has(kInference)) && !mode_is(kInferenceMode))
+    UT_FAIL(name, ": Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update.");
+  if (!record) return;
+  if (impl->has(kIsView)) {
+    refuse_untracked_view(self, true);
+    UT_CHECK(!(self.requires_grad() && !impl->base->grad_fn && impl->base->has(kRequiresGrad)),
+             "a view of a leaf Variable that requires grad is being used in an in-place operation. The operation is ", name, " on shape ",
+             ShapeText{self.sizes()}, "; clone the leaf first, or write under no_grad.");
+  }
+  UT_CHECK(!(self.requires_grad() && !impl->grad_fn && !impl->has(kIsView)),
+           "a leaf Variable that requires grad is being used in an in-place operation. The operation is ", name, " on shape ",
+           ShapeText{self.sizes()}, "; clone it first, or write under no_grad.");
+  check_no_internal_overlap(self);
+}
+
+void rebase_history(const Tensor& self, const Ref<Node>& node) {
+  TensorImpl* impl = self.impl();
+  if (!impl->has(kIsView)) {
+    uint32_t nr = node->add_input(self);
+    set_gradient_edge(self, node, nr);
+    return;
+  }
+  node->add_input(self);
+  Tensor base{Ref<TensorImpl>(impl->base)};
+  Ref<Node> slices = make_copy_slices(base, self, node);
+  uint32_t nr = slices->add_input(base);
+  set_gradient_edge(base, slices, nr);
+  grad_fn(self);  // brings this view's own history up to date
+}
+
+void erase_history(const Tensor& self) { (void)self; }
+
+void refuse_inplace_without_derivative(const Tensor& self) {
+  UT_FAIL("the derivative of this in-place operation is not implemented, and an argument requires grad; shape ", ShapeText{self.sizes()});
+}
+
+const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
+  Tensor t = tangent_of(result);
+  copy_(self, result, false);
+  if (t.defined()) set_tangent(self, t);
+  return self;
+}
+
+}  // namespace ops
+}  // namespace undertow

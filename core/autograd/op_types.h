@@ -1,0 +1,10 @@
+// op_types.h: the types in operators' signatures, for the generated headers.
+#pragma once
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/forward/forward_types.h"
+#include "core/tensor/tensor.h"

@@ -1,0 +1,101 @@
+// recording.cpp: see recording.h.
+#include "core/autograd/recording.h"
+
+#include "core/forward/pointwise.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/promotion.h"
+#include "generated/ops.h"
+
+namespace undertow::ops {
+
+Tensor resolved(const Tensor& t) {
+  if (!t.defined() || !t.impl()->has(kConj | kNeg)) return t;
+  return resolve_neg(resolve_conj(t));
+}
+std::vector<Tensor> resolved(TensorSpan list) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : list) out.push_back(resolved(t));
+  return out;
+}
+
+std::vector<Dims> all_sizes(TensorSpan list) {
+  std::vector<Dims> out;
+  for (const Tensor& t : list) out.emplace_back(t.sizes());
+  return out;
+}
+std::vector<DType> all_dtypes(TensorSpan list) {
+  std::vector<DType> out;
+  for (const Tensor& t : list) out.push_back(t.dtype());
+  return out;
+}
+
+void save_list(std::vector<SavedTensor>& to, TensorSpan list) {
+  to = std::vector<SavedTensor>(list.size());
+  for (size_t i = 0; i < list.size(); i++) to[i].save(list[i]);
+}
+std::vector<Tensor> unpack_list(const std::vector<SavedTensor>& list, Node* owner) {
+  std::vector<Tensor> out;
+  for (const SavedTensor& s : list) out.push_back(s.unpack(owner));
+  return out;
+}
+void assign_list(Node& node, std::span<Tensor> grad_inputs, size_t first, std::vector<Tensor> grads) {
+  for (size_t i = 0; i < grads.size(); i++)
+    if (node.edges()[first + i]) grad_inputs[first + i] = std::move(grads[i]);
+}
+
+void materialize(std::span<Tensor> grads, const Node& node) {
+  for (size_t i = 0; i < grads.size(); i++)
+    if (!grads[i].defined() && node.input_meta(static_cast<uint32_t>(i)).defined())
+      grads[i] = fwd::zeros(node.input_meta(static_cast<uint32_t>(i)).sizes(), node.input_meta(static_cast<uint32_t>(i)).dtype());
+}
+
+void set_history_if_float(const Tensor& result, const Ref<Node>& node) {
+  if (result.defined() && is_differentiable(result.dtype())) set_history(result, node);
+  else node->add_input_undefined();
+}
+
+void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation) {
+  if (result.is_same(self)) return;
+  TensorImpl *v = result.impl(), *s = self.impl();
+  if (s->has(kInference)) return;  // its views are inference tensors too; nothing follows writes there
+  constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
+  if (mode_is(kInferenceMode)) creation = kViewInference;
+  else if (!grad_enabled()) creation = kViewNoGrad;
+  if (!creation) creation = s->flags & kCreation;
+  TensorImpl* base = s->has(kIsView) ? s->base : s;
+  base->retain();
+  v->base = base;
+  v->flags |= kIsView | creation;
+  if (UT_UNLIKELY(s->has(kOwnVersion))) {
+    make_meta(v).version_holder = s->meta->version_holder;
+    v->set(kOwnVersion);
+  }
+  v->attr_version = v->version();
+}
+void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation) {
+  for (const Tensor& r : results) as_view_of(self, r, creation);
+}
+
+void mark_inference(const Tensor& t) {
+  // A view of a normal tensor stays normal; everything fresh is an inference tensor.
+  if (t.defined() && !t.impl()->has(kIsView)) t.impl()->set(kInference);
+}
+void mark_inference(const std::vector<Tensor>& list) {
+  for (const Tensor& t : list) mark_inference(t);
+}
+
+void check_out(const Tensor& out, const char* name, bool inputs_require_grad) {
+  UT_CHECK(!grad_enabled() || (!inputs_require_grad && !out.requires_grad()), name,
+           "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
+}
+
+void write_out(const Tensor& out, const Tensor& result) {
+  UT_CHECK(can_cast(result.dtype(), out.dtype()), "result type ", long_name(result.dtype()), " can't be cast to the desired output type ",
+           long_name(out.dtype()));
+  fwd::resize_output(out, result.sizes());
+  fwd::copy_into(out, result);
+  out.bump_version();
+}
+
+}  // namespace undertow::ops

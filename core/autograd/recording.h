@@ -1,0 +1,133 @@
+// recording.h: the small steps that generated recorders are made of: flags, nodes, edges, saving, views, in-place.
+// Included by generated code only.
+#pragma once
+#include "core/autograd/inplace.h"
+#include "core/autograd/op_types.h"
+#include "core/autograd/tangents.h"
+#include "core/forward/copy.h"
+#include "core/graph/autograd_meta.h"
+#include "core/graph/node.h"
+#include "core/graph/saved_fields.h"
+#include "core/graph/saved_tensor.h"
+#include "core/graph/tensor_ops.h"
+
+namespace undertow::ops {
+
+// Flags of an input, a view's including what it inherits from its base.
+inline uint32_t flags_of(const Tensor& t) {
+  if (UT_UNLIKELY(!t.defined())) return 0;
+  uint32_t f = t.impl()->flags;
+  if (UT_UNLIKELY(f & kIsView)) f |= t.impl()->base->flags & kRequiresGrad;
+  return f;
+}
+inline uint32_t flags_of(TensorSpan list) {
+  uint32_t f = 0;
+  for (const Tensor& t : list) f |= flags_of(t);
+  return f;
+}
+inline bool requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }
+inline bool requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
+inline bool any_requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }
+inline bool any_requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
+inline bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
+
+// Conj and neg bits become ordinary elements; the recorded way, so that gradients flow.
+Tensor resolved(const Tensor& t);
+std::vector<Tensor> resolved(TensorSpan list);
+
+// Owns a fresh node until its first result does.
+class NodeGuard {
+ public:
+  explicit NodeGuard(Node* n) : node_(Ref<Node>::adopt(n)) {}
+  const Ref<Node>& ref() const { return node_; }
+  // For nodes of one result: hands over the only count.
+  void give_to(const Tensor& result) {
+    TensorImpl* impl = result.impl();
+    impl->output_nr = node_->add_input(result);
+    if (UT_UNLIKELY(impl->grad_fn != nullptr)) release_node(impl->grad_fn);
+    impl->grad_fn = node_.leak();
+    impl->flags |= kRequiresGrad;
+  }
+
+ private:
+  Ref<Node> node_;
+};
+
+inline void set_edge(Edge& e, const Tensor& t) {
+  if (!t.defined()) return;
+  TensorImpl* impl = t.impl();
+  if (UT_LIKELY(!impl->has(kIsView))) {
+    if (!impl->has(kRequiresGrad)) return;
+    if (impl->grad_fn) {
+      e.node = Ref<Node>(impl->grad_fn);
+      e.input_nr = impl->output_nr;
+      return;
+    }
+  }
+  e = gradient_edge(t);
+}
+inline Edge edge_of(const Tensor& t) {
+  Edge e;
+  set_edge(e, t);
+  return e;
+}
+
+// How arguments are kept in a node.
+template <class T>
+const T& keep(const T& v) { return v; }
+inline Dims keep(IntSpan s) { return Dims(s.begin(), s.end()); }
+inline std::optional<Dims> keep(const std::optional<IntSpan>& s) {
+  return s ? std::optional<Dims>(Dims(s->begin(), s->end())) : std::nullopt;
+}
+inline std::string keep(std::string_view s) { return std::string(s); }
+inline std::optional<std::string> keep(const std::optional<std::string_view>& s) {
+  return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
+}
+std::vector<Dims> all_sizes(TensorSpan list);
+std::vector<DType> all_dtypes(TensorSpan list);
+
+void save_list(std::vector<SavedTensor>& to, TensorSpan list);
+std::vector<Tensor> unpack_list(const std::vector<SavedTensor>& list, Node* owner);
+// Puts the gradients of a list argument into their slots.
+void assign_list(Node& node, std::span<Tensor> grad_inputs, size_t first, std::vector<Tensor> grads);
+
+inline bool none_defined(std::span<Tensor> grads) {
+  for (const Tensor& g : grads)
+    if (g.defined()) return false;
+  return true;
+}
+// Zeros where nothing arrived.
+void materialize(std::span<Tensor> grads, const Node& node);
+
+void set_history_if_float(const Tensor& result, const Ref<Node>& node);
+
+// Makes results views of `self`; see Note [Views And In-place] in inplace.h.
+void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation = 0);
+void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation = 0);
+
+void mark_inference(const Tensor& t);
+void mark_inference(const std::vector<Tensor>& list);
+template <class... T>
+void mark_inference(const std::tuple<T...>& t) {
+  std::apply([](const auto&... x) { (mark_inference(x), ...); }, t);
+}
+inline void mark_inference(int64_t) {}
+inline void mark_inference(bool) {}
+
+// Anomaly mode and line recording: remembers where the node was made.
+void attach_origin(Node* node);
+
+// out= variants.
+void check_out(const Tensor& out, const char* name, bool inputs_require_grad);
+void write_out(const Tensor& out, const Tensor& result);
+inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }
+template <class... R, class... O>
+void write_outs_tuple(const std::tuple<R...>& results, const O&... outs) {
+  std::apply([&](const R&... r) { (write_out(outs, r), ...); }, results);
+}
+inline void write_outs(const Tensor& o0, const Tensor& o1, const std::tuple<Tensor, Tensor>& r) { write_outs_tuple(r, o0, o1); }
+inline void write_outs(const Tensor& o0, const Tensor& o1, const Tensor& o2, const std::tuple<Tensor, Tensor, Tensor>& r) {
+  write_outs_tuple(r, o0, o1, o2);
+}
+
+}  // namespace undertow::ops

@@ -1,0 +1,16 @@
+// tangents.h: forward mode: a tensor may carry a tangent; recorders compute the results' from the inputs'.
+#pragma once
+#include "core/autograd/op_types.h"
+
+namespace undertow::ops {
+
+Tensor tangent_of(const Tensor& t);  // undefined if it carries none
+std::vector<Tensor> tangents_of(TensorSpan list);
+void set_tangent(const Tensor& t, const Tensor& tangent);  // undefined: nothing
+void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tangents);
+void add_tangent(Tensor& sum, const Tensor& part);
+Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like);
+std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like);
+[[noreturn]] void refuse_forward(const char* name);
+
+}  // namespace undertow::ops

@@ -1,0 +1,175 @@
+// copy.cpp: see copy.h.
+#include "core/forward/copy.h"
+
+#include <cstring>
+
+#include "core/forward/elementwise_iter.h"
+#include "core/tensor/layout.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+template <class To, class From>
+void convert_loop(char* const* p, const int64_t* s, int64_t n) {
+  if (s[0] == sizeof(To) && s[1] == sizeof(From)) {
+    auto* out = reinterpret_cast<To*>(p[0]);
+    auto* in = reinterpret_cast<const From*>(p[1]);
+    for (int64_t i = 0; i < n; i++) out[i] = convert<To>(in[i]);
+    return;
+  }
+  char *out = p[0], *in = p[1];
+  for (int64_t i = 0; i < n; i++, out += s[0], in += s[1]) *reinterpret_cast<To*>(out) = convert<To>(*reinterpret_cast<const From*>(in));
+}
+
+template <class T>
+void move_loop(char* const* p, const int64_t* s, int64_t n) {
+  if (s[0] == sizeof(T) && s[1] == sizeof(T)) {
+    std::memcpy(p[0], p[1], static_cast<size_t>(n) * sizeof(T));
+    return;
+  }
+  char *out = p[0], *in = p[1];
+  if (s[1] == 0) {
+    T v;
+    std::memcpy(&v, in, sizeof(T));
+    if (s[0] == sizeof(T)) {
+      auto* o = reinterpret_cast<T*>(out);
+      for (int64_t i = 0; i < n; i++) o[i] = v;
+      return;
+    }
+  }
+  for (int64_t i = 0; i < n; i++, out += s[0], in += s[1]) *reinterpret_cast<T*>(out) = *reinterpret_cast<const T*>(in);
+}
+
+void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
+  ElementwiseIter iter;
+  iter.add_output(t, t.dtype());
+  iter.build();
+  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+    dispatch(t.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      char* at = p[0];
+      for (int64_t i = 0; i < n; i++, at += s[0]) {
+        T& v = *reinterpret_cast<T*>(at);
+        if constexpr (kIsComplex<T>) {
+          if (conj) v = std::conj(v);
+          if (neg) v = -v;
+        } else if constexpr (!std::is_same_v<T, bool>) {
+          if (neg) v = T(-OpMath<T>(v));
+        }
+      }
+    });
+  });
+}
+
+void copy_raw(const Tensor& dst, const Tensor& src) {
+  ElementwiseIter iter;
+  iter.add_output(dst, dst.dtype());
+  iter.add_input(src);
+  iter.build();
+  if (dst.dtype() == src.dtype()) {
+    dispatch_width(dst.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      iter.for_each([](char* const* p, const int64_t* s, int64_t n) { move_loop<T>(p, s, n); });
+    });
+    return;
+  }
+  dispatch(dst.dtype(), [&](auto to) {
+    dispatch(src.dtype(), [&](auto from) {
+      iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+        convert_loop<typename decltype(to)::type, typename decltype(from)::type>(p, s, n);
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void copy_into(const Tensor& dst, const Tensor& src) {
+  UT_CHECK(is_expandable_to(src.sizes(), dst.sizes()), "The expanded size of the tensor must match: a tensor of shape ", ShapeText{src.sizes()},
+           " cannot be copied into one of shape ", ShapeText{dst.sizes()});
+  if (dst.numel() == 0 || dst.is_same(src)) return;
+  Tensor from = partial_overlap(dst, src) ? clone_preserve(src) : src;
+  // Bits on one side only: copy what memory holds, then fix the destination's memory.
+  bool conj = dst.is_conj() != from.is_conj() && dst.is_complex(), neg = dst.is_neg() != from.is_neg();
+  if ((conj || neg) && from.dtype() != dst.dtype()) {
+    from = materialize_bits(from);
+    conj = dst.is_conj() && dst.is_complex();
+    neg = dst.is_neg();
+  }
+  copy_raw(dst, from);
+  if (conj || neg) conj_neg_in_place(dst, conj, neg);
+}
+
+Tensor to_dtype(const Tensor& src, DType dtype) {
+  if (src.dtype() == dtype) return src;
+  Tensor in = src.impl()->has(kConj | kNeg) ? materialize_bits(src) : src;
+  ElementwiseIter iter;
+  iter.add_output({}, dtype);
+  iter.add_input(in);
+  iter.build();
+  copy_raw(iter.output(), in);
+  return iter.output();
+}
+
+Tensor contiguous(const Tensor& src) {
+  if (src.is_contiguous() && !src.impl()->has(kConj | kNeg)) return src;
+  Tensor out = empty(src.sizes(), src.dtype());
+  copy_into(out, src);
+  return out;
+}
+
+Tensor clone_preserve(const Tensor& src) {
+  Tensor out = is_non_overlapping_and_dense(src.sizes(), src.strides()) ? empty_strided(src.sizes(), src.strides(), src.dtype())
+                                                                        : empty(src.sizes(), src.dtype());
+  if (src.numel() == 0) return out;
+  if (src.is_contiguous() && src.numel() < 32768) std::memcpy(out.data(), src.data(), static_cast<size_t>(src.nbytes()));
+  else copy_raw(out, src);
+  out.impl()->set(src.impl()->flags & (kConj | kNeg));
+  return out;
+}
+
+Tensor materialize_bits(const Tensor& src) {
+  if (!src.impl()->has(kConj | kNeg)) return src;
+  Tensor out = clone_preserve(src);
+  bool conj = src.is_conj(), neg = src.is_neg();
+  out.impl()->set(kConj | kNeg, false);
+  conj_neg_in_place(out, conj, neg);
+  return out;
+}
+
+void fill(const Tensor& dst, const Scalar& value) {
+  dispatch(dst.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T v = value.to<T>();
+    if constexpr (kIsComplex<T>) {
+      if (dst.is_conj()) v = std::conj(v);
+      if (dst.is_neg()) v = -v;
+    }
+    ElementwiseIter iter;
+    iter.add_output(dst, dst.dtype());
+    iter.build();
+    iter.for_each([v](char* const* p, const int64_t* s, int64_t n) {
+      if (s[0] == sizeof(T)) {
+        auto* o = reinterpret_cast<T*>(p[0]);
+        for (int64_t i = 0; i < n; i++) o[i] = v;
+      } else {
+        char* at = p[0];
+        for (int64_t i = 0; i < n; i++, at += s[0]) *reinterpret_cast<T*>(at) = v;
+      }
+    });
+  });
+}
+
+Tensor full(IntSpan sizes, const Scalar& value, DType dtype) {
+  Tensor t = empty(sizes, dtype);
+  fill(t, value);
+  return t;
+}
+Tensor zeros(IntSpan sizes, DType dtype) {
+  Tensor t = empty(sizes, dtype);
+  std::memset(t.data(), 0, static_cast<size_t>(t.nbytes()));
+  return t;
+}
+
+}  // namespace undertow::fwd

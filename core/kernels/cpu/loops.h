@@ -1,0 +1,109 @@
+// loops.h: one-dimensional loops over strided pointers for functors of one to three operands.
+// Knows element types; not tensors, shapes or threads.
+//
+// Note [Kernel Builds]
+// float and double loops are compiled once per instruction set (-O3, namespaces isa_baseline, isa_avx2, isa_avx512), the
+// half types for two of them (their conversions need F16C), integers and complex once: there memory or branches
+// dominate. A table per operator, indexed by dtype, is filled at first use with the widest the machine runs.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "core/tensor/dtype.h"
+#include "core/tensor/scalar.h"
+
+namespace undertow::cpu {
+
+// p[0] is the output, p[1..] the inputs; strides in bytes; n elements.
+using LoopFn = void (*)(char* const* p, const int64_t* strides, int64_t n, const Scalar* params);
+
+#ifndef UNDERTOW_ISA_NS
+#define UNDERTOW_ISA_NS any_isa
+#endif
+
+namespace UNDERTOW_ISA_NS {
+
+template <class In, class R>
+using Stored = std::conditional_t<kIsHalf<In> && std::is_same_v<R, float>, In, R>;
+
+template <class Op, class In>
+void loop1(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using M = OpMath<In>;
+  using Out = Stored<In, decltype(op(M{}))>;
+  if (s[0] == sizeof(Out) && s[1] == sizeof(In)) {
+    auto* out = reinterpret_cast<Out*>(p[0]);
+    auto* a = reinterpret_cast<const In*>(p[1]);
+    // In place (out == a) is no dependence between iterations; partial overlap is refused before.
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i])));
+    return;
+  }
+  char *out = p[0], *a = p[1];
+  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1])
+    *reinterpret_cast<Out*>(out) = Out(op(static_cast<M>(*reinterpret_cast<const In*>(a))));
+}
+
+template <class Op, class A, class B>
+void loop2(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using MA = OpMath<A>;
+  using MB = OpMath<B>;
+  using Out = Stored<A, decltype(op(MA{}, MB{}))>;
+  if (s[0] == sizeof(Out)) {
+    auto* out = reinterpret_cast<Out*>(p[0]);
+    auto* a = reinterpret_cast<const A*>(p[1]);
+    auto* b = reinterpret_cast<const B*>(p[2]);
+    if (s[1] == sizeof(A) && s[2] == sizeof(B)) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<MA>(a[i]), static_cast<MB>(b[i])));
+      return;
+    }
+    if (s[1] == sizeof(A) && s[2] == 0) {
+      MB v = static_cast<MB>(*b);
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<MA>(a[i]), v));
+      return;
+    }
+    if (s[1] == 0 && s[2] == sizeof(B)) {
+      MA v = static_cast<MA>(*a);
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(v, static_cast<MB>(b[i])));
+      return;
+    }
+  }
+  char *out = p[0], *a = p[1], *b = p[2];
+  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1], b += s[2])
+    *reinterpret_cast<Out*>(out) =
+        Out(op(static_cast<MA>(*reinterpret_cast<const A*>(a)), static_cast<MB>(*reinterpret_cast<const B*>(b))));
+}
+
+template <class Op, class A, class B, class C>
+void loop3(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using M = OpMath<A>;
+  using Out = Stored<A, decltype(op(M{}, M{}, M{}))>;
+  if (s[0] == sizeof(Out) && s[1] == sizeof(A) && s[2] == sizeof(B) && s[3] == sizeof(C)) {
+    auto* out = reinterpret_cast<Out*>(p[0]);
+    auto* a = reinterpret_cast<const A*>(p[1]);
+    auto* b = reinterpret_cast<const B*>(p[2]);
+    auto* c = reinterpret_cast<const C*>(p[3]);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), static_cast<M>(b[i]), static_cast<M>(c[i])));
+    return;
+  }
+  char *out = p[0], *a = p[1], *b = p[2], *c = p[3];
+  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1], b += s[2], c += s[3])
+    *reinterpret_cast<Out*>(out) = Out(op(static_cast<M>(*reinterpret_cast<const A*>(a)), static_cast<M>(*reinterpret_cast<const B*>(b)),
+                                          static_cast<M>(*reinterpret_cast<const C*>(c))));
+}
+
+template <class Op, class A>
+constexpr LoopFn pick_loop() { return loop1<Op, A>; }
+template <class Op, class A, class B>
+constexpr LoopFn pick_loop() { return loop2<Op, A, B>; }
+template <class Op, class A, class B, class C>
+constexpr LoopFn pick_loop() { return loop3<Op, A, B, C>; }
+
+}  // namespace UNDERTOW_ISA_NS
+}  // namespace undertow::cpu

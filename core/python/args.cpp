@@ -1,0 +1,244 @@
+// args.cpp: see args.h.
+#include "core/python/args.h"
+
+#include <string>
+
+#include "core/python/convert.h"
+#include "core/python/dtype_object.h"
+#include "core/python/errors.h"
+#include "core/python/generator_object.h"
+#include "core/tensor/mode.h"
+
+namespace undertow::python {
+
+namespace {
+
+void make_ready(Function& f) {
+  for (int k = 0; k < f.count; k++)
+    for (int i = 0; i < f.overloads[k].count; i++) {
+      ArgSpec& a = f.overloads[k].args[i];
+      a.interned = PyUnicode_InternFromString(a.name);
+    }
+  f.ready = true;
+}
+
+// Zero-dimensional tensors stand for numbers, as in torch, if reading them loses no gradient.
+bool is_number_like(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return true;
+  if (is_tensor(o)) return false;
+  PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
+  return n && (n->nb_index || n->nb_float) && !PySequence_Check(o);  // NumPy's scalars
+}
+bool is_int_like(PyObject* o) {
+  if (PyLong_Check(o)) return !PyBool_Check(o);
+  if (PyFloat_Check(o)) return false;
+  if (is_tensor(o)) return tensor_of(o).dim() == 0 && is_integral(tensor_of(o).dtype()) && tensor_of(o).dtype() != DType::Bool;
+  return PyIndex_Check(o);
+}
+bool is_float_like(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o)) return true;
+  if (is_tensor(o)) return tensor_of(o).dim() == 0 && !tensor_of(o).is_complex();
+  PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
+  return n && (n->nb_float || n->nb_index) && !PySequence_Check(o);
+}
+bool is_int_list(PyObject* o) {
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    // One look is enough to choose an overload; conversion checks the rest.
+    return n == 0 || is_int_like(PySequence_Fast_GET_ITEM(o, 0));
+  }
+  return false;
+}
+bool is_tensor_list(PyObject* o, bool none_allowed) {
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* x = PySequence_Fast_GET_ITEM(o, i);
+    if (!is_tensor(x) && !(none_allowed && x == Py_None)) return false;
+  }
+  return true;
+}
+
+bool fits(PyObject* o, ArgKind kind) {
+  switch (kind) {
+    case ArgKind::Tensor: return is_tensor(o);
+    case ArgKind::OptTensor: return o == Py_None || is_tensor(o);
+    case ArgKind::TensorList: return is_tensor_list(o, false);
+    case ArgKind::OptTensorList: return is_tensor_list(o, true);
+    case ArgKind::Scalar: return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad());
+    case ArgKind::OptScalar: return o == Py_None || fits(o, ArgKind::Scalar);
+    case ArgKind::Int: return is_int_like(o);
+    case ArgKind::OptInt: return o == Py_None || is_int_like(o);
+    case ArgKind::Float: return is_float_like(o);
+    case ArgKind::OptFloat: return o == Py_None || is_float_like(o);
+    case ArgKind::Bool: return PyBool_Check(o) || (Py_TYPE(o)->tp_name && std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool"));
+    case ArgKind::OptBool: return o == Py_None || PyBool_Check(o);
+    case ArgKind::Ints: return is_int_like(o) || is_int_list(o);
+    case ArgKind::OptInts: return o == Py_None || is_int_like(o) || is_int_list(o);
+    case ArgKind::DType: return accepts_as_dtype(o);
+    case ArgKind::OptDType: return o == Py_None || accepts_as_dtype(o);
+    case ArgKind::Str: return PyUnicode_Check(o);
+    case ArgKind::OptStr: return o == Py_None || PyUnicode_Check(o);
+    case ArgKind::Generator: return o == Py_None || is_generator(o);
+    case ArgKind::Device: return o == Py_None || PyUnicode_Check(o) || Py_TYPE(o) == device_type;
+    case ArgKind::MemoryFormat: return o == Py_None || Py_TYPE(o) == memory_format_type;
+    case ArgKind::Layout: return o == Py_None || Py_TYPE(o) == layout_type;
+    case ArgKind::OutList: return o == Py_None || is_tensor_list(o, false);
+  }
+  return false;
+}
+
+const char* kind_text(ArgKind k) {
+  switch (k) {
+    case ArgKind::Tensor: case ArgKind::OptTensor: return "Tensor";
+    case ArgKind::TensorList: case ArgKind::OptTensorList: case ArgKind::OutList: return "tuple of Tensors";
+    case ArgKind::Scalar: case ArgKind::OptScalar: return "Number";
+    case ArgKind::Int: case ArgKind::OptInt: return "int";
+    case ArgKind::Float: case ArgKind::OptFloat: return "float";
+    case ArgKind::Bool: case ArgKind::OptBool: return "bool";
+    case ArgKind::Ints: case ArgKind::OptInts: return "tuple of ints";
+    case ArgKind::DType: case ArgKind::OptDType: return "undertow.dtype";
+    case ArgKind::Str: case ArgKind::OptStr: return "str";
+    case ArgKind::Generator: return "undertow.Generator";
+    case ArgKind::Device: return "undertow.device";
+    case ArgKind::MemoryFormat: return "undertow.memory_format";
+    case ArgKind::Layout: return "undertow.layout";
+  }
+  return "object";
+}
+
+// What kept a signature from matching; kept so that a single-overload function can say it.
+struct Mismatch {
+  std::string text;
+};
+
+// Fills slots for one overload. `varargs` is set when the last positional list was spelled as separate ints; the caller
+// owns the tuple then.
+bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** slots,
+           PyRef& varargs, Mismatch* why) {
+  int given = self ? 1 : 0;
+  if (self) slots[0] = self;
+  for (int i = given; i < o.count; i++) slots[i] = nullptr;
+  if (o.method_only && !self) return false;
+  int positional = 0;
+  for (int i = given; i < o.count; i++) positional += !o.args[i].kwonly;
+  auto say = [&](auto&&... parts) {
+    if (why) why->text = str(f.name, "(): ", parts...);
+    return false;
+  };
+  Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  // x.view(2, 4): a lone positional list may be spelled as separate ints.
+  bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count &&
+                   (o.args[given].kind == ArgKind::Ints || o.args[given].kind == ArgKind::OptInts);
+  if (lone_list && nargs >= 1 && positional == 1 && is_int_like(args[0])) {
+    for (Py_ssize_t i = 1; i < nargs; i++)
+      if (!is_int_like(args[i])) return say("argument '", o.args[given].name, "' must be tuple of ints, but found element of type ", Py_TYPE(args[i])->tp_name, " at pos ", i);
+    PyObject* tuple = check(PyTuple_New(nargs));
+    for (Py_ssize_t i = 0; i < nargs; i++) PyTuple_SET_ITEM(tuple, i, new_ref(args[i]));
+    varargs = PyRef(tuple);
+    slots[given] = tuple;
+  } else if (nargs == 0 && lone_list && positional == 1 && nkw == 0 && !o.args[given].has_default && !self) {
+    return say("missing 1 required positional arguments: \"", o.args[given].name, "\"");
+  } else {
+    if (nargs > positional) return say("takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs, nargs == 1 ? " was" : " were", " given");
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+      const ArgSpec& a = o.args[given + i];
+      if (!fits(args[i], a.kind))
+        return say("argument '", a.name, "' (position ", i + 1, ") must be ", kind_text(a.kind), ", not ", Py_TYPE(args[i])->tp_name);
+      slots[given + i] = args[i];
+    }
+  }
+  for (Py_ssize_t k = 0; k < nkw; k++) {
+    PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+    int at = -1;
+    for (int i = 0; i < o.count; i++)
+      if (o.args[i].interned == key) at = i;
+    if (at < 0)
+      for (int i = 0; i < o.count; i++)
+        if (PyUnicode_Compare(o.args[i].interned, key) == 0) at = i;
+    // torch's older spellings.
+    if (at < 0)
+      for (int i = 0; i < o.count; i++) {
+        std::string_view n = o.args[i].name;
+        if ((n == "dim" && PyUnicode_CompareWithASCIIString(key, "axis") == 0) || (n == "keepdim" && PyUnicode_CompareWithASCIIString(key, "keepdims") == 0) ||
+            (n == "self" && PyUnicode_CompareWithASCIIString(key, "input") == 0) || (n == "other" && PyUnicode_CompareWithASCIIString(key, "x2") == 0) ||
+            (n == "self" && PyUnicode_CompareWithASCIIString(key, "x") == 0))
+          at = i;
+      }
+    if (at < 0) return say("got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'");
+    if (slots[at]) return say("got multiple values for argument '", o.args[at].name, "'");
+    if (!fits(args[nargs + k], o.args[at].kind))
+      return say("argument '", o.args[at].name, "' must be ", kind_text(o.args[at].kind), ", not ", Py_TYPE(args[nargs + k])->tp_name);
+    slots[at] = args[nargs + k];
+  }
+  for (int i = 0; i < o.count; i++)
+    if (!slots[i] && !o.args[i].has_default) return say("missing 1 required positional arguments: \"", o.args[i].name, "\"");
+  return true;
+}
+
+[[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, const Mismatch& only) {
+  if (f.count == 1) UT_FAIL_AS(Type, only.text);
+  std::string got, expected;
+  for (Py_ssize_t i = 0; i < nargs; i++) got += str(i ? ", " : "", Py_TYPE(args[i])->tp_name);
+  Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  for (Py_ssize_t k = 0; k < nkw; k++)
+    got += str(nargs + k ? ", " : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k)), "=", Py_TYPE(args[nargs + k])->tp_name);
+  for (int k = 0; k < f.count; k++)
+    if (self || !f.overloads[k].method_only) expected += str("\n * ", f.overloads[k].text);
+  UT_FAIL_AS(Type, f.name, "() received an invalid combination of arguments - got (", got, "), but expected one of:", expected, "\n");
+}
+
+bool any_override(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (self && !is_plain_tensor(self) && has_override(self)) return true;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* o = args[i];
+    if (is_plain_tensor(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || o == Py_None) continue;
+    if (PyTuple_Check(o) || PyList_Check(o)) {
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); k++) {
+        PyObject* x = PySequence_Fast_GET_ITEM(o, k);
+        if (!is_plain_tensor(x) && has_override(x)) return true;
+      }
+    } else if (has_override(o)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (UT_UNLIKELY(!f.ready)) make_ready(f);
+  try {
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total))) && f.public_function) {
+      if (!self) return call_override(f.public_function, args, nargs, kwnames);
+      std::vector<PyObject*> all{self};
+      all.insert(all.end(), args, args + total);
+      PyRef method(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name));
+      if (!method) PyErr_Clear();
+      return call_override(method ? method.get() : f.public_function, all.data(), nargs + 1, kwnames);
+    }
+    PyObject* slots[kMaxArgs];
+    PyRef varargs;
+    Mismatch why;
+    for (int k = 0; k < f.count; k++)
+      if (match(f, f.overloads[k], self, args, nargs, kwnames, slots, varargs, f.count == 1 ? &why : nullptr)) return f.overloads[k].call(slots);
+    no_match(f, self, args, nargs, kwnames, why);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* call_fast(Function& f, PyObject* self, PyObject* (*call)(PyObject*)) {
+  if (UT_UNLIKELY(mode_is(kOverrides))) return invoke(f, self, nullptr, 0, nullptr);
+  try {
+    return call(self);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+}  // namespace undertow::python

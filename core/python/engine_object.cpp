@@ -1,0 +1,145 @@
+// engine_object.cpp: `Variable._execution_engine` and the module functions about the running pass.
+#include "core/python/engine_object.h"
+
+#include "core/autograd/autograd.h"
+#include "core/base/interpreter_lock.h"
+#include "core/graph/autograd_meta.h"
+#include "core/graph/engine.h"
+#include "core/graph/retains_grad.h"
+#include "core/graph/structural.h"
+#include "core/python/convert.h"
+#include "core/python/errors.h"
+#include "core/python/node_object.h"
+
+namespace undertow::python {
+
+namespace {
+
+const InterpreterLock gil_functions = {[]() { return Py_IsInitialized() && PyGILState_Check() == 1; },
+                                       []() -> void* { return PyEval_SaveThread(); },
+                                       [](void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }};
+
+// run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable=False, accumulate_grad=False)
+PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject *tensors, *grads, *inputs = nullptr;
+    int keep_graph, create_graph, allow_unreachable = 0, accumulate = 0;
+    static const char* names[] = {"tensors", "grad_tensors", "keep_graph", "create_graph", "inputs", "allow_unreachable", "accumulate_grad", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOpp|Opp", const_cast<char**>(names), &tensors, &grads, &keep_graph, &create_graph, &inputs,
+                                     &allow_unreachable, &accumulate))
+      throw PythonError();
+    UT_CHECK_TYPE(PyTuple_Check(tensors), "tensors argument is expected to be a tuple, but got ", Py_TYPE(tensors)->tp_name);
+    UT_CHECK_TYPE(PyTuple_Check(grads), "grad_tensors argument is expected to be a tuple, but got ", Py_TYPE(grads)->tp_name);
+    Py_ssize_t n = PyTuple_GET_SIZE(tensors);
+    UT_CHECK(PyTuple_GET_SIZE(grads) == n, "got ", n, " tensors and ", PyTuple_GET_SIZE(grads), " gradients");
+
+    SmallVector<Edge, 2> roots;
+    SmallVector<Tensor, 2> root_grads;
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject* t = PyTuple_GET_ITEM(tensors, i);
+      Edge edge = is_tensor(t) ? autograd::root_edge(tensor_of(t), static_cast<size_t>(i)) : edge_arg(t);
+      roots.push_back(std::move(edge));
+      PyObject* g = PyTuple_GET_ITEM(grads, i);
+      UT_CHECK_TYPE(g == Py_None || is_tensor(g), "element ", i, " of gradients tuple is not a Tensor or None");
+      if (is_tensor(t)) autograd::check_root_gradient(tensor_of(t), opt_tensor_arg(g), static_cast<size_t>(i));
+      root_grads.push_back(opt_tensor_arg(g));
+    }
+    bool has_inputs = inputs && inputs != Py_None && PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) > 0;
+    std::vector<Edge> outputs;
+    if (has_inputs) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
+        PyObject* t = PyTuple_GET_ITEM(inputs, i);
+        UT_CHECK_TYPE(is_tensor(t) || PyTuple_Check(t), "all inputs have to be Tensors or GradientEdges, but got ", Py_TYPE(t)->tp_name);
+        if (!is_tensor(t)) {
+          outputs.push_back(edge_arg(t));
+          continue;
+        }
+        const Tensor& x = tensor_of(t);
+        if (accumulate) retain_grad(x);
+        outputs.push_back(autograd::input_edge(x));
+      }
+    }
+    if (create_graph && accumulate && !has_inputs)
+      warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. We recommend "
+           "using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters to "
+           "None after use to break the cycle and avoid the leak.");
+    if (PyErr_Occurred()) throw PythonError();
+    std::vector<Tensor> result = engine::execute(roots, root_grads, {.keep_graph = keep_graph != 0, .create_graph = create_graph != 0, .accumulate_grad = accumulate != 0}, outputs);
+    if (PyErr_Occurred()) throw PythonError();
+    if (!has_inputs || accumulate) Py_RETURN_NONE;
+    PyRef out(check(PyTuple_New(static_cast<Py_ssize_t>(result.size()))));
+    for (size_t i = 0; i < result.size(); i++) {
+      UT_CHECK(allow_unreachable || result[i].defined(),
+               "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior. "
+               "The one not used is number ", i, " of ", result.size(), ".");
+      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(result[i]))));
+    }
+    return out.release();
+  });
+}
+
+PyObject* queue_callback(PyObject*, PyObject* fn) {
+  return guarded([&]() -> PyObject* {
+    std::shared_ptr<PyObject> callback(new_ref(fn), [](PyObject* o) {
+      WithGil gil;
+      Py_DECREF(o);
+    });
+    engine::queue_callback([callback] {
+      WithGil gil;
+      PyRef r(check(PyObject_CallNoArgs(callback.get())));
+    });
+    Py_RETURN_NONE;
+  });
+}
+PyObject* is_checkpoint_valid(PyObject*, PyObject*) { return PyBool_FromLong(engine::is_checkpoint_valid()); }
+
+PyMethodDef engine_methods[] = {{"run_backward", reinterpret_cast<PyCFunction>(run_backward), METH_VARARGS | METH_KEYWORDS, "Runs a backward pass."},
+                                {"queue_callback", queue_callback, METH_O, "Calls fn() when the running pass ends."},
+                                {"is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
+
+PyObject* graph_task_id(PyObject*, PyObject*) { return PyLong_FromLongLong(engine::current_graph_task_id()); }
+PyObject* autograd_node(PyObject*, PyObject*) {
+  return guarded([] { return wrap_node(current_node); });
+}
+PyObject* will_execute(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_node(o), "_will_engine_execute_node expects a node, got ", Py_TYPE(o)->tp_name);
+    UT_CHECK(current_graph_task, "_will_engine_execute_node should only be called during the backward pass");
+    return PyBool_FromLong(engine::will_execute(node_of(o)));
+  });
+}
+PyObject* set_num_workers(PyObject*, PyObject* n) {
+  return guarded([&]() -> PyObject* {
+    engine::set_num_workers(static_cast<int>(int_arg(n)));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* get_num_workers(PyObject*, PyObject*) { return PyLong_FromLong(engine::num_workers()); }
+PyObject* set_multithreading(PyObject*, PyObject* on) {
+  engine::set_multithreading_enabled(PyObject_IsTrue(on) == 1);
+  Py_RETURN_NONE;
+}
+PyObject* is_multithreading(PyObject*, PyObject*) { return PyBool_FromLong(engine::multithreading_enabled()); }
+
+PyMethodDef module_methods[] = {{"_current_graph_task_id", graph_task_id, METH_NOARGS, nullptr},
+                                {"_current_autograd_node", autograd_node, METH_NOARGS, nullptr},
+                                {"_will_engine_execute_node", will_execute, METH_O, nullptr},
+                                {"_set_num_workers", set_num_workers, METH_O, nullptr},
+                                {"_get_num_workers", get_num_workers, METH_NOARGS, nullptr},
+                                {"_set_multithreading_enabled", set_multithreading, METH_O, nullptr},
+                                {"_is_multithreading_enabled", is_multithreading, METH_NOARGS, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+bool init_engine_type(PyObject* module) {
+  interpreter_lock = &gil_functions;
+  PyType_Slot slots[] = {{Py_tp_methods, engine_methods}, {0, nullptr}};
+  PyType_Spec spec = {"undertow._C._ImperativeEngine", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyObject* type = PyType_FromSpec(&spec);
+  return type && PyModule_AddObjectRef(module, "_ImperativeEngine", type) == 0 && PyModule_AddObjectRef(module, "_EngineBase", type) == 0 &&
+         PyModule_AddFunctions(module, module_methods) == 0;
+}
+
+}  // namespace undertow::python

@@ -1,0 +1,10 @@
+// engine_object.h: the engine as Python sees it.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace undertow::python {
+
+bool init_engine_type(PyObject* module);
+
+}  // namespace undertow::python

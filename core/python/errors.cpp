@@ -1,0 +1,69 @@
+// errors.cpp: see errors.h.
+#include "core/python/errors.h"
+
+#include <new>
+#include <stdexcept>
+
+namespace undertow::python {
+
+PythonError::PythonError() {
+  PyErr_Fetch(&type_, &value_, &traceback_);
+  PyErr_NormalizeException(&type_, &value_, &traceback_);
+  if (traceback_ && value_) PyException_SetTraceback(value_, traceback_);
+  PyRef text(value_ ? PyObject_Str(value_) : nullptr);
+  const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  message_ = utf8 ? utf8 : "Python error";
+  PyErr_Clear();
+}
+PythonError::PythonError(const PythonError& o) : std::exception(o), type_(o.type_), value_(o.value_), traceback_(o.traceback_), message_(o.message_) {
+  WithGil gil;
+  Py_XINCREF(type_);
+  Py_XINCREF(value_);
+  Py_XINCREF(traceback_);
+}
+PythonError::~PythonError() {
+  if (!type_ && !value_ && !traceback_) return;
+  WithGil gil;
+  Py_XDECREF(type_);
+  Py_XDECREF(value_);
+  Py_XDECREF(traceback_);
+}
+void PythonError::restore() {
+  PyErr_Restore(type_, value_, traceback_);
+  type_ = value_ = traceback_ = nullptr;
+}
+
+namespace {
+PyObject* exception_class(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::Runtime: return PyExc_RuntimeError;
+    case ErrorKind::Type: return PyExc_TypeError;
+    case ErrorKind::Value: return PyExc_ValueError;
+    case ErrorKind::Index: return PyExc_IndexError;
+    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
+    case ErrorKind::Key: return PyExc_KeyError;
+    case ErrorKind::Overflow: return PyExc_OverflowError;
+    case ErrorKind::OutOfMemory: return PyExc_RuntimeError;
+    case ErrorKind::Attribute: return PyExc_AttributeError;
+  }
+  return PyExc_RuntimeError;
+}
+}  // namespace
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (PythonError& e) {
+    e.restore();
+  } catch (const Error& e) {
+    PyErr_SetString(exception_class(e.kind()), e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_SetString(PyExc_RuntimeError, "not enough memory");
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
+  }
+}
+
+}  // namespace undertow::python

@@ -1,0 +1,28 @@
+// hooks_object.h: Python's hooks on tensors, nodes and saved tensors, as the graph layer's hook objects.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "core/graph/node.h"
+#include "core/graph/saved_fields.h"
+
+namespace undertow::python {
+
+// Each returns a RemovableHandle (new reference).
+PyObject* add_tensor_hook(PyObject* tensor, PyObject* hook);
+PyObject* add_post_accumulate_hook(PyObject* tensor, PyObject* hook);
+PyObject* add_node_pre_hook(Node* node, PyObject* hook);
+PyObject* add_node_post_hook(Node* node, PyObject* hook);
+PyObject* add_hook_dict(Node* node, PyObject* tensor);
+
+void retain_grad(PyObject* tensor);
+
+int visit_node_hooks(Node* node, visitproc visit, void* arg);
+void clear_node_hooks(Node* node);
+
+// _raw_saved_x: a SavedTensor object with register_hooks.
+PyObject* wrap_raw_saved(Node* node, const SavedField& field);
+
+bool init_hook_types(PyObject* module);
+
+}  // namespace undertow::python

@@ -1,0 +1,38 @@
+// tensor_object.h: the Python type Tensor: one object per TensorImpl, identity kept while C++ holds it.
+//
+// Note [Who Owns Whom In Python]
+// Normally the Python object owns the impl. When the object's last reference goes but the impl lives on elsewhere, an
+// object that a user could recognise (a subclass, attributes, a weak reference) is kept: ownership turns round
+// (kPyOwned), the impl owns the object, and the next wrap() turns it back. A plain object is simply freed; a new one
+// made later cannot be told from it.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "core/tensor/tensor.h"
+
+namespace undertow::python {
+
+struct TensorObject {
+  PyObject_HEAD
+  Tensor tensor;
+  PyObject* dict;
+  PyObject* weakrefs;
+  PyObject* backward_hooks;  // `_backward_hooks`, an OrderedDict or null
+};
+
+extern PyTypeObject* tensor_type;
+extern PyTypeObject* parameter_type;
+
+inline bool is_plain_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || Py_TYPE(o) == parameter_type; }
+inline bool is_tensor(PyObject* o) { return is_plain_tensor(o) || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
+inline const Tensor& tensor_of(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->tensor; }
+
+// A new reference to the object of t, made if there is none; None for an undefined tensor.
+PyObject* wrap(Tensor t);
+// The same as an instance of `type` (a subclass of Tensor). t must have no object yet.
+PyObject* wrap_as(PyTypeObject* type, Tensor t);
+
+bool init_tensor_type(PyObject* module);
+
+}  // namespace undertow::python

@@ -1,0 +1,283 @@
+// tensor_protocols.cpp: see tensor_protocols.h. The arithmetic slots are the hottest code of the binding layer.
+#include "core/python/tensor_protocols.h"
+
+#include "core/python/args.h"
+#include "core/python/convert.h"
+#include "core/python/errors.h"
+#include "core/python/indexing.h"
+#include "core/tensor/mode.h"
+#include "core/tensor/promotion.h"
+#include "generated/ops.h"
+
+namespace undertow::python {
+
+namespace {
+
+bool is_number(PyObject* o) { return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o); }
+
+// A Python method call, for everything that is not tensor-with-tensor or tensor-with-number: overrides, other types.
+PyObject* by_method(PyObject* self, const char* method, PyObject* other) {
+  PyRef f(PyObject_GetAttrString(self, method));
+  if (!f) throw PythonError();
+  PyRef r(PyObject_CallOneArg(f.get(), other));
+  if (r) return r.release();
+  // An operand of a foreign type: let it try its reflected method.
+  if (PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other)) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  throw PythonError();
+}
+
+using TT = Tensor (*)(const Tensor&, const Tensor&);
+using TS = Tensor (*)(const Tensor&, const Scalar&);
+using ST = Tensor (*)(const Scalar&, const Tensor&);
+
+// a op b with a tensor on at least one side.
+template <TT tt, TS ts, ST st>
+PyObject* binary(PyObject* a, PyObject* b, const char* method, const char* reflected) {
+  try {
+    if (UT_LIKELY(!mode_is(kOverrides))) {
+      bool ta = is_plain_tensor(a), tb = is_plain_tensor(b);
+      if (UT_LIKELY(ta && tb)) {
+        const Tensor &x = tensor_of(a), &y = tensor_of(b);
+        Tensor r = [&] {
+          LongOp unlocked(x, y);
+          return tt(x, y);
+        }();
+        return wrap(std::move(r));
+      }
+      if (ta && is_number(b)) return wrap(ts(tensor_of(a), scalar_arg(b)));
+      if (tb && is_number(a)) return wrap(st(scalar_arg(a), tensor_of(b)));
+    }
+    if (is_tensor(a)) return by_method(a, method, b);
+    return by_method(b, reflected, a);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// The operators by name, so that they can be template arguments.
+Tensor add_tt(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
+Tensor add_ts(const Tensor& a, const Scalar& b) { return ops::add(a, b, Scalar(1)); }
+Tensor add_st(const Scalar& a, const Tensor& b) { return ops::add(b, a, Scalar(1)); }
+Tensor sub_tt(const Tensor& a, const Tensor& b) { return ops::sub(a, b, Scalar(1)); }
+Tensor sub_ts(const Tensor& a, const Scalar& b) { return ops::sub(a, b, Scalar(1)); }
+Tensor sub_st(const Scalar& a, const Tensor& b) { return ops::rsub(b, a, Scalar(1)); }
+Tensor mul_tt(const Tensor& a, const Tensor& b) { return ops::mul(a, b); }
+Tensor mul_ts(const Tensor& a, const Scalar& b) { return ops::mul(a, b); }
+Tensor mul_st(const Scalar& a, const Tensor& b) { return ops::mul(b, a); }
+Tensor div_tt(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
+Tensor div_ts(const Tensor& a, const Scalar& b) { return ops::div(a, b); }
+Tensor div_st(const Scalar& a, const Tensor& b) { return ops::mul(ops::reciprocal(b), a); }
+
+PyObject* nb_add(PyObject* a, PyObject* b) { return binary<add_tt, add_ts, add_st>(a, b, "add", "__radd__"); }
+PyObject* nb_subtract(PyObject* a, PyObject* b) { return binary<sub_tt, sub_ts, sub_st>(a, b, "sub", "__rsub__"); }
+PyObject* nb_multiply(PyObject* a, PyObject* b) { return binary<mul_tt, mul_ts, mul_st>(a, b, "mul", "__rmul__"); }
+PyObject* nb_true_divide(PyObject* a, PyObject* b) { return binary<div_tt, div_ts, div_st>(a, b, "div", "__rtruediv__"); }
+
+// Less hot operators go through the method of that name on the left tensor, or the reflected one on the right.
+template <const char* method, const char* reflected>
+PyObject* by_name(PyObject* a, PyObject* b) {
+  try {
+    if (is_tensor(a)) return by_method(a, method, b);
+    return by_method(b, reflected, a);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+#define UT_NAMES(id, m, r) constexpr char m_##id[] = m, r_##id[] = r
+UT_NAMES(floordiv, "floor_divide", "__rfloordiv__");
+UT_NAMES(mod, "remainder", "__rmod__");
+UT_NAMES(pow, "pow", "__rpow__");
+UT_NAMES(matmul, "matmul", "__rmatmul__");
+UT_NAMES(and_, "__and__", "__rand__");
+UT_NAMES(or_, "__or__", "__ror__");
+UT_NAMES(xor_, "__xor__", "__rxor__");
+UT_NAMES(lshift, "__lshift__", "__rlshift__");
+UT_NAMES(rshift, "__rshift__", "__rrshift__");
+UT_NAMES(iadd, "add_", "add_");
+UT_NAMES(isub, "sub_", "sub_");
+UT_NAMES(imul, "mul_", "mul_");
+UT_NAMES(idiv, "div_", "div_");
+UT_NAMES(ifloordiv, "floor_divide_", "floor_divide_");
+UT_NAMES(imod, "remainder_", "remainder_");
+UT_NAMES(iand, "bitwise_and_", "bitwise_and_");
+UT_NAMES(ior, "bitwise_or_", "bitwise_or_");
+UT_NAMES(ixor, "bitwise_xor_", "bitwise_xor_");
+UT_NAMES(ilshift, "__ilshift__", "__ilshift__");
+UT_NAMES(irshift, "__irshift__", "__irshift__");
+UT_NAMES(lt, "lt", "gt");
+UT_NAMES(le, "le", "ge");
+UT_NAMES(eq, "eq", "eq");
+UT_NAMES(ne, "ne", "ne");
+UT_NAMES(gt, "gt", "lt");
+UT_NAMES(ge, "ge", "le");
+#undef UT_NAMES
+
+PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) { return by_name<m_pow, r_pow>(a, b); }
+PyObject* nb_ipow(PyObject* a, PyObject* b, PyObject*) {
+  return guarded([&] { return by_method(a, "pow_", b); });
+}
+
+PyObject* nb_matmul(PyObject* a, PyObject* b) {
+  if (UT_LIKELY(is_plain_tensor(a) && is_plain_tensor(b) && !mode_is(kOverrides))) {
+    return guarded([&] {
+      const Tensor &x = tensor_of(a), &y = tensor_of(b);
+      Tensor r = [&] {
+        LongOp unlocked(x, y);
+        return ops::matmul(x, y);
+      }();
+      return wrap(std::move(r));
+    });
+  }
+  return by_name<m_matmul, r_matmul>(a, b);
+}
+
+PyObject* nb_negative(PyObject* a) {
+  if (is_plain_tensor(a) && !mode_is(kOverrides)) return guarded([&] { return wrap(ops::neg(tensor_of(a))); });
+  return PyObject_CallMethod(a, "neg", nullptr);
+}
+PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", nullptr); }
+PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
+PyObject* nb_invert(PyObject* a) { return PyObject_CallMethod(a, "bitwise_not", nullptr); }
+
+// Conversions to Python numbers: one element, else torch's error.
+Scalar one_element(PyObject* self) { return ops::item(tensor_of(self)); }
+int nb_bool(PyObject* self) {
+  try {
+    const Tensor& t = tensor_of(self);
+    UT_CHECK(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+    UT_CHECK(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+    return one_element(self).to<bool>();
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+PyObject* nb_int(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    Scalar s = one_element(self);
+    if (s.is_integral()) return wrap(s.to_int());
+    UT_CHECK(!s.is_complex(), "value cannot be converted to type int64_t without overflow");
+    return check(PyLong_FromDouble(s.to_double()));
+  });
+}
+PyObject* nb_float(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    Scalar s = one_element(self);
+    UT_CHECK(!s.is_complex() || s.to_complex().imag() == 0, "value cannot be converted to type double without overflow");
+    return wrap(s.to_double());
+  });
+}
+PyObject* nb_index(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_integral(tensor_of(self).dtype()) && tensor_of(self).numel() == 1, "only integer tensors of a single element can be converted to an index");
+    return wrap(one_element(self).to_int());
+  });
+}
+
+PyObject* richcompare(PyObject* a, PyObject* b, int op) {
+  if (op == Py_EQ || op == Py_NE) {
+    // Comparison with None and other foreign objects is identity, as in torch.
+    if (!is_tensor(b) && !is_number(b) && !PyNumber_Check(b) && !has_override(b)) Py_RETURN_NOTIMPLEMENTED;
+  }
+  switch (op) {
+    case Py_LT: return by_name<m_lt, r_lt>(a, b);
+    case Py_LE: return by_name<m_le, r_le>(a, b);
+    case Py_EQ: return by_name<m_eq, r_eq>(a, b);
+    case Py_NE: return by_name<m_ne, r_ne>(a, b);
+    case Py_GT: return by_name<m_gt, r_gt>(a, b);
+    default: return by_name<m_ge, r_ge>(a, b);
+  }
+}
+
+Py_ssize_t length(PyObject* self) {
+  const Tensor& t = tensor_of(self);
+  if (t.dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return t.size(0);
+}
+PyObject* subscript(PyObject* self, PyObject* index) {
+  return guarded([&] { return get_item(self, index); });
+}
+int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
+  try {
+    UT_CHECK_TYPE(value, "Tensor does not support deleting items");
+    set_item(self, index, value);
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+PyObject* iterate(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    UT_CHECK_TYPE(t.dim() > 0, "iteration over a 0-d tensor");
+    PyRef parts(PyObject_CallMethod(self, "unbind", "i", 0));
+    if (!parts) throw PythonError();
+    return check(PyObject_GetIter(parts.get()));
+  });
+}
+Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
+
+PyObject* by_python(const char* function, PyObject* self) {
+  PyRef module(PyImport_ImportModule("undertow._tensor_str"));
+  if (!module) return nullptr;
+  return PyObject_CallMethod(module.get(), function, "O", self);
+}
+PyObject* repr(PyObject* self) { return by_python("tensor_repr", self); }
+
+}  // namespace
+
+void add_tensor_protocols(std::vector<PyType_Slot>& slots) {
+  auto add = [&](int id, auto* f) { slots.push_back({id, reinterpret_cast<void*>(f)}); };
+  add(Py_nb_add, nb_add);
+  add(Py_nb_subtract, nb_subtract);
+  add(Py_nb_multiply, nb_multiply);
+  add(Py_nb_true_divide, nb_true_divide);
+  add(Py_nb_floor_divide, by_name<m_floordiv, r_floordiv>);
+  add(Py_nb_remainder, by_name<m_mod, r_mod>);
+  add(Py_nb_power, nb_power);
+  add(Py_nb_inplace_power, nb_ipow);
+  add(Py_nb_matrix_multiply, nb_matmul);
+  add(Py_nb_and, by_name<m_and_, r_and_>);
+  add(Py_nb_or, by_name<m_or_, r_or_>);
+  add(Py_nb_xor, by_name<m_xor_, r_xor_>);
+  add(Py_nb_lshift, by_name<m_lshift, r_lshift>);
+  add(Py_nb_rshift, by_name<m_rshift, r_rshift>);
+  add(Py_nb_inplace_add, by_name<m_iadd, r_iadd>);
+  add(Py_nb_inplace_subtract, by_name<m_isub, r_isub>);
+  add(Py_nb_inplace_multiply, by_name<m_imul, r_imul>);
+  add(Py_nb_inplace_true_divide, by_name<m_idiv, r_idiv>);
+  add(Py_nb_inplace_floor_divide, by_name<m_ifloordiv, r_ifloordiv>);
+  add(Py_nb_inplace_remainder, by_name<m_imod, r_imod>);
+  add(Py_nb_inplace_and, by_name<m_iand, r_iand>);
+  add(Py_nb_inplace_or, by_name<m_ior, r_ior>);
+  add(Py_nb_inplace_xor, by_name<m_ixor, r_ixor>);
+  add(Py_nb_inplace_lshift, by_name<m_ilshift, r_ilshift>);
+  add(Py_nb_inplace_rshift, by_name<m_irshift, r_irshift>);
+  add(Py_nb_negative, nb_negative);
+  add(Py_nb_positive, nb_positive);
+  add(Py_nb_absolute, nb_absolute);
+  add(Py_nb_invert, nb_invert);
+  add(Py_nb_bool, nb_bool);
+  add(Py_nb_int, nb_int);
+  add(Py_nb_float, nb_float);
+  add(Py_nb_index, nb_index);
+  add(Py_tp_richcompare, richcompare);
+  add(Py_tp_hash, hash);
+  add(Py_tp_iter, iterate);
+  add(Py_tp_repr, repr);
+  add(Py_mp_length, length);
+  add(Py_sq_length, length);
+  add(Py_mp_subscript, subscript);
+  add(Py_mp_ass_subscript, assign_subscript);
+}
+
+}  // namespace undertow::python
