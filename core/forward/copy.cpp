@@ -138,7 +138,7 @@ Tensor materialize_bits(const Tensor& src) {
   return out;
 }
 
-void fill(const Tensor& dst, const Scalar& value) {
+void fill_into(const Tensor& dst, const Scalar& value) {
   dispatch(dst.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     T v = value.to<T>();
@@ -163,7 +163,7 @@ void fill(const Tensor& dst, const Scalar& value) {
 
 Tensor full(IntSpan sizes, const Scalar& value, DType dtype) {
   Tensor t = empty(sizes, dtype);
-  fill(t, value);
+  fill_into(t, value);
   return t;
 }
 Tensor zeros(IntSpan sizes, DType dtype) {

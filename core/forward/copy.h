@@ -14,7 +14,7 @@ Tensor contiguous(const Tensor& src);
 Tensor clone_preserve(const Tensor& src);
 // A copy whose elements are what they read as: no conj or neg bit.
 Tensor materialize_bits(const Tensor& src);
-void fill(const Tensor& dst, const Scalar& value);
+void fill_into(const Tensor& dst, const Scalar& value);
 Tensor full(IntSpan sizes, const Scalar& value, DType dtype);
 Tensor zeros(IntSpan sizes, DType dtype);
 

@@ -226,7 +226,7 @@ PyTypeObject* type_for(const std::string& name) {
   if (slot) return slot;
   auto* full = new std::string(name);
   PyType_Slot plain[] = {{Py_tp_getset, name == "AccumulateGrad" ? accumulate_getset : accumulate_getset + 1}, {0, nullptr}};
-  PyType_Spec spec = {full->c_str(), sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, plain};
+  PyType_Spec spec = {full->c_str(), sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plain};
   slot = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type)));
   if (!slot) throw PythonError();
   return slot;

@@ -82,7 +82,7 @@ void dealloc(PyObject* self) {
     new (&o->tensor) Tensor(Ref<TensorImpl>::adopt(impl));
     Py_SET_REFCNT(self, 0);
   }
-  if (UT_UNLIKELY(_PyObject_GC_IS_TRACKED(self))) PyObject_GC_UnTrack(self);
+  if (UT_UNLIKELY(PyObject_GC_IsTracked(self))) PyObject_GC_UnTrack(self);
   if (o->weakrefs) PyObject_ClearWeakRefs(self);
   Py_CLEAR(o->dict);
   Py_CLEAR(o->backward_hooks);
@@ -142,7 +142,7 @@ PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, d
 // Attributes make cycles possible, so the first one puts the object into the collector.
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   int r = PyObject_GenericSetAttr(self, name, value);
-  if (as_object(self)->dict && !_PyObject_GC_IS_TRACKED(self)) PyObject_GC_Track(self);
+  if (as_object(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
   return r;
 }
 
@@ -191,7 +191,7 @@ bool init_tensor_type(PyObject* module) {
   if (!tensor_type || PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) < 0) return false;
 
   PyType_Slot parameter_slots[] = {{Py_tp_new, reinterpret_cast<void*>(parameter_new)}, {0, nullptr}};
-  PyType_Spec parameter_spec = {"undertow.nn.Parameter", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+  PyType_Spec parameter_spec = {"undertow.nn.Parameter", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                                 parameter_slots};
   parameter_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&parameter_spec, reinterpret_cast<PyObject*>(tensor_type)));
   if (!parameter_type || PyModule_AddObjectRef(module, "Parameter", reinterpret_cast<PyObject*>(parameter_type)) < 0) return false;

@@ -65,7 +65,7 @@ def saved_for(entry: Entry, formula: str) -> list[Saved]:
             for f in facts_of(formula, a.name, LIST_FACTS):
                 t, expr, public = LIST_FACTS[f]
                 out.append(Saved(f"{a.name}_{f}", f"{a.name}_{public}", "fact", t, expr.format(a.name), a.name))
-        elif a.name in identifiers(formula):
+        elif re.search(rf"(?<![\w.]){a.name}\b", formula):
             if a.type not in SAVED:
                 entry.fail(f"argument {a.name} of type {a.type} cannot be saved for a formula")
             out.append(Saved(f"{a.name}_", a.name, "value", SAVED[a.type], a.name, a.name))

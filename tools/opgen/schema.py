@@ -8,7 +8,7 @@ from pathlib import Path
 
 KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
-    "module", "returns", "reference", "samples", "lazy_conj", "materialize", "python", "inplace_forward", "result_dtype", "torch",
+    "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "result_dtype", "torch",
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {

@@ -84,7 +84,8 @@ class Node(ABC):
 
 
 Node.register(_C._NodeBase)
-Node.register(_C._FunctionBase)
+if hasattr(_C, "_FunctionBase"):
+    Node.register(_C._FunctionBase)
 
 
 class GradientEdge(tuple):

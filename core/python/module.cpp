@@ -1,0 +1,187 @@
+// module.cpp: undertow._C: puts the types together, and the module functions that belong to no type.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "core/base/parallel.h"
+#include "core/graph/autograd_meta.h"
+#include "core/graph/trace.h"
+#include "core/python/args.h"
+#include "core/python/convert.h"
+#include "core/python/dtype_object.h"
+#include "core/python/engine_object.h"
+#include "core/python/errors.h"
+#include "core/python/generator_object.h"
+#include "core/python/node_object.h"
+#include "core/python/tensor_data.h"
+#include "core/python/tensor_object.h"
+#include "core/tensor/allocator.h"
+#include "core/tensor/mode.h"
+#include "core/tensor/promotion.h"
+
+namespace undertow::python {
+namespace {
+
+PyObject* set_grad_enabled(PyObject*, PyObject* on) {
+  if (!PyBool_Check(on)) {
+    PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s", Py_TYPE(on)->tp_name);
+    return nullptr;
+  }
+  if (on == Py_True) thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
+  else thread_mode.bits |= kNoGrad;
+  Py_RETURN_NONE;
+}
+PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
+
+// Inference mode also switches grad mode off; the guard remembers the whole mode word.
+PyObject* enter_inference(PyObject*, PyObject* on) {
+  uint32_t before = thread_mode.bits;
+  if (PyObject_IsTrue(on) == 1) thread_mode.bits |= kInferenceMode | kNoGrad;
+  else thread_mode.bits &= ~static_cast<uint32_t>(kInferenceMode);
+  if (!(thread_mode.bits & kInferenceMode) && (before & kInferenceMode)) thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
+  return PyLong_FromUnsignedLong(before & (kInferenceMode | kNoGrad));
+}
+PyObject* exit_inference(PyObject*, PyObject* guard) {
+  unsigned long before = PyLong_AsUnsignedLong(guard);
+  if (PyErr_Occurred()) return nullptr;
+  constexpr uint32_t mask = kInferenceMode | kNoGrad;
+  thread_mode.bits = (thread_mode.bits & ~mask) | (static_cast<uint32_t>(before) & mask);
+  Py_RETURN_NONE;
+}
+PyObject* is_inference_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kInferenceMode)); }
+
+bool anomaly_check_nan = true;  // written and read with the interpreter's lock held
+PyObject* set_anomaly(PyObject*, PyObject* args) {
+  int on, check_nan = 1;
+  if (!PyArg_ParseTuple(args, "p|p", &on, &check_nan)) return nullptr;
+  if (on) thread_mode.bits |= kAnomaly;
+  else thread_mode.bits &= ~static_cast<uint32_t>(kAnomaly);
+  anomaly_check_nan = check_nan;
+  Py_RETURN_NONE;
+}
+PyObject* is_anomaly(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kAnomaly)); }
+PyObject* is_anomaly_nan(PyObject*, PyObject*) { return PyBool_FromLong(anomaly_check_nan); }
+
+PyObject* increment_version(PyObject*, PyObject* tensors) {
+  return guarded([&]() -> PyObject* {
+    PyRef list(check(PySequence_Fast(tensors, "increment_version expects each element of the iterable to be a tensor")));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
+      PyObject* t = PySequence_Fast_GET_ITEM(list.get(), i);
+      UT_CHECK_TYPE(is_tensor(t), "increment_version expects each element of the iterable to be a tensor");
+      UT_CHECK(!tensor_of(t).impl()->has(kInference), "increment_version does not support inference tensors");
+      tensor_of(t).bump_version();
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* set_threads(PyObject*, PyObject* n) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(PyLong_Check(n) && !PyBool_Check(n), "set_num_threads expects an int, but got ", Py_TYPE(n)->tp_name);
+    int64_t v = int_arg(n);
+    UT_CHECK(v > 0, "set_num_threads expects a positive integer, got ", v);
+    set_num_threads(static_cast<int>(v));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+
+PyObject* get_default_dtype(PyObject*, PyObject*) { return new_ref(dtype_object(default_dtype())); }
+PyObject* set_default_dtype_(PyObject*, PyObject* t) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_dtype(t), "invalid dtype object: ", Py_TYPE(t)->tp_name);
+    set_default_dtype(dtype_of(t));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* set_overrides(PyObject*, PyObject* args) {
+  int bit, on;
+  if (!PyArg_ParseTuple(args, "ip", &bit, &on)) return nullptr;
+  uint32_t mask = bit == 0 ? kOverrides : kNoOverrides;
+  bool before = thread_mode.bits & mask;
+  if (on) thread_mode.bits |= mask;
+  else thread_mode.bits &= ~mask;
+  return PyBool_FromLong(before);
+}
+
+PyObject* trace_start(PyObject*, PyObject*) {
+  trace::start();
+  Py_RETURN_NONE;
+}
+PyObject* trace_stop(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    std::vector<TraceRecord> records = trace::stop();
+    PyRef list(check(PyList_New(static_cast<Py_ssize_t>(records.size()))));
+    for (size_t i = 0; i < records.size(); i++) {
+      const TraceRecord& r = records[i];
+      PyObject* o = Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:s,s:s}", "event", name(r.event), "time_ns", r.time_ns, "thread", r.thread, "task", r.task, "node",
+                                  r.node, "sequence", r.sequence, "other", r.other, "dependencies", r.dependencies, "depth", r.depth, "name", r.name.c_str(), "line", r.line.c_str());
+      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(o));
+    }
+    return list.release();
+  });
+}
+PyObject* record_lines(PyObject*, PyObject* on) {
+  if (PyObject_IsTrue(on) == 1) thread_mode.bits |= kSourceLines;
+  else thread_mode.bits &= ~static_cast<uint32_t>(kSourceLines);
+  Py_RETURN_NONE;
+}
+
+PyObject* memory_stats(PyObject*, PyObject*) {
+  AllocatorStats s = allocator_stats();
+  return Py_BuildValue("{s:n,s:n,s:n}", "in_use", static_cast<Py_ssize_t>(s.in_use), "peak_in_use", static_cast<Py_ssize_t>(s.peak_in_use), "cached", static_cast<Py_ssize_t>(s.cached));
+}
+PyObject* empty_cache_(PyObject*, PyObject*) {
+  empty_cache();
+  Py_RETURN_NONE;
+}
+PyObject* reset_peak(PyObject*, PyObject*) {
+  reset_peak_stats();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {{"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+                           {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Is grad mode on in this thread?"},
+                           {"_enter_inference_mode", enter_inference, METH_O, nullptr},
+                           {"_exit_inference_mode", exit_inference, METH_O, nullptr},
+                           {"is_inference_mode_enabled", is_inference_enabled, METH_NOARGS, nullptr},
+                           {"_set_anomaly_enabled", set_anomaly, METH_VARARGS, nullptr},
+                           {"is_anomaly_enabled", is_anomaly, METH_NOARGS, nullptr},
+                           {"is_anomaly_check_nan_enabled", is_anomaly_nan, METH_NOARGS, nullptr},
+                           {"_increment_version", increment_version, METH_O, nullptr},
+                           {"set_num_threads", set_threads, METH_O, "How many threads large operations may use."},
+                           {"get_num_threads", get_threads, METH_NOARGS, "How many threads large operations may use."},
+                           {"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},
+                           {"set_default_dtype", set_default_dtype_, METH_O, nullptr},
+                           {"_set_overrides", set_overrides, METH_VARARGS, nullptr},
+                           {"_trace_start", trace_start, METH_NOARGS, nullptr},
+                           {"_trace_stop", trace_stop, METH_NOARGS, nullptr},
+                           {"_record_lines", record_lines, METH_O, nullptr},
+                           {"_memory_stats", memory_stats, METH_NOARGS, nullptr},
+                           {"_reset_peak_memory_stats", reset_peak, METH_NOARGS, nullptr},
+                           {"_empty_cache", empty_cache_, METH_NOARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+
+void warn_in_python(const std::string& message) {
+  WithGil gil;
+  PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace undertow::python
+
+PyMODINIT_FUNC PyInit__C() {
+  using namespace undertow::python;
+  PyObject* module = PyModule_Create(&definition);
+  if (!module) return nullptr;
+  undertow::set_warning_sink(warn_in_python);
+  try {
+    if (init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) && init_node_types(module) && init_engine_type(module) && init_data_functions(module)) return module;
+  } catch (...) {
+    set_python_error();
+  }
+  Py_DECREF(module);
+  return nullptr;
+}

@@ -1,0 +1,259 @@
+// tensor_attributes.cpp: see tensor_attributes.h.
+#include "core/python/tensor_attributes.h"
+
+#include "core/graph/autograd_meta.h"
+#include "core/python/convert.h"
+#include "core/python/errors.h"
+#include "core/python/hooks_object.h"
+#include "core/python/node_object.h"
+#include "core/python/tensor_data.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/promotion.h"
+#include "generated/ops.h"
+
+namespace undertow::python {
+
+namespace {
+
+const Tensor& self_of(PyObject* o) { return tensor_of(o); }
+template <class F>
+PyObject* attribute(F&& f) {
+  return guarded([&]() -> PyObject* { return f(); });
+}
+int settled(auto&& f) {
+  try {
+    f();
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+PyObject* get_shape(PyObject* s, void*) { return attribute([&] { return wrap_sizes(self_of(s).sizes()); }); }
+PyObject* get_dtype(PyObject* s, void*) { return new_ref(dtype_object(self_of(s).dtype())); }
+PyObject* get_device(PyObject*, void*) { return device_object({}); }
+PyObject* get_layout(PyObject*, void*) { return new_ref(layout_object(Layout::Strided)); }
+PyObject* get_ndim(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).dim()); }
+PyObject* get_itemsize(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
+PyObject* get_nbytes(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).nbytes()); }
+PyObject* get_requires_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).requires_grad()); }
+PyObject* get_is_leaf(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* { return PyBool_FromLong(grad_fn(self_of(s)) == nullptr); });
+}
+PyObject* get_output_nr(PyObject* s, void*) {
+  grad_fn(self_of(s));
+  return PyLong_FromUnsignedLong(self_of(s).impl()->output_nr);
+}
+PyObject* get_version(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    UT_CHECK(!self_of(s).impl()->has(kInference), "Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(self_of(s).version());
+  });
+}
+PyObject* get_base(PyObject* s, void*) {
+  TensorImpl* base = self_of(s).impl()->base;
+  return attribute([&] { return wrap(base ? Tensor(Ref<TensorImpl>(base)) : Tensor()); });
+}
+PyObject* get_grad_fn(PyObject* s, void*) {
+  return attribute([&] { return wrap_node(grad_fn(self_of(s))); });
+}
+PyObject* get_grad(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    if (t.impl()->grad_fn && !t.impl()->has(kRetainsGrad) && !grad_of(t).defined() && t.requires_grad())
+      warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during autograd.backward(). If you indeed want "
+           "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
+           "the leaf Tensor instead.");
+    if (PyErr_Occurred()) throw PythonError();
+    return wrap(grad_of(t));
+  });
+}
+int set_grad_attribute(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    const Tensor& t = self_of(s);
+    if (!value || value == Py_None) return set_grad(t, {});
+    UT_CHECK_TYPE(is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+    const Tensor& g = tensor_of(value);
+    UT_CHECK(s != value, "can't assign Variable as its own grad");
+    UT_CHECK(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(), "' to a tensor with dtype '", t.dtype(),
+             "'. Please ensure that the gradient and the tensor have the same dtype.");
+    UT_CHECK(same(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", ShapeText{g.sizes()}, "' to a tensor of size '", ShapeText{t.sizes()},
+             "'. Please ensure that the gradient and the tensor are the same size");
+    set_grad(t, g);
+  });
+}
+void require_grad(const Tensor& t, bool on) {
+  UT_CHECK(!grad_fn(t) || on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
+           "differentiation use var_no_grad = var.detach().");
+  UT_CHECK(!on || is_differentiable(t.dtype()), "only Tensors of floating point and complex dtype can require gradients, but this one is ", t.dtype(), " of shape ", ShapeText{t.sizes()});
+  UT_CHECK(!on || !t.impl()->has(kInference), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  if (!t.impl()->grad_fn) t.impl()->set(kRequiresGrad, on);
+}
+int set_requires_grad(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    UT_CHECK(value && PyBool_Check(value), "requires_grad must be a bool");
+    require_grad(self_of(s), value == Py_True);
+  });
+}
+PyObject* get_retains_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).impl()->has(kRetainsGrad)); }
+PyObject* get_data(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    Tensor t = alias(self_of(s));
+    make_own_version(t);
+    return wrap(std::move(t));
+  });
+}
+int set_data(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    UT_CHECK(value, "Deleting tensor data is not allowed. Delete tensor instead!");
+    UT_CHECK_TYPE(is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    replace_data(self_of(s), tensor_of(value));
+  });
+}
+PyObject* get_hooks(PyObject* s, void*) {
+  PyObject* h = reinterpret_cast<TensorObject*>(s)->backward_hooks;
+  return new_ref(h ? h : Py_None);
+}
+int set_hooks(PyObject* s, PyObject* value, void*) {
+  auto* o = reinterpret_cast<TensorObject*>(s);
+  if (!value || value == Py_None) Py_CLEAR(o->backward_hooks);
+  else Py_XSETREF(o->backward_hooks, new_ref(value));
+  return 0;
+}
+PyObject* get_name(PyObject* s, void*) {
+  AutogradMeta* m = self_of(s).impl()->meta;
+  if (!m || m->name.empty()) Py_RETURN_NONE;
+  return PyUnicode_FromString(m->name.c_str());
+}
+template <bool value>
+PyObject* constant(PyObject*, void*) { return PyBool_FromLong(value); }
+
+PyGetSetDef getset[] = {{"shape", get_shape, nullptr, "The sizes.", nullptr},
+                        {"dtype", get_dtype, nullptr, "The element type.", nullptr},
+                        {"device", get_device, nullptr, nullptr, nullptr},
+                        {"layout", get_layout, nullptr, nullptr, nullptr},
+                        {"ndim", get_ndim, nullptr, nullptr, nullptr},
+                        {"itemsize", get_itemsize, nullptr, nullptr, nullptr},
+                        {"nbytes", get_nbytes, nullptr, nullptr, nullptr},
+                        {"requires_grad", get_requires_grad, set_requires_grad, "Are gradients wanted?", nullptr},
+                        {"is_leaf", get_is_leaf, nullptr, "Made by the user, not by an operation that records.", nullptr},
+                        {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
+                        {"_version", get_version, nullptr, "How often the memory was written in place.", nullptr},
+                        {"_base", get_base, nullptr, "What this is a view of, or None.", nullptr},
+                        {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor.", nullptr},
+                        {"grad", get_grad, set_grad_attribute, "The accumulated gradient.", nullptr},
+                        {"_grad", get_grad, set_grad_attribute, nullptr, nullptr},
+                        {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
+                        {"data", get_data, set_data, "The same memory without history and with its own version counter.", nullptr},
+                        {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr},
+                        {"name", get_name, nullptr, nullptr, nullptr},
+                        {"is_cuda", constant<false>, nullptr, nullptr, nullptr},
+                        {"is_cpu", constant<true>, nullptr, nullptr, nullptr},
+                        {"is_sparse", constant<false>, nullptr, nullptr, nullptr},
+                        {"is_quantized", constant<false>, nullptr, nullptr, nullptr},
+                        {"is_meta", constant<false>, nullptr, nullptr, nullptr},
+                        {"is_nested", constant<false>, nullptr, nullptr, nullptr},
+                        {"is_mps", constant<false>, nullptr, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// ---- methods ----
+
+int64_t dim_arg(PyObject* o, const Tensor& t) { return wrap_dim(int_arg(o), t.dim()); }
+
+PyObject* size(PyObject* s, PyObject* const* args, Py_ssize_t n) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    UT_CHECK_TYPE(n <= 1, "size() takes at most 1 argument (", n, " given)");
+    if (n == 0 || args[0] == Py_None) return wrap_sizes(t.sizes());
+    UT_CHECK_INDEX(t.dim() > 0, "Dimension specified as ", int_arg(args[0]), " but tensor has no dimensions");
+    return wrap(t.size(dim_arg(args[0], t)));
+  });
+}
+PyObject* stride(PyObject* s, PyObject* const* args, Py_ssize_t n) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    if (n == 1 && args[0] != Py_None) return wrap(t.stride(dim_arg(args[0], t)));
+    PyRef tuple(check(PyTuple_New(t.dim())));
+    for (int64_t i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(t.stride(i)));
+    return tuple.release();
+  });
+}
+PyObject* dim(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).dim()); }
+PyObject* numel(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).numel()); }
+PyObject* element_size(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
+PyObject* storage_offset(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).storage_offset()); }
+PyObject* data_ptr(PyObject* s, PyObject*) {
+  const Tensor& t = self_of(s);
+  return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+}
+PyObject* is_contiguous(PyObject* s, PyObject* args, PyObject* kwargs) {
+  return attribute([&]() -> PyObject* {
+    PyObject* format = nullptr;
+    static const char* names[] = {"memory_format", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &format)) throw PythonError();
+    auto m = memory_format_arg(format).value_or(MemoryFormat::Contiguous);
+    return PyBool_FromLong(is_contiguous_in(self_of(s), m));
+  });
+}
+PyObject* is_complex_(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_complex()); }
+PyObject* is_floating_point(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_floating()); }
+PyObject* is_signed(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).dtype() != DType::Bool && self_of(s).dtype() != DType::UInt8); }
+PyObject* is_conj(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_conj()); }
+PyObject* is_neg(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_neg()); }
+PyObject* is_inference(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).impl()->has(kInference)); }
+PyObject* is_view(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).impl()->has(kIsView)); }
+PyObject* retain_grad_(PyObject* s, PyObject*) {
+  return attribute([&]() -> PyObject* {
+    retain_grad(s);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
+  return attribute([&]() -> PyObject* {
+    int on = 1;
+    static const char* names[] = {"requires_grad", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(names), &on)) throw PythonError();
+    require_grad(self_of(s), on);
+    return new_ref(s);
+  });
+}
+PyObject* register_hook(PyObject* s, PyObject* hook) { return attribute([&] { return add_tensor_hook(s, hook); }); }
+PyObject* register_post_accumulate(PyObject* s, PyObject* hook) { return attribute([&] { return add_post_accumulate_hook(s, hook); }); }
+PyObject* tolist(PyObject* s, PyObject*) { return attribute([&] { return to_list(self_of(s)); }); }
+PyObject* detach_(PyObject* s, PyObject*) {
+  return attribute([&]() -> PyObject* {
+    TensorImpl* impl = self_of(s).impl();
+    UT_CHECK(!impl->has(kIsView), "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set "
+             "as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+    if (impl->grad_fn) release_node(impl->grad_fn);
+    impl->grad_fn = nullptr;
+    impl->output_nr = 0;
+    impl->set(kRequiresGrad, false);
+    return new_ref(s);
+  });
+}
+
+template <class F>
+PyCFunction fn(F* f) { return reinterpret_cast<PyCFunction>(f); }
+
+}  // namespace
+
+PyGetSetDef* tensor_getset() { return getset; }
+
+void add_tensor_methods(std::vector<PyMethodDef>& m) {
+  m.insert(m.end(), {{"size", fn(size), METH_FASTCALL, nullptr}, {"stride", fn(stride), METH_FASTCALL, nullptr}, {"dim", dim, METH_NOARGS, nullptr},
+                     {"ndimension", dim, METH_NOARGS, nullptr}, {"numel", numel, METH_NOARGS, nullptr}, {"nelement", numel, METH_NOARGS, nullptr},
+                     {"element_size", element_size, METH_NOARGS, nullptr}, {"storage_offset", storage_offset, METH_NOARGS, nullptr}, {"data_ptr", data_ptr, METH_NOARGS, nullptr},
+                     {"is_contiguous", fn(is_contiguous), METH_VARARGS | METH_KEYWORDS, nullptr}, {"is_complex", is_complex_, METH_NOARGS, nullptr},
+                     {"is_floating_point", is_floating_point, METH_NOARGS, nullptr}, {"is_signed", is_signed, METH_NOARGS, nullptr}, {"is_conj", is_conj, METH_NOARGS, nullptr},
+                     {"is_neg", is_neg, METH_NOARGS, nullptr}, {"is_inference", is_inference, METH_NOARGS, nullptr}, {"_is_view", is_view, METH_NOARGS, nullptr},
+                     {"retain_grad", retain_grad_, METH_NOARGS, "Keep this non-leaf's gradient in .grad."},
+                     {"requires_grad_", fn(requires_grad_), METH_VARARGS | METH_KEYWORDS, "Sets requires_grad in place."},
+                     {"register_hook", register_hook, METH_O, "Calls hook(grad) when the gradient is computed."},
+                     {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, "Calls hook(tensor) after .grad was updated."},
+                     {"tolist", tolist, METH_NOARGS, "The elements as nested lists."}, {"detach_", detach_, METH_NOARGS, nullptr}});
+  add_data_methods(m);
+}
+
+}  // namespace undertow::python

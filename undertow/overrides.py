@@ -1,0 +1,1 @@
+"""__torch_function__: classes and modes that take over operators."""
