@@ -108,7 +108,7 @@ inline Scalar as_scalar(std::string_view) { return Scalar(0); }
 // Resizes `out` to `sizes` if it must change (with torch's warning when it held something else).
 void resize_output(const Tensor& out, IntSpan sizes);
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(UNDERTOW_BASELINE_ONLY)
 #define UT_FILL_PER_ISA(fill, table)                                        \
   do {                                                                      \
     cpu::isa_baseline::fill(table);                                         \

@@ -15,7 +15,7 @@ const char* isa_name(Isa isa);
 
 // UNDERTOW_CHOOSE_ISA(call) calls isa_baseline::call, isa_avx2::call or isa_avx512::call. A macro, because
 // only it can put a namespace before a name; elsewhere than on x86-64 the other two do not exist.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(UNDERTOW_BASELINE_ONLY)
 #define UNDERTOW_CHOOSE_ISA(call)                                            \
   (::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx512 ? isa_avx512::call \
    : ::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx2 ? isa_avx2::call   \

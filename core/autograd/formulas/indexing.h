@@ -1,0 +1,9 @@
+// indexing.h: derivatives and compositions of indexing, gathers and scatters.
+// Each function is differentiable: it calls operators only.
+#pragma once
+#include "core/autograd/op_types.h"
+
+namespace undertow::ops {
+
+
+}  // namespace undertow::ops

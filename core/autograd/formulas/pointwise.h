@@ -1,0 +1,9 @@
+// pointwise.h: derivatives and compositions of pointwise operators.
+// Each function is differentiable: it calls operators only.
+#pragma once
+#include "core/autograd/op_types.h"
+
+namespace undertow::ops {
+
+
+}  // namespace undertow::ops
