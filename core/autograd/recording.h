@@ -5,6 +5,7 @@
 #include "core/autograd/op_types.h"
 #include "core/autograd/tangents.h"
 #include "core/forward/copy.h"
+#include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/node.h"
 #include "core/graph/saved_fields.h"
@@ -61,6 +62,11 @@ inline void set_edge(Edge& e, const Tensor& t) {
     if (impl->grad_fn) {
       e.node = Ref<Node>(impl->grad_fn);
       e.input_nr = impl->output_nr;
+      return;
+    }
+    AutogradMeta* meta = impl->meta;
+    if (UT_LIKELY(meta && meta->accumulator && !meta->foreign_accumulator)) {
+      e.node = Ref<Node>(meta->accumulator);
       return;
     }
   }

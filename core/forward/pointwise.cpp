@@ -39,7 +39,7 @@ Tensor with_number(const PointwiseOp& op, const Scalar* params, const Tensor& t,
   if (UT_LIKELY(loop && compute == t.dtype() && t.is_contiguous() && t.numel() < 32768 && op.promote() <= Promote::Float)) {
     Constant c;
     c.set(s, compute);
-    Tensor out = empty(t.sizes(), compute);
+    Tensor out = empty_same_shape(*t.impl(), compute);
     int64_t w = t.itemsize();
     char* p[3] = {out.data(), number_first ? c.bytes : t.data(), number_first ? t.data() : c.bytes};
     int64_t strides[3] = {w, number_first ? 0 : w, number_first ? w : 0};

@@ -46,7 +46,7 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
 inline Tensor pointwise1(const PointwiseOp& op, const Scalar* params, const Tensor& a) {
   LoopFn loop = op.loop(a.dtype());
   if (UT_LIKELY(loop && a.is_contiguous() && a.numel() < 32768 && (op.promote() <= Promote::Float))) {
-    Tensor out = empty(a.sizes(), a.dtype());
+    Tensor out = empty_same_shape(*a.impl(), a.dtype());
     char* p[2] = {out.data(), a.data()};
     int64_t s[2] = {a.itemsize(), a.itemsize()};
     loop(p, s, a.numel(), params);
@@ -71,7 +71,7 @@ inline bool same_small_layout(const Tensor& a, const Tensor& b) {
 inline Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b) {
   LoopFn loop = op.loop(a.dtype());
   if (UT_LIKELY(loop && same_small_layout(a, b) && op.promote() <= Promote::Float)) {
-    Tensor out = empty(a.sizes(), a.dtype());
+    Tensor out = empty_same_shape(*a.impl(), a.dtype());
     char* p[3] = {out.data(), a.data(), b.data()};
     int64_t w = a.itemsize(), s[3] = {w, w, w};
     loop(p, s, a.numel(), params);

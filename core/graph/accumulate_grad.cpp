@@ -15,10 +15,9 @@ AccumulateGrad::AccumulateGrad(TensorImpl* leaf) : leaf_(leaf) {
   meta_.set(leaf->sizes(), leaf->dtype, leaf->device);
 }
 
-void AccumulateGrad::on_first_reference() {
-  leaf_->retain();
-  meta_.set(leaf_->sizes(), leaf_->dtype, leaf_->device);  // .data may have changed the shape since the last graph
-}
+void AccumulateGrad::on_first_reference() { leaf_->retain(); }
+
+void AccumulateGrad::refresh_meta() { meta_.set(leaf_->sizes(), leaf_->dtype, leaf_->device); }
 
 void AccumulateGrad::on_last_reference() {
   extra_.reset();

@@ -20,6 +20,7 @@ class AccumulateGrad final : public NodeWithEdges<0> {
   std::string name() const override { return "AccumulateGrad"; }
   bool is_accumulate() const override { return true; }
   TensorImpl* leaf() const { return leaf_; }
+  void refresh_meta();  // the leaf's shape or dtype was changed through .data
 
  protected:
   void on_first_reference() override;

@@ -11,17 +11,6 @@ namespace undertow {
 
 void (*release_node_metadata)(void*) = nullptr;
 
-void InputMeta::set(IntSpan sizes, DType dtype, uint16_t device) {
-  clear();
-  dtype_ = dtype;
-  device_ = device;
-  defined_ = true;
-  ndim_ = static_cast<uint8_t>(sizes.size());
-  if (ndim_ > kInline) heap_ = static_cast<int64_t*>(pool_alloc(ndim_ * sizeof(int64_t)));
-  int64_t* to = ndim_ > kInline ? heap_ : inline_;
-  for (size_t i = 0; i < sizes.size(); i++) to[i] = sizes[i];
-}
-
 InputMeta& InputMeta::operator=(InputMeta&& o) noexcept {
   if (this == &o) return *this;
   clear();
@@ -31,54 +20,35 @@ InputMeta& InputMeta::operator=(InputMeta&& o) noexcept {
   return *this;
 }
 
-uint32_t Node::add_input(const Tensor& output) {
-  uint32_t nr = add_input_undefined();
-  input_meta(nr).set(output.sizes(), output.dtype(), output.impl()->device);
-  return nr;
-}
-
-uint32_t Node::add_input_undefined() {
-  if (num_inputs_ > 0) make_extra().more_metas.emplace_back();
-  return num_inputs_++;
-}
-
-void Node::finish_recording() {
-  sequence_ = thread_mode.sequence++;
-  uint32_t top = 0;
-  for (const Edge& e : next_edges())
-    if (e.node && e.node->topological_ >= top) top = e.node->topological_ + 1;
-  topological_ = top;
-}
-
 Node::~Node() {
   if (extra_ && extra_->metadata && release_node_metadata) release_node_metadata(extra_->metadata);
   if (slot.buffer && num_inputs_ <= 1) static_cast<TensorImpl*>(slot.buffer)->release();
 }
 
 namespace {
-// Nodes whose count reached zero while another node was being destroyed on this thread.
+// Nodes whose count reached zero while another node was being destroyed on this thread, linked through next_dead_.
 struct Graveyard {
-  std::vector<Node*> dead;
+  Node* head = nullptr;
   bool draining = false;
 };
-thread_local Graveyard* graveyard __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local Graveyard graveyard __attribute__((tls_model("initial-exec")));
 }  // namespace
 
 // See Note [Iterative Destruction] in tensor/tensor.cpp.
 void Node::destroy() {
-  if (UT_UNLIKELY(!graveyard)) graveyard = new Graveyard;  // one per thread that ever frees a graph; small
-  if (graveyard->draining) {
-    graveyard->dead.push_back(this);
+  Graveyard& g = graveyard;
+  if (g.draining) {
+    next_dead_ = g.head;
+    g.head = this;
     return;
   }
-  graveyard->draining = true;
+  g.draining = true;
   delete_self();
-  while (!graveyard->dead.empty()) {
-    Node* n = graveyard->dead.back();
-    graveyard->dead.pop_back();
+  while (Node* n = g.head) {
+    g.head = n->next_dead_;
     n->delete_self();
   }
-  graveyard->draining = false;
+  g.draining = false;
 }
 
 void release_node(Node* node) { node->release(); }

@@ -38,7 +38,16 @@ class InputMeta {
   InputMeta(InputMeta&& o) noexcept { *this = std::move(o); }
   InputMeta& operator=(InputMeta&& o) noexcept;
   ~InputMeta() { clear(); }
-  void set(IntSpan sizes, DType dtype, uint16_t device);
+  void set(IntSpan sizes, DType dtype, uint16_t device) {
+    clear();
+    dtype_ = dtype;
+    device_ = device;
+    defined_ = true;
+    ndim_ = static_cast<uint8_t>(sizes.size());
+    if (UT_UNLIKELY(ndim_ > kInline)) heap_ = static_cast<int64_t*>(pool_alloc(ndim_ * sizeof(int64_t)));
+    int64_t* to = ndim_ > kInline ? heap_ : inline_;
+    for (size_t i = 0; i < sizes.size(); i++) to[i] = sizes[i];
+  }
   bool defined() const { return defined_; }
   DType dtype() const { return dtype_; }
   uint16_t device() const { return device_; }
@@ -117,8 +126,15 @@ class Node {
 
   // Inputs (the forward outputs).
   uint32_t num_inputs() const { return num_inputs_; }
-  uint32_t add_input(const Tensor& output);  // returns its input number
-  uint32_t add_input_undefined();
+  uint32_t add_input(const Tensor& output) {  // returns its input number
+    uint32_t nr = add_input_undefined();
+    input_meta(nr).set(output.sizes(), output.dtype(), output.impl()->device);
+    return nr;
+  }
+  uint32_t add_input_undefined() {
+    if (UT_UNLIKELY(num_inputs_ > 0)) make_extra().more_metas.emplace_back();
+    return num_inputs_++;
+  }
   const InputMeta& input_meta(uint32_t i) const { return i == 0 ? meta_ : extra_->more_metas[i - 1]; }
   InputMeta& input_meta(uint32_t i) { return i == 0 ? meta_ : extra_->more_metas[i - 1]; }
 
@@ -126,7 +142,14 @@ class Node {
   void set_sequence_nr(uint64_t n) { sequence_ = n; }
   uint32_t topological_nr() const { return topological_; }
   // Sets sequence and topological numbers once the edges are in place.
-  void finish_recording();
+  void finish_recording() {
+    sequence_ = thread_mode.sequence++;
+    uint32_t top = 0;
+    const Edge* e = edges();
+    for (uint32_t i = 0; i < num_edges_; i++)
+      if (e[i].node && e[i].node->topological_ >= top) top = e[i].node->topological_ + 1;
+    topological_ = top;
+  }
 
   NodeExtra* extra() const { return extra_.get(); }
   NodeExtra& make_extra() {
@@ -164,12 +187,12 @@ class Node {
   bool released_ : 1 = false;
   bool is_embedded_ : 1 = false;  // lives inside another object, which decides when it dies
   uint32_t topological_ = 0;
-  uint64_t sequence_ = 0;
+  union {
+    uint64_t sequence_ = 0;
+    Node* next_dead_;  // once the node is dead; see Note [Iterative Destruction]
+  };
   InputMeta meta_;
   std::unique_ptr<NodeExtra> extra_;
-
- private:
-  friend struct EdgeAccess;
 };
 
 // Nodes with a fixed number of edges keep them right behind the base (Node::edges relies on it).

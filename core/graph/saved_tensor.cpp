@@ -133,12 +133,6 @@ Tensor SavedTensor::unpack(Node* owner) const {
   __builtin_unreachable();
 }
 
-void SavedTensor::release() {
-  if (state_ == State::Empty || state_ == State::Released) return;
-  clear();
-  state_ = State::Released;
-}
-
 void SavedTensor::clear() {
   if (state_ == State::Original || state_ == State::Output) impl_->release();
   if (has_hooks()) delete packed_;

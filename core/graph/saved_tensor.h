@@ -25,7 +25,10 @@ extern SavedTensorHooks* (*make_default_saved_hooks)();
 class SavedTensor {
  public:
   SavedTensor() = default;
-  ~SavedTensor() { clear(); }
+  ~SavedTensor() {
+    if (state_ == State::Original) impl_->release();
+    else if (UT_UNLIKELY(state_ != State::Empty && state_ != State::Released)) clear();
+  }
   SavedTensor(const SavedTensor&) = delete;
   SavedTensor& operator=(const SavedTensor&) = delete;
   SavedTensor(SavedTensor&& o) noexcept : impl_(o.impl_), version_(o.version_), state_(o.state_) {
@@ -48,7 +51,11 @@ class SavedTensor {
   Tensor unpack(Node* owner) const;
   bool defined() const { return state_ != State::Empty && state_ != State::Released; }
   // Frees the tensor; later unpacks raise.
-  void release();
+  void release() {
+    if (state_ == State::Empty || state_ == State::Released) return;
+    clear();
+    state_ = State::Released;
+  }
 
   // Replaces how the tensor is kept; takes ownership of hooks. For `_raw_saved_x.register_hooks`.
   void register_hooks(SavedTensorHooks* hooks);

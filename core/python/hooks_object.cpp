@@ -173,7 +173,7 @@ PyObject* add_tensor_hook(PyObject* tensor, PyObject* hook) {
     if (fn) fn->make_extra().tensor_hooks.emplace_back(t.impl()->output_nr, ref);
     else make_meta(t).hooks.push_back(ref);
     Py_XSETREF(o->backward_hooks, dict.release());
-    if (!PyObject_GC_IsTracked(tensor)) PyObject_GC_Track(tensor);
+    track(tensor);
   }
   return add_to(existing->dict(), hook);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/forward/copy.h"
+#include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -238,6 +239,7 @@ void replace_data(const Tensor& t, const Tensor& source) {
   to->set_layout(source.sizes(), source.strides());
   to->set(kConj, from->has(kConj));
   to->set(kNeg, from->has(kNeg));
+  if (to->meta && to->meta->accumulator) to->meta->accumulator->refresh_meta();
 }
 
 void add_data_methods(std::vector<PyMethodDef>&) {}

@@ -41,12 +41,13 @@ TensorObject* allocate(PyTypeObject* type) {
 PyObject* attach(PyTypeObject* type, Tensor t) {
   TensorObject* o = allocate(type);
   o->dict = o->weakrefs = o->backward_hooks = nullptr;
+  o->tracked = false;
   TensorImpl* impl = t.impl();
   impl->pyobj = o;
   new (&o->tensor) Tensor(std::move(t));
   if (UT_UNLIKELY(type != tensor_type)) {
     impl->set(type == parameter_type ? kIsParameter : kPySubclass);
-    PyObject_GC_Track(reinterpret_cast<PyObject*>(o));
+    track(reinterpret_cast<PyObject*>(o));
   }
   return reinterpret_cast<PyObject*>(o);
 }
@@ -82,7 +83,7 @@ void dealloc(PyObject* self) {
     new (&o->tensor) Tensor(Ref<TensorImpl>::adopt(impl));
     Py_SET_REFCNT(self, 0);
   }
-  if (UT_UNLIKELY(PyObject_GC_IsTracked(self))) PyObject_GC_UnTrack(self);
+  if (UT_UNLIKELY(o->tracked)) PyObject_GC_UnTrack(self);
   if (o->weakrefs) PyObject_ClearWeakRefs(self);
   Py_CLEAR(o->dict);
   Py_CLEAR(o->backward_hooks);
@@ -142,11 +143,17 @@ PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, d
 // Attributes make cycles possible, so the first one puts the object into the collector.
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   int r = PyObject_GenericSetAttr(self, name, value);
-  if (as_object(self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+  if (as_object(self)->dict) track(self);
   return r;
 }
 
 }  // namespace
+
+void track(PyObject* self) {
+  if (as_object(self)->tracked) return;
+  as_object(self)->tracked = true;
+  PyObject_GC_Track(self);
+}
 
 PyObject* wrap(Tensor t) {
   if (UT_UNLIKELY(!t.defined())) Py_RETURN_NONE;

@@ -19,6 +19,7 @@ struct TensorObject {
   PyObject* dict;
   PyObject* weakrefs;
   PyObject* backward_hooks;  // `_backward_hooks`, an OrderedDict or null
+  bool tracked;              // is in the garbage collector
 };
 
 extern PyTypeObject* tensor_type;
@@ -32,6 +33,9 @@ inline const Tensor& tensor_of(PyObject* o) { return reinterpret_cast<TensorObje
 PyObject* wrap(Tensor t);
 // The same as an instance of `type` (a subclass of Tensor). t must have no object yet.
 PyObject* wrap_as(PyTypeObject* type, Tensor t);
+
+// Puts the object into the garbage collector: it has come to hold something that could close a cycle.
+void track(PyObject* o);
 
 bool init_tensor_type(PyObject* module);
 

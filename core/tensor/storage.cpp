@@ -11,27 +11,13 @@
 
 namespace undertow {
 
-namespace {
-constexpr size_t kInlineMax = 256;  // bytes that travel in the header's own block
-constexpr size_t kHeader = (sizeof(Storage) + 15) / 16 * 16;
-}  // namespace
-
-Ref<Storage> Storage::allocate(size_t nbytes) {
-  size_t block = nbytes <= kInlineMax ? kHeader + nbytes : sizeof(Storage);
-  auto* s = new (pool_alloc(block)) Storage;
+Ref<Storage> Storage::allocate_large(size_t nbytes) {
+  auto* data = static_cast<char*>(allocate_bytes(nbytes));
+  auto* s = new (pool_alloc(sizeof(Storage))) Storage;
   s->nbytes_ = nbytes;
-  s->block_bytes_ = static_cast<uint32_t>(block);
-  if (nbytes <= kInlineMax) {
-    s->data_ = reinterpret_cast<char*>(s) + kHeader;
-  } else {
-    s->kind_ = Kind::Owned;
-    try {
-      s->data_ = static_cast<char*>(allocate_bytes(nbytes));
-    } catch (...) {
-      pool_free(s, block);
-      throw;
-    }
-  }
+  s->block_bytes_ = sizeof(Storage);
+  s->kind_ = Kind::Owned;
+  s->data_ = data;
   return Ref<Storage>::adopt(s);
 }
 
@@ -76,13 +62,6 @@ void Storage::swap_bytes(Storage& other) {
 void Storage::free_bytes() {
   if (kind_ == Kind::Owned) deallocate_bytes(data_, nbytes_);
   if (kind_ == Kind::Borrowed && deleter_) deleter_(context_);
-}
-
-void Storage::destroy() {
-  free_bytes();
-  size_t block = block_bytes_;
-  this->~Storage();
-  pool_free(this, block);
 }
 
 }  // namespace undertow

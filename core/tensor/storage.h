@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
+#include "core/base/pool.h"
 #include "core/base/ref.h"
 
 namespace undertow {
@@ -14,7 +16,14 @@ class Storage {
   using Deleter = void (*)(void* context);
 
   // Small requests live in one pooled block with their header; larger ones come from the caching allocator.
-  static Ref<Storage> allocate(size_t nbytes);
+  static Ref<Storage> allocate(size_t nbytes) {
+    if (nbytes > kInlineMax) return allocate_large(nbytes);
+    auto* s = new (pool_alloc(kHeader + nbytes)) Storage;
+    s->nbytes_ = nbytes;
+    s->block_bytes_ = static_cast<uint32_t>(kHeader + nbytes);
+    s->data_ = reinterpret_cast<char*>(s) + kHeader;
+    return Ref<Storage>::adopt(s);
+  }
   // Memory that someone else owns; deleter(context) runs once when the last tensor lets go.
   static Ref<Storage> borrow(void* data, size_t nbytes, Deleter deleter, void* context);
 
@@ -39,8 +48,14 @@ class Storage {
 
  private:
   enum class Kind : uint8_t { Inline, Owned, Borrowed };
+  static constexpr size_t kInlineMax = 256;  // bytes that travel in the header's own block
+  static constexpr size_t kHeader = 64;      // keeps the bytes 16-aligned behind the header
   Storage() = default;
-  void destroy();
+  static Ref<Storage> allocate_large(size_t nbytes);
+  void destroy() {
+    if (kind_ != Kind::Inline) free_bytes();
+    pool_free(this, block_bytes_);
+  }
   void free_bytes();
 
   std::atomic<uint32_t> refs_{1};     // atomic: tensors of one storage die on any thread
@@ -52,5 +67,7 @@ class Storage {
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
 };
+
+static_assert(sizeof(Storage) <= 64);
 
 }  // namespace undertow

@@ -62,6 +62,22 @@ using TensorSpan = std::span<const Tensor>;
 // Fresh uninitialised memory, row-major. Throws for negative sizes and overflow.
 Tensor empty(IntSpan sizes, DType dtype);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype);
+// The same for a contiguous tensor's shape, which needs no checks: the hot path of pointwise operators.
+inline Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
+  if (UT_UNLIKELY(like.ndim > kInlineDims)) return empty(like.sizes(), dtype);
+  auto* impl = new TensorImpl;
+  impl->dtype = dtype;
+  impl->flags = kContiguous;
+  impl->ndim = like.ndim;
+  impl->numel = like.numel;
+  for (int i = 0; i < like.ndim; i++) {
+    impl->sizes_inline[i] = like.sizes_inline[i];
+    impl->strides_inline[i] = like.strides_inline[i];
+  }
+  Tensor t = Tensor::adopt(impl);
+  impl->storage = Storage::allocate(static_cast<size_t>(like.numel * itemsize(dtype))).leak();
+  return t;
+}
 // A second tensor on src's storage; not a view in autograd's sense (base is not set).
 Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
 inline Tensor alias(const Tensor& src) {
