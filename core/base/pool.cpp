@@ -10,7 +10,7 @@
 
 namespace undertow::pool_detail {
 
-thread_local ThreadMagazines* local __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local ThreadMagazines* local __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 

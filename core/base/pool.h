@@ -34,7 +34,7 @@ struct ThreadMagazines {
 
 namespace pool_detail {
 // initial-exec: one fixed offset from the thread pointer instead of a call; eight bytes of the static TLS reserve.
-extern thread_local ThreadMagazines* local __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadMagazines* local __attribute__((tls_model("initial-exec")));
 void* refill(size_t cls);
 void spill(size_t cls, void* p);
 void* malloc_bytes(size_t bytes);

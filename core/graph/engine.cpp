@@ -21,12 +21,11 @@ namespace undertow {
 
 const InterpreterLock* interpreter_lock = nullptr;
 
-bool Node::needs(uint32_t i) const {
-  const Edge& e = edges()[i];
-  if (!e.node) return false;
+bool Node::pass_wants(uint32_t i) const {
   GraphTask* task = current_graph_task;
-  if (UT_LIKELY(!task || !task->filtered) || current_node != this) return true;
-  return task->should_run(e.node.get());
+  // A node applied by hand inside a pass (CopySlices applies another) is not itself part of it.
+  if (!task || !task->filtered || current_node != this) return true;
+  return task->should_run(edges()[i].node.get());
 }
 
 namespace engine {
@@ -86,16 +85,17 @@ struct CurrentTask {
 void run_sequentially(GraphTask& task, Node* root) {
   LocalQueue queue;
   LongPass long_pass;
+  GradRoom outputs_room, inputs_room;
   queue.push(root);
   while (!queue.empty()) {
     Node* node = queue.pop();
     TaskSlot& slot = task.slot(node);
-    GradArray grad_outputs(std::max<uint32_t>(node->num_inputs(), 1)), grad_inputs(node->num_edges());
-    input_buffer::take(slot, *node, grad_outputs.span());
-    long_pass.count(grad_outputs.span());
+    std::span<Tensor> grad_outputs = outputs_room.take(std::max<uint32_t>(node->num_inputs(), 1));
+    std::span<Tensor> grad_inputs = inputs_room.take(node->num_edges());
+    input_buffer::take(slot, *node, grad_outputs);
+    long_pass.count(grad_outputs);
     current_node = node;
-    bool goes_on = evaluate_node(task, slot, node, grad_outputs.span(), grad_inputs.span());
-    if (!goes_on) continue;
+    if (!evaluate_node(task, slot, node, grad_outputs, grad_inputs)) continue;
     for (uint32_t i = 0; i < node->num_edges(); i++) {
       const Edge& e = node->edges()[i];
       Node* next = e.node.get();
@@ -132,6 +132,7 @@ void run_callbacks(GraphTask& task) {
 std::vector<Tensor> run_task(GraphTask& task, Node* root) {
   CurrentTask current(&task);
   GradModeGuard grad_mode(task.options.create_graph);
+  ModeGuard filtered(kFilteredPass, task.filtered);
   task.mode_bits = thread_mode.bits;
   if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::TaskStarted, &task, root);
   try {

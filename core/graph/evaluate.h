@@ -21,6 +21,21 @@ class GradArray {
   std::unique_ptr<Tensor[]> heap_;
 };
 
+// The same room used again for node after node of one loop: take() gives n undefined tensors.
+class GradRoom {
+ public:
+  std::span<Tensor> take(size_t n) {
+    for (size_t i = 0; i < used_; i++) room_[i].reset();
+    if (UT_UNLIKELY(n > room_.size())) room_.resize(n);
+    used_ = n;
+    return {room_.data(), n};
+  }
+
+ private:
+  SmallVector<Tensor, 4> room_ = SmallVector<Tensor, 4>(4);
+  size_t used_ = 0;
+};
+
 // Consumes grad_outputs, fills grad_inputs. Returns false if the node was only there to be captured: nothing goes on.
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);
 

@@ -9,8 +9,8 @@
 
 namespace undertow {
 
-thread_local GraphTask* current_graph_task = nullptr;
-thread_local Node* current_node = nullptr;
+constinit thread_local GraphTask* current_graph_task __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local Node* current_node __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 std::atomic<uint64_t> next_id{0};  // atomic: passes start on any thread

@@ -69,7 +69,7 @@ class GraphTask {
 };
 
 // The pass that this thread is running, or null.
-extern thread_local GraphTask* current_graph_task;
-extern thread_local Node* current_node;
+extern constinit thread_local GraphTask* current_graph_task __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Node* current_node __attribute__((tls_model("initial-exec")));
 
 }  // namespace undertow

@@ -52,6 +52,14 @@ class InputMeta {
   DType dtype() const { return dtype_; }
   uint16_t device() const { return device_; }
   IntSpan sizes() const { return {ndim_ <= kInline ? inline_ : heap_, ndim_}; }
+  // The usual case of validation: same shape, dtype and device.
+  bool matches(const TensorImpl& t) const {
+    if (t.dtype != dtype_ || t.ndim != ndim_ || t.device != device_) return false;
+    const int64_t *a = ndim_ <= kInline ? inline_ : heap_, *b = t.sizes_ptr();
+    for (int i = 0; i < ndim_; i++)
+      if (a[i] != b[i]) return false;
+    return true;
+  }
 
  private:
   void clear() {
@@ -122,7 +130,10 @@ class Node {
   const Edge* edges() const { return const_cast<Node*>(this)->edges(); }
   std::span<const Edge> next_edges() const { return {edges(), num_edges_}; }
   // Does the running pass want the gradient of edge i? (Every valid edge, outside a pass.)
-  bool needs(uint32_t i) const;
+  bool needs(uint32_t i) const {
+    if (!edges()[i].node) return false;
+    return UT_LIKELY(!mode_is(kFilteredPass)) || pass_wants(i);
+  }
 
   // Inputs (the forward outputs).
   uint32_t num_inputs() const { return num_inputs_; }
@@ -176,6 +187,7 @@ class Node {
  protected:
   explicit Node(uint32_t num_edges, bool heap_edges) : num_edges_(static_cast<uint16_t>(num_edges)), heap_edges_(heap_edges) {}
   virtual ~Node();
+  bool pass_wants(uint32_t i) const;  // engine.cpp
   virtual void on_first_reference() {}            // embedded nodes only
   virtual void on_last_reference() { destroy(); }
   void destroy();

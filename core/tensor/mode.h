@@ -17,6 +17,7 @@ enum ModeBit : uint32_t {
   kViewReplay = 1u << 8,      // regenerate views by replaying functions instead of as_strided
   kTransform = 1u << 9,       // a function transform (vmap) is active
   kProfile = 1u << 10,        // operations report to a profiler
+  kFilteredPass = 1u << 11,   // the engine runs a pass over chosen inputs: nodes must ask what is wanted
 };
 
 // What a recorder must look at besides the plain path.
@@ -27,7 +28,7 @@ struct ThreadMode {
   int32_t forward_level = -1;  // the innermost open dual level, -1 when none
   uint64_t sequence = 0;       // next node's sequence number on this thread
 };
-extern thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
 
 inline bool grad_enabled() { return !(thread_mode.bits & kNoGrad); }
 inline bool mode_is(ModeBit bit) { return thread_mode.bits & bit; }

@@ -14,7 +14,7 @@
 
 namespace undertow {
 
-thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
+constinit thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
 void (*release_python_object)(TensorImpl*) = nullptr;
 
 void TensorImpl::allocate_dims(size_t n) {

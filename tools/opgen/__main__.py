@@ -27,10 +27,11 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
         families.setdefault(e.family, []).append(e)
     for family, list_ in families.items():
         files[f"ops_{family}.h"] = emit_ops.family_header(family, list_)
-        files[f"ops_{family}.cpp"] = emit_ops.family_source(family, list_)
         files[f"fwd_{family}.h"] = emit_ops.forward_header(family, list_)
-        if any(e.is_pointwise for e in list_):
-            files[f"fwd_{family}.cpp"] = emit_kernels.forward_source(family, list_)
+        pointwise = any(e.is_pointwise for e in list_)
+        # One translation unit with the recorders, so that a pointwise operator's forward is inlined into its recorder.
+        files[f"ops_{family}.cpp"] = (emit_kernels.forward_source(family, list_) if pointwise else "") + emit_ops.family_source(family, list_)
+        if pointwise:
             for group in emit_kernels.GROUPS:
                 ext = "isa.cpp" if group in emit_kernels.PER_ISA else "cpp"
                 files[f"kernels_{family}_{group}.{ext}"] = emit_kernels.kernel_source(family, group, list_)

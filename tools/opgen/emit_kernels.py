@@ -121,8 +121,9 @@ def forward_source(family: str, entries: list[Entry]) -> str:
     for e in kernels:
         k = kernel_name(e)
         promote = e.spec.get("promote", "arith").capitalize()
-        out.append(f"const PointwiseOp& {k}_op() {{\n  static const PointwiseOp op(\"{e.name}\", Promote::{promote}, [](LoopFn* t) {{ "
-                   f"UT_FILL_PER_ISA(fill_{k}_float, t); UT_FILL_PER_ISA_HALF(fill_{k}_half, t); cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }});\n  return op;\n}}")
+        # A global, filled when the library loads: a function-local static would test its guard on every call.
+        out.append(f"const PointwiseOp {k}_op(\"{e.name}\", Promote::{promote}, [](LoopFn* t) {{ UT_FILL_PER_ISA(fill_{k}_float, t); "
+                   f"UT_FILL_PER_ISA_HALF(fill_{k}_half, t); cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }});")
     out += ["}  // namespace", ""]
     for e in entries:
         if not e.is_pointwise:
@@ -134,8 +135,8 @@ def forward_source(family: str, entries: list[Entry]) -> str:
         decl = f"  const Scalar params[] = {{{plain_text}}};\n" if plain else ""
         arg = "params" if plain else "nullptr"
         n = len(operands(e))
-        out.append(f"Tensor {e.name}({params(e)}) {{\n{decl}  return pointwise{n}({k}_op(), {arg}, {ops});\n}}")
+        out.append(f"Tensor {e.name}({params(e)}) {{\n{decl}  return pointwise{n}({k}_op, {arg}, {ops});\n}}")
         if e.variants & {"inplace", "out"}:
-            out.append(f"void {e.name}_out(const Tensor& out, {params(e)}) {{\n{decl}  pointwise{n}_out({k}_op(), {arg}, out, {ops});\n}}")
+            out.append(f"void {e.name}_out(const Tensor& out, {params(e)}) {{\n{decl}  pointwise{n}_out({k}_op, {arg}, out, {ops});\n}}")
     out += ["", "}  // namespace undertow::fwd", ""]
     return "\n".join(out)

@@ -100,7 +100,8 @@ def in_node(entry: Entry, formula: str) -> tuple[list[str], str]:
             lines.append(f"std::vector<Tensor> {s.arg} = unpack_list({s.member}, this);")
         else:
             lines.append(f"const auto& {s.arg} = {s.member};")
-    return lines, text
+    # conj(x) of a real tensor is x: conj_of gives it back without counting a reference.
+    return lines, re.sub(r"\bconj\((\w+)\)", r"conj_of(\1)", text)
 
 
 def check(entry: Entry, known: set[str]) -> None:

@@ -8,6 +8,27 @@ namespace undertow::ops {
 Tensor maybe_mul(const Tensor& t, const Scalar& s);  // t * s; t itself for s == 1, undefined for undefined
 Tensor self_t_plus(const Tensor& a, const Tensor& b);  // a + b where either may be undefined
 Scalar conj(const Scalar& s);
+Tensor conj(const Tensor& self);
+
+// conj(t) for use inside an expression: refers to t itself when t is real, and so costs nothing there.
+class Conjugate {
+ public:
+  explicit Conjugate(const Tensor& t) : ref_(&t) {
+    if (UT_UNLIKELY(t.is_complex())) {
+      held_ = conj(t);
+      ref_ = &held_;
+    }
+  }
+  Conjugate(const Conjugate&) = delete;
+  Conjugate& operator=(const Conjugate&) = delete;
+  operator const Tensor&() const { return *ref_; }
+
+ private:
+  const Tensor* ref_;
+  Tensor held_;
+};
+inline Conjugate conj_of(const Tensor& t) { return Conjugate(t); }
+inline Scalar conj_of(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad);
 
 }  // namespace undertow::ops
