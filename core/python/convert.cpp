@@ -112,6 +112,24 @@ std::optional<MemoryFormat> memory_format_arg(PyObject* o) {
 }
 std::optional<Layout> layout_arg(PyObject* o) { return !o || o == Py_None ? std::nullopt : std::optional<Layout>(Layout::Strided); }
 
+FactoryArgs::FactoryArgs(PyObject** slots) {
+  if (slots[0] && slots[0] != Py_None) {
+    Device d = device_of(slots[0]);
+    UT_CHECK(d == Device{} || d == Device({.type = 0, .index = 0}), "this build of Undertow computes on the CPU only");
+  }
+  UT_CHECK(!slots[2] || slots[2] == Py_None || !bool_arg(slots[2]), "Need to provide pin_memory allocator to use pin memory.");
+  requires_grad_ = slots[3] && slots[3] != Py_None && bool_arg(slots[3]);
+}
+std::optional<DType> FactoryArgs::dtype_of_out(std::optional<DType> given, const Tensor& out) const {
+  UT_CHECK(!given || *given == out.dtype(), "dtype ", long_name(*given), " does not match dtype of out parameter (", long_name(out.dtype()), ")");
+  return out.dtype();
+}
+void FactoryArgs::finish(const Tensor& result) const {
+  if (!requires_grad_) return;
+  UT_CHECK(is_differentiable(result.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", result.dtype());
+  result.impl()->set(kRequiresGrad);
+}
+
 PyObject* wrap(std::vector<Tensor> list) {
   PyRef out(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
   for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(list[i]))));

@@ -52,6 +52,19 @@ class OptInts {
   std::optional<Dims> dims_;
 };
 
+// The keywords every factory function takes: device, layout, pin_memory, requires_grad, in this order in the slots.
+class FactoryArgs {
+ public:
+  explicit FactoryArgs(PyObject** slots);
+  // With out=: its dtype, which a dtype given beside it must equal.
+  std::optional<DType> dtype_of_out(std::optional<DType> given, const Tensor& out) const;
+  // Makes the result require grad if that was asked for.
+  void finish(const Tensor& result) const;
+
+ private:
+  bool requires_grad_ = false;
+};
+
 PyObject* wrap(std::vector<Tensor> list);  // a tuple
 PyObject* wrap(int64_t v);
 PyObject* wrap(bool v);

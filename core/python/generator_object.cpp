@@ -44,8 +44,14 @@ PyObject* manual_seed(PyObject* self, PyObject* seed) {
   return guarded([&]() -> PyObject* {
     // Negative seeds count back from 2^64, as in torch.
     PyRef index(check(PyNumber_Index(seed)));
-    unsigned long long s = PyLong_AsUnsignedLongLongMask(index.get());
-    if (PyErr_Occurred()) throw PythonError();
+    int overflow = 0;
+    long long low = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+    unsigned long long s = static_cast<unsigned long long>(low);
+    if (overflow) s = PyLong_AsUnsignedLongLong(index.get());
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      UT_FAIL_AS(Value, "Overflow when unpacking long long: a seed is between -2**63 and 2**64 - 1");
+    }
     as_generator(self)->generator->manual_seed(s);
     return new_ref(self);
   });

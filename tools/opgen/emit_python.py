@@ -47,7 +47,12 @@ def default_of(a: Arg) -> str:
 
 
 def convert(a: Arg, i: int) -> str:
-    return CONVERT[a.type].format(n=a.name, s=f"s[{i}]", d=default_of(a))
+    return CONVERT[a.type].format(n=a.name, s=f"slot[{i}]", d=default_of(a))
+
+
+# What every factory takes in Python besides its own arguments. See FactoryArgs in core/python/convert.h.
+FACTORY_ARGS = [Arg("device?", "device", "None", True), Arg("layout?", "layout", "None", True), Arg("bool?", "pin_memory", "None", True),
+                Arg("bool?", "requires_grad", "False", True)]
 
 
 def long_guard(e: Entry) -> str:
@@ -58,26 +63,33 @@ def long_guard(e: Entry) -> str:
 def glue(e: Entry, kind: str) -> tuple[str, str]:
     """The C function of one overload, and its name. kind is plain or inplace."""
     fname = f"{kind}_{e.name}_{e.overload or 'x'}_{e.variant}"
-    lines = [f"PyObject* {fname}(PyObject** s) {{", "  (void)s;"]
+    lines = [f"PyObject* {fname}(PyObject** slot) {{", "  (void)slot;"]
     lines += [f"  {convert(a, i)}" for i, a in enumerate(e.args)]
     call = ", ".join(f"{a.name}.get()" if a.type == "int[]?" else a.name for a in e.args)
     if kind == "inplace":
-        lines.append(f"  {{ {long_guard(e)} ops::{e.name}_({call}); }}\n  return new_ref(s[0]);\n}}")
+        lines.append(f"  {{ {long_guard(e)} ops::{e.name}_({call}); }}\n  return new_ref(slot[0]);\n}}")
         return "\n".join(lines), fname
-    if "out" in e.variants:
+    has_out = "out" in e.variants
+    if e.is_factory:
+        lines.append(f"  FactoryArgs factory(slot + {len(e.args) + has_out});")
+    done = "factory.finish(tensor_arg({0}));" if e.is_factory else ""
+    if has_out:
         n = len(e.args)
         if len(e.returns) > 1:
             outs = ", ".join(f"outs[{i}]" for i in range(len(e.returns)))
-            lines.append(f"  if (s[{n}] && s[{n}] != Py_None) {{\n    std::vector<Tensor> outs = out_list_arg(s[{n}], {len(e.returns)});\n"
-                         f"    ops::{e.name}_out({outs}{', ' if call else ''}{call});\n    return wrap_outs<{len(e.returns)}>(s[{n}], {names_of(e)});\n  }}")
+            lines.append(f"  if (slot[{n}] && slot[{n}] != Py_None) {{\n    std::vector<Tensor> outs = out_list_arg(slot[{n}], {len(e.returns)});\n"
+                         f"    ops::{e.name}_out({outs}{', ' if call else ''}{call});\n    return wrap_outs<{len(e.returns)}>(slot[{n}], {names_of(e)});\n  }}")
         else:
-            lines.append(f"  if (s[{n}] && s[{n}] != Py_None) {{\n    ops::{e.name}_out(tensor_arg(s[{n}]){', ' if call else ''}{call});\n    return new_ref(s[{n}]);\n  }}")
+            dtype = f"dtype = factory.dtype_of_out(dtype, tensor_arg(slot[{n}])); " if e.is_factory and any(a.type == "dtype?" for a in e.args) else ""
+            lines.append(f"  if (slot[{n}] && slot[{n}] != Py_None) {{\n    {dtype}ops::{e.name}_out(tensor_arg(slot[{n}]){', ' if call else ''}{call});\n"
+                         f"    {done.format(f'slot[{n}]')}\n    return new_ref(slot[{n}]);\n  }}")
     if e.return_type == "void":
         lines.append(f"  {{ {long_guard(e)} ops::{e.name}({call}); }}\n  Py_RETURN_NONE;\n}}")
     elif e.return_type.startswith("("):
         lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n  return wrap_tuple(std::move(r), {names_of(e)});\n}}")
     else:
-        lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n  return wrap(std::move(r));\n}}")
+        finish = "  factory.finish(r);\n" if e.is_factory else ""
+        lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n{finish}  return wrap(std::move(r));\n}}")
     return "\n".join(lines), fname
 
 
@@ -86,23 +98,29 @@ def names_of(e: Entry) -> str:
     return f'return_type("{e.name}", {{{", ".join(chr(34) + n + chr(34) for n in named)}}})' if named else "nullptr"
 
 
+def python_args(e: Entry, kind: str) -> list[Arg]:
+    """The operator's own arguments, then out=, then what every factory takes."""
+    args = list(e.args)
+    if kind == "plain" and "out" in e.variants:
+        args.append(Arg("Tensor[]" if len(e.returns) > 1 else "Tensor?", "out", "None", True))
+    return args + FACTORY_ARGS if kind == "plain" and e.is_factory else args
+
+
 def text_of(e: Entry, kind: str) -> str:
     parts, star = [], False
-    for a in e.args:
+    for a in python_args(e, kind):
         if a.kwonly and not star:
             parts.append("*")
             star = True
         parts.append(f"{a.type} {a.name}" + (f"={a.default}" if a.default is not None else ""))
-    if kind == "plain" and "out" in e.variants:
-        parts += ([] if star else ["*"]) + ["Tensor out=None"]
     return f"({', '.join(parts)})"
 
 
 def arg_rows(e: Entry, kind: str) -> str:
-    rows = [f'{{"{a.name}", ArgKind::{KIND[a.type]}, {str(a.default is not None).lower()}, {str(a.kwonly).lower()}}}' for a in e.args]
-    if kind == "plain" and "out" in e.variants:
-        rows.append(f'{{"out", ArgKind::{"OutList" if len(e.returns) > 1 else "OptTensor"}, true, true}}')
-    return ", ".join(rows)
+    def row(a: Arg) -> str:
+        kind_name = "OutList" if a.name == "out" and a.type == "Tensor[]" else KIND[a.type]
+        return f'{{"{a.name}", ArgKind::{kind_name}, {str(a.default is not None).lower()}, {str(a.kwonly).lower()}}}'
+    return ", ".join(row(a) for a in python_args(e, kind))
 
 
 def binding_source(entries: list[Entry], chunk: int) -> str:
@@ -129,7 +147,7 @@ def binding_source(entries: list[Entry], chunk: int) -> str:
                 out.append(code)
                 emitted.add(fname)
             args = arg_rows(e, kind)
-            n = len(e.args) + (1 if kind == "plain" and "out" in e.variants else 0)
+            n = len(python_args(e, kind))
             if args:
                 out.append(f"ArgSpec args_{name}_{k}[] = {{{args}}};")
             method_only = "function" not in e.variants and kind == "plain"
@@ -161,7 +179,7 @@ def method(name: str, list_: list[tuple[Entry, str]]) -> str:
     e, kind = list_[0]
     fast = ""
     if kind == "plain" and "method" in e.variants and e.args and e.args[0].type == "Tensor" and all(a.default is not None for a in e.args[1:]):
-        n = len(e.args) + 1
+        n = len(python_args(e, kind)) + 1
         fast = (f"\n  if (n == 0 && !kw && is_plain_tensor(self)) return call_fast(function_{name}, self, "
                 f"[](PyObject* t) {{ PyObject* s[{n}] = {{t}}; return plain_{e.name}_{e.overload or 'x'}_{e.variant}(s); }});")
     return (f"PyObject* me_{name}(PyObject* self, PyObject* const* a, Py_ssize_t n, PyObject* kw) {{{fast}\n"

@@ -1,6 +1,7 @@
 """Type stubs for the compiled module, so that editors and mypy know every operator."""
 from __future__ import annotations
 
+from .emit_python import FACTORY_ARGS
 from .schema import TYPES, Entry
 
 
@@ -23,6 +24,10 @@ def signature(e: Entry, method: bool) -> str:
         parts.append(f"{a.name}: {TYPES[a.type][1]}" + (" = ..." if a.default is not None else ""))
     if "out" in e.variants:
         parts += ([] if star else ["*"]) + ["out: Tensor | None = ..."]
+        star = True
+    if e.is_factory:
+        parts += [] if star else ["*"]
+        parts += [f"{a.name}: {TYPES[a.type][1]} = ..." for a in FACTORY_ARGS]
     return f"({', '.join(parts)}) -> {py_return(e.return_type)}: ..."
 
 

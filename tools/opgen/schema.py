@@ -8,7 +8,7 @@ from pathlib import Path
 
 KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
-    "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "result_dtype", "torch",
+    "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "result_dtype", "torch", "factory",
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -106,6 +106,11 @@ class Entry:
     @property
     def is_pointwise(self) -> bool:
         return "scalar" in self.spec
+
+    @property
+    def is_factory(self) -> bool:
+        """Makes a fresh tensor: takes torch's device, layout, pin_memory and requires_grad keywords in Python."""
+        return bool(self.spec.get("factory"))
 
     @property
     def is_composite(self) -> bool:

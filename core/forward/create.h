@@ -1,0 +1,16 @@
+// create.h: what makers of fresh tensors share: the layout of a `_like`, and whether a number fits a dtype.
+#pragma once
+#include "core/forward/forward_types.h"
+
+namespace undertow::fwd {
+
+// Strides of a dense tensor whose dimensions lie in the order of those given. Exactly these if they are dense.
+Dims dense_strides_like(IntSpan sizes, IntSpan strides);
+// Uninitialised, in the layout that empty_like(self, memory_format=...) has.
+Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format = std::nullopt);
+// Refuses a number that `dtype` cannot hold, in torch's words.
+void check_fits(const Scalar& value, DType dtype);
+// "Half", ... as a C++ type, as torch's messages about numbers spell it.
+const char* cpp_name(DType dtype);
+
+}  // namespace undertow::fwd

@@ -1,0 +1,61 @@
+"""Tensors from Python objects, sharing memory where that is possible: `as_tensor`, `asarray`, `new_tensor`."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _from_foreign(data: Any) -> Tensor | None:
+    """A tensor on the memory of an array of another library, None if `data` is not one."""
+    if hasattr(data, "__dlpack__") and hasattr(undertow, "from_dlpack") and not hasattr(data, "__array_interface__"):
+        return undertow.from_dlpack(data)
+    if hasattr(data, "__array_interface__") and hasattr(undertow, "from_numpy"):
+        import numpy
+
+        array = numpy.asarray(data)
+        if array.flags.writeable and all(s >= 0 for s in array.strides):
+            return undertow.from_numpy(array)
+    return None
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor: itself, or on its memory, if it is one or an array of the right dtype; a copy otherwise."""
+    if isinstance(data, Tensor):
+        return data if dtype is None or data.dtype == dtype else data.to(dtype)
+    shared = _from_foreign(data)
+    if shared is None:
+        return undertow.tensor(data, dtype=dtype, device=device)
+    return shared if dtype is None or shared.dtype == dtype else shared.to(dtype)
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """`obj` as a tensor. copy=True always copies, copy=False refuses to, None copies when it must."""
+    source = obj if isinstance(obj, Tensor) else _from_foreign(obj)
+    if source is None and isinstance(obj, (bytes, bytearray, memoryview)) and hasattr(undertow, "frombuffer"):
+        source = undertow.frombuffer(obj, dtype=dtype or undertow.get_default_dtype())
+    if source is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return undertow.tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    converts = dtype is not None and dtype != source.dtype
+    if copy is False and converts:
+        raise ValueError(f"can't alias tensor with dtype '{source.dtype}' into dtype '{dtype}'.")
+    result = source.to(dtype) if converts else source.clone() if copy else source
+    if requires_grad and not result.requires_grad:
+        return (result.detach() if result is obj else result).requires_grad_()
+    if not requires_grad and result.requires_grad and isinstance(obj, Tensor):
+        return result.detach()
+    return result
+
+
+def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of `data`, always a copy, with self's dtype unless another is given."""
+    return undertow.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+
+
+Tensor.new_tensor = _new_tensor
