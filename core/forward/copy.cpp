@@ -62,7 +62,17 @@ void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
   });
 }
 
-void copy_raw(const Tensor& dst, const Tensor& src) {
+// src repeated to `sizes` without memory.
+Tensor broadcast_to(const Tensor& src, IntSpan sizes) {
+  if (same(src.sizes(), sizes)) return src;
+  Dims strides(sizes.size(), 0);
+  size_t lead = sizes.size() - src.sizes().size();
+  for (size_t d = 0; d < src.sizes().size(); d++) strides[lead + d] = src.sizes()[d] == 1 ? 0 : src.strides()[d];
+  return alias(src, sizes, strides, src.storage_offset(), src.dtype());
+}
+
+void copy_raw(const Tensor& dst, const Tensor& source) {
+  Tensor src = broadcast_to(source, dst.sizes());
   ElementwiseIter iter;
   iter.add_output(dst, dst.dtype());
   iter.add_input(src);

@@ -126,6 +126,10 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
     if (why) why->text = str(f.name, "(): ", parts...);
     return false;
   };
+  auto missing = [&](const char* name) {
+    if (why) why->text = str(f.name, "() missing 1 required positional arguments: \"", name, "\"");
+    return false;
+  };
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   // x.view(2, 4): a lone positional list may be spelled as separate ints.
   bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count &&
@@ -138,7 +142,7 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
     varargs = PyRef(tuple);
     slots[given] = tuple;
   } else if (nargs == 0 && lone_list && positional == 1 && nkw == 0 && !o.args[given].has_default && !self) {
-    return say("missing 1 required positional arguments: \"", o.args[given].name, "\"");
+    return missing(o.args[given].name);
   } else {
     if (nargs > positional) return say("takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs, nargs == 1 ? " was" : " were", " given");
     for (Py_ssize_t i = 0; i < nargs; i++) {
@@ -172,7 +176,7 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
     slots[at] = args[nargs + k];
   }
   for (int i = 0; i < o.count; i++)
-    if (!slots[i] && !o.args[i].has_default) return say("missing 1 required positional arguments: \"", o.args[i].name, "\"");
+    if (!slots[i] && !o.args[i].has_default) return missing(o.args[i].name);
   return true;
 }
 
