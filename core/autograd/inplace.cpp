@@ -82,7 +82,8 @@ namespace ops {
 void check_inplace(const Tensor& self, const char* name, bool record) {
   TensorImpl* impl = self.impl();
   if (UT_UNLIKELY(impl->has(kInference)) && !mode_is(kInferenceMode))
-    UT_FAIL(name, ": Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update.");
+    UT_FAIL("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update. The operation is ",
+            name, ".");
   if (!record) return;
   if (impl->has(kIsView)) {
     refuse_untracked_view(self, true);

@@ -45,6 +45,17 @@ void check_for_nan(Node* node, std::span<Tensor> grads) {
       UT_FAIL("Function '", node->name(), "' returned nan values in its ", i, "th output.");
 }
 
+// Runs the node itself, and frees what it saved unless the graph is kept.
+void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
+  bool arrived = node->is_accumulate() && grad_outputs[0].defined();
+  bool held = !node->released();
+  node->apply(grad_outputs, grad_inputs);
+  if (!task.options.keep_graph) node->release_variables();
+  if (UT_LIKELY(!trace::on())) return;
+  if (arrived) trace::record(TraceEvent::Accumulated, &task, node);
+  if (held && node->released()) trace::record(TraceEvent::Released, &task, node);
+}
+
 void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
   for (const GraphTask::Capture& c : task.captures) {
     if (c.node != node) continue;
@@ -77,8 +88,7 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
   if (UT_UNLIKELY(has_post)) {
     // apply may consume its arguments, and post-hooks want them.
     SmallVector<Tensor, 4> kept(grad_outputs.begin(), grad_outputs.end());
-    node->apply(grad_outputs, grad_inputs);
-    if (!task.options.keep_graph) node->release_variables();
+    apply_and_release(task, node, grad_outputs, grad_inputs);
     for (size_t i = 0; i < grad_inputs.size(); i++)
       if (grad_inputs[i].defined() && node->edges()[i])
         validate_gradient(node->edges()[i].node->input_meta(node->edges()[i].input_nr), grad_inputs[i], i, node);
@@ -88,8 +98,7 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
       hook->call(grad_inputs, kept);
     }
   } else {
-    node->apply(grad_outputs, grad_inputs);
-    if (!task.options.keep_graph) node->release_variables();
+    apply_and_release(task, node, grad_outputs, grad_inputs);
   }
   if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Finished, &task, node);
 

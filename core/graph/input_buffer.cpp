@@ -79,12 +79,15 @@ void add_shared(TaskSlot& slot, Contribution contribution) {
   shared->busy.clear(std::memory_order_release);
 }
 
-void take_shared(TaskSlot& slot, std::span<Tensor> out) {
+void take_shared(TaskSlot& slot, std::span<Tensor> out, const std::function<void(uint64_t, uint32_t)>& before_addition) {
   auto* shared = static_cast<Shared*>(slot.buffer);
   std::sort(shared->list.begin(), shared->list.end(),
             [](const Contribution& a, const Contribution& b) { return a.rank != b.rank ? a.rank < b.rank : a.edge < b.edge; });
-  for (Contribution& c : shared->list)
-    if (c.input_nr < out.size()) out[c.input_nr] = accumulate(std::move(out[c.input_nr]), std::move(c.grad));
+  for (Contribution& c : shared->list) {
+    if (c.input_nr >= out.size()) continue;
+    if (out[c.input_nr].defined()) before_addition(c.rank, c.edge);
+    out[c.input_nr] = accumulate(std::move(out[c.input_nr]), std::move(c.grad));
+  }
   delete shared;
   slot.buffer = nullptr;
 }

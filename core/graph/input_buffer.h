@@ -7,6 +7,7 @@
 // bits: ((a + b) + c) over the same a, b, c.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <vector>
 
 #include "core/graph/node.h"
@@ -33,7 +34,8 @@ struct Shared {
   std::vector<Contribution> list;
 };
 void add_shared(TaskSlot& slot, Contribution contribution);
-void take_shared(TaskSlot& slot, std::span<Tensor> out);
+// Sums in the fixed order; calls before_addition(rank, edge of the producer) ahead of each addition.
+void take_shared(TaskSlot& slot, std::span<Tensor> out, const std::function<void(uint64_t, uint32_t)>& before_addition);
 void clear_shared(TaskSlot& slot);
 
 // a + b, in a's memory when nobody else can see it and no graph is being made.

@@ -109,8 +109,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
     }
     case State::Hooked:
     case State::HookedOutput: {
-      uint32_t now = packed_->version_holder->version();
-      if (now != version_) fail_version(owner, {}, now);
+      // No version check, as in torch: whoever packs decides what a later write to the original means.
       Tensor t = packed_->hooks->unpack();
       if (state_ == State::HookedOutput) return as_output(alias(t), owner);
       if (!packed_->requires_grad || !grad_enabled()) return t;

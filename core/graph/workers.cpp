@@ -2,6 +2,12 @@
 //
 // Threads are made for a pass and joined at its end, so that none outlives it: a fork after backward() is safe, and
 // an idle process has no threads. Making one costs about 20 us, which a pass worth spreading does not notice.
+//
+// Note [Sequence Numbers Of A Parallel Pass]
+// A pass with create_graph records nodes, and the order of their sequence numbers is the order of the next pass, hence
+// of its sums. So that it does not depend on which thread ran what, each node's turn has a block of numbers of its own,
+// placed by its rank in the sequential order: first what it records itself, then the additions of what it sends on
+// (which a sequential pass records as they arrive, and a parallel one when the receiver runs).
 #include "core/graph/workers.h"
 
 #include <atomic>
@@ -43,6 +49,7 @@ class SharedRun {
     outstanding_.store(1);
     queue_of(root).push({&task, root});
   }
+  ~SharedRun() { thread_mode.sequence = first_sequence_ + (task_.ranks.size() + 1) * kBlock; }
 
   void run() {
     std::vector<std::thread> threads;
@@ -87,16 +94,20 @@ class SharedRun {
   void run_node(Node* node) {
     TaskSlot& slot = task_.slot(node);
     GradArray grad_outputs(std::max<uint32_t>(node->num_inputs(), 1)), grad_inputs(node->num_edges());
-    input_buffer::take_shared(slot, grad_outputs.span());
+    input_buffer::take_shared(slot, grad_outputs.span(), [this](uint64_t rank, uint32_t edge) {
+      thread_mode.sequence = first_sequence_ + rank * kBlock + kBlock / 2 + edge;
+    });
     current_node = node;
+    auto found = task_.ranks.find(node);
+    uint64_t rank = found == task_.ranks.end() ? 0 : found->second;
+    thread_mode.sequence = first_sequence_ + rank * kBlock;
     if (!evaluate_node(task_, slot, node, grad_outputs.span(), grad_inputs.span())) return;
-    auto rank = task_.ranks.find(node);
     for (uint32_t i = 0; i < node->num_edges(); i++) {
       const Edge& e = node->edges()[i];
       Node* next = e.node.get();
       if (!next) continue;
       if (task_.should_run(next) && grad_inputs[i].defined())
-        input_buffer::add_shared(task_.slot(next), {rank == task_.ranks.end() ? 0 : rank->second, i, e.input_nr, std::move(grad_inputs[i])});
+        input_buffer::add_shared(task_.slot(next), {rank, i, e.input_nr, std::move(grad_inputs[i])});
       int32_t left = left_.at(next).fetch_sub(1, std::memory_order_acq_rel) - 1;
       if (trace::on()) trace::record(TraceEvent::Arrived, &task_, next, reinterpret_cast<uint64_t>(node), left);
       if (left != 0 || !task_.should_run(next)) continue;
@@ -111,7 +122,10 @@ class SharedRun {
     for (auto& [device, queue] : devices_) queue.stop();
   }
 
+  static constexpr uint64_t kBlock = 1 << 20;  // numbers per node; one that records more overlaps its successor's
+
   GraphTask& task_;
+  const uint64_t first_sequence_ = thread_mode.sequence;
   ReadyQueue cpu_;
   std::map<uint16_t, ReadyQueue> devices_;
   std::unordered_map<Node*, std::atomic<int32_t>> left_;  // built before threads start; values change after

@@ -29,12 +29,15 @@ class HookDict {
   PyObject* dict_;
 };
 
-void check_replacement(const Tensor& old, const Tensor& now, PyObject* hook) {
+// "hook 'name'", for messages.
+std::string called(PyObject* hook) {
   PyRef name(PyObject_GetAttrString(hook, "__name__"));
   if (!name) PyErr_Clear();
-  std::string who = name ? PyUnicode_AsUTF8(name.get()) : "hook";
-  UT_CHECK(old.dtype() == now.dtype(), "hook '", who, "' has changed the type of value (was ", old.dtype(), " got ", now.dtype(), ")");
-  UT_CHECK(same(old.sizes(), now.sizes()), "hook '", who, "' has changed the size of value: was ", ShapeText{old.sizes()}, ", got ", ShapeText{now.sizes()});
+  return name && PyUnicode_Check(name.get()) ? str("hook '", PyUnicode_AsUTF8(name.get()), "'") : "hook";
+}
+void check_replacement(const Tensor& old, const Tensor& now, PyObject* hook) {
+  UT_CHECK(old.dtype() == now.dtype(), called(hook), " has changed the type of value (was ", old.dtype(), " got ", now.dtype(), ")");
+  UT_CHECK(same(old.sizes(), now.sizes()), called(hook), " has changed the size of value: was ", ShapeText{old.sizes()}, ", got ", ShapeText{now.sizes()});
 }
 
 class PyTensorHook final : public TensorHook {
@@ -69,9 +72,9 @@ PyRef tuple_of(std::span<const Tensor> grads) {
   return t;
 }
 // What a node hook returned: a tuple, or one tensor where there is one gradient.
-void replace(std::span<Tensor> grads, PyObject* r, const char* what) {
+void replace(std::span<Tensor> grads, PyObject* r, PyObject* hook) {
   PyRef tuple = PyTuple_Check(r) ? PyRef::borrow(r) : PyRef(check(PyTuple_Pack(1, r)));
-  UT_CHECK(PyTuple_GET_SIZE(tuple.get()) == static_cast<Py_ssize_t>(grads.size()), "hook has returned an incorrect number of ", what, " (got ",
+  UT_CHECK(PyTuple_GET_SIZE(tuple.get()) == static_cast<Py_ssize_t>(grads.size()), called(hook), " has returned an incorrect number of values (got ",
            PyTuple_GET_SIZE(tuple.get()), ", but expected ", grads.size(), ")");
   for (size_t i = 0; i < grads.size(); i++) {
     PyObject* x = PyTuple_GET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i));
@@ -89,7 +92,7 @@ class PyNodePreHook final : public NodePreHook {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) {
       PyRef args = tuple_of(grad_outputs);
       PyRef r(check(PyObject_CallOneArg(PyList_GET_ITEM(list.get(), i), args.get())));
-      if (r.get() != Py_None) replace(grad_outputs, r.get(), "values");
+      if (r.get() != Py_None) replace(grad_outputs, r.get(), PyList_GET_ITEM(list.get(), i));
     }
   }
   PyObject* dict() const { return dict_.dict(); }
@@ -107,7 +110,7 @@ class PyNodePostHook final : public NodePostHook {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) {
       PyRef ins = tuple_of(grad_inputs);
       PyRef r(check(PyObject_CallFunctionObjArgs(PyList_GET_ITEM(list.get(), i), ins.get(), outs.get(), nullptr)));
-      if (r.get() != Py_None) replace(grad_inputs, r.get(), "values");
+      if (r.get() != Py_None) replace(grad_inputs, r.get(), PyList_GET_ITEM(list.get(), i));
     }
   }
   PyObject* dict() const { return dict_.dict(); }
@@ -124,7 +127,7 @@ class PyPostAccumulateHook final : public PostAccumulateHook {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) {
       PyRef arg(check(wrap(leaf)));
       PyRef r(check(PyObject_CallOneArg(PyList_GET_ITEM(list.get(), i), arg.get())));
-      UT_CHECK(r.get() == Py_None, "Tensor post accumulate grad hooks should return None.");
+      UT_CHECK(r.get() == Py_None || r.get() == arg.get(), "Tensor post accumulate grad hooks should return None.");
     }
   }
   PyObject* dict() const { return dict_.dict(); }
@@ -216,6 +219,13 @@ PyObject* add_hook_dict(Node* node, PyObject* tensor) {
 
 void retain_grad(PyObject* tensor) { undertow::retain_grad(tensor_of(tensor)); }
 
+int visit_leaf_hooks(AutogradMeta& meta, visitproc visit, void* arg) {
+  for (auto& h : meta.hooks)
+    if (auto* p = dynamic_cast<PyTensorHook*>(h.get())) Py_VISIT(p->dict());
+  for (auto& h : meta.post_accumulate_hooks)
+    if (auto* p = dynamic_cast<PyPostAccumulateHook*>(h.get())) Py_VISIT(p->dict());
+  return 0;
+}
 int visit_node_hooks(Node* node, visitproc visit, void* arg) {
   NodeExtra* extra = node->extra();
   for (auto& h : extra->pre_hooks)

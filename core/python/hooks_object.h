@@ -17,6 +17,8 @@ PyObject* add_hook_dict(Node* node, PyObject* tensor);
 
 void retain_grad(PyObject* tensor);
 
+// For the garbage collector: the dictionaries of hooks that a leaf's metadata or a node owns.
+int visit_leaf_hooks(AutogradMeta& meta, visitproc visit, void* arg);
 int visit_node_hooks(Node* node, visitproc visit, void* arg);
 void clear_node_hooks(Node* node);
 

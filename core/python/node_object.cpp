@@ -12,6 +12,7 @@
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/hooks_object.h"
+#include "core/python/origin_object.h"
 
 namespace undertow::python {
 
@@ -224,7 +225,7 @@ PyTypeObject* type_for(const std::string& name) {
   static auto* types = new std::map<std::string, PyTypeObject*>;  // leaked: types live as long as the interpreter
   auto& slot = (*types)[name];
   if (slot) return slot;
-  auto* full = new std::string(name);
+  auto* full = new std::string("builtins." + name);  // as torch: so that the repr is <MulBackward0 object at ...>
   PyType_Slot plain[] = {{Py_tp_getset, name == "AccumulateGrad" ? accumulate_getset : accumulate_getset + 1}, {0, nullptr}};
   PyType_Spec spec = {full->c_str(), sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plain};
   slot = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type)));
@@ -257,6 +258,7 @@ Edge edge_arg(PyObject* o) {
 }
 
 bool init_node_types(PyObject* module) {
+  init_origins();
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_members, members},
                          {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)}, {Py_tp_call, reinterpret_cast<void*>(call)}, {0, nullptr}};

@@ -93,6 +93,7 @@ void require_grad(const Tensor& t, bool on) {
 int set_requires_grad(PyObject* s, PyObject* value, void*) {
   return settled([&] {
     UT_CHECK(value && PyBool_Check(value), "requires_grad must be a bool");
+    UT_CHECK(!grad_fn(self_of(s)) || value == Py_False, "you can only change requires_grad flags of leaf variables.");
     require_grad(self_of(s), value == Py_True);
   });
 }

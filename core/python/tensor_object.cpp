@@ -8,6 +8,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/python/args.h"
 #include "core/python/errors.h"
+#include "core/python/hooks_object.h"
 #include "core/python/tensor_attributes.h"
 #include "core/python/tensor_protocols.h"
 
@@ -107,7 +108,11 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(o->dict);
   Py_VISIT(o->backward_hooks);
   TensorImpl* impl = o->tensor.impl();
-  if (impl && impl->use_count() == 1 && impl->meta) {
+  if (!impl || impl->use_count() != 1) return 0;
+  if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra())
+    if (int r = visit_node_hooks(fn, visit, arg)) return r;
+  if (impl->meta) {
+    if (int r = visit_leaf_hooks(*impl->meta, visit, arg)) return r;
     if (impl->meta->py_hooks) Py_VISIT(static_cast<PyObject*>(impl->meta->py_hooks));
     TensorImpl* grad = impl->meta->grad.impl();
     if (grad && grad->pyobj && grad->has(kPyOwned)) Py_VISIT(static_cast<PyObject*>(grad->pyobj));
@@ -119,9 +124,14 @@ int clear(PyObject* self) {
   TensorObject* o = as_object(self);
   Py_CLEAR(o->dict);
   Py_CLEAR(o->backward_hooks);
-  if (TensorImpl* impl = o->tensor.impl(); impl && impl->use_count() == 1 && impl->meta) {
-    impl->meta->hooks.clear();
-    impl->meta->grad.reset();
+  TensorImpl* impl = o->tensor.impl();
+  if (!impl || impl->use_count() != 1) return 0;
+  if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra()) clear_node_hooks(fn);
+  if (impl->meta) {
+    // Moved out first: dropping a hook may run Python, which may come back to this tensor.
+    auto hooks = std::move(impl->meta->hooks);
+    auto post = std::move(impl->meta->post_accumulate_hooks);
+    Tensor grad = std::move(impl->meta->grad);
   }
   return 0;
 }

@@ -60,7 +60,10 @@ def declarations(e: Entry) -> list[str]:
 def node_class(e: Entry) -> str:
     saved = all_saved(e)
     has_list = any(a.is_list for a in e.diff_args)
-    base = "NodeWithEdgeList" if has_list else f"NodeWithEdges<{len(e.diff_args)}>"
+    # A Scalar in the place of a differentiable tensor keeps that tensor's edge, empty, so that next_functions and
+    # node hooks look the same for x * 2 and x * y, as in torch.
+    empty = sum(a.type == "Scalar" and a.name in e.spec.get("grad", {}) for a in e.args)
+    base = "NodeWithEdgeList" if has_list else f"NodeWithEdges<{len(e.diff_args) + empty}>"
     lines = [f"class {e.node_class} final : public {base} {{", " public:", f"  UT_NODE_MEMORY({e.node_class})",
              "  void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override;",
              f'  std::string name() const override {{ return "{e.node}"; }}']
