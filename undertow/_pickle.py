@@ -47,10 +47,7 @@ class _Buffer:
 def _load_buffer(data: Any) -> _Buffer:
     """A buffer over `data`: over a copy of it if it may not be written."""
     view = memoryview(data).cast("B")
-    if view.readonly:
-        owner = _C._tensor_from_bytes(view, undertow.uint8, 0, (view.nbytes,), (1,))
-        view = _C._storage_bytes(owner)
-    return _Buffer(view)
+    return _Buffer(memoryview(_C._storage_from_buffer(view)))
 
 
 def _buffer_of(t: Tensor) -> _Buffer:
@@ -60,7 +57,7 @@ def _buffer_of(t: Tensor) -> _Buffer:
         from weakref import WeakValueDictionary
 
         _buffers = WeakValueDictionary()
-    view = _C._storage_bytes(t)
+    view = memoryview(t.untyped_storage())
     if not view.nbytes:
         return _Buffer(view)
     address = t.untyped_storage().data_ptr()
@@ -92,10 +89,15 @@ def rebuild(
     >>> pickle.loads(pickle.dumps(ut.eye(2)[0]))
     tensor([1., 0.])
     """
-    t = _C._tensor_from_bytes(buffer.view, getattr(undertow, dtype), offset, size, stride)
+    t = _C._tensor_over(buffer.view, getattr(undertow, dtype), offset, size, stride)
     if cls is not _C.Tensor:
         t = t.as_subclass(cls)
     return t.requires_grad_(requires_grad)
+
+
+def dtype_by_name(name: str) -> Any:
+    """A dtype, layout or memory format by its name; what pickled ones call."""
+    return getattr(_C, name)
 
 
 def reduce_ex(t: Tensor, protocol: Any) -> tuple[Any, ...]:

@@ -1,1 +1,317 @@
-"""__torch_function__: classes and modes that take over operators."""
+"""`__torch_function__`: classes and modes that take over operators.
+
+The core finds who takes over a call; `_dispatch` here asks them in order: the innermost mode, then
+the arguments, a subclass before its base, otherwise from left to right.
+"""
+
+from __future__ import annotations
+
+from _thread import _local
+
+from undertow import _C
+from undertow._C import (
+    Tensor,
+    _disabled_torch_function_impl,
+    _has_torch_function_unary as has_torch_function_unary,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "enable_reentrant_dispatch",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+_MODES = 0  # the bits of _C._set_overrides
+_DISABLED = 1
+
+
+class _Stack(_local):
+    """The modes of this thread, innermost last."""
+
+    def __init__(self) -> None:
+        self.modes: list[TorchFunctionMode] = []
+
+
+_stack = _Stack()
+
+
+class DisableTorchFunctionSubclass:
+    """In this context subclasses' `__torch_function__` is not called; modes still are.
+
+    >>> import undertow as ut
+    >>> class Loud(ut.Tensor): ...
+    >>> x = ut.ones(2).as_subclass(Loud)
+    >>> with ut.overrides.DisableTorchFunctionSubclass():
+    ...     type(x + 1).__name__
+    'Tensor'
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = _C._set_overrides(_DISABLED, True)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _C._set_overrides(_DISABLED, self._before)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """In this context no `__torch_function__` is called, a mode's neither."""
+
+    __slots__ = ("_modes",)
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._modes = _C._set_overrides(_MODES, False)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _C._set_overrides(_MODES, self._modes)
+        super().__exit__(kind, error, trace)
+
+
+class _Without:
+    """A mode's own code runs without it: the outer modes remain."""
+
+    __slots__ = ("_mode",)
+
+    def __enter__(self) -> TorchFunctionMode:
+        self._mode = _stack.modes.pop()
+        _C._set_overrides(_MODES, bool(_stack.modes))
+        return self._mode
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _stack.modes.append(self._mode)
+        _C._set_overrides(_MODES, True)
+
+
+class TorchFunctionMode:
+    """Takes over every operator in its context: override `__torch_function__` in a subclass.
+
+    >>> import undertow as ut
+    >>> class Names(ut.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(ut.overrides.resolve_name(func))
+    ...         return func(*args, **(kwargs or {}))
+    >>> x = ut.ones(2)
+    >>> with Names():
+    ...     y = x.exp()
+    Tensor.exp
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> TorchFunctionMode:
+        _stack.modes.append(self)
+        _C._set_overrides(_MODES, True)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _stack.modes.pop()
+        _C._set_overrides(_MODES, bool(_stack.modes))
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
+        """An instance, to be entered by `with`; the older spelling of a call."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that lets everything pass."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The innermost mode of this thread."""
+    return _stack.modes[-1] if _stack.modes else None
+
+
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    return list(_stack.modes)
+
+
+def _dispatch(
+    func: Callable[..., Any],
+    types: tuple[type, ...],
+    overloaded: tuple[Any, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Ask the innermost mode, then each of the arguments; the core calls this."""
+    if _stack.modes:
+        with _Without() as mode:
+            result = mode.__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for each in overloaded:
+        result = each.__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    if not overloaded and not _stack.modes:
+        return func(*args, **kwargs)
+    name = resolve_name(func) or repr(func)
+    modes = f" nor in mode {_stack.modes[-1]!r}" if _stack.modes else ""
+    raise TypeError(
+        f"no implementation found for '{name}' on types that implement __torch_function__: "
+        f"[{', '.join(each.__name__ for each in types)}]{modes}"
+    )
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a call with these arguments is taken over.
+
+    >>> import undertow as ut
+    >>> ut.overrides.has_torch_function((ut.ones(1), 2))
+    False
+    """
+    return _C._has_torch_function(tuple(relevant_args))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """`has_torch_function` of separate arguments."""
+    return _C._has_torch_function(relevant_args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Let those among `relevant_args` that take over answer `public_api(*args, **kwargs)`.
+
+    For functions written in Python, after `has_torch_function` said yes.
+    """
+    overloaded = _C._overloaded_args(tuple(relevant_args))
+    types = tuple(type(each) for each in overloaded)
+    return _dispatch(public_api, types, overloaded, args, kwargs)
+
+
+def wrap_torch_function(
+    dispatcher: Callable[..., Iterable[Any]],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a function so that the arguments named by `dispatcher(...)` may take it over.
+
+    >>> import undertow as ut
+    >>> @ut.overrides.wrap_torch_function(lambda a: (a,))
+    ... def twice(a):
+    ...     return a + a
+    >>> twice(ut.ones(1))
+    tensor([2.])
+    """
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        from undertow.utils._contextlib import _dressed_as
+
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return _dressed_as(wrapped, func)
+
+    return decorate
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether `inp` is a tensor or has a `__torch_function__`.
+
+    >>> import undertow as ut
+    >>> ut.overrides.is_tensor_like(ut.ones(1)), ut.overrides.is_tensor_like(1.0)
+    (True, False)
+    """
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def resolve_name(func: Callable[..., Any]) -> str | None:
+    """A name by which people know `func`: undertow.exp, Tensor.mul, Tensor.shape.__get__.
+
+    >>> import undertow as ut
+    >>> ut.overrides.resolve_name(ut.Tensor.shape.__get__)
+    'Tensor.shape.__get__'
+    """
+    owner = getattr(func, "__self__", None)
+    if owner is not None and hasattr(owner, "__objclass__"):
+        return f"Tensor.{owner.__name__}.{func.__name__}"
+    name = getattr(func, "__name__", None)
+    if name is None:
+        return None
+    qualified = getattr(func, "__qualname__", name)
+    if qualified.startswith("Tensor."):
+        return qualified
+    return f"undertow.{name}"
+
+
+class enable_reentrant_dispatch:
+    """For code written against torch; there is nothing to enable."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None: ...
+
+
+_unwrapped: frozenset[Any] | None = None
+
+
+def get_default_nowrap_functions() -> frozenset[Any]:
+    """Functions whose results the default `__torch_function__` leaves as they are."""
+    global _unwrapped
+    if _unwrapped is None:
+        names = ("_base", "grad", "_grad")
+        _unwrapped = frozenset(getattr(Tensor, name).__get__ for name in names)
+    return _unwrapped
+
+
+def _convert(result: Any, cls: type[Tensor]) -> Any:
+    """The tensors in a result as instances of `cls`."""
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor):
+        return result if isinstance(result, cls) else result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        parts = [_convert(each, cls) for each in result]
+        if type(result) in (tuple, list):
+            return type(result)(parts)
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    return result
+
+
+def _default_torch_function(
+    cls: type[Tensor],
+    func: Callable[..., Any],
+    types: Iterable[type],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """`Tensor.__torch_function__`: run the function, give its results the subclass."""
+    if not all(issubclass(cls, each) for each in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+        return result if func in get_default_nowrap_functions() else _convert(result, cls)

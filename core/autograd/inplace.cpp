@@ -4,6 +4,7 @@
 #include "core/autograd/copy_slices.h"
 #include "core/autograd/recording.h"
 #include "core/forward/elementwise_iter.h"
+#include "core/graph/forward_level.h"
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
@@ -119,9 +120,29 @@ void refuse_inplace_without_derivative(const Tensor& self) {
 }
 
 const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
-  Tensor t = tangent_of(result);
+  Tensor now = tangent_of(result), before = tangent_of(self);
+  // Without the tangents the write is an ordinary one.
+  forward_level::set_tangent(result, {});
+  forward_level::set_tangent(self, {});
   copy_(self, result, false);
-  if (t.defined()) set_tangent(self, t);
+  if (!now.defined()) now = fwd::zeros(self.sizes(), self.dtype());
+  if (!before.defined() && self.impl()->has(kIsView)) {
+    // The base becomes a dual too, and this view's tangent a view of the base's.
+    Tensor base{Ref<TensorImpl>(self.impl()->base)};
+    Tensor whole = tangent_of(base);
+    if (!whole.defined()) {
+      whole = empty_strided(base.sizes(), base.strides(), base.dtype());
+      fill_(whole, Scalar(0));
+      forward_level::set_tangent(base, whole);
+    }
+    if (base.dtype() == self.dtype()) before = as_strided(whole, self.sizes(), self.strides(), self.storage_offset() - base.storage_offset());
+  }
+  // Written in place where there is one, because views of self see their part of it.
+  if (before.defined()) {
+    copy_(before, now, false);
+    now = before;
+  }
+  forward_level::set_tangent(self, std::move(now));
   return self;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/forward/copy.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/forward_level.h"
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
@@ -22,12 +23,35 @@ void set_tangent(const Tensor& t, const Tensor& tangent) {
   Tensor fit = tangent;
   if (fit.dtype() != t.dtype()) fit = is_complex(fit.dtype()) && !t.is_complex() ? ops::to_dtype(ops::real(fit), t.dtype()) : ops::to_dtype(fit, t.dtype());
   if (!same(fit.sizes(), t.sizes())) fit = ops::expand(fit, t.sizes(), false);
-  make_meta(t).tangent = fit;
-  t.impl()->set(kHasTangent);
+  forward_level::set_tangent(t, std::move(fit));
 }
 void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tangents) {
   for (size_t i = 0; i < list.size() && i < tangents.size(); i++) set_tangent(list[i], tangents[i]);
 }
+Tensor make_dual(const Tensor& t, const Tensor& tangent) {
+  UT_CHECK(forward_level::current() >= 0, "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.");
+  UT_CHECK(same(t.sizes(), tangent.sizes()), "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size ",
+           ShapeText{t.sizes()}, " while the given forward gradient is of size ", ShapeText{tangent.sizes()}, ".");
+  UT_CHECK(t.dtype() == tangent.dtype(), "Expected the tangent to have the dtype of the tensor, ", t.dtype(), ", but got ", tangent.dtype());
+  UT_CHECK(!t.impl()->has(kHasTangent), "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported.");
+  Tensor dual = view(t, t.sizes());
+  // In t's own layout, so that a view of the dual addresses the same elements of its tangent.
+  Tensor fit = tangent;
+  if (!same(t.strides(), tangent.strides()) && is_non_overlapping_and_dense(t.sizes(), t.strides())) {
+    fit = empty_strided(t.sizes(), t.strides(), t.dtype());
+    copy_(fit, tangent, false);
+  }
+  forward_level::set_tangent(dual, std::move(fit));
+  return dual;
+}
+std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
+  Tensor tangent = tangent_of(t);
+  if (!tangent.defined()) return {t, {}};
+  Tensor primal = view(t, t.sizes());
+  forward_level::set_tangent(primal, {});
+  return {primal, tangent};
+}
+
 void add_tangent(Tensor& sum, const Tensor& part) { sum = sum.defined() ? sum + part : part; }
 
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like) {

@@ -8,6 +8,9 @@ Tensor tangent_of(const Tensor& t);  // undefined if it carries none
 std::vector<Tensor> tangents_of(TensorSpan list);
 void set_tangent(const Tensor& t, const Tensor& tangent);  // undefined: nothing
 void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tangents);
+// A view of t that carries the tangent; and a dual's two halves (tangent undefined if it is no dual).
+Tensor make_dual(const Tensor& t, const Tensor& tangent);
+std::pair<Tensor, Tensor> unpack_dual(const Tensor& t);
 void add_tangent(Tensor& sum, const Tensor& part);
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like);
 std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like);

@@ -58,5 +58,6 @@ bool has_override(PyObject* o);
 // Calls the overrides found among `args`; a new reference, or null with an error set.
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 bool overrides_active();  // a mode is on this thread's stack
+bool init_override_functions(PyObject* module);
 
 }  // namespace undertow::python

@@ -12,6 +12,9 @@
 #include "core/python/errors.h"
 #include "core/python/generator_object.h"
 #include "core/python/node_object.h"
+#include "core/python/numpy_bridge.h"
+#include "core/python/storage_object.h"
+#include "core/python/tensor_attributes.h"
 #include "core/python/tensor_data.h"
 #include "core/python/tensor_object.h"
 #include "core/tensor/allocator.h"
@@ -178,7 +181,10 @@ PyMODINIT_FUNC PyInit__C() {
   if (!module) return nullptr;
   undertow::set_warning_sink(warn_in_python);
   try {
-    if (init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) && init_node_types(module) && init_engine_type(module) && init_data_functions(module)) return module;
+    if (init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) && init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
+        init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) && init_forward_functions(module) &&
+        init_type_functions(module))
+      return module;
   } catch (...) {
     set_python_error();
   }

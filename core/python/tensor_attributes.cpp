@@ -6,6 +6,7 @@
 #include "core/python/errors.h"
 #include "core/python/hooks_object.h"
 #include "core/python/node_object.h"
+#include "core/python/overridable.h"
 #include "core/python/tensor_data.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -130,32 +131,32 @@ PyObject* get_name(PyObject* s, void*) {
 template <bool value>
 PyObject* constant(PyObject*, void*) { return PyBool_FromLong(value); }
 
-PyGetSetDef getset[] = {{"shape", get_shape, nullptr, "The sizes.", nullptr},
-                        {"dtype", get_dtype, nullptr, "The element type.", nullptr},
-                        {"device", get_device, nullptr, nullptr, nullptr},
-                        {"layout", get_layout, nullptr, nullptr, nullptr},
-                        {"ndim", get_ndim, nullptr, nullptr, nullptr},
-                        {"itemsize", get_itemsize, nullptr, nullptr, nullptr},
-                        {"nbytes", get_nbytes, nullptr, nullptr, nullptr},
-                        {"requires_grad", get_requires_grad, set_requires_grad, "Are gradients wanted?", nullptr},
-                        {"is_leaf", get_is_leaf, nullptr, "Made by the user, not by an operation that records.", nullptr},
-                        {"output_nr", get_output_nr, nullptr, nullptr, nullptr},
-                        {"_version", get_version, nullptr, "How often the memory was written in place.", nullptr},
-                        {"_base", get_base, nullptr, "What this is a view of, or None.", nullptr},
-                        {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor.", nullptr},
-                        {"grad", get_grad, set_grad_attribute, "The accumulated gradient.", nullptr},
-                        {"_grad", get_grad, set_grad_attribute, nullptr, nullptr},
-                        {"retains_grad", get_retains_grad, nullptr, nullptr, nullptr},
-                        {"data", get_data, set_data, "The same memory without history and with its own version counter.", nullptr},
-                        {"_backward_hooks", get_hooks, set_hooks, nullptr, nullptr},
-                        {"name", get_name, nullptr, nullptr, nullptr},
-                        {"is_cuda", constant<false>, nullptr, nullptr, nullptr},
-                        {"is_cpu", constant<true>, nullptr, nullptr, nullptr},
-                        {"is_sparse", constant<false>, nullptr, nullptr, nullptr},
-                        {"is_quantized", constant<false>, nullptr, nullptr, nullptr},
-                        {"is_meta", constant<false>, nullptr, nullptr, nullptr},
-                        {"is_nested", constant<false>, nullptr, nullptr, nullptr},
-                        {"is_mps", constant<false>, nullptr, nullptr, nullptr},
+PyGetSetDef getset[] = {attribute_row<"shape", get_shape>("The sizes."),
+                        attribute_row<"dtype", get_dtype>("The element type."),
+                        attribute_row<"device", get_device>(),
+                        attribute_row<"layout", get_layout>(),
+                        attribute_row<"ndim", get_ndim>(),
+                        attribute_row<"itemsize", get_itemsize>(),
+                        attribute_row<"nbytes", get_nbytes>(),
+                        attribute_row<"requires_grad", get_requires_grad, set_requires_grad>("Are gradients wanted?"),
+                        attribute_row<"is_leaf", get_is_leaf>("Made by the user, not by an operation that records."),
+                        attribute_row<"output_nr", get_output_nr>(),
+                        attribute_row<"_version", get_version>("How often the memory was written in place."),
+                        attribute_row<"_base", get_base>("What this is a view of, or None."),
+                        attribute_row<"grad_fn", get_grad_fn>("The node that made this tensor."),
+                        attribute_row<"grad", get_grad, set_grad_attribute>("The accumulated gradient."),
+                        attribute_row<"_grad", get_grad, set_grad_attribute>(),
+                        attribute_row<"retains_grad", get_retains_grad>(),
+                        attribute_row<"data", get_data, set_data>("The same memory without history and with its own version counter."),
+                        attribute_row<"_backward_hooks", get_hooks, set_hooks>(),
+                        attribute_row<"name", get_name>(),
+                        attribute_row<"is_cuda", constant<false>>(),
+                        attribute_row<"is_cpu", constant<true>>(),
+                        attribute_row<"is_sparse", constant<false>>(),
+                        attribute_row<"is_quantized", constant<false>>(),
+                        attribute_row<"is_meta", constant<false>>(),
+                        attribute_row<"is_nested", constant<false>>(),
+                        attribute_row<"is_mps", constant<false>>(),
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // ---- methods ----
@@ -235,26 +236,35 @@ PyObject* detach_(PyObject* s, PyObject*) {
   });
 }
 
-template <class F>
-PyCFunction fn(F* f) { return reinterpret_cast<PyCFunction>(f); }
-
 }  // namespace
 
 PyGetSetDef* tensor_getset() { return getset; }
 
 void add_tensor_methods(std::vector<PyMethodDef>& m) {
-  m.insert(m.end(), {{"size", fn(size), METH_FASTCALL, nullptr}, {"stride", fn(stride), METH_FASTCALL, nullptr}, {"dim", dim, METH_NOARGS, nullptr},
-                     {"ndimension", dim, METH_NOARGS, nullptr}, {"numel", numel, METH_NOARGS, nullptr}, {"nelement", numel, METH_NOARGS, nullptr},
-                     {"element_size", element_size, METH_NOARGS, nullptr}, {"storage_offset", storage_offset, METH_NOARGS, nullptr}, {"data_ptr", data_ptr, METH_NOARGS, nullptr},
-                     {"is_contiguous", fn(is_contiguous), METH_VARARGS | METH_KEYWORDS, nullptr}, {"is_complex", is_complex_, METH_NOARGS, nullptr},
-                     {"is_floating_point", is_floating_point, METH_NOARGS, nullptr}, {"is_signed", is_signed, METH_NOARGS, nullptr}, {"is_conj", is_conj, METH_NOARGS, nullptr},
-                     {"is_neg", is_neg, METH_NOARGS, nullptr}, {"is_inference", is_inference, METH_NOARGS, nullptr}, {"_is_view", is_view, METH_NOARGS, nullptr},
-                     {"retain_grad", retain_grad_, METH_NOARGS, "Keep this non-leaf's gradient in .grad."},
-                     {"requires_grad_", fn(requires_grad_), METH_VARARGS | METH_KEYWORDS, "Sets requires_grad in place."},
-                     {"register_hook", register_hook, METH_O, "Calls hook(grad) when the gradient is computed."},
-                     {"register_post_accumulate_grad_hook", register_post_accumulate, METH_O, "Calls hook(tensor) after .grad was updated."},
-                     {"tolist", tolist, METH_NOARGS, "The elements as nested lists."}, {"detach_", detach_, METH_NOARGS, nullptr}});
-  add_data_methods(m);
+  m.insert(m.end(), {method<"size", size>(METH_FASTCALL),
+                     method<"stride", stride>(METH_FASTCALL),
+                     method<"dim", dim>(METH_NOARGS),
+                     method<"ndimension", dim>(METH_NOARGS),
+                     method<"numel", numel>(METH_NOARGS),
+                     method<"nelement", numel>(METH_NOARGS),
+                     method<"element_size", element_size>(METH_NOARGS),
+                     method<"storage_offset", storage_offset>(METH_NOARGS),
+                     method<"data_ptr", data_ptr>(METH_NOARGS),
+                     method<"is_contiguous", is_contiguous>(METH_VARARGS | METH_KEYWORDS),
+                     method<"is_complex", is_complex_>(METH_NOARGS),
+                     method<"is_floating_point", is_floating_point>(METH_NOARGS),
+                     method<"is_signed", is_signed>(METH_NOARGS),
+                     method<"is_conj", is_conj>(METH_NOARGS),
+                     method<"is_neg", is_neg>(METH_NOARGS),
+                     method<"is_inference", is_inference>(METH_NOARGS),
+                     method<"_is_view", is_view>(METH_NOARGS),
+                     method<"retain_grad", retain_grad_>(METH_NOARGS, "Keep this non-leaf's gradient in .grad."),
+                     method<"requires_grad_", requires_grad_>(METH_VARARGS | METH_KEYWORDS, "Sets requires_grad in place."),
+                     method<"register_hook", register_hook>(METH_O, "Calls hook(grad) when the gradient is computed."),
+                     method<"register_post_accumulate_grad_hook", register_post_accumulate>(METH_O, "Calls hook(tensor) after .grad was updated."),
+                     method<"tolist", tolist>(METH_NOARGS, "The elements as nested lists."),
+                     method<"detach_", detach_>(METH_NOARGS)});
+  add_more_tensor_methods(m);
 }
 
 }  // namespace undertow::python

@@ -8,8 +8,11 @@ namespace undertow::python {
 
 PyGetSetDef* tensor_getset();
 void add_tensor_methods(std::vector<PyMethodDef>& methods);
+void add_more_tensor_methods(std::vector<PyMethodDef>& methods);  // tensor_methods.cpp
 // Tensor(2, 3), Tensor([1, 2]): torch's legacy constructor.
 Tensor legacy_constructor(PyObject* args, PyObject* kwargs);
+bool init_forward_functions(PyObject* module);  // forward_ad.cpp
+bool init_type_functions(PyObject* module);     // type_functions.cpp
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
 }  // namespace undertow::python

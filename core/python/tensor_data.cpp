@@ -8,6 +8,8 @@
 #include "core/graph/autograd_meta.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
+#include "core/python/numpy_bridge.h"
+#include "core/python/storage_object.h"
 #include "core/python/tensor_attributes.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -35,69 +37,62 @@ PyObject* nested_list(const Tensor& t, int64_t dim, const char* p) {
   return list.release();
 }
 
-// Shape of nested sequences by their first elements, as torch infers it.
-void infer_shape(PyObject* data, Dims& shape) {
-  while (PyList_Check(data) || PyTuple_Check(data) || (PySequence_Check(data) && !is_tensor(data) && !PyUnicode_Check(data))) {
-    Py_ssize_t n = PySequence_Size(data);
-    if (n < 0) throw PythonError();
-    shape.push_back(n);
-    UT_CHECK_VALUE(shape.size() <= 64, "too many dimensions '", Py_TYPE(data)->tp_name, "'");
-    if (n == 0) return;
-    PyRef first(check(PySequence_GetItem(data, 0)));
-    if (first.get() == data) return;
-    data = first.get();  // kept alive by its parent
-  }
-  if (is_tensor(data))
-    for (int64_t s : tensor_of(data).sizes()) shape.push_back(s);
+// A sequence to descend into: not a string, and not a tensor, which stands for its one element as in torch.
+bool is_nested(PyObject* o) {
+  if (PyList_Check(o) || PyTuple_Check(o)) return true;
+  if (is_tensor(o) || is_numpy_scalar(o) || PyUnicode_Check(o) || PyBytes_Check(o)) return false;
+  return PySequence_Check(o) && PyObject_Size(o) >= 0;
 }
 
-struct Kind {
-  bool any = false;
-  int rank = 0;  // bool < int < float < complex
-  std::optional<DType> of_tensors;
-};
-void infer_kind(PyObject* o, Kind& k) {
-  auto raise = [&](int r) {
-    k.rank = k.any ? std::max(k.rank, r) : r;
-    k.any = true;
-  };
-  if (PyBool_Check(o)) return raise(0);
-  if (PyLong_Check(o)) return raise(1);
-  if (PyFloat_Check(o)) return raise(2);
-  if (PyComplex_Check(o)) return raise(3);
-  if (is_tensor(o)) {
-    DType t = tensor_of(o).dtype();
-    k.of_tensors = k.of_tensors ? promote_types(*k.of_tensors, t) : t;
+// Shape of nested sequences by their first elements, as torch infers it.
+void infer_shape(PyObject* data, Dims& shape) {
+  PyRef at = PyRef::borrow(data);
+  while (is_nested(at.get())) {
+    Py_ssize_t n = PySequence_Size(at.get());
+    if (n < 0) throw PythonError();
+    shape.push_back(n);
+    UT_CHECK_VALUE(shape.size() <= 64, "too many dimensions '", Py_TYPE(at.get())->tp_name, "'");
+    if (n == 0) return;
+    at = PyRef(check(PySequence_GetItem(at.get(), 0)));
+  }
+  PyErr_Clear();  // of a sequence without a length
+  UT_CHECK_VALUE(shape.empty() || (!PyUnicode_Check(at.get()) && !PyBytes_Check(at.get())), "too many dimensions '", Py_TYPE(at.get())->tp_name, "'");
+}
+
+// The dtype that holds every element.
+void infer_dtype(PyObject* o, std::optional<DType>& found) {
+  auto join = [&](DType t) { found = found ? promote_types(*found, t) : t; };
+  if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) infer_dtype(PySequence_Fast_GET_ITEM(o, i), found);
     return;
   }
-  UT_CHECK_TYPE(!PyUnicode_Check(o), "new(): invalid data type 'str'");
-  if (PySequence_Check(o)) {
+  if (PyFloat_CheckExact(o)) return join(default_dtype());
+  if (PyBool_Check(o)) return join(DType::Bool);
+  if (PyLong_Check(o)) return join(DType::Int64);
+  if (PyComplex_CheckExact(o)) return join(default_complex_dtype());
+  if (is_tensor(o)) return join(tensor_of(o).dtype());
+  if (auto t = numpy_scalar_dtype(o)) return join(*t);
+  if (PyFloat_Check(o)) return join(default_dtype());
+  if (PyComplex_Check(o)) return join(default_complex_dtype());
+  UT_CHECK_TYPE(!PyUnicode_Check(o) && !PyBytes_Check(o), "new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
+  if (is_ndarray(o)) return join(from_ndarray(o, true).dtype());
+  if (PySequence_Check(o) && PyObject_Size(o) >= 0) {
     Py_ssize_t n = PySequence_Size(o);
-    if (n < 0) throw PythonError();
     for (Py_ssize_t i = 0; i < n; i++) {
       PyRef x(check(PySequence_GetItem(o, i)));
-      infer_kind(x.get(), k);
+      infer_dtype(x.get(), found);
     }
     return;
   }
-  // Anything with a dtype-like conversion: NumPy's scalars.
+  PyErr_Clear();
   PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
-  std::string_view name = Py_TYPE(o)->tp_name;
-  if (name.starts_with("numpy.bool")) return raise(0);
-  if (n && n->nb_index) return raise(1);
-  if (name.starts_with("numpy.complex")) return raise(3);
-  if (name == "numpy.float64") k.of_tensors = k.of_tensors ? promote_types(*k.of_tensors, DType::Float64) : DType::Float64;
-  if (n && n->nb_float) return raise(2);
+  if (n && n->nb_index) return join(DType::Int64);
+  if (n && n->nb_float) return join(default_dtype());
   UT_FAIL_AS(Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
-}
-DType dtype_of_kind(const Kind& k) {
-  DType numbers = !k.any ? default_dtype() : k.rank == 0 ? DType::Bool : k.rank == 1 ? DType::Int64 : k.rank == 2 ? default_dtype() : default_complex_dtype();
-  if (!k.of_tensors) return numbers;
-  return k.any ? promote_types(*k.of_tensors, numbers) : *k.of_tensors;
 }
 
 void store(char* p, DType t, PyObject* o) {
-  Scalar s;
+  Scalar s(std::complex<double>(0));
   if (PyLong_Check(o) && !PyBool_Check(o)) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -106,7 +101,7 @@ void store(char* p, DType t, PyObject* o) {
       if (d == -1.0 && PyErr_Occurred()) throw PythonError();
       s = Scalar(d);
     } else {
-      UT_CHECK(!overflow, "Overflow when unpacking long long");
+      UT_CHECK_VALUE(!overflow, "Overflow when unpacking long long");
       s = Scalar(v);
     }
     if (t == DType::UInt8 || t == DType::Int8 || t == DType::Int16 || t == DType::Int32) {
@@ -120,7 +115,8 @@ void store(char* p, DType t, PyObject* o) {
     }
   } else {
     UT_CHECK_TYPE(!PyUnicode_Check(o), "new(): invalid data type 'str'");
-    UT_CHECK_TYPE(!PySequence_Check(o) || is_tensor(o), "only one element tensors can be converted to Python scalars");
+    UT_CHECK_VALUE(!is_tensor(o) || tensor_of(o).numel() == 1, "only one element tensors can be converted to Python scalars, but this one has shape ", ShapeText{tensor_of(o).sizes()});
+    UT_CHECK_TYPE(is_tensor(o) || !is_nested(o), "'", Py_TYPE(o)->tp_name, "' object cannot be interpreted as ", is_integral(t) ? "an integer" : "a number");
     s = scalar_arg(o);
     UT_CHECK_TYPE(!s.is_complex() || is_complex(t), "can't convert complex to ", is_integral(t) ? "int" : "float");
   }
@@ -131,22 +127,12 @@ void store(char* p, DType t, PyObject* o) {
 }
 
 void fill_nested(PyObject* data, const Tensor& out, int64_t dim, int64_t& at) {
-  if (is_tensor(data) && dim < out.dim()) {
-    Tensor part = fwd::contiguous(fwd::to_dtype(fwd::materialize_bits(tensor_of(data)), out.dtype()));
-    UT_CHECK_VALUE(same(part.sizes(), out.sizes().subspan(static_cast<size_t>(dim))), "expected sequence of length ", out.size(dim), " at dim ", dim);
-    std::memcpy(out.data() + at * out.itemsize(), part.data(), static_cast<size_t>(part.nbytes()));
-    at += part.numel();
-    return;
-  }
   if (dim == out.dim()) {
     store(out.data() + at++ * out.itemsize(), out.dtype(), data);
     return;
   }
-  PyRef fast(PySequence_Fast(data, "not a sequence"));
-  if (!fast) {
-    PyErr_Clear();
-    UT_FAIL_AS(Type, "not a sequence: ", Py_TYPE(data)->tp_name);
-  }
+  UT_CHECK_TYPE(is_nested(data), "not a sequence: expected a sequence of length ", out.size(dim), " at dim ", dim, " (got ", Py_TYPE(data)->tp_name, ")");
+  PyRef fast(check(PySequence_Fast(data, "not a sequence")));
   Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
   UT_CHECK_VALUE(n == out.size(dim), "expected sequence of length ", out.size(dim), " at dim ", dim, " (got ", n, ")");
   for (Py_ssize_t i = 0; i < n; i++) fill_nested(PySequence_Fast_GET_ITEM(fast.get(), i), out, dim + 1, at);
@@ -173,7 +159,17 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 
-PyMethodDef functions[] = {{"tensor", reinterpret_cast<PyCFunction>(tensor_function), METH_VARARGS | METH_KEYWORDS, "A tensor from numbers, sequences or arrays; always a copy."},
+// _legacy_tensor(dtype, args)
+PyObject* legacy_function(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *dtype, *rest;
+    if (!PyArg_ParseTuple(args, "OO!", &dtype, &PyTuple_Type, &rest)) throw PythonError();
+    return wrap(legacy_tensor(rest, dtype_arg(dtype)));
+  });
+}
+
+PyMethodDef functions[] = {{"_legacy_tensor", legacy_function, METH_VARARGS, nullptr},
+                           {"tensor", reinterpret_cast<PyCFunction>(tensor_function), METH_VARARGS | METH_KEYWORDS, "A tensor from numbers, sequences or arrays; always a copy."},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -189,23 +185,31 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
     if (dtype && *dtype != t.dtype()) return fwd::to_dtype(t, *dtype);
     return t.is_same(tensor_of(data)) ? fwd::clone_preserve(t) : t;
   }
-  if (PyObject_HasAttrString(data, "__array_interface__") || PyObject_HasAttrString(data, "__array__")) {
-    PyRef module(check(PyImport_ImportModule("undertow._numpy")));
-    PyRef t(check(PyObject_CallMethod(module.get(), "from_array_copy", "O", data)));
-    return dtype && *dtype != tensor_of(t.get()).dtype() ? fwd::to_dtype(tensor_of(t.get()), *dtype) : tensor_of(t.get());
+  if (!PyList_CheckExact(data) && !PyTuple_CheckExact(data) && is_ndarray(data)) {
+    Tensor view = from_ndarray(data, true);
+    return dtype && *dtype != view.dtype() ? fwd::to_dtype(view, *dtype) : fwd::clone_preserve(view);
   }
   Dims shape;
   infer_shape(data, shape);
   if (!dtype) {
-    Kind k;
-    infer_kind(data, k);
-    dtype = dtype_of_kind(k);
+    infer_dtype(data, dtype);
+    if (!dtype) dtype = default_dtype();
   }
   Tensor out = empty(shape, *dtype);
   int64_t at = 0;
   fill_nested(data, out, 0, at);
   return out;
 }
+
+void for_each_element(const Tensor& t, const std::function<void(char*)>& f) {
+  std::function<void(int64_t, char*)> walk = [&](int64_t dim, char* p) {
+    if (dim == t.dim()) return f(p);
+    for (int64_t i = 0; i < t.size(dim); i++) walk(dim + 1, p + i * t.stride(dim) * t.itemsize());
+  };
+  if (t.numel()) walk(0, t.data());
+}
+PyObject* element_object(const char* p, DType t) { return check(element(p, t)); }
+void store_element(char* p, DType t, PyObject* value) { store(p, t, value); }
 
 bool is_contiguous_in(const Tensor& t, MemoryFormat format) {
   if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return t.is_contiguous();
@@ -223,14 +227,26 @@ bool is_contiguous_in(const Tensor& t, MemoryFormat format) {
   return check_dim(0);
 }
 
+namespace {
+// The count of writes stays with the tensor, not with the memory it leaves (which must not be kept alive for it).
+void keep_version(TensorImpl* impl) {
+  uint32_t version = impl->version();
+  if (!impl->has(kOwnVersion)) make_own_version(Tensor(Ref<TensorImpl>(impl)));
+  impl->version_holder()->set_version(version);
+}
+}  // namespace
+
+void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset) {
+  Tensor checked = over_storage(storage, sizes, strides, offset, t.dtype());
+  keep_version(t.impl());
+  replace_data(t, checked);
+  t.bump_version();
+}
+
 void replace_data(const Tensor& t, const Tensor& source) {
   TensorImpl *to = t.impl(), *from = source.impl();
   UT_CHECK(!to->grad_fn || same(t.sizes(), source.sizes()), "cannot change the shape of a non-leaf through .data");
-  // The counter stays with the tensor, not with the memory it leaves.
-  if (!to->has(kOwnVersion)) {
-    make_meta(to).version_holder = Ref<Storage>(to->storage);
-    to->set(kOwnVersion);
-  }
+  keep_version(to);
   from->storage->retain();
   to->storage->release();
   to->storage = from->storage;
@@ -242,20 +258,43 @@ void replace_data(const Tensor& t, const Tensor& source) {
   if (to->meta && to->meta->accumulator) to->meta->accumulator->refresh_meta();
 }
 
-void add_data_methods(std::vector<PyMethodDef>&) {}
-
 bool init_data_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
-Tensor legacy_constructor(PyObject* args, PyObject*) {
+Tensor legacy_tensor(PyObject* args, DType dtype) {
   Py_ssize_t n = PyTuple_GET_SIZE(args);
-  if (n == 0) return empty(Dims{0}, default_dtype());
+  if (n == 0) return empty(Dims{0}, dtype);
   PyObject* first = PyTuple_GET_ITEM(args, 0);
-  if (PyLong_Check(first) || (Py_TYPE(first) == size_type && n == 1)) {
-    Dims sizes = ints_arg(Py_TYPE(first) == size_type ? first : args);
-    return empty(sizes, default_dtype());
+  if (is_storage(first)) {
+    Ref<Storage> s = storage_of(first);
+    int64_t count = static_cast<int64_t>(s->nbytes()) / itemsize(dtype);
+    return over_storage(std::move(s), Dims{count}, Dims{1}, 0, dtype);
   }
-  if (is_tensor(first)) return alias(tensor_of(first));
-  return tensor_from_data(first, default_dtype());
+  if (n == 1 && is_tensor(first)) {
+    UT_CHECK_TYPE(tensor_of(first).dtype() == dtype, "expected ", long_name(dtype), "Tensor (got ", long_name(tensor_of(first).dtype()), "Tensor)");
+    return alias(tensor_of(first));
+  }
+  if (n == 1 && is_ndarray(first)) {
+    Tensor view = from_ndarray(first, true);
+    return view.dtype() == dtype ? fwd::clone_preserve(view) : fwd::to_dtype(view, dtype);
+  }
+  if (n == 1 && !PyLong_Check(first) && Py_TYPE(first) != size_type && !PyIndex_Check(first)) {
+    UT_CHECK_TYPE(is_nested(first), "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
+    return tensor_from_data(first, dtype);
+  }
+  return empty(ints_arg(n == 1 && Py_TYPE(first) == size_type ? first : args), dtype);
+}
+
+Tensor legacy_constructor(PyObject* args, PyObject* kwargs) {
+  PyObject* device = kwargs ? PyDict_GetItemString(kwargs, "device") : nullptr;
+  device_arg(device);
+  PyObject* data = kwargs ? PyDict_GetItemString(kwargs, "data") : nullptr;
+  if (data) {
+    PyRef tuple(check(PyTuple_Pack(1, data)));
+    return legacy_tensor(tuple.get(), default_dtype());
+  }
+  // Tensor(t) is an alias of t whatever its dtype, unlike FloatTensor(t).
+  if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0))) return alias(tensor_of(PyTuple_GET_ITEM(args, 0)));
+  return legacy_tensor(args, default_dtype());
 }
 
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -264,7 +303,9 @@ PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     int requires_grad = 1;
     static const char* names[] = {"data", "requires_grad", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &data, &requires_grad)) throw PythonError();
+    UT_CHECK_TYPE(!data || data == Py_None || is_tensor(data), "Parameter data has to be a tensor, but got ", data ? Py_TYPE(data)->tp_name : "");
     Tensor t = data && data != Py_None ? alias(tensor_of(data)) : empty(Dims{0}, default_dtype());
+    UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
     return wrap_as(type, std::move(t));
   });

@@ -31,7 +31,10 @@ class Storage {
   size_t nbytes() const { return nbytes_; }
   // Changes the size, keeping min(old, new) bytes. Only for memory that is ours.
   void resize(size_t nbytes);
-  bool resizable() const { return kind_ != Kind::Borrowed; }
+  bool resizable() const { return kind_ != Kind::Borrowed && holds_.load(std::memory_order_relaxed) == 0; }
+  // While someone outside (a NumPy array, a memoryview) has the address, the bytes must stay where they are.
+  void hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
+  void unhold() { holds_.fetch_sub(1, std::memory_order_relaxed); }
   // Exchanges the bytes of two storages; both keep their identity, counts and versions.
   void swap_bytes(Storage& other);
 
@@ -63,6 +66,7 @@ class Storage {
   char* data_ = nullptr;
   size_t nbytes_ = 0;
   uint32_t block_bytes_ = 0;  // size of the pooled block, header included
+  std::atomic<uint16_t> holds_{0};  // atomic: memoryviews are made and dropped on any thread
   Kind kind_ = Kind::Inline;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;

@@ -1,7 +1,7 @@
 """Reverse-mode differentiation: backward and grad, the graph, and the modes of recording."""
 
 from undertow._C import _is_multithreading_enabled as is_multithreading_enabled
-from undertow.autograd import anomaly_mode, grad_mode, graph, variable
+from undertow.autograd import anomaly_mode, forward_ad, grad_mode, graph, variable
 from undertow.autograd._backward import _make_grads, backward, grad
 from undertow.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from undertow.autograd.grad_mode import (
@@ -23,6 +23,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "grad",
     "grad_mode",
     "graph",

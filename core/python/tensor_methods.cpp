@@ -1,0 +1,328 @@
+// tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: to, numpy, storage, as_subclass.
+#include "core/autograd/inplace.h"
+#include "core/python/convert.h"
+#include "core/python/errors.h"
+#include "core/python/numpy_bridge.h"
+#include "core/python/overridable.h"
+#include "core/python/storage_object.h"
+#include "core/python/tensor_attributes.h"
+#include "core/python/tensor_data.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/promotion.h"
+#include "generated/ops.h"
+
+namespace undertow::python {
+
+namespace {
+
+// ---- to ----
+
+struct ToArgs {
+  std::optional<DType> dtype;
+  bool copy = false;
+  std::optional<MemoryFormat> format;
+};
+
+// to(dtype, ...), to(device, dtype, ...), to(other, ...): what comes first tells which.
+ToArgs parse_to(PyObject* args, PyObject* kwargs) {
+  ToArgs out;
+  bool device_given = false;
+  int place = 0;  // 0: what leads; 1: a dtype after a device; 2: non_blocking; 3: copy
+  auto bad = [&](PyObject* o) {
+    UT_FAIL_AS(Type, "to() received an invalid combination of arguments - got ", Py_TYPE(o)->tp_name, ", but expected one of:\n * (device device = None, dtype dtype = None, "
+               "bool non_blocking = False, bool copy = False, *, memory_format memory_format = None)\n * (dtype dtype, bool non_blocking = False, bool copy = False, *, "
+               "memory_format memory_format = None)\n * (Tensor other, bool non_blocking = False, bool copy = False, *, memory_format memory_format = None)\n");
+  };
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+    PyObject* o = PyTuple_GET_ITEM(args, i);
+    if (place == 0 && is_tensor(o)) {
+      out.dtype = tensor_of(o).dtype();
+      place = 2;
+    } else if (place <= 1 && accepts_as_dtype(o)) {
+      out.dtype = dtype_of(o);
+      place = 2;
+    } else if (place == 0 && (PyUnicode_Check(o) || Py_TYPE(o) == device_type || o == Py_None)) {
+      device_given = true;
+      device_arg(o);
+      place = 1;
+    } else if (place == 1 && o == Py_None) {
+      place = 2;
+    } else if ((place == 1 || place == 2) && PyBool_Check(o)) {
+      place = 3;
+    } else if (place == 3 && PyBool_Check(o)) {
+      out.copy = o == Py_True;
+      place = 4;
+    } else {
+      bad(o);
+    }
+  }
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);) {
+    std::string_view name = PyUnicode_AsUTF8(key);
+    if (name == "dtype" && (value == Py_None || accepts_as_dtype(value))) {
+      if (value != Py_None) out.dtype = dtype_of(value);
+    } else if (name == "device" && !device_given) {
+      device_arg(value);
+    } else if (name == "other" && is_tensor(value)) {
+      out.dtype = tensor_of(value).dtype();
+    } else if (name == "non_blocking") {
+      bool_arg(value);
+    } else if (name == "copy") {
+      out.copy = bool_arg(value);
+    } else if (name == "memory_format" && (value == Py_None || Py_TYPE(value) == memory_format_type)) {
+      out.format = memory_format_arg(value);
+    } else {
+      UT_FAIL_AS(Type, "to() got an unexpected or unfit keyword argument '", name, "' of type ", Py_TYPE(value)->tp_name);
+    }
+  }
+  return out;
+}
+
+PyObject* cast(PyObject* self, DType dtype, bool copy, std::optional<MemoryFormat> format) {
+  const Tensor& t = tensor_of(self);
+  bool reformat = format && *format != MemoryFormat::Preserve && !is_contiguous_in(t, *format);
+  if (t.dtype() == dtype && !copy && !reformat) return new_ref(self);
+  Tensor r = [&] {
+    LongOp unlocked(t);
+    Tensor converted = ops::to_dtype(t, dtype);
+    if (!converted.is_same(t) && (!format || is_contiguous_in(converted, *format))) return converted;
+    return ops::clone(converted, format);
+  }();
+  return wrap(std::move(r));
+}
+
+PyObject* to(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    ToArgs a = parse_to(args, kwargs);
+    return cast(self, a.dtype.value_or(tensor_of(self).dtype()), a.copy, a.format);
+  });
+}
+template <DType dtype>
+PyObject* cast_to(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject* format = nullptr;
+    static const char* names[] = {"memory_format", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &format)) throw PythonError();
+    return cast(self, dtype, false, memory_format_arg(format));
+  });
+}
+PyObject* cpu(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject* format = nullptr;
+    static const char* names[] = {"memory_format", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &format)) throw PythonError();
+    return cast(self, tensor_of(self).dtype(), false, memory_format_arg(format));
+  });
+}
+PyObject* type_as(PyObject* self, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_tensor(other), "type_as(): argument 'other' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
+    return cast(self, tensor_of(other).dtype(), false, std::nullopt);
+  });
+}
+// type() is a name such as 'undertow.FloatTensor'; type(dtype) converts.
+PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject* wanted = Py_None;
+    int non_blocking = 0;
+    static const char* names[] = {"dtype", "non_blocking", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking)) throw PythonError();
+    if (wanted == Py_None) return PyUnicode_FromFormat("undertow.%sTensor", long_name(tensor_of(self).dtype()));
+    if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted), false, std::nullopt);
+    PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
+    if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
+      PyRef dtype(check(PyObject_GetAttrString(wanted, "dtype")));
+      return cast(self, dtype_arg(dtype.get()), false, std::nullopt);
+    }
+    std::string_view name = PyUnicode_AsUTF8(text.get());
+    for (int i = 0; i < kNumDTypes; i++)
+      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor")) return cast(self, static_cast<DType>(i), false, std::nullopt);
+    UT_FAIL_AS(Value, "invalid type: '", name, "'");
+  });
+}
+
+// ---- NumPy ----
+
+PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    int force = 0;
+    static const char* names[] = {"force", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
+    Tensor t = tensor_of(self);
+    if (force) {
+      NoGradGuard no_grad;
+      return to_ndarray(ops::resolve_neg(ops::resolve_conj(t)));
+    }
+    UT_CHECK(!t.requires_grad(), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    UT_CHECK(!t.is_conj(), "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.");
+    UT_CHECK(!t.is_neg(), "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.");
+    return to_ndarray(t);
+  });
+}
+
+// ---- storage ----
+
+PyObject* untyped_storage(PyObject* self, PyObject*) {
+  return guarded([&] { return storage_object(Ref<Storage>(tensor_of(self).impl()->storage)); });
+}
+// set_(), set_(tensor), set_(storage), set_(storage, offset, size, stride=())
+PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject *source = nullptr, *offset = nullptr, *size = nullptr, *stride = nullptr;
+    static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", const_cast<char**>(names), &source, &offset, &size, &stride)) throw PythonError();
+    const Tensor& t = tensor_of(self);
+    ops::check_inplace(t, "set_", grad_enabled() && t.requires_grad());
+    if (!source) {
+      set_storage(t, Storage::allocate(0), Dims{0}, Dims{1}, 0);
+    } else if (is_tensor(source) && !size) {
+      const Tensor& from = tensor_of(source);
+      UT_CHECK(from.dtype() == t.dtype(), "Could not set tensor of type ", from.dtype(), " to a tensor of type ", t.dtype());
+      set_storage(t, Ref<Storage>(from.impl()->storage), from.sizes(), from.strides(), from.storage_offset());
+    } else {
+      PyRef untyped;
+      if (!is_storage(source) && !is_tensor(source)) {
+        untyped = PyRef(check(PyObject_CallMethod(source, "untyped", nullptr)));  // a TypedStorage
+        source = untyped.get();
+      }
+      UT_CHECK_TYPE(is_storage(source) || is_tensor(source), "set_(): expected a storage or a tensor, got ", Py_TYPE(source)->tp_name);
+      Ref<Storage> s = is_tensor(source) ? Ref<Storage>(tensor_of(source).impl()->storage) : storage_of(source);
+      int64_t at = offset ? int_arg(offset) : 0;
+      Dims sizes = size ? ints_arg(size) : Dims{static_cast<int64_t>(s->nbytes()) / t.itemsize()};
+      Dims strides = stride ? ints_arg(stride) : Dims();
+      if (strides.empty()) strides = contiguous_strides(sizes);
+      set_storage(t, std::move(s), sizes, strides, at);
+    }
+    return new_ref(self);
+  });
+}
+PyObject* is_set_to(PyObject* self, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_tensor(other), "is_set_to(): argument 'tensor' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
+    const Tensor &a = tensor_of(self), &b = tensor_of(other);
+    return PyBool_FromLong(a.impl()->storage == b.impl()->storage && a.storage_offset() == b.storage_offset() && same(a.sizes(), b.sizes()) && same(a.strides(), b.strides()));
+  });
+}
+PyObject* is_same_size(PyObject* self, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_tensor(other), "is_same_size(): argument 'other' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
+    return PyBool_FromLong(same(tensor_of(self).sizes(), tensor_of(other).sizes()));
+  });
+}
+PyObject* get_device(PyObject*, PyObject*) { return PyLong_FromLong(-1); }
+PyObject* no(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* pin_memory(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* { UT_FAIL("Cannot access accelerator device when none is available."); });
+}
+
+// ---- Python functions over elements ----
+
+void check_plain(const Tensor& t, const char* name) {
+  UT_CHECK(!t.requires_grad() || !grad_enabled(), "Can't call ", name, "() on Variable that requires grad. Use var.detach().", name, "() instead.");
+}
+PyObject* apply_(PyObject* self, PyObject* f) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    check_plain(t, "apply_");
+    for_each_element(t, [&](char* p) {
+      PyRef x(element_object(p, t.dtype())), r(check(PyObject_CallOneArg(f, x.get())));
+      store_element(p, t.dtype(), r.get());
+    });
+    t.bump_version();
+    return new_ref(self);
+  });
+}
+PyObject* map_(PyObject* self, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *other, *f;
+    if (!PyArg_ParseTuple(args, "OO", &other, &f)) throw PythonError();
+    const Tensor& t = tensor_of(self);
+    check_plain(t, "map_");
+    UT_CHECK_TYPE(is_tensor(other), "map_(): argument 'tensor' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
+    UT_CHECK_TYPE(tensor_of(other).dtype() == t.dtype(), "map_: expected ", t.dtype(), " for argument 'other' (got ", tensor_of(other).dtype(), ")");
+    Tensor o = ops::expand(tensor_of(other), t.sizes(), false);
+    std::vector<char*> places;
+    for_each_element(o, [&](char* p) { places.push_back(p); });
+    size_t i = 0;
+    for_each_element(t, [&](char* p) {
+      PyRef x(element_object(p, t.dtype())), y(element_object(places[i++], t.dtype()));
+      PyRef r(check(PyObject_CallFunctionObjArgs(f, x.get(), y.get(), nullptr)));
+      store_element(p, t.dtype(), r.get());
+    });
+    t.bump_version();
+    return new_ref(self);
+  });
+}
+
+// ---- classes ----
+
+PyTypeObject* class_arg(PyObject* o, const char* name) {
+  UT_CHECK_TYPE(PyType_Check(o), "cls must be a type (got ", Py_TYPE(o)->tp_name, ")");
+  auto* type = reinterpret_cast<PyTypeObject*>(o);
+  UT_CHECK_TYPE(PyType_IsSubtype(type, tensor_type), name, ": cls must be a subclass of Tensor, got ", type->tp_name);
+  return type;
+}
+// The same values and history as an instance of cls.
+PyObject* as_subclass(PyObject* self, PyObject* cls) {
+  return guarded([&]() -> PyObject* {
+    PyTypeObject* type = class_arg(cls, "as_subclass");
+    const Tensor& t = tensor_of(self);
+    return wrap_as(type, ops::view(t, t.sizes()));
+  });
+}
+// _make_subclass(cls, data, require_grad=False): a leaf over data's memory.
+PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject *cls, *data;
+    int requires_grad = 0;
+    static const char* names[] = {"cls", "data", "require_grad", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(names), &cls, &data, &requires_grad)) throw PythonError();
+    PyTypeObject* type = class_arg(cls, "_make_subclass");
+    UT_CHECK_TYPE(is_tensor(data), "_make_subclass(): argument 'data' (position 2) must be Tensor, not ", Py_TYPE(data)->tp_name);
+    Tensor t = alias(tensor_of(data));
+    UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
+    if (requires_grad) t.impl()->set(kRequiresGrad);
+    return wrap_as(type, std::move(t));
+  });
+}
+PyObject* make_wrapper_subclass(PyObject*, PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* { UT_FAIL_AS(NotImplemented, "_make_wrapper_subclass: tensors without memory of their own are not supported"); });
+}
+
+}  // namespace
+
+void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
+  constexpr int kw = METH_VARARGS | METH_KEYWORDS;
+  m.insert(m.end(), {method<"to", to>(kw, "The same values in another dtype; self itself if nothing changes."),
+                     method<"cpu", cpu>(kw),
+                     method<"type_as", type_as>(METH_O),
+                     method<"type", type_method>(kw),
+                     method<"bool", cast_to<DType::Bool>>(kw),
+                     method<"byte", cast_to<DType::UInt8>>(kw),
+                     method<"char", cast_to<DType::Int8>>(kw),
+                     method<"short", cast_to<DType::Int16>>(kw),
+                     method<"int", cast_to<DType::Int32>>(kw),
+                     method<"long", cast_to<DType::Int64>>(kw),
+                     method<"half", cast_to<DType::Float16>>(kw),
+                     method<"bfloat16", cast_to<DType::BFloat16>>(kw),
+                     method<"float", cast_to<DType::Float32>>(kw),
+                     method<"double", cast_to<DType::Float64>>(kw),
+                     method<"cfloat", cast_to<DType::Complex64>>(kw),
+                     method<"cdouble", cast_to<DType::Complex128>>(kw),
+                     method<"numpy", numpy>(kw, "A NumPy array over the same memory."),
+                     method<"untyped_storage", untyped_storage>(METH_NOARGS, "The bytes under the tensor."),
+                     method<"set_", set_>(kw, "Lays the tensor over other memory."),
+                     method<"is_set_to", is_set_to>(METH_O),
+                     method<"is_same_size", is_same_size>(METH_O),
+                     method<"get_device", get_device>(METH_NOARGS),
+                     method<"is_shared", no>(METH_NOARGS),
+                     method<"is_pinned", no>(METH_NOARGS),
+                     method<"pin_memory", pin_memory>(METH_NOARGS),
+                     method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),
+                     method<"map_", map_>(METH_VARARGS, "Replaces each element x by callable(x, y), y of another tensor; slow."),
+                     method<"as_subclass", as_subclass>(METH_O, "The same values and history as an instance of a subclass."),
+                     {"_make_subclass", reinterpret_cast<PyCFunction>(make_subclass), kw | METH_STATIC, nullptr},
+                     {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(make_wrapper_subclass), kw | METH_STATIC, nullptr}});
+}
+
+}  // namespace undertow::python

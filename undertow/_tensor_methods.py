@@ -1,0 +1,181 @@
+"""Methods of Tensor that are Python: those that lead into the Python layers, and rarely used protocols.
+
+Each is put on the C type by `install`, so that subclasses and `__torch_function__` see them like any
+other method.
+"""
+
+from __future__ import annotations
+
+from undertow import _C
+from undertow._C import Tensor, _has_torch_function_unary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+def _overridable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`func`, handing over to `__torch_function__` where `self` asks for that."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _has_torch_function_unary(self):
+            from undertow.overrides import handle_torch_function
+
+            return handle_torch_function(method, (self,), self, *args, **kwargs)
+        return func(self, *args, **kwargs)
+
+    method.__name__ = func.__name__
+    method.__qualname__ = f"Tensor.{func.__name__}"
+    method.__doc__ = func.__doc__
+    method.__wrapped__ = func  # type: ignore[attr-defined]
+    return method
+
+
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Sequence[Tensor] | None = None,
+) -> None:
+    """Add to `.grad` of the leaves the gradient of this tensor, weighted by `gradient`.
+
+    See `undertow.autograd.backward`.
+
+    >>> import undertow as ut
+    >>> x = ut.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if _has_torch_function_unary(self):
+        from undertow.overrides import handle_torch_function
+
+        return handle_torch_function(
+            Tensor.backward,
+            (self,),
+            self,
+            gradient=gradient,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            inputs=inputs,
+        )
+    from undertow.autograd import backward as run
+
+    return run(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    from undertow._pickle import reduce_ex
+
+    return reduce_ex(self, protocol)
+
+
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    from undertow._pickle import deepcopy
+
+    return deepcopy(self, memo)
+
+
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """The tensor as a NumPy array, over the same memory unless `dtype` or `copy` ask otherwise."""
+    array = self.numpy()
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError(
+                f"__array__: an array of {dtype} cannot be made from {self.dtype} without a copy"
+            )
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def __array_wrap__(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What NumPy's functions return for a tensor: a tensor."""
+    if array.dtype == bool:
+        array = array.astype("uint8")  # as torch does
+    return _C.from_numpy(array)
+
+
+def __format__(self: Tensor, spec: str) -> str:
+    if self.dim() == 0 and type(self) is Tensor:
+        return format(self.item(), spec)
+    return object.__format__(self, spec)
+
+
+def __contains__(self: Tensor, element: Any) -> bool:
+    """Whether any element equals `element`."""
+    if isinstance(element, (Tensor, bool, int, float, complex)):
+        return bool((self == element).any().item())
+    raise RuntimeError(
+        "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+        f"{type(element)}."
+    )
+
+
+def __complex__(self: Tensor) -> complex:
+    return complex(self.item())
+
+
+def __dir__(self: Tensor) -> list[str]:
+    names = {*dir(type(self)), *getattr(self, "__dict__", ())}
+    return sorted(name for name in names if not name[:1].isdigit())
+
+
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the one element is not zero."""
+    if self.numel() != 1:
+        what = "no values" if self.numel() == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+    return bool(self.item())
+
+
+def storage(self: Tensor) -> Any:
+    """The storage seen as elements of this tensor's dtype."""
+    from undertow.storage import TypedStorage
+
+    return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Move the storage to memory that forked processes share."""
+    _C._share_storage(self.untyped_storage())
+    return self
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Einstein's summation over the operands; see `undertow._einsum`."""
+    from undertow._einsum import einsum as run
+
+    return run(equation, *operands)
+
+
+_PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__)
+_OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_)
+
+
+def __torch_function__(
+    cls: type[Tensor],
+    func: Callable[..., Any],
+    types: Sequence[type],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """The default: results of operations on a subclass are of that subclass."""
+    from undertow.overrides import _default_torch_function
+
+    return _default_torch_function(cls, func, types, args, kwargs)
+
+
+def install() -> None:
+    """Put the methods on the C type."""
+    for func in _OVERRIDABLE:
+        setattr(Tensor, func.__name__, _overridable(func))
+    Tensor.backward = backward
+    Tensor.__torch_function__ = classmethod(__torch_function__)
+    _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl
+    Tensor.__complex__ = __complex__
+    Tensor.__dir__ = __dir__
+    Tensor.__array_priority__ = 1000  # NumPy's operators give way to ours

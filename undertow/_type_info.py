@@ -1,0 +1,101 @@
+"""`finfo` and `iinfo`: the limits of the dtypes."""
+
+from __future__ import annotations
+
+from undertow import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from undertow import dtype
+
+_MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
+_LOWEST_EXPONENT = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022}
+_RESOLUTION = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-15}
+
+
+def _name(of: dtype) -> str:
+    return str(of).rpartition(".")[2]
+
+
+class finfo:
+    """The limits of a floating-point dtype; of a complex one, those of its parts.
+
+    >>> import undertow as ut
+    >>> ut.finfo(ut.float32).eps, ut.finfo(ut.float16).max
+    (1.1920928955078125e-07, 65504.0)
+    """
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+
+    def __init__(self, type: dtype | None = None) -> None:
+        if type is None:
+            type = _C.get_default_dtype()
+        if not isinstance(type, _C.dtype):
+            raise TypeError(
+                f"finfo(): argument 'type' (position 1) must be undertow.dtype, not {type.__class__.__name__}"
+            )
+        if not (type.is_floating_point or type.is_complex):
+            raise TypeError(
+                f"undertow.finfo() requires a floating point input type, but got {type}. "
+                "Use undertow.iinfo to handle 'undertow.iinfo'"
+            )
+        name = _name(type.to_real() if type.is_complex else type)
+        mantissa, low = _MANTISSA[name], _LOWEST_EXPONENT[name]
+        self.dtype = name
+        self.bits = (type.to_real() if type.is_complex else type).itemsize * 8
+        self.eps = 2.0**-mantissa
+        self.tiny = self.smallest_normal = 2.0**low
+        self.max = (2.0 - 2.0**-mantissa) * 2.0 ** (1 - low)
+        self.min = -self.max
+        self.resolution = _RESOLUTION[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(("finfo", self.dtype))
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    >>> import undertow as ut
+    >>> ut.iinfo(ut.int8).min, ut.iinfo(ut.uint8).max
+    (-128, 255)
+    """
+
+    __slots__ = ("bits", "dtype", "max", "min")
+
+    def __init__(self, type: dtype) -> None:
+        if not isinstance(type, _C.dtype):
+            raise TypeError(
+                f"iinfo(): argument 'type' (position 1) must be undertow.dtype, not {type.__class__.__name__}"
+            )
+        if type.is_floating_point or type.is_complex:
+            raise TypeError(
+                f"undertow.iinfo() requires an integer input type, but got {type}. "
+                "Use undertow.finfo to handle 'undertow.finfo'"
+            )
+        if type is _C.bool:
+            raise TypeError("undertow.bool is not supported by undertow.iinfo")
+        self.dtype = _name(type)
+        self.bits = type.itemsize * 8
+        signed = type.is_signed
+        self.max = 2 ** (self.bits - signed) - 1
+        self.min = -(2 ** (self.bits - 1)) if signed else 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(("iinfo", self.dtype))
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

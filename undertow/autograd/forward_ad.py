@@ -1,0 +1,131 @@
+"""Forward mode: tensors that carry a tangent, and the level in which they do."""
+
+from __future__ import annotations
+
+from undertow import _C
+from undertow.utils._contextlib import _DecoratorContextManager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]
+
+_current_level = -1  # the open level; one at most, in the whole process, as in the core
+
+
+def enter_dual_level() -> int:
+    """Open a level, in which `make_dual` may be used; returns its number."""
+    global _current_level
+    _current_level = _C._enter_dual_level()
+    return _current_level
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level: every tangent made in it is gone."""
+    global _current_level
+    if level is None:
+        level = _current_level
+    if level != _current_level:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. "
+            f"This is not supported: got {level}, the last is {_current_level}"
+        )
+    _C._exit_dual_level(level)
+    _current_level = level - 1
+
+
+def _maybe_level(level: int | None) -> int:
+    return _current_level if level is None else level
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of `tensor` that carries `tangent`; results computed from it carry theirs.
+
+    >>> import undertow as ut
+    >>> import undertow.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     x = fw.make_dual(ut.tensor([1.0, 2.0]), ut.tensor([1.0, 0.0]))
+    ...     fw.unpack_dual(x * x).tangent
+    tensor([2., 0.])
+    """
+    if _maybe_level(level) < 0:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual_level() first."
+        )
+    for name, value in (("primal", tensor), ("tangent", tangent)):
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError(
+                f"Expected {name} to be floating point or complex, but got: {value.dtype}"
+            )
+    return _C._make_dual(tensor, tangent)
+
+
+class UnpackedDualTensor(tuple):
+    """The two halves of a dual tensor: a named tuple of primal and tangent."""
+
+    # Written out because collections.namedtuple's import is a large part of ours.
+    __slots__ = ()
+    __match_args__ = _fields = ("primal", "tangent")
+
+    def __new__(cls, primal: Tensor, tangent: Tensor | None) -> UnpackedDualTensor:
+        return tuple.__new__(cls, (primal, tangent))
+
+    @property
+    def primal(self) -> Tensor:
+        """The value."""
+        return self[0]
+
+    @property
+    def tangent(self) -> Tensor | None:
+        """The tangent, None where there is none."""
+        return self[1]
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self._fields, self, strict=True))
+
+    def __repr__(self) -> str:
+        return f"UnpackedDualTensor(primal={self.primal!r}, tangent={self.tangent!r})"
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value of a dual tensor without its tangent, and the tangent, both as views.
+
+    >>> import undertow as ut
+    >>> import undertow.autograd.forward_ad as fw
+    >>> fw.unpack_dual(ut.ones(1)).tangent is None
+    True
+    """
+    if _maybe_level(level) < 0:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(*_C._unpack_dual(tensor))
+
+
+class dual_level(_DecoratorContextManager):
+    """A level for the length of a block; also a decorator.
+
+    >>> import undertow as ut
+    >>> import undertow.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     x = fw.make_dual(ut.ones(1), ut.ones(1))
+    >>> fw.unpack_dual(x).tangent is None
+    True
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> int:  # type: ignore[override]
+        return enter_dual_level()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        exit_dual_level()

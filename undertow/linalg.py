@@ -1,0 +1,5 @@
+"""Linear algebra."""
+
+from undertow._namespace import publish
+
+__all__ = publish("linalg", globals())
