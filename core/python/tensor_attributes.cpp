@@ -265,6 +265,7 @@ void add_tensor_methods(std::vector<PyMethodDef>& m) {
                      method<"tolist", tolist>(METH_NOARGS, "The elements as nested lists."),
                      method<"detach_", detach_>(METH_NOARGS)});
   add_more_tensor_methods(m);
+  add_dlpack_methods(m);
 }
 
 }  // namespace undertow::python

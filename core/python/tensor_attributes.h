@@ -11,6 +11,8 @@ void add_tensor_methods(std::vector<PyMethodDef>& methods);
 void add_more_tensor_methods(std::vector<PyMethodDef>& methods);  // tensor_methods.cpp
 // Tensor(2, 3), Tensor([1, 2]): torch's legacy constructor.
 Tensor legacy_constructor(PyObject* args, PyObject* kwargs);
+void add_dlpack_methods(std::vector<PyMethodDef>& methods);  // dlpack.cpp
+bool init_dlpack_functions(PyObject* module);
 bool init_forward_functions(PyObject* module);  // forward_ad.cpp
 bool init_type_functions(PyObject* module);     // type_functions.cpp
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
