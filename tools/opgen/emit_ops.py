@@ -224,7 +224,7 @@ def recorder(e: Entry) -> str:
     result = "result" if not multi else "results"
     lines.append(f"  {ret} {result} = fwd::{e.name}({names(e)});" if ret != "void" else f"  fwd::{e.name}({names(e)});")
     if multi:
-        lines.append(f"  auto& [{', '.join(e.returns)}] = results;")
+        lines.append(f"  [[maybe_unused]] auto& [{', '.join(e.returns)}] = results;")
     if ret == "Tensor" and e.args and e.args[0].name == "self" and (e.spec.get("view") or e.spec.get("lazy_conj") or e.spec.get("may_return_self")):
         lines.append("  if (result.is_same(self)) return result;")
     tensor_result = ret in ("Tensor", "std::vector<Tensor>") or multi

@@ -111,11 +111,14 @@ def check(entry: Entry, known: set[str]) -> None:
     local |= {f"{a.name}_t" for a in entry.args} | set(FACTS) | set(LIST_FACTS) | {"value_or", "has_value", "defined", "size", "conj", "to_double",
              "is_complex", "equals", "to_complex", "to_int", "empty", "begin", "end", "data"}
     formulas = dict(entry.grad)
-    if entry.spec.get("jvp", "") not in ("", "elementwise", "linear"):
-        formulas["jvp"] = entry.spec["jvp"]
+    rule = entry.spec.get("jvp", "")
+    if isinstance(rule, dict):
+        formulas |= {f"jvp.{k}": v for k, v in rule.items()}
+    elif rule not in ("", "elementwise", "linear"):
+        formulas["jvp"] = rule
     for key, text in formulas.items():
         if len(text) > 110 or ";" in text:
-            entry.fail(f"grad.{key} is longer than one expression of 110 columns: move it to core/autograd/formulas/")
+            entry.fail(f"formula {key} is longer than one expression of 110 columns: move it to core/autograd/formulas/")
         bad = identifiers(text) - local - known
         if bad:
             entry.fail(f"{key}: unknown names {sorted(bad)} (no such argument, operator or formula function)")
