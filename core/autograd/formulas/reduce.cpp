@@ -1,6 +1,9 @@
-// reduce.cpp: derivatives and compositions of reductions.
+// reduce.cpp: derivatives and compositions of sums, products, extrema and logsumexp.
 #include "core/autograd/formulas/formulas.h"
+#include "core/forward/copy.h"
+#include "core/forward/reduce_equal.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/mode.h"
 
 namespace undertow::ops {
 
@@ -16,13 +19,76 @@ Tensor sum_to_composite(const Tensor& self, IntSpan size) {
   return lead ? view(t, size) : t;
 }
 
-Tensor expand_reduced(const Tensor& grad, IntSpan sizes, const std::optional<IntSpan>& dim, bool keepdim) {
-  int64_t n = static_cast<int64_t>(sizes.size());
-  if (keepdim || n == 0) return expand(grad, sizes);
-  uint64_t mask = dim_mask(dim.value_or(IntSpan()), n);
+Tensor restore_dims(const Tensor& t, int64_t ndim, const std::optional<IntSpan>& dim, bool keepdim) {
+  if (keepdim || ndim == 0) return t;
+  uint64_t mask = dim_mask(dim.value_or(IntSpan()), ndim);
   Dims shape;
-  for (int64_t d = 0; d < n; d++) shape.push_back(mask >> d & 1 ? 1 : sizes[static_cast<size_t>(d)]);
-  return expand(reshape(grad, shape), sizes);
+  for (int64_t d = 0, k = 0; d < ndim; d++) shape.push_back(mask >> d & 1 ? 1 : t.size(k++));
+  return reshape(t, shape);
+}
+
+Tensor expand_reduced(const Tensor& grad, IntSpan sizes, const std::optional<IntSpan>& dim, bool keepdim) {
+  return expand(restore_dims(grad, static_cast<int64_t>(sizes.size()), dim, keepdim), sizes);
+}
+
+Tensor mean_backward(const Tensor& grad, IntSpan sizes, int64_t numel, const std::optional<IntSpan>& dim, bool keepdim) {
+  int64_t n = numel;
+  if (dim && !dim->empty()) {
+    n = 1;
+    for (int64_t d : *dim) n *= sizes.empty() ? 1 : sizes[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(sizes.size())))];
+  }
+  return expand_reduced(grad, sizes, dim, keepdim) / Scalar(static_cast<double>(n));
+}
+
+namespace {
+// 1 where self is a number, 0 where it is NaN; no history.
+Tensor numbers(const Tensor& self, DType dtype) { return Scalar(1) - to_dtype(isnan(alias(self)), dtype); }
+}  // namespace
+
+Tensor nansum_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim) {
+  return expand_reduced(grad, self.sizes(), dim, keepdim) * numbers(self, grad.dtype());
+}
+Tensor nansum_jvp(const Tensor& self_t, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim, std::optional<DType> dtype) {
+  return sum(self_t * numbers(self, self_t.dtype()), dim, keepdim, dtype);
+}
+
+namespace {
+// 1 where self equals the reduced value, NaN equal to NaN; in self's dtype, without history.
+Tensor equals_of(const Tensor& self, const Tensor& value, const std::optional<IntSpan>& dim, bool keepdim) {
+  NoGradGuard no_grad;
+  Tensor v = restore_dims(value, self.dim(), dim, keepdim);
+  return to_dtype(fwd::equal_or_both_nan(self, v), self.dtype());
+}
+}  // namespace
+
+Tensor evenly_to_equals(const Tensor& grad, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim) {
+  Tensor equals = equals_of(self, value, dim, keepdim);
+  return restore_dims(grad, self.dim(), dim, keepdim) / sum(equals, dim, true, std::nullopt) * equals;
+}
+Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim) {
+  Tensor equals = equals_of(self, value, dim, keepdim);
+  return sum(self_t * equals, dim, keepdim, std::nullopt) / sum(equals, dim, keepdim, std::nullopt);
+}
+
+namespace {
+IntSpan span_of(const std::optional<int64_t>& dim) { return dim ? IntSpan(&*dim, 1) : IntSpan(); }
+}  // namespace
+
+Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, std::optional<int64_t> dim, bool keepdim) {
+  return mean_of_equals(self_t, self, value, span_of(dim), keepdim);
+}
+Tensor aminmax_backward(std::span<Tensor> grads, const Tensor& self, const Tensor& min, const Tensor& max, std::optional<int64_t> dim, bool keepdim) {
+  Tensor low = grads[0].defined() ? evenly_to_equals(grads[0], self, min, span_of(dim), keepdim) : Tensor();
+  return grads[1].defined() ? self_t_plus(evenly_to_equals(grads[1], self, max, span_of(dim), keepdim), low) : low;
+}
+
+// d/dx log(sum(exp(x))) = exp(x - result); where both are minus infinity, nothing flows.
+Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim) {
+  Tensor weight = exp(self - restore_dims(result, self.dim(), dim, keepdim));
+  return restore_dims(grad, self.dim(), dim, keepdim) * conj(weight);
+}
+Tensor logsumexp_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim) {
+  return sum(self_t * exp(self - restore_dims(result, self.dim(), dim, keepdim)), dim, keepdim, std::nullopt);
 }
 
 }  // namespace undertow::ops

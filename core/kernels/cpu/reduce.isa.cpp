@@ -1,0 +1,220 @@
+// reduce.isa.cpp: folds of float and double: sums, products, extrema, norms.
+// See Note [One Namespace Per Instruction Set] in simd.h.
+//
+// Note [Accurate Sums]
+// A float32 sum that adds one after the other loses a digit for every factor of a hundred. Here a run is added in
+// 4 vectors of lanes, blocks of 4,096 elements are joined pairwise (a binary counter of partial results), and the plan
+// above joins its rectangles the same way: the error grows with the logarithm of the length, as with torch's sums.
+#include "core/kernels/cpu/reduce_kernels.h"
+#include "core/kernels/cpu/simd.h"
+
+namespace undertow::cpu {
+namespace {
+
+struct Sum {
+  template <class V> static V map(V x) { return x; }
+  template <class V> static V join(V a, V x) { return a + x; }
+};
+struct NanSum : Sum {
+  template <class V> static V map(V x) { return x == x ? x : V{}; }
+};
+struct SumAbs : Sum {
+  template <class V> static V map(V x) { return x < V{} ? -x : x; }
+};
+struct SumSquares : Sum {
+  template <class V> static V map(V x) { return x * x; }
+};
+struct Prod {
+  template <class V> static V map(V x) { return x; }
+  template <class V> static V join(V a, V x) { return a * x; }
+};
+// A NaN wins, and stays: x > NaN is false, and so is x != x for the ordinary x after it.
+struct Max {
+  template <class V> static V map(V x) { return x; }
+  template <class V> static V join(V a, V x) { return (x > a) | (x != x) ? x : a; }
+};
+struct Min {
+  template <class V> static V map(V x) { return x; }
+  template <class V> static V join(V a, V x) { return (x < a) | (x != x) ? x : a; }
+};
+struct MaxAbs : Max {
+  template <class V> static V map(V x) { return x < V{} ? -x : x; }
+};
+struct MinAbs : Min {
+  template <class V> static V map(V x) { return x < V{} ? -x : x; }
+};
+
+template <class Op, class T>
+inline T fold_lanes(Vec<T> v) {
+#pragma GCC unroll 4
+  for (int half = kLanes<T> / 2; half > 0; half /= 2) v = Op::join(v, __builtin_shuffle(v, lane_numbers<T>() ^ half));
+  return v[0];
+}
+
+template <class Op, class T>
+inline T fold_block(const T* p, int64_t n) {
+  constexpr int L = kLanes<T>;
+  int64_t i;
+  T total;
+  if (n < L) {
+    total = Op::map(p[0]);
+    i = 1;
+  } else if (n < 4 * L) {
+    Vec<T> a = Op::map(load(p));
+    for (i = L; i + L <= n; i += L) a = Op::join(a, Op::map(load(p + i)));
+    total = fold_lanes<Op, T>(a);
+  } else {
+    Vec<T> a0 = Op::map(load(p)), a1 = Op::map(load(p + L)), a2 = Op::map(load(p + 2 * L)), a3 = Op::map(load(p + 3 * L));
+    for (i = 4 * L; i + 4 * L <= n; i += 4 * L) {
+      a0 = Op::join(a0, Op::map(load(p + i)));
+      a1 = Op::join(a1, Op::map(load(p + i + L)));
+      a2 = Op::join(a2, Op::map(load(p + i + 2 * L)));
+      a3 = Op::join(a3, Op::map(load(p + i + 3 * L)));
+    }
+    for (; i + L <= n; i += L) a0 = Op::join(a0, Op::map(load(p + i)));
+    total = fold_lanes<Op, T>(Op::join(Op::join(a0, a1), Op::join(a2, a3)));
+  }
+  for (; i < n; i++) total = Op::join(total, Op::map(p[i]));
+  return total;
+}
+
+// Pairwise joining of any number of partial results: level k holds the join of 2^k of them.
+template <class Op, class T>
+class Counter {
+ public:
+  void push(T x) {
+    int k = 0;
+    for (; count_ >> k & 1; k++) x = Op::join(levels_[k], x);
+    levels_[k] = x;
+    count_++;
+  }
+  T total() const {
+    int k = 0;
+    while (!(count_ >> k & 1)) k++;
+    T x = levels_[k];
+    for (k++; count_ >> k; k++)
+      if (count_ >> k & 1) x = Op::join(levels_[k], x);
+    return x;
+  }
+
+ private:
+  T levels_[48];
+  uint64_t count_ = 0;
+};
+
+template <class Op, class T>
+inline T fold_row(const T* p, int64_t n) {
+  constexpr int64_t kBlock = 4096;
+  if (n <= kBlock) return fold_block<Op, T>(p, n);
+  Counter<Op, T> counter;
+  for (int64_t i = 0; i < n; i += kBlock) counter.push(fold_block<Op, T>(p + i, min64(kBlock, n - i)));
+  return counter.total();
+}
+
+template <class Op, class T>
+inline T fold_strided(const char* p, int64_t n, int64_t stride) {
+  auto at = [&](int64_t i) { return Op::map(*reinterpret_cast<const T*>(p + i * stride)); };
+  if (n < 8) {
+    T a = at(0);
+    for (int64_t i = 1; i < n; i++) a = Op::join(a, at(i));
+    return a;
+  }
+  T a[8];
+  for (int k = 0; k < 8; k++) a[k] = at(k);
+  int64_t i = 8;
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; k++) a[k] = Op::join(a[k], at(i + k));
+  for (; i < n; i++) a[0] = Op::join(a[0], at(i));
+  return Op::join(Op::join(Op::join(a[0], a[1]), Op::join(a[2], a[3])), Op::join(Op::join(a[4], a[5]), Op::join(a[6], a[7])));
+}
+
+template <class Op, class T>
+void join_rows(char* acc, const char* more, int64_t n) {
+  T* a = reinterpret_cast<T*>(acc);
+  const T* b = reinterpret_cast<const T*>(more);
+  constexpr int L = kLanes<T>;
+  int64_t j = 0;
+  for (; j + L <= n; j += L) store(a + j, Op::join(load(a + j), load(b + j)));
+  for (; j < n; j++) a[j] = Op::join(a[j], b[j]);
+}
+
+// Columns side by side: four rows are joined among themselves before they meet the accumulators, which stay in L1.
+template <class Op, class T>
+void fold_columns(const char* in, int64_t cols, int64_t rows, int64_t row_stride, T* acc) {
+  constexpr int L = kLanes<T>;
+  auto row = [&](int64_t i) { return reinterpret_cast<const T*>(in + i * row_stride); };
+  const T* first = row(0);
+  for (int64_t j = 0; j < cols; j++) acc[j] = Op::map(first[j]);
+  int64_t i = 1;
+  for (; i + 4 <= rows; i += 4) {
+    const T *p = row(i), *q = row(i + 1), *r = row(i + 2), *s = row(i + 3);
+    int64_t j = 0;
+    for (; j + L <= cols; j += L) {
+      Vec<T> pq = Op::join(Op::map(load(p + j)), Op::map(load(q + j))), rs = Op::join(Op::map(load(r + j)), Op::map(load(s + j)));
+      store(acc + j, Op::join(load(acc + j), Op::join(pq, rs)));
+    }
+    for (; j < cols; j++)
+      acc[j] = Op::join(acc[j], Op::join(Op::join(Op::map(p[j]), Op::map(q[j])), Op::join(Op::map(r[j]), Op::map(s[j]))));
+  }
+  for (; i < rows; i++) {
+    const T* p = row(i);
+    int64_t j = 0;
+    for (; j + L <= cols; j += L) store(acc + j, Op::join(load(acc + j), Op::map(load(p + j))));
+    for (; j < cols; j++) acc[j] = Op::join(acc[j], Op::map(p[j]));
+  }
+}
+
+// A few columns without gaps between rows: k rows are read as one long row of k * cols columns, folded at the end.
+template <class Op, class T>
+void fold_narrow(const char* in, int64_t cols, int64_t rows, T* acc) {
+  constexpr int64_t kWidth = 256;
+  int64_t k = kWidth / cols, long_rows = rows / k, stride = cols * static_cast<int64_t>(sizeof(T));
+  T wide[kWidth];
+  fold_columns<Op, T>(in, k * cols, long_rows, k * stride, wide);
+  for (int64_t left = k; left > 1; left = (left + 1) / 2) {  // halve the number of rows in `wide`
+    int64_t keep = (left + 1) / 2;
+    for (int64_t j = keep * cols; j < left * cols; j++) wide[j - keep * cols] = Op::join(wide[j - keep * cols], wide[j]);
+  }
+  for (int64_t j = 0; j < cols; j++) acc[j] = wide[j];
+  for (int64_t i = long_rows * k; i < rows; i++) {
+    const T* p = reinterpret_cast<const T*>(in + i * stride);
+    for (int64_t j = 0; j < cols; j++) acc[j] = Op::join(acc[j], Op::map(p[j]));
+  }
+}
+
+template <class Op, class T>
+void fold(const char* in, int64_t outs, int64_t out_stride, int64_t n, int64_t stride, char* to) {
+  T* acc = reinterpret_cast<T*>(to);
+  if (stride == sizeof(T) || n == 1) {
+    for (int64_t j = 0; j < outs; j++) acc[j] = fold_row<Op, T>(reinterpret_cast<const T*>(in + j * out_stride), n);
+  } else if (out_stride == sizeof(T) && outs > 1) {
+    if (outs <= 64 && stride == outs * static_cast<int64_t>(sizeof(T)) && n >= 512) fold_narrow<Op, T>(in, outs, n, acc);
+    else fold_columns<Op, T>(in, outs, n, stride, acc);
+  } else {
+    for (int64_t j = 0; j < outs; j++) acc[j] = fold_strided<Op, T>(in + j * out_stride, n, stride);
+  }
+}
+
+template <class T>
+FoldFn pick(Fold op, DType t) {
+  switch (op) {
+    case Fold::Sum: return {fold<Sum, T>, join_rows<Sum, T>, t};
+    case Fold::NanSum: return {fold<NanSum, T>, join_rows<Sum, T>, t};
+    case Fold::Prod: return {fold<Prod, T>, join_rows<Prod, T>, t};
+    case Fold::Max: return {fold<Max, T>, join_rows<Max, T>, t};
+    case Fold::Min: return {fold<Min, T>, join_rows<Min, T>, t};
+    case Fold::SumAbs: return {fold<SumAbs, T>, join_rows<Sum, T>, t};
+    case Fold::SumSquares: return {fold<SumSquares, T>, join_rows<Sum, T>, t};
+    case Fold::MaxAbs: return {fold<MaxAbs, T>, join_rows<Max, T>, t};
+    case Fold::MinAbs: return {fold<MinAbs, T>, join_rows<Min, T>, t};
+    default: return {};
+  }
+}
+
+}  // namespace
+
+namespace UNDERTOW_ISA_NS {
+FoldFn real_fold(Fold op, DType in) { return in == DType::Float32 ? pick<float>(op, in) : pick<double>(op, in); }
+}  // namespace UNDERTOW_ISA_NS
+
+}  // namespace undertow::cpu
