@@ -52,6 +52,27 @@ std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
   return {primal, tangent};
 }
 
+Tensor primal_of(const Tensor& dual) {
+  if (!dual.defined() || !dual.impl()->has(kHasTangent)) return dual;
+  // An alias with the same place in the graph. Not a view: recording one would ask for its tangent, and so come back here.
+  Tensor primal = alias(dual);
+  if (!dual.requires_grad()) return primal;
+  Edge edge = gradient_edge(dual);
+  if (edge.node->is_accumulate()) {
+    make_meta(primal).foreign_accumulator = edge.node;
+  } else {
+    edge.node->retain();
+    primal.impl()->grad_fn = edge.node.get();
+    primal.impl()->output_nr = edge.input_nr;
+  }
+  primal.impl()->set(kRequiresGrad);
+  return primal;
+}
+std::vector<Tensor> primal_of(TensorSpan duals) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : duals) out.push_back(primal_of(t));
+  return out;
+}
 void add_tangent(Tensor& sum, const Tensor& part) { sum = sum.defined() ? sum + part : part; }
 
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like) {

@@ -11,6 +11,9 @@ void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tan
 // A view of t that carries the tangent; and a dual's two halves (tangent undefined if it is no dual).
 Tensor make_dual(const Tensor& t, const Tensor& tangent);
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t);
+// The tensor without its tangent; itself if it carries none.
+Tensor primal_of(const Tensor& dual);
+std::vector<Tensor> primal_of(TensorSpan duals);
 void add_tangent(Tensor& sum, const Tensor& part);
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like);
 std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like);

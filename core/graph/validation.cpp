@@ -28,7 +28,7 @@ void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const 
     grad = graph_ops::sum_to(grad, meta.sizes());
   }
   if (meta.dtype() == grad.dtype()) return;
-  UT_CHECK(is_differentiable(grad.dtype()), who(index, producer), " - expected type ", meta.dtype(), " but got ", grad.dtype());
+  UT_CHECK(is_complex(grad.dtype()) || !is_complex(meta.dtype()) || is_floating(grad.dtype()), who(index, producer), " - expected type ", meta.dtype(), " but got ", grad.dtype());
   if (is_complex(grad.dtype()) && !is_complex(meta.dtype())) grad = graph_ops::real(grad);
   if (meta.dtype() != grad.dtype()) grad = graph_ops::cast(grad, meta.dtype());
 }

@@ -49,7 +49,7 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     if (has_inputs) {
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
         PyObject* t = PyTuple_GET_ITEM(inputs, i);
-        UT_CHECK_TYPE(is_tensor(t) || PyTuple_Check(t), "all inputs have to be Tensors or GradientEdges, but got ", Py_TYPE(t)->tp_name);
+        UT_CHECK(is_tensor(t) || PyTuple_Check(t), "all inputs have to be Tensors or GradientEdges, but got ", Py_TYPE(t)->tp_name);
         if (!is_tensor(t)) {
           outputs.push_back(edge_arg(t));
           continue;
@@ -70,8 +70,7 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     PyRef out(check(PyTuple_New(static_cast<Py_ssize_t>(result.size()))));
     for (size_t i = 0; i < result.size(); i++) {
       UT_CHECK(allow_unreachable || result[i].defined(),
-               "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior. "
-               "The one not used is number ", i, " of ", result.size(), ".");
+               "The differentiated Tensor at index ", i, " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
       PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(result[i]))));
     }
     return out.release();

@@ -66,10 +66,12 @@ PyObject* is_anomaly_nan(PyObject*, PyObject*) { return PyBool_FromLong(anomaly_
 
 PyObject* increment_version(PyObject*, PyObject* tensors) {
   return guarded([&]() -> PyObject* {
-    PyRef list(check(PySequence_Fast(tensors, "increment_version expects each element of the iterable to be a tensor")));
+    PyRef list(PySequence_Fast(tensors, ""));
+    if (!list) PyErr_Clear();
+    UT_CHECK(list.get(), "increment_version expect a Iterable[Tensor] as input, but got ", Py_TYPE(tensors)->tp_name);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
       PyObject* t = PySequence_Fast_GET_ITEM(list.get(), i);
-      UT_CHECK_TYPE(is_tensor(t), "increment_version expects each element of the iterable to be a tensor");
+      UT_CHECK(is_tensor(t), "increment_version expects each element of the iterable to be a tensor, but got ", Py_TYPE(t)->tp_name);
       UT_CHECK(!tensor_of(t).impl()->has(kInference), "increment_version does not support inference tensors");
       tensor_of(t).bump_version();
     }

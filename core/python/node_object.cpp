@@ -52,6 +52,7 @@ int clear(PyObject* self) {
   return 0;
 }
 
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", as_node(self)->node->name().c_str(), self); }
 PyObject* name_method(PyObject* self, PyObject*) { return PyUnicode_FromString(as_node(self)->node->name().c_str()); }
 PyObject* next_functions(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
@@ -225,7 +226,7 @@ PyTypeObject* type_for(const std::string& name) {
   static auto* types = new std::map<std::string, PyTypeObject*>;  // leaked: types live as long as the interpreter
   auto& slot = (*types)[name];
   if (slot) return slot;
-  auto* full = new std::string("builtins." + name);  // as torch: so that the repr is <MulBackward0 object at ...>
+  auto* full = new std::string("builtins." + name);  // torch's __module__
   PyType_Slot plain[] = {{Py_tp_getset, name == "AccumulateGrad" ? accumulate_getset : accumulate_getset + 1}, {0, nullptr}};
   PyType_Spec spec = {full->c_str(), sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plain};
   slot = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type)));
@@ -260,7 +261,7 @@ Edge edge_arg(PyObject* o) {
 bool init_node_types(PyObject* module) {
   init_origins();
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                         {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_members, members},
+                         {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_members, members},
                          {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)}, {Py_tp_call, reinterpret_cast<void*>(call)}, {0, nullptr}};
   PyType_Spec spec = {"undertow._C._NodeBase", sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                       slots};

@@ -191,7 +191,12 @@ def jvp_lines(e: Entry) -> list[str]:
         text = rule if isinstance(rule, str) else " ".join(rule.values())
         decl += [f"    Tensor {a.name}_t;" for a in e.args if a not in tangent_args and f"{a.name}_t" in identifiers(text)]
     r = e.returns[0] if e.returns else "result"
-    lines = ["  if (UT_UNLIKELY(flags & kHasTangent)) {", *decl]
+    # Rules see the arguments without their tangents, by the same names: else an operator that a rule calls on an
+    # argument would compute tangents of its own, and one that calls itself would never end.
+    duals = [f"    const auto& {a.name}_dual = {a.name};" for a in e.tensor_args]
+    primals = [f"    const {'std::vector<Tensor>' if a.is_list else 'Tensor'} {a.name} = primal_of({a.name}_dual);" for a in e.tensor_args]
+    unused = [f"    (void){a.name};" for a in e.tensor_args]
+    lines = ["  if (UT_UNLIKELY(flags & kHasTangent)) {", *decl, *duals, "    {", *primals, *unused]
     at = f'#line {e.line} "ops/{e.file}"'
     if rule == "elementwise":
         lines.append("    Tensor tangent;")
@@ -207,7 +212,7 @@ def jvp_lines(e: Entry) -> list[str]:
         rules = rule if isinstance(rule, dict) else {r: rule}
         for out, text in rules.items():
             lines.append(f"{at}\n    set_tangent({out}, {text});")
-    lines.append("  }")
+    lines += ["    }", "  }"]
     return lines
 
 

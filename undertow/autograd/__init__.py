@@ -12,6 +12,7 @@ from undertow.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from undertow.autograd.gradcheck import gradcheck, gradgradcheck
 from undertow.autograd.graph import _engine_run_backward
 from undertow.autograd.variable import Variable
 
@@ -26,6 +27,8 @@ __all__ = [
     "forward_ad",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_grad_enabled",

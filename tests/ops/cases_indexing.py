@@ -1,0 +1,69 @@
+"""Cases for reading and writing by index, sorting and searching."""
+
+from __future__ import annotations
+
+import numpy as np
+from samples import Array, case, index, mask
+
+A = Array((3, 4))
+DISTINCT = Array((3, 4), distinct=True)
+SMALL = Array((2, 4))
+COLUMNS = index([[0, 2, 1], [3, 3, 0], [1, 0, 2]])
+ROWS = index([2, 0])
+MASK = mask([[True, False, True, False], [False, False, True, True], [True, True, False, False]])
+
+
+def _added(x, d, i, s):
+    x = x.copy()
+    np.add.at(x, i, s)
+    return x
+
+
+def _copied(x, d, i, s):
+    x = x.copy()
+    x[i] = s
+    return x
+
+
+CASES = {
+    "gather": [case(A, 1, COLUMNS, reference=lambda x, d, i: np.take_along_axis(x, i, d))],
+    "take_along_dim": [case(A, COLUMNS, 1, reference=np.take_along_axis)],
+    "take": [case(A, index([0, 5, 11, -1]), reference=np.take)],
+    "index_select": [case(A, 0, ROWS, reference=lambda x, d, i: np.take(x, i, d)), case(A, 1, index([3, 3]), reference=lambda x, d, i: np.take(x, i, d))],
+    "index": [case(A, [ROWS, index([1, 3])], reference=lambda x, i: x[i[0], i[1]]), case(A, [None, ROWS], reference=lambda x, i: x[:, i[1]])],
+    "index_add": [case(A, 0, ROWS, SMALL, reference=_added), case(A, 0, index([1, 1]), SMALL, reference=_added)],
+    "index_copy": [case(A, 0, ROWS, SMALL, reference=_copied)],
+    "index_fill": [case(A, 0, ROWS, 1)],
+    "index_fill.tensor": [case(A, 0, ROWS, Array(()))],
+    "index_put": [case(A, [ROWS, index([1, 3])], Array((2,))), case(A, [index([1, 1])], SMALL, True)],
+    "index_reduce": [case(A, 0, ROWS, SMALL, "amax", real_only=True)],
+    "scatter": [case(A, 1, COLUMNS, Array((3, 3)), differentiable=False)],
+    "scatter.value": [case(A, 1, index([[0], [2], [1]]), 1)],
+    "scatter.src": [case(A, 1, index([[0], [2], [1]]), Array((3, 1)))],
+    "scatter_add": [case(A, 1, COLUMNS, Array((3, 3)))],
+    "scatter_reduce": [case(A, 1, COLUMNS, Array((3, 3)), "sum"), case(DISTINCT, 1, COLUMNS, Array((3, 3), distinct=True, low=-1.9), "mean", real_only=True)],
+    "masked_fill": [case(A, MASK, 1, reference=lambda x, m, v: np.where(m, np.asarray(v, x.dtype), x))],
+    "masked_fill.tensor": [case(A, MASK, Array(()), reference=lambda x, m, v: np.where(m, v, x))],
+    "masked_select": [case(A, MASK, reference=lambda x, m: x[m])],
+    "masked_scatter": [case(A, MASK, Array((8,)))],
+    "put": [case(A, index([0, 5]), Array((2,)))],
+    "nonzero": [case(A, reference=np.argwhere)],
+    "argwhere": [case(A, reference=np.argwhere)],
+    "embedding": [case(Array((5, 3)), index([[0, 4], [2, 2]]), reference=lambda w, i: w[i])],
+    "one_hot": [case(index([0, 2, 1]), reference=lambda i: np.eye(3)[i])],
+    "sort": [case(DISTINCT, reference=lambda x: (np.sort(x), np.argsort(x, kind="stable")), real_only=True)],
+    "argsort": [case(DISTINCT, reference=lambda x: np.argsort(x, kind="stable"), real_only=True)],
+    "topk": [case(DISTINCT, 2, real_only=True)],
+    "kthvalue": [case(DISTINCT, 2, real_only=True)],
+    "mode": [case(Array((3, 5), distinct=True), real_only=True, differentiable=False)],
+    "unravel_index": [case(index([0, 5, 11]), [3, 4], reference=np.unravel_index)],
+    "searchsorted": [case(index([1, 3, 5]), index([2, 5]), reference=np.searchsorted)],
+    "bucketize": [case(index([2, 5]), index([1, 3, 5]), reference=lambda x, b: np.searchsorted(b, x))],
+    "where.condition": [case(MASK, reference=np.nonzero)],
+    "cumsum": [case(A, 0, reference=np.cumsum), case(A, -1, reference=np.cumsum)],
+    "cumprod": [case(A, 0, reference=np.cumprod), case(Array((4,)), 0, reference=np.cumprod)],
+    "cummax": [case(DISTINCT, 1, real_only=True)],
+    "cummin": [case(DISTINCT, 1, real_only=True)],
+    "logcumsumexp": [case(A, 1, real_only=True, reference=lambda x, d: np.log(np.cumsum(np.exp(x), d)))],
+    "diff": [case(A, reference=np.diff)],
+}

@@ -1,0 +1,54 @@
+"""Cases for products, and for the functions of neural networks."""
+
+from __future__ import annotations
+
+import numpy as np
+from samples import Array, Fixed, case, index
+
+A, B = Array((3, 4)), Array((4, 2))
+V, W = Array((4,)), Array((4,))
+BATCH, OTHER = Array((2, 3, 4)), Array((2, 4, 2))
+LOGITS, TARGET = Array((3, 4)), index([0, 3, 1])
+
+
+def _softmax(x, d, *_):
+    e = np.exp(x - x.max(d, keepdims=True))
+    return e / e.sum(d, keepdims=True)
+
+
+CASES = {
+    "matmul": [case(A, B, reference=np.matmul), case(V, W, reference=np.matmul), case(A, V, reference=np.matmul), case(V, B, reference=np.matmul),
+               case(BATCH, OTHER, reference=np.matmul), case(BATCH, B, reference=np.matmul), case(Array((0, 3)), Array((3, 2)), reference=np.matmul)],
+    "mm": [case(A, B, reference=np.matmul), case(Array((3, 0)), Array((0, 2)), reference=np.matmul)],
+    "bmm": [case(BATCH, OTHER, reference=np.matmul)],
+    "mv": [case(A, V, reference=np.matmul)],
+    "dot": [case(V, W, reference=np.dot)],
+    "vdot": [case(V, W, reference=np.vdot)],
+    "inner": [case(A, Array((2, 4)), reference=np.inner)],
+    "outer": [case(V, Array((3,)), reference=np.outer)],
+    "ger": [case(V, Array((3,)), reference=np.outer)],
+    "addmm": [case(Array((3, 2)), A, B, reference=lambda c, a, b: c + a @ b), case(Array((2,)), A, B, reference=lambda c, a, b: c + a @ b)],
+    "addbmm": [case(Array((3, 2)), BATCH, OTHER, reference=lambda c, a, b: c + (a @ b).sum(0))],
+    "baddbmm": [case(Array((2, 3, 2)), BATCH, OTHER, reference=lambda c, a, b: c + a @ b)],
+    "addmv": [case(Array((3,)), A, V, reference=lambda c, a, b: c + a @ b)],
+    "addr": [case(A, Array((3,)), V, reference=lambda c, a, b: c + np.outer(a, b))],
+    "kron": [case(Array((2, 2)), Array((2, 3)), reference=np.kron)],
+    "chain_matmul": [case([A, B])],
+    "tensordot": [case(A, B, 1, reference=lambda a, b, n: np.tensordot(a, b, n))],
+    "trace": [case(Array((3, 3)), reference=np.trace)],
+    "cross": [case(Array((2, 3)), Array((2, 3)), reference=np.cross)],
+    "linear": [case(A, Array((2, 4)), Array((2,)), reference=lambda x, w, b: x @ w.T + b), case(A, Array((2, 4)), reference=lambda x, w: x @ w.T)],
+    "bilinear": [case(Array((2, 3)), Array((2, 4)), Array((5, 3, 4)))],
+    "softmax": [case(A, 1, reference=_softmax), case(A, 0, reference=_softmax)],
+    "_softmax": [case(A, 1, False, reference=_softmax)],
+    "log_softmax": [case(A, 1, reference=lambda x, d: np.log(_softmax(x, d)))],
+    "_log_softmax": [case(A, 1, False, reference=lambda x, d, h: np.log(_softmax(x, d)))],
+    "mse_loss": [case(A, Array((3, 4)), reference=lambda x, y: ((x - y) ** 2).mean(), real_only=True)],
+    "l1_loss": [case(A, Array((3, 4)), real_only=True)],
+    "smooth_l1_loss": [case(A, Array((3, 4)), real_only=True)],
+    "huber_loss": [case(A, Array((3, 4)), real_only=True)],
+    "nll_loss": [case(LOGITS, TARGET, reference=lambda x, t: -x[np.arange(3), t].mean(), real_only=True)],
+    "cross_entropy": [case(LOGITS, TARGET, real_only=True, reference=lambda x, t: -np.log(_softmax(x, 1))[np.arange(3), t].mean())],
+    "cdist": [case(Array((3, 2)), Array((4, 2)), real_only=True)],
+    "bincount": [case(Fixed([0, 2, 2], "int64"), reference=np.bincount)],
+}

@@ -1,0 +1,100 @@
+"""Cases for views, shapes and joins."""
+
+from __future__ import annotations
+
+import numpy as np
+from samples import Array, Fixed, case, index
+
+A = Array((3, 4))
+B = Array((2, 3, 4))
+SQUARE = Array((4, 4))
+ONES = Array((1, 3, 1))
+
+
+def _pieces(split):
+    return lambda x, *a: tuple(split(x, *a))
+
+
+CASES = {
+    "view": [case(A, [2, 6], reference=np.reshape), case(A, [-1], reference=np.reshape), case(Array(()), [1, 1], reference=np.reshape)],
+    "reshape": [case(A, [2, -1], reference=np.reshape), case(Array((0, 3)), [3, 0], reference=np.reshape)],
+    "_unsafe_view": [case(A, [2, 6], reference=np.reshape)],
+    "as_strided": [case(A, [2, 2], [1, 4]), case(A, [3, 2], [2, 1], 1), case(Array((6,)), [4, 3], [1, 1])],
+    "expand": [case(Array((3, 1)), [3, 4], reference=np.broadcast_to), case(Array((4,)), [2, 3, 4], reference=np.broadcast_to)],
+    "broadcast_to": [case(Array((3, 1)), [3, 4], reference=np.broadcast_to)],
+    "expand_as": [case(Array((3, 1)), A, reference=lambda x, y: np.broadcast_to(x, y.shape))],
+    "view_as": [case(A, Array((4, 3)), reference=lambda x, y: x.reshape(y.shape))],
+    "reshape_as": [case(A, Array((4, 3)), reference=lambda x, y: x.reshape(y.shape))],
+    "select": [case(B, 1, 2, reference=lambda x, d, i: np.take(x, i, d)), case(B, -1, -1, reference=lambda x, d, i: np.take(x, i, d))],
+    "slice": [case(B, 1, 0, 3, 2, reference=lambda x, d, a, b, s: x[:, a:b:s]), case(B, 2, -3, None, 1, reference=lambda x, *a: x[..., -3:])],
+    "narrow": [case(B, 1, 1, 2, reference=lambda x, d, s, n: x[:, s : s + n])],
+    "narrow_copy": [case(B, 1, 1, 2, reference=lambda x, d, s, n: x[:, s : s + n])],
+    "transpose": [case(B, 0, 2, reference=np.swapaxes), case(B, -1, 1, reference=np.swapaxes)],
+    "swapaxes": [case(B, 0, 2, reference=np.swapaxes)],
+    "swapdims": [case(B, 0, 2, reference=np.swapaxes)],
+    "t": [case(A, reference=np.transpose), case(Array((3,)), reference=np.copy)],
+    "adjoint": [case(A, reference=lambda x: np.conj(x.T))],
+    "permute": [case(B, [2, 0, 1], reference=np.transpose), case(B, [-1, 0, 1], reference=np.transpose)],
+    "movedim": [case(B, [0], [2], reference=lambda x, a, b: np.moveaxis(x, a, b))],
+    "movedim.int": [case(B, 0, 2, reference=np.moveaxis)],
+    "moveaxis": [case(B, [0], [2], reference=lambda x, a, b: np.moveaxis(x, a, b))],
+    "squeeze": [case(ONES, reference=np.squeeze), case(A, reference=np.squeeze)],
+    "squeeze.dim": [case(ONES, 0, reference=lambda x, d: np.squeeze(x, d))],
+    "squeeze.dims": [case(ONES, [0, 2], reference=lambda x, d: np.squeeze(x, tuple(d)))],
+    "unsqueeze": [case(A, 1, reference=np.expand_dims), case(A, -1, reference=np.expand_dims)],
+    "flatten": [case(B, reference=np.ravel), case(B, 1, 2, reference=lambda x, a, b: x.reshape(2, 12))],
+    "unflatten": [case(A, 1, [2, 2], reference=lambda x, d, s: x.reshape(3, 2, 2))],
+    "ravel": [case(B, reference=np.ravel)],
+    "diagonal": [case(A, reference=np.diagonal), case(B, 1, 1, 2, reference=np.diagonal), case(SQUARE, -1, reference=np.diagonal)],
+    "diagonal_copy": [case(A, reference=np.diagonal)],
+    "diag": [case(A, reference=np.diag), case(Array((3,)), 1, reference=np.diag)],
+    "diag_embed": [case(Array((3,)), reference=np.diag), case(Array((3,)), 1, reference=np.diag)],
+    "diagflat": [case(A, reference=np.diagflat)],
+    "diagonal_scatter": [case(SQUARE, Array((4,)))],
+    "select_scatter": [case(A, Array((4,)), 0, 1)],
+    "slice_scatter": [case(A, Array((2, 4)), 0, 1, 3)],
+    "as_strided_scatter": [case(SQUARE, Array((2, 2)), [2, 2], [4, 1], 1)],
+    "unfold": [case(Array((7,)), 0, 3, 2), case(A, 1, 2, 1)],
+    "unbind": [case(A, reference=_pieces(lambda x: [x[i] for i in range(3)])), case(A, 1, reference=_pieces(lambda x, d: [x[:, i] for i in range(4)]))],
+    "chunk": [case(Array((5, 2)), 3, reference=_pieces(lambda x, n: [x[:2], x[2:4], x[4:]]))],
+    "split": [case(Array((5, 2)), 2, reference=_pieces(lambda x, n: [x[:2], x[2:4], x[4:]]))],
+    "split.sizes": [case(Array((5, 2)), [1, 4], reference=_pieces(lambda x, s: [x[:1], x[1:]]))],
+    "split_with_sizes": [case(Array((5, 2)), [1, 4], reference=_pieces(lambda x, s: [x[:1], x[1:]]))],
+    "tensor_split": [case(Array((5, 2)), 3, reference=_pieces(np.array_split))],
+    "tensor_split.indices": [case(Array((5, 2)), [1, 3], reference=_pieces(np.array_split))],
+    "tensor_split.tensor": [case(Array((5, 2)), index(3))],
+    "hsplit": [case(A, 2, reference=_pieces(np.hsplit))],
+    "hsplit.indices": [case(A, [1, 3], reference=_pieces(np.hsplit))],
+    "vsplit": [case(A, 3, reference=_pieces(np.vsplit))],
+    "vsplit.indices": [case(A, [1, 2], reference=_pieces(np.vsplit))],
+    "dsplit": [case(B, 2, reference=_pieces(np.dsplit))],
+    "dsplit.indices": [case(B, [1, 3], reference=_pieces(np.dsplit))],
+    "view_as_real": [case(Fixed([[1 + 2j, 3 - 1j]], "complex128"), reference=lambda z: np.stack([z.real, z.imag], -1))],
+    "view_as_complex": [case(Fixed([[1.0, 2.0], [3.0, -1.0]], "float64"), reference=lambda x: x[..., 0] + 1j * x[..., 1])],
+    "alias": [case(A, reference=np.copy)],
+    "cat": [case([A, Array((2, 4))], reference=np.concatenate), case([A, Array((3, 2))], 1, reference=np.concatenate)],
+    "concat": [case([A, Array((2, 4))], reference=np.concatenate)],
+    "concatenate": [case([A, Array((2, 4))], reference=np.concatenate)],
+    "stack": [case([A, A], reference=np.stack), case([A, A], -1, reference=np.stack)],
+    "hstack": [case([A, Array((3, 2))], reference=np.hstack)],
+    "vstack": [case([A, Array((2, 4))], reference=np.vstack)],
+    "dstack": [case([A, A], reference=np.dstack)],
+    "column_stack": [case([A, Array((3,))], reference=np.column_stack)],
+    "row_stack": [case([A, Array((2, 4))], reference=np.vstack)],
+    "repeat": [case(A, [2, 1, 3], reference=np.tile)],
+    "tile": [case(A, [2, 3], reference=np.tile), case(B, [2], reference=np.tile)],
+    "repeat_interleave": [case(A, 2, reference=np.repeat)],
+    "flip": [case(A, [0], reference=np.flip), case(A, [0, 1], reference=np.flip)],
+    "fliplr": [case(A, reference=np.fliplr)],
+    "flipud": [case(A, reference=np.flipud)],
+    "rot90": [case(A, reference=np.rot90), case(B, 2, [1, 2], reference=np.rot90)],
+    "roll": [case(A, [1], [0], reference=lambda x, s, d: np.roll(x, s, d)), case(A, [2], reference=lambda x, s: np.roll(x, s[0]))],
+    "tril": [case(A, reference=np.tril), case(B, -1, reference=np.tril)],
+    "triu": [case(A, reference=np.triu), case(B, 1, reference=np.triu)],
+    "atleast_1d": [case(Array(()), reference=np.atleast_1d)],
+    "atleast_2d": [case(Array((3,)), reference=np.atleast_2d)],
+    "atleast_3d": [case(A, reference=np.atleast_3d)],
+    "block_diag": [case([A, Array((2, 2))])],
+    "meshgrid": [case([Array((3,)), Array((2,))])],
+    "broadcast_tensors": [case([Array((3, 1)), Array((4,))])],
+}

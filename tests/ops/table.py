@@ -1,0 +1,101 @@
+"""The operator tables as the property tests see them: entries, their Python functions, and which properties apply.
+
+Run as a program it lists how many properties each entry has.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import undertow as ut
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _load_generator():
+    """tools/opgen as a package of its own name, without putting the checkout's `undertow` in the way of the installed one."""
+    folder = ROOT / "tools" / "opgen"
+    spec = importlib.util.spec_from_file_location("opgen_for_tests", folder / "__init__.py", submodule_search_locations=[str(folder)])
+    package = importlib.util.module_from_spec(spec)
+    sys.modules["opgen_for_tests"] = package
+    spec.loader.exec_module(package)
+    names = ("schema", "formula", "emit_kernels")
+    return tuple(importlib.import_module(f"opgen_for_tests.{name}") for name in names)
+
+
+schema, formula, emit_kernels = _load_generator()
+
+
+@cache
+def entries() -> dict[str, object]:
+    """Every entry by its id: name, name.overload, and a trailing `#scalar` where a number stands for a tensor."""
+    found = {}
+    for e in schema.load(ROOT / "ops"):
+        found[identify(e)] = e
+    return found
+
+
+def identify(e) -> str:
+    base = f"{e.name}.{e.overload}" if e.overload else e.name
+    both = set(re.findall(r"(?:Tensor\|Scalar|Scalar\|Tensor)\s+(\w+)", e.spec["sig"]))
+    numbers = [a.name for a in e.args if a.name in both and a.type == "Scalar"]
+    return base + "".join(f"#{n}" for n in numbers)
+
+
+def plain_id(key: str) -> str:
+    return key.partition("#")[0]
+
+
+def find(e, variant: str = "function"):
+    """The Python function of an entry: from its module, or its method. None where Python does not see it."""
+    if e.spec.get("python") == "none":
+        return None
+    name = e.name + ("_" if variant == "inplace" else "")
+    if variant not in e.variants and variant != "function":
+        return None
+    if variant == "function" and "function" in e.variants:
+        place = ut
+        for part in filter(None, e.spec.get("module", "").split(".")):
+            place = getattr(place, part, None) or importlib.import_module(f"{ut.__name__}.{e.spec['module']}")
+        function = getattr(place, name, None)
+        if function is None and hasattr(ut._C, "_ops"):
+            function = ut._C._ops.get(".".join(filter(None, [e.spec.get("module", ""), name])))
+        if function is not None:
+            return function
+    if variant == "out":
+        return find(e)
+    if variant == "function" and "method" not in e.variants:
+        name = e.name + "_"
+    return getattr(ut.Tensor, name, None)
+
+
+def computes_in(e, dtype: str) -> bool:
+    """Does a pointwise entry have a loop for the dtype (after promotion)?"""
+    classes = emit_kernels.CLASSES[e.spec.get("dtypes", "all")]
+    if e.spec.get("promote") == "float" and not dtype.startswith(("float", "bfloat", "complex")):
+        dtype = "float32"
+    if dtype == "bool":
+        return "bool" in classes
+    for group, members in emit_kernels.GROUPS.items():
+        if any(name.lower() == dtype for _, name in members):
+            return group in classes
+    raise ValueError(dtype)
+
+
+def main() -> None:
+    import checks
+
+    total = 0
+    for key, e in entries().items():
+        names = checks.properties_of(key, e)
+        total += len(names)
+        print(f"{key:32} {len(names):3}  {' '.join(names)}")
+    print(f"{len(entries())} entries, {total} properties")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""One test per table entry and property; see README.md."""
+
+from __future__ import annotations
+
+import pytest
+from checks import PROPERTIES, properties_of
+from table import entries
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize(("key", "name"), [(key, name) for key, e in entries().items() for name in properties_of(key, e)])
+def test_property(key: str, name: str):
+    PROPERTIES[name](key, entries()[key])

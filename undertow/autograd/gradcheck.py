@@ -1,0 +1,468 @@
+"""`gradcheck` and `gradgradcheck`: are the gradients of a function those that finite differences give?
+
+Jacobians are NumPy arrays, one row per element of the input and one column per element of the output. A complex output is
+looked at as two real ones, its real and its imaginary part; the gradient of a real r with respect to a complex x is
+dr/dRe(x) + i dr/dIm(x), which is torch's convention.
+"""
+
+from __future__ import annotations
+
+import undertow as ut
+from undertow.autograd._backward import grad as _grad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    import numpy as np
+
+    from undertow import Tensor
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+_NONDETERMINISTIC = (
+    "\n\nNOTE: If your op relies on non-deterministic operations i.e., it is listed here:\n"
+    "the tolerance `nondet_tol` says how far two runs may be apart; give one greater than zero."
+)
+
+
+class GradcheckError(RuntimeError):
+    """Raised by gradcheck and gradgradcheck when a gradient is wrong."""
+
+
+def _as_tuple(x: Any) -> tuple:
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
+    return tuple(o for o in _as_tuple(outputs) if isinstance(o, ut.Tensor) and o.requires_grad)
+
+
+def _wanted(inputs: tuple) -> list[Tensor]:
+    return [x for x in inputs if isinstance(x, ut.Tensor) and x.requires_grad]
+
+
+def _array(t: Tensor) -> np.ndarray:
+    t = t.detach().resolve_conj().resolve_neg()
+    return (t.to(ut.float32) if t.dtype == ut.bfloat16 else t).numpy()
+
+
+def _tensor(a: np.ndarray, like: Tensor) -> Tensor:
+    import numpy as np
+
+    a = np.ascontiguousarray(a)
+    return (ut.from_numpy(a) if a.ndim else ut.tensor(a.item())).to(like.dtype)
+
+
+def _check_inputs(inputs: tuple) -> None:
+    import warnings
+
+    any_required = False
+    for i, x in enumerate(inputs):
+        if not (isinstance(x, ut.Tensor) and x.requires_grad):
+            continue
+        if x.dtype not in (ut.float64, ut.complex128):
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. "
+                "This check will likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=4,
+            )
+        if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
+                "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it "
+                "to gradcheck."
+            )
+        any_required = True
+    if not any_required:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
+
+
+# ---- numerical ----
+
+
+def _values(fn: Callable[..., Any], inputs: tuple) -> list[np.ndarray]:
+    """The outputs as arrays of their own, so that an output that aliases an input does not move with it."""
+    return [_array(o).copy().reshape(-1) for o in _as_tuple(fn(*inputs)) if isinstance(o, ut.Tensor)]
+
+
+def _slopes(fn: Callable[..., Any], inputs: tuple, x: Tensor, direction: np.ndarray, eps: float) -> list[np.ndarray]:
+    """The central difference of every output as x moves along direction. Writes into x's own memory, and restores it."""
+    data = x.detach()
+    start = _array(data).copy()
+
+    def moved(step: float) -> list[np.ndarray]:
+        with ut.no_grad():
+            x.data.copy_(_tensor(start + step * direction.astype(start.dtype), x))
+        return _values(fn, inputs)
+
+    try:
+        above, below = moved(eps), moved(-eps)
+    finally:
+        with ut.no_grad():
+            x.data.copy_(_tensor(start, x))
+    return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
+
+
+def _units(x: Tensor) -> Iterator[np.ndarray]:
+    import numpy as np
+
+    for i in range(x.numel()):
+        unit = np.zeros(x.numel())
+        unit[i] = 1
+        yield unit.reshape(tuple(x.shape))
+
+
+def _numerical(fn: Callable[..., Any], inputs: tuple, x: Tensor, eps: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For every output, the slopes along the real and along the imaginary units of x: (numel of x, numel of output) each."""
+    import numpy as np
+
+    real = [_slopes(fn, inputs, x, unit, eps) for unit in _units(x)]
+    imaginary = [_slopes(fn, inputs, x, unit * 1j, eps) for unit in _units(x)] if x.is_complex() else []
+    count = len(_values(fn, inputs))
+    sizes = [v.size for v in _values(fn, inputs)]
+
+    def rows(found: list[list[np.ndarray]], k: int) -> np.ndarray:
+        return np.stack([f[k] for f in found]) if found else np.zeros((0, sizes[k]))
+
+    return [(rows(real, k), rows(imaginary, k) if imaginary else np.zeros((x.numel(), sizes[k]))) for k in range(count)]
+
+
+# ---- analytical ----
+
+
+def _rows_of_gradient(outputs: Tensor, inputs: list[Tensor], unit: complex) -> list[np.ndarray]:
+    """One backward per element of the output, with `unit` there and zero elsewhere: a Jacobian per input."""
+    import numpy as np
+
+    dtype = [_array(x).dtype for x in inputs]
+    jacobians = [np.zeros((x.numel(), outputs.numel()), d) for x, d in zip(inputs, dtype, strict=True)]
+    for k, direction in enumerate(_units(outputs)):
+        grads = _grad(outputs, inputs, _tensor(direction * unit, outputs), retain_graph=True, allow_unused=True)
+        for j, g in enumerate(grads):
+            if g is None:
+                continue
+            if g.shape != inputs[j].shape:
+                raise GradcheckError("Analytical gradient has incorrect size")
+            jacobians[j][:, k] = _array(g).reshape(-1)
+    return jacobians
+
+
+def _check_repeatable(first: list[np.ndarray], second: list[np.ndarray], tolerance: float) -> None:
+    for a, b in zip(first, second, strict=True):
+        if a.size and abs(a - b).max() > tolerance:
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+                f"values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {tolerance}."
+                + _NONDETERMINISTIC
+            )
+
+
+def _close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> bool:
+    import numpy as np
+
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=False))
+
+
+def _mismatch(analytical: Any, numerical: Any, output: int, input_: int, part: str, forward: bool = False) -> GradcheckError:
+    prefix = f"While considering the {part} part of complex {'inputs' if forward else 'outputs'} only, " if part else ""
+    mode = "computed with forward mode " if forward else ""
+    shown = [ut.tensor(x.tolist(), dtype=ut.complex128 if x.dtype.kind == "c" else ut.float64) for x in (numerical, analytical)]
+    return GradcheckError(
+        f"{prefix}Jacobian {mode}mismatch for output {output} with respect to input {input_},\nnumerical:{shown[0]}\nanalytical:{shown[1]}\n"
+    )
+
+
+def _parts(o: Tensor) -> list[tuple[str, complex]]:
+    """Which real functions an output is: itself, or its real and imaginary parts, and the cotangent that picks each."""
+    return [("real", 1), ("imaginary", 1j)] if o.is_complex() else [("", 1)]
+
+
+def _picked(slopes: np.ndarray, part: str) -> np.ndarray:
+    return slopes.imag if part == "imaginary" else slopes.real
+
+
+# ---- the checks ----
+
+
+class _Check:
+    """One call of gradcheck."""
+
+    def __init__(self, func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
+        self.func, self.inputs = func, _as_tuple(inputs)
+        self.__dict__.update(options)
+        _check_inputs(self.inputs)
+        self.results = _as_tuple(func(*self.inputs))
+        self.tensors = [o for o in self.results if isinstance(o, ut.Tensor)]
+        self.outputs = _differentiable(self.results)
+        self.wanted = _wanted(self.inputs)
+        self.places = [k for k, o in enumerate(self.tensors) if o.requires_grad]
+
+    def run(self) -> bool:
+        if not self.outputs:
+            self.no_derivative()
+        elif self.fast_mode:
+            self.projections()
+        else:
+            if self.check_backward_ad:
+                self.backward()
+            if self.check_forward_ad:
+                self.forward()
+        if not self.check_backward_ad or not self.outputs:
+            return True
+        if self.check_batched_grad:
+            self.batched()
+        self.zero_cotangents()
+        if self.check_undefined_grad:
+            self.undefined_cotangents()
+        return True
+
+    def no_derivative(self) -> None:
+        for x in self.wanted:
+            for real, imaginary in _numerical(self.func, self.inputs, x, self.eps):
+                if real.any() or imaginary.any():
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
+
+    def backward(self) -> None:
+        numerical = [_numerical(self.func, self.inputs, x, self.eps) for x in self.wanted]
+        for i, o in enumerate(self.outputs):
+            for part, unit in _parts(o):
+                analytical = _rows_of_gradient(o, self.wanted, unit)
+                again = _rows_of_gradient(o, self.wanted, unit)
+                if self.check_grad_dtypes:
+                    self.dtypes(o)
+                for j, a in enumerate(analytical):
+                    real, imaginary = (_picked(s, part) for s in numerical[j][self.places[i]])
+                    n = real + 1j * imaginary if self.wanted[j].is_complex() else real
+                    if not _close(a, n, self.rtol, self.atol):
+                        raise _mismatch(a, n, i, j, part)
+                _check_repeatable(analytical, again, self.nondet_tol)
+
+    def dtypes(self, o: Tensor) -> None:
+        grads = _grad(o, self.wanted, ut.ones_like(o), retain_graph=True, allow_unused=True)
+        if any(g is not None and g.dtype != x.dtype for g, x in zip(grads, self.wanted, strict=True)):
+            raise GradcheckError("Gradient has dtype mismatch")
+
+    def forward(self) -> None:
+        """Tangents along every unit of every input, against the same slopes."""
+        import numpy as np
+
+        for j, x in enumerate(self.wanted):
+            numerical = _numerical(self.func, self.inputs, x, self.eps)
+            for which, part in enumerate(("real", "imaginary") if x.is_complex() else ("",)):
+                unit = 1j if which else 1.0
+                columns = [self.tangents(x, direction * unit) for direction in _units(x)]
+                for i, place in enumerate(self.places):
+                    n = numerical[place][which]
+                    a = np.stack([c[place] for c in columns]) if columns else np.zeros_like(n)
+                    if not _close(a, n, self.rtol, self.atol):
+                        raise _mismatch(a, n, i, j, part, forward=True)
+
+    def tangents(self, x: Tensor, direction: np.ndarray) -> list[np.ndarray]:
+        import numpy as np
+
+        fw = _forward_mode()
+        with fw.dual_level():
+            duals = [fw.make_dual(t.detach(), _tensor(direction, t)) if t is x else t for t in self.inputs]
+            found = [fw.unpack_dual(o) for o in _as_tuple(self.func(*duals)) if isinstance(o, ut.Tensor)]
+            return [np.zeros(f.primal.numel()) if f.tangent is None else _array(f.tangent).copy().reshape(-1) for f in found]
+
+    def projections(self) -> None:
+        """Fast mode: one random projection of each Jacobian instead of all of it."""
+        import numpy as np
+
+        rng = np.random.default_rng(2)
+        for j, x in enumerate(self.wanted):
+            u = _random_unit(rng, x)
+            slopes = _slopes(self.func, self.inputs, x, u, self.eps)
+            for i, o in enumerate(self.outputs):
+                v = _random_unit(rng, o)
+                n = np.array(float(np.real(np.sum(np.conj(v.reshape(-1)) * slopes[self.places[i]]))))
+                if self.check_backward_ad:
+                    first, second = (_grad(o, x, _tensor(v, o), retain_graph=True, allow_unused=True)[0] for _ in range(2))
+                    g, h = (np.zeros_like(u) if t is None else _array(t) for t in (first, second))
+                    self.compare_projection(np.array(float(np.real(np.sum(np.conj(g) * u)))), n, i, j, forward=False)
+                    _check_repeatable([g], [h], self.nondet_tol)
+                if self.check_forward_ad:
+                    t = self.tangents(x, u)[self.places[i]]
+                    self.compare_projection(np.array(float(np.real(np.sum(np.conj(v.reshape(-1)) * t)))), n, i, j, forward=True)
+
+    def compare_projection(self, analytical: np.ndarray, numerical: np.ndarray, i: int, j: int, forward: bool) -> None:
+        import math
+
+        # The projection adds up to numel of x times numel of o errors of up to atol each.
+        atol = self.atol * math.sqrt(max(1, self.wanted[j].numel()) * max(1, self.outputs[i].numel()))
+        if not _close(analytical, numerical, self.rtol, atol):
+            error = _mismatch(analytical, numerical, i, j, "", forward)
+            raise GradcheckError(f"{error}\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. "
+                                 "Run with fast_mode=False to see the whole Jacobians.")
+
+    def batched(self) -> None:
+        """A batch of cotangents gives the gradients of each."""
+        import numpy as np
+
+        rng = np.random.default_rng(3)
+        for i, o in enumerate(self.outputs):
+            rows = [_tensor(_random_unit(rng, o), o) for _ in range(2)]
+            one_by_one = [_grad(o, self.wanted, v, retain_graph=True, allow_unused=True) for v in rows]
+            together = _grad(o, self.wanted, ut.stack(rows), retain_graph=True, allow_unused=True, is_grads_batched=True)
+            for j, g in enumerate(together):
+                for row, single in enumerate(one_by_one):
+                    if g is not None and not _close(_array(g)[row], _array(single[j]), self.rtol, self.atol):
+                        raise GradcheckError(
+                            f"For output {i} and input {j}:\n\ngradcheck or gradgradcheck failed while testing batched gradient computation."
+                        )
+
+    def zero_cotangents(self) -> None:
+        grads = _grad(self.outputs, self.wanted, [ut.zeros_like(o) for o in self.outputs], retain_graph=True, allow_unused=True)
+        for g, x in zip(grads, self.wanted, strict=True):
+            if g is None:
+                continue
+            if _array(g).any():
+                raise GradcheckError("backward not multiplied by grad_output")
+            if g.dtype != x.dtype:
+                raise GradcheckError("grad is incorrect type")
+            if g.device != x.device:
+                raise GradcheckError("grad is incorrect device")
+            if g.shape != x.shape:
+                raise GradcheckError("grad is incorrect size")
+
+    def undefined_cotangents(self) -> None:
+        """Leaving an output out must be the same as giving it zeros."""
+        outputs = _differentiable(self.func(*self.inputs))
+        for left_out in range(len(outputs)) if len(outputs) > 1 else ():
+            chosen = [o for k, o in enumerate(outputs) if k != left_out]
+            try:
+                grads = _grad(chosen, self.wanted, [ut.zeros_like(o) for o in chosen], retain_graph=True, allow_unused=True)
+            except RuntimeError as error:
+                raise GradcheckError(
+                    'Expected backward function to handle undefined output grads. Please look at "Notes about undefined output gradients"'
+                ) from error
+            if any(g is not None and _array(g).any() for g in grads):
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
+
+
+def _random_unit(rng: np.random.Generator, t: Tensor) -> np.ndarray:
+    import numpy as np
+
+    a = rng.standard_normal(tuple(t.shape))
+    if t.is_complex():
+        a = a + 1j * rng.standard_normal(tuple(t.shape))
+    a = np.asarray(a)
+    return a / max(float(np.sqrt(np.sum(np.abs(a) ** 2))), 1e-30)
+
+
+def _forward_mode() -> Any:
+    try:
+        from undertow.autograd import forward_ad
+    except ImportError as error:
+        raise NotImplementedError("gradcheck: check_forward_ad needs undertow.autograd.forward_ad, which is not there") from error
+    return forward_ad
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of `func` at `inputs` with central differences of step `eps`.
+
+    True if they agree within `rtol` and `atol`; else a GradcheckError with both Jacobians, or False without `raise_exception`.
+    Use float64: float32 has too few digits for differences.
+
+    >>> import undertow as ut
+    >>> x = ut.tensor([0.5, 2.0], dtype=ut.float64, requires_grad=True)
+    >>> ut.autograd.gradcheck(lambda x: x * x.exp(), x)
+    True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    if check_batched_forward_grad:
+        raise NotImplementedError("gradcheck: check_batched_forward_grad is not available")
+    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "check_undefined_grad": check_undefined_grad,
+               "check_grad_dtypes": check_grad_dtypes, "check_batched_grad": check_batched_grad, "check_forward_ad": check_forward_ad,
+               "check_backward_ad": check_backward_ad, "fast_mode": fast_mode}
+    try:
+        return _Check(func, inputs, options).run()
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Compare the gradients of the gradients of `func`, by its inputs and by `grad_outputs`, with central differences.
+
+    >>> import undertow as ut
+    >>> x = ut.tensor([0.5, 2.0], dtype=ut.float64, requires_grad=True)
+    >>> ut.autograd.gradgradcheck(lambda x: x * x.exp(), x)
+    True
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_undefined_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
+    given = _as_tuple(inputs)
+    if grad_outputs is None:
+        from undertow.testing import make_tensor
+
+        cotangents = tuple(
+            make_tensor(tuple(o.shape), dtype=o.dtype, low=-1, high=1, requires_grad=True, noncontiguous=gen_non_contig_grad_outputs)
+            for o in _differentiable(func(*given))
+        )
+    else:
+        cotangents = _as_tuple(grad_outputs)
+    count = len(cotangents)
+    wanted = [i for i, x in enumerate(given) if isinstance(x, ut.Tensor) and x.requires_grad]
+    wanted_cotangents = {i for i, v in enumerate(cotangents) if v.requires_grad}
+
+    def gradient(*args: Any) -> tuple[Tensor, ...]:
+        # Whoever calls may have detached what requires grad.
+        x = tuple(a.requires_grad_() if i in wanted else a for i, a in enumerate(args[: len(args) - count]))
+        v = tuple(a.requires_grad_() if i in wanted_cotangents else a for i, a in enumerate(args[len(args) - count :]))
+        grads = _grad(_differentiable(func(*x)), [x[i] for i in wanted], v, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None)
+
+    return gradcheck(
+        gradient, given + cotangents, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, masked=masked,
+    )

@@ -1,0 +1,6 @@
+"""What tests of numerical code need: comparing tensors, and making them."""
+
+from undertow.testing._comparison import assert_close
+from undertow.testing._creation import make_tensor
+
+__all__ = ["assert_close", "make_tensor"]
