@@ -1,11 +1,46 @@
 // accumulate_grad.cpp: see accumulate_grad.h.
 #include "core/graph/accumulate_grad.h"
 
+#include <pthread.h>
+
+#include <mutex>
+#include <new>
+#include <optional>
+
+#include "core/base/interpreter_lock.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
 namespace undertow {
+
+namespace {
+
+// Passes on several threads may reach one leaf. Its .grad is guarded by one of a few mutexes, by address. While waiting
+// for one the interpreter's lock is given up, because the holder may need it (a Python tensor dies, say).
+constexpr size_t kStripes = 64;
+std::mutex stripes[kStripes];
+
+class LeafLock {
+ public:
+  explicit LeafLock(const TensorImpl* leaf) : mutex_(stripes[reinterpret_cast<uintptr_t>(leaf) / 64 % kStripes]) {
+    static const int registered = pthread_atfork(nullptr, nullptr, [] {
+      for (std::mutex& m : stripes) new (&m) std::mutex;  // their holders do not exist in the child
+    });
+    (void)registered;
+    if (mutex_.try_lock()) return;
+    WithoutInterpreter free;
+    mutex_.lock();
+  }
+  ~LeafLock() { mutex_.unlock(); }
+  LeafLock(const LeafLock&) = delete;
+  LeafLock& operator=(const LeafLock&) = delete;
+
+ private:
+  std::mutex& mutex_;
+};
+
+}  // namespace
 
 AccumulateGrad::AccumulateGrad(TensorImpl* leaf) : leaf_(leaf) {
   refs_.store(0, std::memory_order_relaxed);
@@ -27,7 +62,10 @@ void AccumulateGrad::on_last_reference() {
 void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
   if (!grad_outputs[0].defined() || !leaf_->has(kRequiresGrad)) return;
   UT_CHECK(!leaf_->grad_fn, "leaf variable has been moved into the graph interior");
-  accumulate_grad(leaf_, std::move(grad_outputs[0]));
+  {
+    LeafLock lock(leaf_);
+    accumulate_grad(leaf_, std::move(grad_outputs[0]));
+  }
   if (!leaf_->meta->post_accumulate_hooks.empty()) {
     Tensor leaf{Ref<TensorImpl>(leaf_)};
     auto hooks = leaf_->meta->post_accumulate_hooks;  // a hook may remove itself

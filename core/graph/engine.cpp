@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
@@ -184,19 +185,24 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
   // Too deep for this stack: go on in a thread with a fresh one, carrying this thread's modes.
   std::vector<Tensor> result;
   std::exception_ptr error;
+  GraphTask* outer = current_graph_task;
   ThreadMode mode = thread_mode;
   {
     WithoutInterpreter free;
     std::thread deeper([&] {
       thread_mode = mode;
+      current_graph_task = outer;
       try {
         result = run_task(task, root.get());
       } catch (...) {
         error = std::current_exception();
       }
+      mode.sequence = thread_mode.sequence;
+      current_graph_task = nullptr;
     });
     deeper.join();
   }
+  thread_mode.sequence = mode.sequence;  // nodes made down there come before those made here from now on
   if (error) std::rethrow_exception(error);
   return result;
 }

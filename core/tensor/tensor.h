@@ -80,8 +80,24 @@ inline Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
 }
 // A second tensor on src's storage; not a view in autograd's sense (base is not set).
 Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
+// The same geometry: nothing to compute.
 inline Tensor alias(const Tensor& src) {
-  return alias(src, src.sizes(), src.strides(), src.storage_offset(), src.dtype());
+  const TensorImpl& from = *src.impl();
+  if (UT_UNLIKELY(from.ndim > kInlineDims)) return alias(src, src.sizes(), src.strides(), src.storage_offset(), src.dtype());
+  auto* impl = new TensorImpl;
+  impl->dtype = from.dtype;
+  impl->device = from.device;
+  impl->flags = from.flags & (kContiguous | kConj | kNeg);
+  impl->ndim = from.ndim;
+  impl->numel = from.numel;
+  impl->offset = from.offset;
+  for (int i = 0; i < from.ndim; i++) {
+    impl->sizes_inline[i] = from.sizes_inline[i];
+    impl->strides_inline[i] = from.strides_inline[i];
+  }
+  impl->storage = from.storage;
+  impl->storage->retain();
+  return Tensor::adopt(impl);
 }
 
 }  // namespace undertow
