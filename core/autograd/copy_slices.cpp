@@ -19,16 +19,24 @@ class CopySlices final : public NodeWithEdgeList {
     // Edge 0 is self in every in-place operation; here self is the base.
     set_num_edges(std::max<uint32_t>(fn->num_edges(), 1));
     edges()[0] = gradient_edge(base);
+    // The write's node runs outside the graph, so what it must compute is asked of the same edge as ours.
+    if (fn->num_edges() > 0) fn->edges()[0] = edges()[0];
     for (uint32_t i = 1; i < fn->num_edges(); i++) edges()[i] = fn->edges()[i];
     finish_recording();
   }
   UT_NODE_MEMORY(CopySlices)
   std::string name() const override { return "CopySlices"; }
-  void release_variables() override { fn_->release_variables(); }
+  void release_variables() override {
+    fn_->release_variables();
+    mark_released();
+  }
   void visit_saved(SavedVisitor visit, void* context) const override { fn_->visit_saved(visit, context); }
 
   void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override {
     if (!grads[0].defined()) return;
+    UT_CHECK(!released(), "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
+             "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time "
+             "or if you need to access saved tensors after calling backward. The freed node is CopySlices.");
     // The gradient in the base's own layout, so that the view's geometry addresses it.
     Tensor result = empty_strided(base_sizes_, base_strides_, base_dtype_);
     result = ops::copy(result, grads[0], false);

@@ -3,7 +3,8 @@
 
 #include "core/autograd/copy_slices.h"
 #include "core/autograd/recording.h"
-#include "core/forward/elementwise_iter.h"
+#include "core/autograd/view_function.h"
+#include "core/forward/copy.h"
 #include "core/graph/forward_level.h"
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
@@ -12,31 +13,41 @@ namespace undertow {
 
 namespace {
 
+// "Unbind" for UnbindBackward0, as torch's messages say it.
+std::string operation_name(const Node& node) {
+  std::string name = node.name();
+  size_t at = name.rfind("Backward");
+  return at == std::string::npos || at == 0 ? name : name.substr(0, at);
+}
+
 // Torch's sentences for views that cannot be written. `written_now`: this view is the one being written.
 void refuse_untracked_view(const Tensor& view, bool written_now) {
-  const char* what = written_now ? "is being" : "has been";
   const TensorImpl* v = view.impl();
-  std::string who = written_now ? "and " : "and its base or another view of its base ";
-  std::string fn = v->grad_fn ? v->grad_fn->name() : "a function";
+  constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
+  if (UT_LIKELY(!v->has(kCreation))) return;
+  std::string written = written_now ? "is being" : "its base or another view of its base has been";
+  std::string which = v->grad_fn ? str("Output ", v->output_nr, " of ", operation_name(*v->grad_fn), " is a view") : "A view";
+  std::string text;
+  if (v->has(kViewInference | kViewNoGrad) || !v->grad_fn) {
+    std::string origin = v->grad_fn ? which + " of a view which was created in" : "A view was created in";
+    text = v->has(kViewInference) ? str(origin, " inference mode and ", written, " modified inplace in normal mode.")
+                                  : str(origin, " no_grad mode and ", written, " modified inplace with grad mode enabled.");
+  } else {
+    text = str(which, " and ", written, " modified inplace.");
+  }
+  const char* block = v->has(kViewInference) ? "inference_mode" : "no_grad";
   if (v->has(kViewMultiOutput)) {
-    UT_FAIL("Output ", v->output_nr, " of ", fn, " is a view ", who, what, " modified inplace. This view is the output of a function that returns multiple views. "
-            "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
+            "replace the inplace operation by an out-of-place one.";
+  } else if (v->has(kViewNoGrad | kViewInference)) {
+    text += str(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
+                "inside the ", block, " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  } else {
+    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the "
+            "custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
+            "the custom Function.";
   }
-  if (v->has(kViewNoGrad)) {
-    UT_FAIL("A view was created in no_grad mode ", who, what, " modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, "
-            "it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the "
-            "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
-  }
-  if (v->has(kViewInference)) {
-    UT_FAIL("A view was created in inference mode ", who, what, " modified inplace in normal mode. Given that this use case is ambiguous and error-prone, it is "
-            "forbidden. You can clarify your code by moving both the view and the inplace either both inside the inference_mode block (if you don't want the "
-            "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
-  }
-  if (v->has(kViewCustom)) {
-    UT_FAIL("Output ", v->output_nr, " of ", fn, " is a view ", who, what, " modified inplace. This view was created inside a custom Function (or because an "
-            "input was returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
-            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
-  }
+  UT_FAIL(text, " The view's shape is ", ShapeText{view.sizes()}, ".");
 }
 
 // The retained gradient of a tensor is that of its present value, so its hook moves to the new node.
@@ -71,8 +82,7 @@ void regenerate_view_grad_fn(const Tensor& view) {
   Tensor fresh;
   {
     GradModeGuard grad(true);
-    if (v->meta && v->meta->view_fn) fresh = v->meta->view_fn->replay(base);
-    else fresh = ops::as_strided(base, view.sizes(), view.strides(), view.storage_offset());
+    fresh = replay_view(view, base);
   }
   if (fresh.impl()->grad_fn) set_gradient_edge(view, Ref<Node>(fresh.impl()->grad_fn), fresh.impl()->output_nr);
   v->attr_version = v->version();
@@ -84,7 +94,7 @@ void check_inplace(const Tensor& self, const char* name, bool record) {
   TensorImpl* impl = self.impl();
   if (UT_UNLIKELY(impl->has(kInference)) && !mode_is(kInferenceMode))
     UT_FAIL("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update. The operation is ",
-            name, ".");
+            name, " on shape ", ShapeText{self.sizes()}, ".");
   if (!record) return;
   if (impl->has(kIsView)) {
     refuse_untracked_view(self, true);
@@ -95,7 +105,6 @@ void check_inplace(const Tensor& self, const char* name, bool record) {
   UT_CHECK(!(self.requires_grad() && !impl->grad_fn && !impl->has(kIsView)),
            "a leaf Variable that requires grad is being used in an in-place operation. The operation is ", name, " on shape ",
            ShapeText{self.sizes()}, "; clone it first, or write under no_grad.");
-  check_no_internal_overlap(self);
 }
 
 void rebase_history(const Tensor& self, const Ref<Node>& node) {
@@ -111,12 +120,6 @@ void rebase_history(const Tensor& self, const Ref<Node>& node) {
   uint32_t nr = slices->add_input(base);
   set_gradient_edge(base, slices, nr);
   grad_fn(self);  // brings this view's own history up to date
-}
-
-void erase_history(const Tensor& self) { (void)self; }
-
-void refuse_inplace_without_derivative(const Tensor& self) {
-  UT_FAIL("the derivative of this in-place operation is not implemented, and an argument requires grad; shape ", ShapeText{self.sizes()});
 }
 
 const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
@@ -135,7 +138,7 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
       fill_(whole, Scalar(0));
       forward_level::set_tangent(base, whole);
     }
-    if (base.dtype() == self.dtype()) before = as_strided(whole, self.sizes(), self.strides(), self.storage_offset() - base.storage_offset());
+    before = replay_view(self, whole);
   }
   // Written in place where there is one, because views of self see their part of it.
   if (before.defined()) {
@@ -144,6 +147,21 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
   }
   forward_level::set_tangent(self, std::move(now));
   return self;
+}
+
+void take_geometry(const Tensor& self, const Tensor& view) {
+  TensorImpl* impl = self.impl();
+  if (!view.is_same(self)) {
+    if (impl->meta && impl->meta->view_fn) impl->meta->view_fn = view_function(self, view);
+    impl->offset = view.storage_offset();
+    impl->set_layout(view.sizes(), view.strides());
+  }
+  self.bump_version();
+}
+
+void set_view_history(const Tensor& self, const Ref<Node>& node) {
+  uint32_t nr = node->add_input(self);
+  set_gradient_edge(self, node, nr);
 }
 
 }  // namespace ops

@@ -54,26 +54,8 @@ void set_history_if_float(const Tensor& result, const Ref<Node>& node) {
   else node->add_input_undefined();
 }
 
-void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation) {
-  if (result.is_same(self)) return;
-  TensorImpl *v = result.impl(), *s = self.impl();
-  if (s->has(kInference)) return;  // its views are inference tensors too; nothing follows writes there
-  constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
-  if (mode_is(kInferenceMode)) creation = kViewInference;
-  else if (!grad_enabled()) creation = kViewNoGrad;
-  if (!creation) creation = s->flags & kCreation;
-  TensorImpl* base = s->has(kIsView) ? s->base : s;
-  base->retain();
-  v->base = base;
-  v->flags |= kIsView | creation;
-  if (UT_UNLIKELY(s->has(kOwnVersion))) {
-    make_meta(v).version_holder = s->meta->version_holder;
-    v->set(kOwnVersion);
-  }
-  v->attr_version = v->version();
-}
 void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation) {
-  for (const Tensor& r : results) as_view_of(self, r, creation);
+  for (const Tensor& r : results) make_view(self, r, creation);
 }
 
 void mark_inference(const Tensor& t) {

@@ -108,7 +108,7 @@ void materialize(std::span<Tensor> grads, const Node& node);
 void set_history_if_float(const Tensor& result, const Ref<Node>& node);
 
 // Makes results views of `self`; see Note [Views And In-place] in inplace.h.
-void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation = 0);
+inline void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation = 0) { make_view(self, result, creation); }
 void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation = 0);
 
 void mark_inference(const Tensor& t);

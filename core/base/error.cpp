@@ -2,6 +2,8 @@
 #include "core/base/error.h"
 
 #include <cstdio>
+#include <mutex>
+#include <set>
 
 namespace undertow {
 
@@ -20,5 +22,14 @@ WarningSink warning_sink = print_warning;
 
 void set_warning_sink(WarningSink sink) { warning_sink = sink ? sink : print_warning; }
 void warn(const std::string& message) { warning_sink(message); }
+void warn_once(const char* message) {
+  static std::mutex mutex;  // guards `said`; not held while warning
+  static std::set<std::string> said;
+  {
+    std::lock_guard lock(mutex);
+    if (!said.insert(message).second) return;
+  }
+  warn(message);
+}
 
 }  // namespace undertow

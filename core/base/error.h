@@ -35,6 +35,7 @@ std::string str(const Args&... args) {
 using WarningSink = void (*)(const std::string& message);
 void set_warning_sink(WarningSink sink);
 void warn(const std::string& message);
+void warn_once(const char* message);  // the same text at most once in a process
 
 }  // namespace undertow
 

@@ -6,43 +6,51 @@
 
 namespace undertow::fwd {
 
-Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
-  if (format && *format == MemoryFormat::Contiguous) {
-    Tensor out = empty(self.sizes(), self.dtype());
-    copy_into(out, self);
-    return out;
-  }
-  return clone_preserve(self);
+Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) { return _to_copy(self, self.dtype(), format); }
+
+Tensor _to_copy(const Tensor& self, DType dtype, std::optional<MemoryFormat> format) {
+  if (is_complex(self.dtype()) && !is_complex(dtype) && dtype != DType::Bool)
+    warn_once("Casting complex values to real discards the imaginary part");
+  if (UT_LIKELY(dtype == self.dtype() && !self.impl()->has(kConj | kNeg) && !format)) return clone_preserve(self);
+  Tensor out = empty_in_format(self, dtype, format.value_or(MemoryFormat::Preserve));
+  copy_into(out, self);
+  return out;
 }
 
 Tensor copy(const Tensor& self, const Tensor& src, bool) {
-  Tensor out = is_non_overlapping_and_dense(self.sizes(), self.strides()) ? empty_strided(self.sizes(), self.strides(), self.dtype())
-                                                                          : empty(self.sizes(), self.dtype());
+  Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
   copy_into(out, src);
   return out;
 }
-void copy_out(const Tensor& out, const Tensor&, const Tensor& src, bool) { copy_into(out, src); }
+void copy_out(const Tensor& out, const Tensor&, const Tensor& src, bool) {
+  check_no_internal_overlap(out);
+  if (src.is_complex() && !out.is_complex() && out.dtype() != DType::Bool) warn_once("Casting complex values to real discards the imaginary part");
+  copy_into(out, src);
+}
 
 Tensor fill(const Tensor& self, const Scalar& value) {
-  Tensor out = clone_preserve(self);
+  Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
   fill_into(out, value);
   return out;
 }
 void fill_out(const Tensor& out, const Tensor&, const Scalar& value) { fill_into(out, value); }
 
-Tensor conj(const Tensor& self) {
-  if (!self.is_complex()) return self;
-  Tensor out = alias(self);
-  out.impl()->set(kConj, !self.is_conj());
+Tensor fill(const Tensor& self, const Tensor& value) {
+  Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
+  fill_out(out, self, value);
   return out;
 }
-Tensor resolve_conj(const Tensor& self) {
-  if (!self.is_conj()) return self;
-  return materialize_bits(self);
+void fill_out(const Tensor& out, const Tensor&, const Tensor& value) {
+  UT_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  fill_into(out, item(value));
 }
-Tensor resolve_neg(const Tensor& self) {
-  if (!self.is_neg()) return self;
-  return materialize_bits(self);
+
+Tensor zero(const Tensor& self) { return fill(self, Scalar(0)); }
+void zero_out(const Tensor& out, const Tensor&) { fill_into(out, Scalar(0)); }
+
+bool is_set_to(const Tensor& self, const Tensor& tensor) {
+  return &self.storage() == &tensor.storage() && self.storage_offset() == tensor.storage_offset() && same(self.sizes(), tensor.sizes()) &&
+         same(self.strides(), tensor.strides());
 }
 
 Scalar item(const Tensor& self) {

@@ -1,7 +1,9 @@
 // copy.cpp: see copy.h.
 #include "core/forward/copy.h"
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/forward/elementwise_iter.h"
 #include "core/tensor/layout.h"
@@ -62,13 +64,36 @@ void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
   });
 }
 
+// As C++ spells it in torch's message.
+const char* cpp_name(DType t) {
+  static constexpr const char* kNames[kNumDTypes] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16",
+                                                     "float", "double", "c10::complex<float>", "c10::complex<double>"};
+  return kNames[static_cast<int>(t)];
+}
+// Negative numbers wrap into unsigned types, and infinities go into every float; anything else must be in range.
+template <class T>
+void check_fits(const Scalar& value, DType dtype) {
+  if constexpr (!kIsComplex<T> && !std::is_same_v<T, bool>) {
+    double d = value.is_complex() ? value.to_complex().real() : value.to_double(), limit = 0;
+    bool bad = value.is_complex() && value.to_complex().imag() != 0;
+    if constexpr (std::is_integral_v<T>) {
+      limit = static_cast<double>(std::numeric_limits<T>::max());
+      bad |= value.is_integral() ? !(d <= limit && d >= (std::is_signed_v<T> ? -limit - 1 : -limit)) : !(d < limit + 1 && d > -limit - 2);
+    } else if constexpr (!std::is_same_v<T, double>) {
+      limit = std::is_same_v<T, Half> ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
+      bad |= std::isfinite(d) && std::abs(d) > limit;
+    }
+    UT_CHECK(!bad, "value cannot be converted to type ", cpp_name(dtype), " without overflow: ", value);
+  }
+}
+
 // src repeated to `sizes` without memory.
 Tensor broadcast_to(const Tensor& src, IntSpan sizes) {
   if (same(src.sizes(), sizes)) return src;
   Dims strides(sizes.size(), 0);
   size_t lead = sizes.size() - src.sizes().size();
   for (size_t d = 0; d < src.sizes().size(); d++) strides[lead + d] = src.sizes()[d] == 1 ? 0 : src.strides()[d];
-  return alias(src, sizes, strides, src.storage_offset(), src.dtype());
+  return undertow::alias(src, sizes, strides, src.storage_offset(), src.dtype());
 }
 
 void copy_raw(const Tensor& dst, const Tensor& source) {
@@ -96,9 +121,12 @@ void copy_raw(const Tensor& dst, const Tensor& source) {
 }  // namespace
 
 void copy_into(const Tensor& dst, const Tensor& src) {
-  UT_CHECK(is_expandable_to(src.sizes(), dst.sizes()), "The expanded size of the tensor must match: a tensor of shape ", ShapeText{src.sizes()},
-           " cannot be copied into one of shape ", ShapeText{dst.sizes()});
+  if (UT_UNLIKELY(!is_expandable_to(src.sizes(), dst.sizes()))) {
+    Dims shape = broadcast_sizes(dst.sizes(), src.sizes());
+    UT_FAIL("output with shape ", ShapeText{dst.sizes()}, " doesn't match the broadcast shape ", ShapeText{shape});
+  }
   if (dst.numel() == 0 || dst.is_same(src)) return;
+  check_no_partial_overlap(dst, src);
   Tensor from = partial_overlap(dst, src) ? clone_preserve(src) : src;
   // Bits on one side only: copy what memory holds, then fix the destination's memory.
   bool conj = dst.is_conj() != from.is_conj() && dst.is_complex(), neg = dst.is_neg() != from.is_neg();
@@ -123,15 +151,16 @@ Tensor to_dtype(const Tensor& src, DType dtype) {
 }
 
 Tensor contiguous(const Tensor& src) {
-  if (src.is_contiguous() && !src.impl()->has(kConj | kNeg)) return src;
-  Tensor out = empty(src.sizes(), src.dtype());
+  return src.is_contiguous() && !src.impl()->has(kConj | kNeg) ? src : contiguous_copy(src);
+}
+Tensor contiguous_copy(const Tensor& src) {
+  Tensor out = undertow::empty(src.sizes(), src.dtype());
   copy_into(out, src);
   return out;
 }
 
 Tensor clone_preserve(const Tensor& src) {
-  Tensor out = is_non_overlapping_and_dense(src.sizes(), src.strides()) ? empty_strided(src.sizes(), src.strides(), src.dtype())
-                                                                        : empty(src.sizes(), src.dtype());
+  Tensor out = empty_in_format(src, src.dtype(), MemoryFormat::Preserve);
   if (src.numel() == 0) return out;
   if (src.is_contiguous() && src.numel() < 32768) std::memcpy(out.data(), src.data(), static_cast<size_t>(src.nbytes()));
   else copy_raw(out, src);
@@ -151,13 +180,17 @@ Tensor materialize_bits(const Tensor& src) {
 void fill_into(const Tensor& dst, const Scalar& value) {
   dispatch(dst.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
+    check_fits<T>(value, dst.dtype());
     T v = value.to<T>();
     if constexpr (kIsComplex<T>) {
       if (dst.is_conj()) v = std::conj(v);
-      if (dst.is_neg()) v = -v;
+    }
+    if constexpr (!std::is_same_v<T, bool>) {
+      if (dst.is_neg()) v = T(-OpMath<T>(v));
     }
     ElementwiseIter iter;
     iter.add_output(dst, dst.dtype());
+    iter.allow_internal_overlap();  // every write is of the same value
     iter.build();
     iter.for_each([v](char* const* p, const int64_t* s, int64_t n) {
       if (s[0] == sizeof(T)) {

@@ -10,10 +10,19 @@ void copy_into(const Tensor& dst, const Tensor& src);
 Tensor to_dtype(const Tensor& src, DType dtype);
 // Row-major: src itself if it is (and has no conj or neg bit), else a copy.
 Tensor contiguous(const Tensor& src);
-// A copy; keeps the layout when it is dense, row-major otherwise.
+// Always a copy, row-major, without conj or neg bit.
+Tensor contiguous_copy(const Tensor& src);
+// A copy that keeps the order of dimensions in memory, without gaps; keeps conj and neg bits.
 Tensor clone_preserve(const Tensor& src);
+// Fresh memory of src's shape, its dimensions ordered as `format` says; Preserve keeps src's order without gaps.
+Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format);
+Dims format_strides(IntSpan sizes, MemoryFormat format);
+bool is_in_format(const Tensor& t, MemoryFormat format);
+// ChannelsLast for a 4-dimensional tensor whose strides say so, else Contiguous.
+MemoryFormat suggested_format(const Tensor& t);
 // A copy whose elements are what they read as: no conj or neg bit.
 Tensor materialize_bits(const Tensor& src);
+// Refuses a number that dst's dtype cannot hold, in torch's words.
 void fill_into(const Tensor& dst, const Scalar& value);
 Tensor full(IntSpan sizes, const Scalar& value, DType dtype);
 Tensor zeros(IntSpan sizes, DType dtype);

@@ -34,7 +34,7 @@ void ElementwiseIter::build() {
     first = false;
     UT_CHECK(same(o.tensor.sizes(), shape_), "output with shape ", ShapeText{o.tensor.sizes()}, " doesn't match the broadcast shape ",
              ShapeText{shape_});
-    check_no_internal_overlap(o.tensor);
+    if (!allow_overlap_) check_no_internal_overlap(o.tensor);
   }
   numel_ = product(shape_);
   for (size_t k = 0; k < count_; k++) {
@@ -129,6 +129,15 @@ bool partial_overlap(const Tensor& a, const Tensor& b) {
   const char *a0 = a.data(), *a1 = a0 + storage_extent(a.sizes(), a.strides()) * a.itemsize();
   const char *b0 = b.data(), *b1 = b0 + storage_extent(b.sizes(), b.strides()) * b.itemsize();
   return a0 < b1 && b0 < a1;
+}
+
+void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
+  if (UT_LIKELY(&out.storage() != &in.storage()) || !partial_overlap(out, in)) return;
+  // Torch decides only for dense layouts; others are computed through a temporary here.
+  if (!is_non_overlapping_and_dense(out.sizes(), out.strides()) || !is_non_overlapping_and_dense(in.sizes(), in.strides())) return;
+  bool full = out.data() == in.data() && out.nbytes() == in.nbytes() && same(out.strides(), in.strides());
+  UT_CHECK(full, "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor "
+           "before performing the operation. Shapes are ", ShapeText{in.sizes()}, " and ", ShapeText{out.sizes()});
 }
 
 void check_no_internal_overlap(const Tensor& t) {

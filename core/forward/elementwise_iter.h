@@ -17,6 +17,8 @@ class ElementwiseIter {
   void add_input(const Tensor& t);
   // A value that is the same for every element; must outlive the iterator.
   void add_constant(const void* value);
+  // Outputs may be expanded: the caller writes the same value everywhere.
+  void allow_internal_overlap() { allow_overlap_ = true; }
   // Computes the common shape, checks or allocates outputs, orders and merges dimensions.
   void build();
 
@@ -76,6 +78,7 @@ class ElementwiseIter {
   Operand operands_[kMaxOperands];
   char* pointers_[kMaxOperands] = {};
   size_t count_ = 0;
+  bool allow_overlap_ = false;
   Dims shape_;        // the broadcast shape, outermost first
   Dims perm_;         // dims_[i] is shape_[perm_[i]] before merging
   Dims dims_;         // innermost first, merged
@@ -84,6 +87,8 @@ class ElementwiseIter {
 
 // Memory of a and b overlaps without being the same layout: writing one while reading the other is not safe.
 bool partial_overlap(const Tensor& a, const Tensor& b);
+// Refuses, in torch's words and where torch does, to write `out` while reading `in` that overlaps it in another layout.
+void check_no_partial_overlap(const Tensor& out, const Tensor& in);
 // Refuses to write to an expanded tensor, in torch's words.
 void check_no_internal_overlap(const Tensor& t);
 

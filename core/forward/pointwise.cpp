@@ -85,6 +85,8 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
       resize_output(*out, shape);
     }
     UT_CHECK(can_cast(result, out->dtype()), "result type ", long_name(result), " can't be cast to the desired output type ", long_name(out->dtype()));
+    for (const Operand& o : operands)
+      if (o.tensor && !o.tensor->is_same(*out)) check_no_partial_overlap(*out, *o.tensor);
     bool direct = out->dtype() == result;
     for (const Tensor& t : inputs) direct &= !t.defined() || !partial_overlap(*out, t);
     if (direct) target = *out;

@@ -1,6 +1,7 @@
 // tensor_attributes.cpp: see tensor_attributes.h.
 #include "core/python/tensor_attributes.h"
 
+#include "core/autograd/formulas/shape.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -9,6 +10,7 @@
 #include "core/python/overridable.h"
 #include "core/python/tensor_data.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/mode.h"
 #include "core/tensor/promotion.h"
 #include "generated/ops.h"
 
@@ -88,7 +90,7 @@ void require_grad(const Tensor& t, bool on) {
   UT_CHECK(!grad_fn(t) || on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
            "differentiation use var_no_grad = var.detach().");
   UT_CHECK(!on || is_differentiable(t.dtype()), "only Tensors of floating point and complex dtype can require gradients, but this one is ", t.dtype(), " of shape ", ShapeText{t.sizes()});
-  UT_CHECK(!on || !t.impl()->has(kInference), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  UT_CHECK(!on || !t.impl()->has(kInference) || mode_is(kInferenceMode), "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (!t.impl()->grad_fn) t.impl()->set(kRequiresGrad, on);
 }
 int set_requires_grad(PyObject* s, PyObject* value, void*) {
@@ -128,6 +130,20 @@ PyObject* get_name(PyObject* s, void*) {
   if (!m || m->name.empty()) Py_RETURN_NONE;
   return PyUnicode_FromString(m->name.c_str());
 }
+using View = Tensor (*)(const Tensor&);
+template <View view>
+PyObject* get_view(PyObject* s, void*) { return attribute([&] { return wrap(view(self_of(s))); }); }
+Tensor real_part(const Tensor& t) { return ops::real(t); }
+Tensor imag_part(const Tensor& t) { return ops::imag(t); }
+template <View part>
+int set_part(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    UT_CHECK(value, "real and imag cannot be deleted");
+    Tensor to = part(self_of(s));
+    if (is_tensor(value)) ops::copy_(to, tensor_of(value), false);
+    else ops::fill_(to, scalar_arg(value));
+  });
+}
 template <bool value>
 PyObject* constant(PyObject*, void*) { return PyBool_FromLong(value); }
 
@@ -148,6 +164,12 @@ PyGetSetDef getset[] = {attribute_row<"shape", get_shape>("The sizes."),
                         attribute_row<"_grad", get_grad, set_grad_attribute>(),
                         attribute_row<"retains_grad", get_retains_grad>(),
                         attribute_row<"data", get_data, set_data>("The same memory without history and with its own version counter."),
+                        attribute_row<"T", get_view<ops::reversed_dims>>("The dimensions reversed."),
+                        attribute_row<"mT", get_view<ops::matrix_transpose>>("The last two dimensions exchanged."),
+                        attribute_row<"H", get_view<ops::hermitian>>("A matrix transposed and conjugated."),
+                        attribute_row<"mH", get_view<ops::matrix_hermitian>>("The last two dimensions exchanged, and conjugated."),
+                        attribute_row<"real", get_view<real_part>, set_part<real_part>>("The real part, a view."),
+                        attribute_row<"imag", get_view<imag_part>, set_part<imag_part>>("The imaginary part, a view."),
                         attribute_row<"_backward_hooks", get_hooks, set_hooks>(),
                         attribute_row<"name", get_name>(),
                         attribute_row<"is_cuda", constant<false>>(),
@@ -228,8 +250,7 @@ PyObject* detach_(PyObject* s, PyObject*) {
     TensorImpl* impl = self_of(s).impl();
     UT_CHECK(!impl->has(kIsView), "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set "
              "as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
-    if (impl->grad_fn) release_node(impl->grad_fn);
-    impl->grad_fn = nullptr;
+    if (impl->grad_fn) release_node(std::exchange(impl->grad_fn, nullptr));
     impl->output_nr = 0;
     impl->set(kRequiresGrad, false);
     return new_ref(s);

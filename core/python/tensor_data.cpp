@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/autograd/inplace.h"
 #include "core/forward/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
@@ -211,51 +212,18 @@ void for_each_element(const Tensor& t, const std::function<void(char*)>& f) {
 PyObject* element_object(const char* p, DType t) { return check(element(p, t)); }
 void store_element(char* p, DType t, PyObject* value) { store(p, t, value); }
 
-bool is_contiguous_in(const Tensor& t, MemoryFormat format) {
-  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return t.is_contiguous();
-  int64_t want = format == MemoryFormat::ChannelsLast ? 4 : 5;
-  if (t.dim() != want) return false;
-  int64_t expected = 1;
-  auto check_dim = [&](int64_t d) {
-    bool ok = t.size(d) == 1 || t.stride(d) == expected;
-    expected *= t.size(d);
-    return ok;
-  };
-  if (!check_dim(1)) return false;
-  for (int64_t d = want - 1; d >= 2; d--)
-    if (!check_dim(d)) return false;
-  return check_dim(0);
-}
-
-namespace {
-// The count of writes stays with the tensor, not with the memory it leaves (which must not be kept alive for it).
-void keep_version(TensorImpl* impl) {
-  uint32_t version = impl->version();
-  if (!impl->has(kOwnVersion)) make_own_version(Tensor(Ref<TensorImpl>(impl)));
-  impl->version_holder()->set_version(version);
-}
-}  // namespace
+bool is_contiguous_in(const Tensor& t, MemoryFormat format) { return fwd::is_in_format(t, format); }
 
 void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset) {
   Tensor checked = over_storage(storage, sizes, strides, offset, t.dtype());
-  keep_version(t.impl());
   replace_data(t, checked);
   t.bump_version();
 }
 
 void replace_data(const Tensor& t, const Tensor& source) {
-  TensorImpl *to = t.impl(), *from = source.impl();
-  UT_CHECK(!to->grad_fn || same(t.sizes(), source.sizes()), "cannot change the shape of a non-leaf through .data");
-  keep_version(to);
-  from->storage->retain();
-  to->storage->release();
-  to->storage = from->storage;
-  to->offset = from->offset;
-  to->dtype = from->dtype;
-  to->set_layout(source.sizes(), source.strides());
-  to->set(kConj, from->has(kConj));
-  to->set(kNeg, from->has(kNeg));
-  if (to->meta && to->meta->accumulator) to->meta->accumulator->refresh_meta();
+  UT_CHECK(!t.requires_grad() || is_differentiable(source.dtype()), "data set to a tensor that requires gradients must be floating point or complex dtype, got ", source.dtype());
+  ops::replace_memory(t, source);
+  if (t.impl()->meta && t.impl()->meta->accumulator) t.impl()->meta->accumulator->refresh_meta();
 }
 
 bool init_data_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }

@@ -41,12 +41,17 @@ void TensorImpl::set_sizes(IntSpan sizes) {
 void TensorImpl::set_layout(IntSpan sizes, IntSpan strides) {
   UT_CHECK(sizes.size() <= 64, "tensors have at most 64 dimensions, got ", sizes.size());
   allocate_dims(sizes.size());
-  std::memcpy(sizes_ptr(), sizes.data(), sizes.size_bytes());
-  std::memcpy(strides_ptr(), strides.data(), strides.size_bytes());
-  int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
+  int64_t *s = sizes_ptr(), *t = strides_ptr();
+  int64_t n = 1;  // elements so far, and so the stride that the next dimension has in a row-major layout
+  bool dense = true;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    s[i] = sizes[i];
+    t[i] = strides[i];
+    dense &= sizes[i] == 1 || strides[i] == n;
+    n *= sizes[i];
+  }
   numel = n;
-  set(kContiguous, is_contiguous_layout(this->sizes(), this->strides()));
+  set(kContiguous, dense || n == 0);
 }
 
 void TensorImpl::destroy() {
@@ -83,16 +88,24 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
   return t;
 }
 
-Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
+Tensor alias_storage(const Tensor& src) {
+  const TensorImpl* from = src.impl();
   auto* impl = new TensorImpl;
-  impl->dtype = dtype;
-  impl->device = src.impl()->device;
-  impl->flags = src.impl()->flags & (kConj | kNeg);
-  impl->set_layout(sizes, strides);
-  impl->offset = offset;
-  impl->storage = src.impl()->storage;
+  impl->dtype = from->dtype;
+  impl->device = from->device;
+  impl->flags = from->flags & (kConj | kNeg);
+  impl->offset = from->offset;
+  impl->storage = from->storage;
   impl->storage->retain();
   return Tensor::adopt(impl);
+}
+
+Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
+  Tensor t = alias_storage(src);
+  t.impl()->dtype = dtype;
+  t.impl()->offset = offset;
+  t.impl()->set_layout(sizes, strides);
+  return t;
 }
 
 }  // namespace undertow

@@ -78,6 +78,8 @@ inline Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
   impl->storage = Storage::allocate(static_cast<size_t>(like.numel * itemsize(dtype))).leak();
   return t;
 }
+// A second tensor on src's storage, its geometry still to be set.
+Tensor alias_storage(const Tensor& src);
 // A second tensor on src's storage; not a view in autograd's sense (base is not set).
 Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
 // The same geometry: nothing to compute.

@@ -25,9 +25,7 @@ def cpp_default(type_: str, value: str) -> str:
     if type_.startswith("Scalar"):
         return f"Scalar({value})"
     if type_.startswith("int[]"):
-        if value == "[]":
-            return "IntSpan{}"
-        raise ValueError(f"default {value} of an int[]")
+        return "IntSpan{}" if value == "[]" else f"Dims{{{value.strip('[]')}}}"
     if type_.startswith("dtype"):
         return f"DType::{value}"
     if value == "inf":
@@ -64,7 +62,8 @@ def node_class(e: Entry) -> str:
     # node hooks look the same for x * 2 and x * y, as in torch.
     empty = sum(a.type == "Scalar" and a.name in e.spec.get("grad", {}) for a in e.args)
     base = "NodeWithEdgeList" if has_list else f"NodeWithEdges<{len(e.diff_args) + empty}>"
-    lines = [f"class {e.node_class} final : public {base} {{", " public:", f"  UT_NODE_MEMORY({e.node_class})",
+    final = "" if "inplace_node" in e.spec else " final"
+    lines = [f"class {e.node_class}{final} : public {base} {{", " public:", f"  UT_NODE_MEMORY({e.node_class})",
              "  void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override;",
              f'  std::string name() const override {{ return "{e.node}"; }}']
     tensors = [s for s in saved if s.kind in ("tensor", "list")]
@@ -79,6 +78,10 @@ def node_class(e: Entry) -> str:
         lines.append("  const SavedField* saved_fields(size_t* count) const override;")
     lines += [f"  {s.type} {s.member}{{}};" if s.kind in ("value", "fact") else f"  {s.type} {s.member};" for s in saved]
     lines.append("};")
+    if "inplace_node" in e.spec:
+        name = e.inplace_node_class
+        lines += [f"class {name} final : public {e.node_class} {{", " public:", f"  UT_NODE_MEMORY({name})",
+                  f'  std::string name() const override {{ return "{e.spec["inplace_node"]}"; }}', "};"]
     return "\n".join(lines)
 
 
@@ -132,7 +135,7 @@ def needs_expr(e: Entry, member: str) -> str:
 
 def make_node(e: Entry, inplace: bool = False) -> list[str]:
     """Creates the node, its edges, and what is saved before the forward runs."""
-    lines = [f"  auto* node = new {e.node_class};", "  NodeGuard guard(node);"]
+    lines = [f"  auto* node = new {e.inplace_node_class if inplace else e.node_class};", "  NodeGuard guard(node);"]
     has_list = any(a.is_list for a in e.diff_args)
     if has_list:
         counts = " + ".join(f"{a.name}.size()" if a.is_list else "1" for a in e.diff_args)
@@ -205,7 +208,7 @@ def jvp_lines(e: Entry) -> list[str]:
         lines.append(f"    set_tangent({r}, tangent);")
     elif rule == "linear":
         call = ", ".join(f"{a.name}_t" if a in tangent_args else a.name for a in e.args)
-        if len(tangent_args) > 1:
+        if len(tangent_args) > 1 or tangent_args[0].is_list:
             call = ", ".join(f"zeros_if_undefined({a.name}_t, {a.name})" if a in tangent_args else a.name for a in e.args)
         lines.append(f"{at}\n    set_tangent({r if e.return_type == 'Tensor' else 'result'}, {e.name}({call}));")
     else:
@@ -220,7 +223,8 @@ def recorder(e: Entry) -> str:
     ret = e.cpp_return
     head = f"{ret} {e.name}({params(e)}) {{"
     if e.is_composite:
-        return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
+        unused = "".join(f" (void){a.name};" for a in e.args if a.name not in identifiers(e.spec["composite"]))
+        return head + f'{unused}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
     lines = [head, f"  [[maybe_unused]] uint32_t flags = {flags_of(e)};"]
     if e.tensor_args and not e.spec.get("lazy_conj"):
         args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
@@ -265,6 +269,8 @@ def recorder(e: Entry) -> str:
 def inplace(e: Entry) -> str:
     """name_(self, ...): checks, saves what the formula needs of the old value, writes, bumps the version, rebases history."""
     head = f"const Tensor& {e.name}_({params(e)}) {{"
+    if "inplace_composite" in e.spec:
+        return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["inplace_composite"]};\n}}'
     if e.is_composite and not e.spec.get("inplace_forward"):
         return head + f'\n  return copy_(self, {e.name}({names(e)}), false);\n}}'
     others = [a for a in e.tensor_args if a.name != "self"]
@@ -272,6 +278,8 @@ def inplace(e: Entry) -> str:
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if not e.spec.get("lazy_conj"):
         lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return copy_(self, {e.name}({args}), false);")
+    if e.spec.get("view"):
+        return "\n".join(lines + inplace_view(e))
     anyreq = " || ".join(f"any_requires_grad({a.name})" for a in e.diff_args) or "false"
     lines.append(f'  bool record = grad_enabled() && ({anyreq});')
     lines.append(f'  check_inplace(self, "{e.name}_", record);')
@@ -284,12 +292,22 @@ def inplace(e: Entry) -> str:
         lines.append(f"    {write}\n    self.bump_version();\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
         lines.append("    if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);\n    return self;\n  }")
-    else:
-        lines.append("  if (record) refuse_inplace_without_derivative(self);" if others else "")
-    if not e.diff_args:
-        lines.append("  if (self.requires_grad() && grad_enabled()) erase_history(self);")
+    # Without a derivative the old history stays, as in torch (logical_not_, say).
     lines.append(f"  {write}\n  self.bump_version();\n  return self;\n}}")
     return "\n".join(ln for ln in lines if ln)
+
+
+def inplace_view(e: Entry) -> list[str]:
+    """The body of name_(self, ...) for a view: self itself takes the view's geometry; no element is written."""
+    lines = [f'  bool record = grad_enabled() && any_requires_grad(self);\n  check_inplace(self, "{e.name}_", record);',
+             f"  Tensor tangent;\n  if (UT_UNLIKELY(flags & kHasTangent)) tangent = tangent_of({e.name}({names(e)}));",
+             f"  Tensor result = fwd::{e.name}({names(e)});", "  if (record) {"]
+    lines += ["  " + ln for ln in make_node(e, inplace=True)]
+    lines.append("    take_geometry(self, result);\n    set_view_history(self, guard.ref());")
+    lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
+    lines.append("    if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);\n  } else {\n    take_geometry(self, result);\n  }")
+    lines.append("  set_tangent(self, tangent);\n  return self;\n}")
+    return lines
 
 
 def out_variant(e: Entry) -> str:

@@ -24,7 +24,7 @@ CONVERT = {
     "float?": "std::optional<double> {n} = opt_float_arg({s}, {d});",
     "bool": "bool {n} = {s} ? bool_arg({s}) : bool({d});",
     "bool?": "std::optional<bool> {n} = opt_bool_arg({s}, {d});",
-    "int[]": "Dims {n} = {s} ? ints_arg({s}) : Dims();",
+    "int[]": "Dims {n} = {s} ? ints_arg({s}) : Dims({d});",
     "int[]?": "OptInts {n}({s});",
     "dtype": "DType {n} = {s} ? dtype_arg({s}) : {d};",
     "dtype?": "std::optional<DType> {n} = opt_dtype_arg({s}, {d});",
@@ -39,11 +39,10 @@ CONVERT = {
 
 def default_of(a: Arg) -> str:
     if a.default is None:
-        return {"Scalar": "0", "int": "0", "float": "0", "bool": "false", "dtype": "DType::Float32", "str": '""'}.get(a.type, "std::nullopt")
+        return {"int[]": "", "Scalar": "0", "int": "0", "float": "0", "bool": "false", "dtype": "DType::Float32", "str": '""'}.get(a.type, "std::nullopt")
     if a.type == "str":
         return a.default
-    d = cpp_default(a.type, a.default)
-    return d
+    return cpp_default(a.type, a.default)
 
 
 def convert(a: Arg, i: int) -> str:
@@ -129,13 +128,11 @@ def binding_source(entries: list[Entry], chunk: int) -> str:
            "namespace undertow::python {", "namespace {", ""]
     by_name: dict[str, list[tuple[Entry, str]]] = {}
     for e in entries:
-        if e.spec.get("python") == "none":
-            continue
         if e.variants & {"function", "method"}:
-            for n in [e.name, *e.spec.get("aliases", [])]:
+            for n in e.public_names:
                 by_name.setdefault(n, []).append((e, "plain"))
         if "inplace" in e.variants:
-            for n in [e.name, *e.spec.get("aliases", [])]:
+            for n in e.public_names:
                 by_name.setdefault(n + "_", []).append((e, "inplace"))
     emitted = set()
     methods, functions = [], []

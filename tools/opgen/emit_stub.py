@@ -43,7 +43,7 @@ def stub(entries: list[Entry]) -> str:
 
     by_name: dict[str, list[Entry]] = {}
     for e in entries:
-        for n in [e.name, *e.spec.get("aliases", [])]:
+        for n in e.public_names:
             by_name.setdefault(n, []).append(e)
     for name, list_ in by_name.items():
         block(name, [e for e in list_ if "method" in e.variants], True, "    ")

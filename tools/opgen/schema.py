@@ -8,7 +8,8 @@ from pathlib import Path
 
 KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
-    "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "result_dtype", "torch", "factory",
+    "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "inplace_node", "inplace_composite", "result_dtype",
+    "torch", "factory",
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -97,6 +98,17 @@ class Entry:
         """Unique C++ name: overloads that share a node's public name have classes of their own."""
         suffix = f"_{self.overload}" if self.overload else ""
         return self.node + suffix + (f"_v{self.variant}" if self.variant else "")
+
+    @property
+    def inplace_node_class(self) -> str:
+        """The class of the in-place variant's node, where torch names it differently."""
+        return self.node_class + ("_inplace" if "inplace_node" in self.spec else "")
+
+    @property
+    def public_names(self) -> list[str]:
+        """The names it has in Python: python = "none" hides it, "aliases" hides its own name (a C++ keyword, say)."""
+        mode = self.spec.get("python")
+        return [] if mode == "none" else [*([] if mode == "aliases" else [self.name]), *self.spec.get("aliases", [])]
 
     @property
     def variants(self) -> set[str]:
