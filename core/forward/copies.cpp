@@ -48,11 +48,6 @@ void fill_out(const Tensor& out, const Tensor&, const Tensor& value) {
 Tensor zero(const Tensor& self) { return fill(self, Scalar(0)); }
 void zero_out(const Tensor& out, const Tensor&) { fill_into(out, Scalar(0)); }
 
-bool is_set_to(const Tensor& self, const Tensor& tensor) {
-  return &self.storage() == &tensor.storage() && self.storage_offset() == tensor.storage_offset() && same(self.sizes(), tensor.sizes()) &&
-         same(self.strides(), tensor.strides());
-}
-
 Scalar item(const Tensor& self) {
   UT_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
   Tensor plain = materialize_bits(self);

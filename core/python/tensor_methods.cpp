@@ -1,4 +1,4 @@
-// tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: to, numpy, storage, as_subclass.
+// tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage, as_subclass.
 #include "core/autograd/inplace.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -15,111 +15,9 @@ namespace undertow::python {
 
 namespace {
 
-// ---- to ----
+// ---- type ----
 
-struct ToArgs {
-  std::optional<DType> dtype;
-  bool copy = false;
-  std::optional<MemoryFormat> format;
-};
-
-// to(dtype, ...), to(device, dtype, ...), to(other, ...): what comes first tells which.
-ToArgs parse_to(PyObject* args, PyObject* kwargs) {
-  ToArgs out;
-  bool device_given = false;
-  int place = 0;  // 0: what leads; 1: a dtype after a device; 2: non_blocking; 3: copy
-  auto bad = [&](PyObject* o) {
-    UT_FAIL_AS(Type, "to() received an invalid combination of arguments - got ", Py_TYPE(o)->tp_name, ", but expected one of:\n * (device device = None, dtype dtype = None, "
-               "bool non_blocking = False, bool copy = False, *, memory_format memory_format = None)\n * (dtype dtype, bool non_blocking = False, bool copy = False, *, "
-               "memory_format memory_format = None)\n * (Tensor other, bool non_blocking = False, bool copy = False, *, memory_format memory_format = None)\n");
-  };
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
-    PyObject* o = PyTuple_GET_ITEM(args, i);
-    if (place == 0 && is_tensor(o)) {
-      out.dtype = tensor_of(o).dtype();
-      place = 2;
-    } else if (place <= 1 && accepts_as_dtype(o)) {
-      out.dtype = dtype_of(o);
-      place = 2;
-    } else if (place == 0 && (PyUnicode_Check(o) || Py_TYPE(o) == device_type || o == Py_None)) {
-      device_given = true;
-      device_arg(o);
-      place = 1;
-    } else if (place == 1 && o == Py_None) {
-      place = 2;
-    } else if ((place == 1 || place == 2) && PyBool_Check(o)) {
-      place = 3;
-    } else if (place == 3 && PyBool_Check(o)) {
-      out.copy = o == Py_True;
-      place = 4;
-    } else {
-      bad(o);
-    }
-  }
-  PyObject *key, *value;
-  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);) {
-    std::string_view name = PyUnicode_AsUTF8(key);
-    if (name == "dtype" && (value == Py_None || accepts_as_dtype(value))) {
-      if (value != Py_None) out.dtype = dtype_of(value);
-    } else if (name == "device" && !device_given) {
-      device_arg(value);
-    } else if (name == "other" && is_tensor(value)) {
-      out.dtype = tensor_of(value).dtype();
-    } else if (name == "non_blocking") {
-      bool_arg(value);
-    } else if (name == "copy") {
-      out.copy = bool_arg(value);
-    } else if (name == "memory_format" && (value == Py_None || Py_TYPE(value) == memory_format_type)) {
-      out.format = memory_format_arg(value);
-    } else {
-      UT_FAIL_AS(Type, "to() got an unexpected or unfit keyword argument '", name, "' of type ", Py_TYPE(value)->tp_name);
-    }
-  }
-  return out;
-}
-
-PyObject* cast(PyObject* self, DType dtype, bool copy, std::optional<MemoryFormat> format) {
-  const Tensor& t = tensor_of(self);
-  bool reformat = format && *format != MemoryFormat::Preserve && !is_contiguous_in(t, *format);
-  if (t.dtype() == dtype && !copy && !reformat) return new_ref(self);
-  Tensor r = [&] {
-    LongOp unlocked(t);
-    Tensor converted = ops::to_dtype(t, dtype);
-    if (!converted.is_same(t) && (!format || is_contiguous_in(converted, *format))) return converted;
-    return ops::clone(converted, format);
-  }();
-  return wrap(std::move(r));
-}
-
-PyObject* to(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
-    ToArgs a = parse_to(args, kwargs);
-    return cast(self, a.dtype.value_or(tensor_of(self).dtype()), a.copy, a.format);
-  });
-}
-template <DType dtype>
-PyObject* cast_to(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
-    PyObject* format = nullptr;
-    static const char* names[] = {"memory_format", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &format)) throw PythonError();
-    return cast(self, dtype, false, memory_format_arg(format));
-  });
-}
-PyObject* cpu(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
-    PyObject* format = nullptr;
-    static const char* names[] = {"memory_format", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &format)) throw PythonError();
-    return cast(self, tensor_of(self).dtype(), false, memory_format_arg(format));
-  });
-}
-PyObject* type_as(PyObject* self, PyObject* other) {
-  return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(is_tensor(other), "type_as(): argument 'other' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
-    return cast(self, tensor_of(other).dtype(), false, std::nullopt);
-  });
-}
+PyObject* cast(PyObject* self, DType dtype) { return wrap(ops::to_dtype(tensor_of(self), dtype)); }
 // type() is a name such as 'undertow.FloatTensor'; type(dtype) converts.
 PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -128,15 +26,15 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"dtype", "non_blocking", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking)) throw PythonError();
     if (wanted == Py_None) return PyUnicode_FromFormat("undertow.%sTensor", long_name(tensor_of(self).dtype()));
-    if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted), false, std::nullopt);
+    if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
     PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
     if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
       PyRef dtype(check(PyObject_GetAttrString(wanted, "dtype")));
-      return cast(self, dtype_arg(dtype.get()), false, std::nullopt);
+      return cast(self, dtype_arg(dtype.get()));
     }
     std::string_view name = PyUnicode_AsUTF8(text.get());
     for (int i = 0; i < kNumDTypes; i++)
-      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor")) return cast(self, static_cast<DType>(i), false, std::nullopt);
+      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor")) return cast(self, static_cast<DType>(i));
     UT_FAIL_AS(Value, "invalid type: '", name, "'");
   });
 }
@@ -293,22 +191,7 @@ PyObject* make_wrapper_subclass(PyObject*, PyObject*, PyObject*) {
 
 void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
   constexpr int kw = METH_VARARGS | METH_KEYWORDS;
-  m.insert(m.end(), {method<"to", to>(kw, "The same values in another dtype; self itself if nothing changes."),
-                     method<"cpu", cpu>(kw),
-                     method<"type_as", type_as>(METH_O),
-                     method<"type", type_method>(kw),
-                     method<"bool", cast_to<DType::Bool>>(kw),
-                     method<"byte", cast_to<DType::UInt8>>(kw),
-                     method<"char", cast_to<DType::Int8>>(kw),
-                     method<"short", cast_to<DType::Int16>>(kw),
-                     method<"int", cast_to<DType::Int32>>(kw),
-                     method<"long", cast_to<DType::Int64>>(kw),
-                     method<"half", cast_to<DType::Float16>>(kw),
-                     method<"bfloat16", cast_to<DType::BFloat16>>(kw),
-                     method<"float", cast_to<DType::Float32>>(kw),
-                     method<"double", cast_to<DType::Float64>>(kw),
-                     method<"cfloat", cast_to<DType::Complex64>>(kw),
-                     method<"cdouble", cast_to<DType::Complex128>>(kw),
+  m.insert(m.end(), {method<"type", type_method>(kw, "The name of the tensor's type, or a conversion."),
                      method<"numpy", numpy>(kw, "A NumPy array over the same memory."),
                      method<"untyped_storage", untyped_storage>(METH_NOARGS, "The bytes under the tensor."),
                      method<"set_", set_>(kw, "Lays the tensor over other memory."),

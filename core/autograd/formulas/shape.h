@@ -38,8 +38,6 @@ std::vector<Tensor> dsplit_composite(const Tensor& self, IntSpan indices);
 Tensor contiguous_composite(const Tensor& self, std::optional<MemoryFormat> format);
 Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format);
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format);
-Tensor set_composite(const Tensor& self, const Tensor& source);
-Tensor set_empty_composite(const Tensor& self);
 
 // Compositions: joins.
 std::vector<Tensor> at_least(TensorSpan tensors, int64_t dims);  // atleast_1d, _2d, _3d of each

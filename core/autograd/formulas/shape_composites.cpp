@@ -242,15 +242,6 @@ Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFo
   return self;
 }
 
-Tensor set_composite(const Tensor& self, const Tensor& source) {
-  UT_CHECK(source.dtype() == self.dtype(), "Could not set tensor of type ", source.dtype(), " to a tensor of type ", self.dtype());
-  check_inplace(self, "set_", grad_enabled() && self.requires_grad());
-  replace_memory(self, source);
-  self.bump_version();
-  return self;
-}
-Tensor set_empty_composite(const Tensor& self) { return set_composite(self, undertow::empty(Dims{0}, self.dtype())); }
-
 std::vector<Tensor> at_least(TensorSpan tensors, int64_t dims) {
   std::vector<Tensor> out;
   for (Tensor t : tensors) {
