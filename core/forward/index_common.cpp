@@ -1,11 +1,11 @@
 // index_common.cpp: see index_common.h.
 #include "core/forward/index_common.h"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "core/forward/copy.h"
+#include "core/forward/create.h"
 #include "core/forward/elementwise_iter.h"
 #include "core/tensor/layout.h"
 
@@ -138,36 +138,6 @@ void divide_by_counts(const Tensor& out, const Tensor& counts) {
       }
     });
   });
-}
-
-void check_fits(const Scalar& s, DType dtype) {
-  static const char* const names[kNumDTypes] = {"bool", "uint8_t", "int8_t", "int16_t", "int32_t", "int64_t", "c10::Half", "c10::BFloat16", "float",
-                                                "double", "c10::complex<float>", "c10::complex<double>"};
-  bool fits = true;
-  if (dtype == DType::Bool || is_complex(dtype)) return;
-  if (s.is_complex() && s.to_complex().imag() != 0) {
-    fits = false;
-  } else if (is_integral(dtype)) {
-    dispatch(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (std::is_integral_v<T>) {
-        constexpr double high = static_cast<double>(std::numeric_limits<T>::max());
-        // An unsigned type also takes the negatives of what it holds: they wrap, as in C.
-        constexpr double low = std::is_unsigned_v<T> ? -high : static_cast<double>(std::numeric_limits<T>::lowest());
-        if (s.is_integral()) {
-          int64_t v = s.to_int();
-          if (sizeof(T) < 8) fits = static_cast<double>(v) >= low && static_cast<double>(v) <= high;
-        } else {
-          double v = std::trunc(s.to_double());
-          fits = v >= low && (sizeof(T) == 8 ? v < high : v <= high);  // false for NaN
-        }
-      }
-    });
-  } else if (dtype == DType::Float32 && (s.is_floating() || s.is_complex())) {
-    double v = s.to_double();
-    fits = !std::isfinite(v) || std::abs(v) <= static_cast<double>(std::numeric_limits<float>::max());
-  }
-  UT_CHECK(fits, "value cannot be converted to type ", names[static_cast<int>(dtype)], " without overflow");
 }
 
 Tensor element_of(const Scalar& s, DType dtype) {

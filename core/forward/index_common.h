@@ -36,7 +36,5 @@ void divide_by_counts(const Tensor& out, const Tensor& counts);
 
 // A number as a zero-dimensional tensor of dtype, refused if it does not fit.
 Tensor element_of(const Scalar& s, DType dtype);
-// Torch's "value cannot be converted to type float without overflow".
-void check_fits(const Scalar& s, DType dtype);
 
 }  // namespace undertow::fwd

@@ -3,6 +3,7 @@
 #include "core/forward/index_common.h"
 
 #include "core/forward/copy.h"
+#include "core/forward/create.h"
 #include "core/forward/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_copy.h"
