@@ -114,6 +114,8 @@ Indexed resolve(const Tensor& self, TensorSpan given) {
 
 }  // namespace
 
+Tensor view_alias(const Tensor& self) { return alias(self); }
+
 Tensor index(const Tensor& self, TensorSpan indices) {
   Indexed r = resolve(self, indices);
   Dims strides(r.sizes.size(), 0);

@@ -2,6 +2,8 @@
 // index_fill, index_reduce, and embedding and one_hot, which read and write rows the same way.
 #include "core/forward/index_common.h"
 
+#include <cmath>
+
 #include "core/forward/copy.h"
 #include "core/forward/create.h"
 #include "core/forward/elementwise_iter.h"
@@ -211,6 +213,40 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   Dims sizes(indices.sizes());
   sizes.push_back(weight.size(1));
   return alias(rows, sizes, contiguous_strides(sizes), 0, rows.dtype());
+}
+
+void embedding_renorm_out(const Tensor& out, const Tensor&, const Tensor& indices, double max_norm, double norm_type) {
+  UT_CHECK(out.dim() == 2, "'self' must be 2-D; got shape ", ShapeText{out.sizes()});
+  UT_CHECK(out.is_floating(), "embedding_renorm_: expected a floating dtype, got ", out.dtype());
+  UT_CHECK(is_int_index(indices.dtype()), "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got undertow.",
+           long_name(indices.dtype()), "Tensor instead (while checking arguments for embedding_renorm_)");
+  Tensor at = contiguous(as_int64(indices));
+  if (auto bad = first_outside(at, 0, out.size(0))) UT_FAIL_AS(Index, "index out of range in self: index ", *bad, " for ", out.size(0), " rows");
+  std::vector<int64_t> rows(at.data_as<int64_t>(), at.data_as<int64_t>() + at.numel());
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  dispatch(out.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_floating_point_v<T> || kIsHalf<T>) {
+      for (int64_t r : rows) {
+        T* p = out.data_as<T>() + r * out.stride(0);
+        double norm = 0;
+        for (int64_t c = 0; c < out.size(1); c++) {
+          double v = std::abs(static_cast<double>(static_cast<OpMath<T>>(p[c * out.stride(1)])));
+          norm = std::isinf(norm_type) ? std::max(norm, v) : norm + std::pow(v, norm_type);
+        }
+        if (!std::isinf(norm_type)) norm = std::pow(norm, 1 / norm_type);
+        if (norm <= max_norm) continue;
+        double scale = max_norm / (norm + 1e-7);
+        for (int64_t c = 0; c < out.size(1); c++) p[c * out.stride(1)] = T(static_cast<OpMath<T>>(static_cast<OpMath<T>>(p[c * out.stride(1)]) * scale));
+      }
+    }
+  });
+}
+Tensor embedding_renorm(const Tensor& self, const Tensor& indices, double max_norm, double norm_type) {
+  Tensor out = clone_preserve(self);
+  embedding_renorm_out(out, self, indices, max_norm, norm_type);
+  return out;
 }
 
 Tensor one_hot(const Tensor& self, int64_t num_classes) {

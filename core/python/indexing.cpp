@@ -220,18 +220,18 @@ PyObject* get_item(PyObject* self, PyObject* index) {
   const Tensor& t = tensor_of(self);
   if (PyLong_CheckExact(index)) return wrap(select_item(t, 0, integer(index), 0));
   if (PySlice_Check(index)) return wrap(slice_item(t, 0, SliceBounds(index)));
-  if (index == Py_Ellipsis) return wrap(ops::alias(t));
+  if (index == Py_Ellipsis) return wrap(ops::view_alias(t));
   if (index == Py_None) return wrap(ops::unsqueeze(t, 0));
   Items items(index);
   Walk walk(t);
   walk.tuple(items.data(), items.size());
-  if (!walk.has_tensors()) return wrap(walk.is_whole() ? ops::alias(t) : walk.view());
+  if (!walk.has_tensors()) return wrap(walk.is_whole() ? ops::view_alias(t) : walk.view());
   return wrap(apply_tensors(walk));
 }
 
 void set_item(PyObject* self, PyObject* index, PyObject* value) {
   if (UT_UNLIKELY(is_overridden(self, index, value))) {
-    PyRef ignored(overridden("__setitem__", self, index, value));
+    PyRef ignored(check(overridden("__setitem__", self, index, value)));
     return;
   }
   const Tensor& t = tensor_of(self);
