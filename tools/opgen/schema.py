@@ -9,6 +9,12 @@ from pathlib import Path
 KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
     "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "result_dtype", "torch", "factory",
+    "public",  # the Python name, where C++ needs another one
+    "inplace_argument",  # nn.functional names take `inplace=False`
+    "composite_inplace",  # a composite's in-place form as an expression of in-place operators
+    "array",  # function (const T* in, T* out, size_t n) that computes whole runs of float or double
+    "check",  # expression evaluated before a pointwise forward: refuses arguments
+    "bool_error",  # what to say to bool operands that are refused
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -90,7 +96,7 @@ class Entry:
     @property
     def node(self) -> str:
         base = self.spec.get("node") or camel(self.name) + "Backward0"
-        return base
+        return base if isinstance(base, str) else base[self.variant]  # a list names one per Tensor|Scalar choice
 
     @property
     def node_class(self) -> str:
@@ -102,6 +108,20 @@ class Entry:
     def variants(self) -> set[str]:
         default = "function, method" if self.args and self.args[0].name == "self" else "function"
         return {v.strip() for v in self.spec.get("variants", default).split(",") if v.strip()}
+
+    @property
+    def public(self) -> str:
+        """The name in Python."""
+        return self.spec.get("public", self.name)
+
+    @property
+    def python_names(self) -> list[tuple[str, str]]:
+        """(module, name) of the operator and its aliases; an alias may name its module: "special.expit"."""
+        out = [(self.spec.get("module", ""), self.public)]
+        for alias in self.spec.get("aliases", []):
+            module, _, name = alias.rpartition(".")
+            out.append((module, name))
+        return out
 
     @property
     def is_pointwise(self) -> bool:
