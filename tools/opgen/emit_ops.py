@@ -223,7 +223,7 @@ def recorder(e: Entry) -> str:
     lines = [head, f"  [[maybe_unused]] uint32_t flags = {flags_of(e)};"]
     if e.tensor_args and not e.spec.get("lazy_conj"):
         args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
-        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return {e.name}({args});")
+        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return ops::{e.name}({args});")  # qualified: an argument may have its name
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
     lines.append(f"  {ret} {result} = fwd::{e.name}({names(e)});" if ret != "void" else f"  fwd::{e.name}({names(e)});")
@@ -267,17 +267,17 @@ def inplace(e: Entry) -> str:
     if "composite_inplace" in e.spec:
         return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite_inplace"]};\n}}'
     if e.is_composite and not e.spec.get("inplace_forward"):
-        return head + f'\n  return copy_(self, {e.name}({names(e)}), false);\n}}'
+        return head + f'\n  return copy_(self, ops::{e.name}({names(e)}), false);\n}}'
     others = [a for a in e.tensor_args if a.name != "self"]
     lines = [head, f"  [[maybe_unused]] uint32_t flags = {flags_of(e)};"]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if not e.spec.get("lazy_conj"):
-        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return copy_(self, {e.name}({args}), false);")
+        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return copy_(self, ops::{e.name}({args}), false);")
     anyreq = " || ".join(f"any_requires_grad({a.name})" for a in e.diff_args) or "false"
     lines.append(f'  bool record = grad_enabled() && ({anyreq});')
     lines.append(f'  check_inplace(self, "{e.name}_", record);')
     if e.diff_args:
-        lines.append(f"  if (UT_UNLIKELY(flags & kHasTangent)) return inplace_with_tangent(self, {e.name}({names(e)}));")
+        lines.append(f"  if (UT_UNLIKELY(flags & kHasTangent)) return inplace_with_tangent(self, ops::{e.name}({names(e)}));")
     write = f"fwd::{e.name}_out(self, {names(e)});" if e.is_pointwise or e.spec.get("inplace_forward") else f"fwd::copy_into(self, fwd::{e.name}({names(e)}));"
     if e.diff_args:
         lines.append("  if (record) {")

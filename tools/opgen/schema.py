@@ -102,7 +102,8 @@ class Entry:
     def node_class(self) -> str:
         """Unique C++ name: overloads that share a node's public name have classes of their own."""
         suffix = f"_{self.overload}" if self.overload else ""
-        return self.node + suffix + (f"_v{self.variant}" if self.variant else "")
+        node = self.node if self.node.startswith(camel(self.name)) else f"{self.node}_{self.name}"
+        return node + suffix + (f"_v{self.variant}" if self.variant else "")
 
     @property
     def variants(self) -> set[str]:

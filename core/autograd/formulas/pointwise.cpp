@@ -46,14 +46,14 @@ Tensor frexp_backward(const Tensor& grad, const Tensor& exponent) {
   return grad * to_dtype(exp2(to_dtype(-exponent, DType::Float64)), grad.dtype());
 }
 
-Tensor div_mode_grad_self(const Tensor& grad, const Tensor& other, const std::optional<std::string>& mode) {
-  return mode ? zeros_like_grad(grad) : grad / conj(other);
+Tensor div_mode_grad_self(const Tensor& grad, const Tensor& other, bool rounded) {
+  return rounded ? zeros_like_grad(grad) : grad / conj(other);
 }
-Tensor div_mode_grad_self(const Tensor& grad, const Scalar& other, const std::optional<std::string>& mode) {
-  return mode ? zeros_like_grad(grad) : grad / conj(other);
+Tensor div_mode_grad_self(const Tensor& grad, const Scalar& other, bool rounded) {
+  return rounded ? zeros_like_grad(grad) : grad / conj(other);
 }
-Tensor div_mode_grad_other(const Tensor& grad, const Tensor& self, const Tensor& other, const std::optional<std::string>& mode) {
-  return mode ? zeros_like_grad(grad) : -grad * conj(self / other / other);
+Tensor div_mode_grad_other(const Tensor& grad, const Tensor& self, const Tensor& other, bool rounded) {
+  return rounded ? zeros_like_grad(grad) : -grad * conj(self / other / other);
 }
 Tensor floor_of_quotient(const Scalar& self, const Tensor& other) { return floor(mul(reciprocal(other), self)); }
 

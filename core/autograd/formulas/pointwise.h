@@ -23,9 +23,9 @@ Tensor angle_backward(const Tensor& grad, const Tensor& self);
 Tensor copysign_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor frexp_backward(const Tensor& grad, const Tensor& exponent);
 
-Tensor div_mode_grad_self(const Tensor& grad, const Tensor& other, const std::optional<std::string>& mode);
-Tensor div_mode_grad_self(const Tensor& grad, const Scalar& other, const std::optional<std::string>& mode);
-Tensor div_mode_grad_other(const Tensor& grad, const Tensor& self, const Tensor& other, const std::optional<std::string>& mode);
+Tensor div_mode_grad_self(const Tensor& grad, const Tensor& other, bool rounded);
+Tensor div_mode_grad_self(const Tensor& grad, const Scalar& other, bool rounded);
+Tensor div_mode_grad_other(const Tensor& grad, const Tensor& self, const Tensor& other, bool rounded);
 Tensor floor_of_quotient(const Scalar& self, const Tensor& other);
 
 Tensor pow_backward(const Tensor& grad, const Tensor& self, const Scalar& exponent);
