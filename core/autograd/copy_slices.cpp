@@ -25,6 +25,7 @@ class CopySlices final : public NodeWithEdgeList {
   UT_NODE_MEMORY(CopySlices)
   std::string name() const override { return "CopySlices"; }
   void release_variables() override { fn_->release_variables(); }
+  Node* inner_node() const override { return fn_.get(); }
   void visit_saved(SavedVisitor visit, void* context) const override { fn_->visit_saved(visit, context); }
 
   void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override {

@@ -255,7 +255,7 @@ def recorder(e: Entry) -> str:
     else:
         body.append("  guard.give_to(result);")
     body += save_results(e, {r: r for r in e.returns})
-    body.append("  if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);")
+    body.append("  if (UT_UNLIKELY(origins_wanted())) attach_origin(node);")
     lines += ["  " + ln for ln in body] + ["  }"]
     lines += jvp_lines(e)
     lines += [f"  return {result};", "}"]
@@ -283,7 +283,7 @@ def inplace(e: Entry) -> str:
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
         lines.append(f"    {write}\n    self.bump_version();\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
-        lines.append("    if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);\n    return self;\n  }")
+        lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n    return self;\n  }")
     else:
         lines.append("  if (record) refuse_inplace_without_derivative(self);" if others else "")
     if not e.diff_args:
