@@ -145,7 +145,11 @@ PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullpt
 PyObject* nb_invert(PyObject* a) { return PyObject_CallMethod(a, "bitwise_not", nullptr); }
 
 // Conversions to Python numbers: one element, else torch's error.
-Scalar one_element(PyObject* self) { return ops::item(tensor_of(self)); }
+Scalar one_element(PyObject* self) {
+  UT_CHECK_VALUE(tensor_of(self).numel() == 1, "only one element tensors can be converted to Python scalars; this one has ", tensor_of(self).numel(), " of shape ",
+                 ShapeText{tensor_of(self).sizes()});
+  return ops::item(tensor_of(self));
+}
 int nb_bool(PyObject* self) {
   try {
     const Tensor& t = tensor_of(self);
