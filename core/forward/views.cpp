@@ -97,7 +97,7 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
 
 Tensor expand(const Tensor& self, IntSpan size, bool) {
   int64_t n = static_cast<int64_t>(size.size()), have = self.dim();
-  UT_CHECK(n >= have, "expand(", name(self.dtype()), "{", ShapeText{self.sizes()}, "}, size=", ShapeText{size}, "): the number of sizes provided (", n,
+  UT_CHECK(n >= have, "expand(undertow.", long_name(self.dtype()), "Tensor{", ShapeText{self.sizes()}, "}, size=", ShapeText{size}, "): the number of sizes provided (", n,
            ") must be greater or equal to the number of dimensions in the tensor (", have, ")");
   Dims sizes(size.begin(), size.end()), strides(static_cast<size_t>(n));
   for (int64_t d = n - 1; d >= 0; d--) {

@@ -225,7 +225,8 @@ def test_a_second_pass_over_a_freed_graph_is_refused_and_names_why():
     x = leaf(3.0)
     y = (x * x).sum()
     y.backward()
-    with pytest.raises(RuntimeError, match=r"^Trying to backward through the graph a second time \(or directly access saved tensors after they have already been freed\)"):
+    clause = r"^Trying to backward through the graph a second time \(or directly access saved tensors after they have already been freed\)"
+    with pytest.raises(RuntimeError, match=clause):
         y.backward()
     assert x.grad.tolist() == [6.0]
 

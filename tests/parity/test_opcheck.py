@@ -1,0 +1,252 @@
+"""Every operator of our tables beside torch's, on the sample inputs of torch's own operator database.
+
+Values, gradients, second gradients and tangents for the same random directions, and the inputs that torch refuses.
+Quick: a few samples an operator in float64. The slow form takes all samples, and float32, complex128, bfloat16 and int64.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
+pytest.importorskip("expecttest", reason="torch's operator database needs expecttest, which is not installed")
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "ops"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import carry
+from carry import Untranslatable, difference, tensors_in, to_ut
+from table import entries
+
+import undertow as ut
+
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+
+# Results that are random, or fixed only up to a choice.
+NO_SINGLE_ANSWER = {
+    "bernoulli", "normal", "multinomial", "cauchy", "exponential", "geometric", "log_normal", "uniform", "rand", "randn", "randint",
+    "rand_like", "randn_like", "randint_like", "randperm", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided",
+    "nn.functional.dropout", "nn.functional.alpha_dropout", "linalg.eig", "linalg.eigh", "linalg.svd", "svd", "qr", "linalg.qr",
+}
+# Where torch's database calls an operator through a wrapper, ours needs the same one.
+WRAPPED = {
+    "where": lambda f: lambda self, condition, other: f(condition, self, other),
+    "nn.functional.embedding": lambda f: lambda weight, indices, **k: f(indices, weight, **k),
+    "polygamma": lambda f: lambda x, n, **k: f(n, x, **k),
+    "einsum": lambda f: lambda tensors, equation: f(equation, tensors),
+}
+DTYPES = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "bfloat16": 2e-2, "int64": 0.0}
+
+
+def operators() -> list[str]:
+    """Dotted names of every operator Python sees."""
+    names = {}
+    for e in entries().values():
+        if e.spec.get("python") == "none" or e.name.startswith("_") or not e.variants & {"function", "method"}:
+            continue
+        for name in [e.name, *e.spec.get("aliases", [])]:
+            names[".".join(filter(None, [e.spec.get("module", ""), name]))] = None
+    return list(names)
+
+
+@cache
+def database() -> dict[str, list]:
+    torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    found: dict[str, list] = {}
+    for op in op_db:
+        if op.variant_test_name != "partial_views":
+            found.setdefault(op.name, []).append(op)
+    return found
+
+
+def ours(name: str):
+    f = carry.find(name)
+    return WRAPPED[name](f) if f is not None and name in WRAPPED else f
+
+
+def infos(name: str) -> list:
+    if name in NO_SINGLE_ANSWER:
+        pytest.skip("no single right answer")
+    found = database().get(name)
+    if not found:
+        pytest.skip("torch's database has no samples of it")
+    return found
+
+
+def random_like(tensors: list, seed: int) -> list:
+    rng, made = np.random.default_rng(seed), []
+    for t in tensors:
+        a = rng.standard_normal(tuple(t.shape))
+        if t.dtype.is_complex:
+            a = a + 1j * rng.standard_normal(tuple(t.shape))
+        made.append(torch.tensor(a, dtype=t.dtype))
+    return made
+
+
+class Sample:
+    """One sample of the database in both libraries."""
+
+    def __init__(self, op, function, sample, tolerance: float, seed: int) -> None:
+        self.op, self.function, self.tolerance, self.seed = op, function, tolerance, seed
+        self.theirs = (sample.input, list(sample.args), dict(sample.kwargs))
+        self.here = tuple(to_ut(part) for part in self.theirs)
+
+    def run(self) -> str | None:
+        """The first difference."""
+        want = self.op.op(self.theirs[0], *self.theirs[1], **self.theirs[2])
+        got = self.function(self.here[0], *self.here[1], **self.here[2])
+        wants, gots = tensors_in(want, torch.Tensor) or [want], tensors_in(got, ut.Tensor) or [got]
+        if len(wants) != len(gots):
+            return f"{len(wants)} results, here {len(gots)}"
+        for k, (a, b) in enumerate(zip(wants, gots, strict=True)):
+            if d := difference(a, b, f"result {k}", self.tolerance):
+                return d
+            if isinstance(a, torch.Tensor) and a.requires_grad != b.requires_grad:
+                return f"result {k}: requires_grad, torch {a.requires_grad}, here {b.requires_grad}"
+        return self.derivatives(wants, gots) if self.op.supports_autograd else None
+
+    def derivatives(self, wants, gots) -> str | None:
+        wants = [o for o in wants if isinstance(o, torch.Tensor) and o.requires_grad]
+        gots = [o for o in gots if isinstance(o, ut.Tensor) and o.requires_grad]
+        x = [t for t in tensors_in(self.theirs, torch.Tensor) if t.requires_grad]
+        y = [t for t in tensors_in(self.here, ut.Tensor) if t.requires_grad]
+        if not wants or not x or len(x) != len(y):
+            return None
+        again = self.op.supports_gradgrad
+        v = [c.requires_grad_() for c in random_like(wants, self.seed)]
+        w = [to_ut(c) for c in v]
+        try:
+            g = torch.autograd.grad(wants, x, v, create_graph=again, allow_unused=True)
+        except NotImplementedError:
+            return None
+        h = ut.autograd.grad(gots, y, w, create_graph=again, allow_unused=True)
+        for k, (a, b) in enumerate(zip(g, h, strict=True)):
+            if d := difference(a, b, f"gradient {k}", self.tolerance * 10):
+                return d
+        return (self.second(g, h, x + v, y + w) if again else None) or self.tangents(x)
+
+    def second(self, g, h, x, y) -> str | None:
+        keep = [k for k, t in enumerate(g) if t is not None and t.requires_grad]
+        if not keep:
+            return None
+        v = random_like([g[k] for k in keep], self.seed + 1)
+        try:
+            want = torch.autograd.grad([g[k] for k in keep], x, v, allow_unused=True)
+        except RuntimeError:
+            return None
+        got = ut.autograd.grad([h[k] for k in keep], y, [to_ut(c) for c in v], allow_unused=True)
+        for k, (a, b) in enumerate(zip(want, got, strict=True)):
+            if d := difference(a, b, f"second gradient {k}", self.tolerance * 100):
+                return d
+        return None
+
+    def tangents(self, x) -> str | None:
+        forward = getattr(ut.autograd, "forward_ad", None)
+        if forward is None or not self.op.supports_forward_ad:
+            return None
+        directions = random_like(x, self.seed + 2)
+        try:
+            want = self.pushed(torch, self.op.op, self.theirs, directions)
+        except (NotImplementedError, RuntimeError):
+            return None
+        got = self.pushed(ut, self.function, self.here, [to_ut(d) for d in directions])
+        for k, (a, b) in enumerate(zip(want, got, strict=True)):
+            if d := difference(a, b, f"tangent {k}", self.tolerance * 10):
+                return d
+        return None
+
+    @staticmethod
+    def pushed(library, function, sample, directions) -> list:
+        fw, left = library.autograd.forward_ad, iter(directions)
+
+        def dual(x):
+            if isinstance(x, library.Tensor):
+                return fw.make_dual(x.detach(), next(left)) if x.requires_grad else x
+            if isinstance(x, (list, tuple)):
+                made = [dual(v) for v in x]
+                return made if isinstance(x, list) else tuple(made)
+            return {k: dual(v) for k, v in x.items()} if isinstance(x, dict) else x
+
+        with fw.dual_level():
+            first, args, kwargs = dual(sample)
+            outputs = tensors_in(function(first, *args, **kwargs), library.Tensor)
+            found = [fw.unpack_dual(o).tangent for o in outputs]
+            return [None if t is None else t.clone() for t in found]
+
+
+def compare(name: str, dtypes: list[str], limit: int | None) -> None:
+    function, ran = ours(name), 0
+    assert function is not None, f"undertow has no {name}"
+    for op in infos(name):
+        for dtype_name in dtypes:
+            dtype = getattr(torch, dtype_name)
+            if dtype not in op.dtypes:
+                continue
+            needs = op.supports_autograd and dtype_name != "int64"
+            samples = list(op.sample_inputs("cpu", dtype, requires_grad=needs))
+            if limit:
+                samples = samples[:: max(1, len(samples) // limit)][:limit]
+            for k, sample in enumerate(samples):
+                try:
+                    pair = Sample(op, function, sample, DTYPES[dtype_name], 1000 + k)
+                except Untranslatable:
+                    continue
+                d = pair.run()
+                label = f"{op.name}{'.' + op.variant_test_name if op.variant_test_name else ''} {dtype_name} sample {k}"
+                assert d is None, f"{label}: {d}\n{sample}"
+                ran += 1
+    if not ran:
+        pytest.skip("no sample can be carried over")
+
+
+@pytest.mark.parametrize("name", operators())
+def test_agrees_with_torch(name: str):
+    dtypes = ["float64"]
+    if not any(torch.float64 in op.dtypes for op in infos(name)):
+        dtypes = ["int64"]
+    compare(name, dtypes, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", operators())
+def test_agrees_with_torch_on_every_sample(name: str):
+    compare(name, list(DTYPES), None)
+
+
+@pytest.mark.parametrize("name", operators())
+def test_refuses_what_torch_refuses(name: str):
+    function, ran = ours(name), 0
+    assert function is not None, f"undertow has no {name}"
+    for op in infos(name):
+        if op.error_inputs_func is None:
+            continue
+        for error in op.error_inputs("cpu"):
+            sample = error.sample_input
+            try:
+                x, args, kwargs = to_ut(sample.input), to_ut(list(sample.args)), to_ut(dict(sample.kwargs))
+            except (Untranslatable, RuntimeError, AttributeError, ValueError):
+                continue
+            try:
+                op.op(sample.input, *sample.args, **sample.kwargs)
+                continue
+            except Exception as e:  # noqa: BLE001 - whatever torch raises is the answer
+                kind, text = type(e), str(e)
+            if "unsupported operation" in text:
+                continue  # overlapping memory, which carrying over does not keep
+            with pytest.raises((RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)) as caught:
+                function(x, *args, **kwargs)
+                pytest.fail(f"accepted what torch refuses with {kind.__name__}: {text[:200]}\n{sample}")
+            loose = {RuntimeError, ValueError, NotImplementedError}
+            same = issubclass(caught.type, kind) or {kind, caught.type} <= loose
+            assert same, f"raised {caught.type.__name__}: {caught.value}; torch {kind.__name__}: {text[:200]}"
+            ran += 1
+    if not ran:
+        pytest.skip("torch's database has no refused inputs")
