@@ -2,6 +2,7 @@
 // float and double go to the vectorisable vm:: functions, integers to plain arithmetic; for complex numbers the call finds
 // std:: by its argument.
 #pragma once
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -107,7 +108,9 @@ template <class T>
 UT_INLINE bool truth(T x) { return x != T(0); }
 template <class T>
 UT_INLINE bool sign_bit(T x) {
-  if constexpr (std::is_floating_point_v<T>) return __builtin_signbit(x) != 0;
+  // By an integer comparison: gcc 12 fails on the shift that __builtin_signbit becomes in a loop over bfloat16.
+  if constexpr (std::is_same_v<T, float>) return std::bit_cast<int32_t>(x) < 0;
+  else if constexpr (std::is_same_v<T, double>) return std::bit_cast<int64_t>(x) < 0;
   else if constexpr (std::is_signed_v<T>) return x < 0;
   else return false;
 }
