@@ -59,7 +59,7 @@ inline void* pool_alloc(size_t bytes) {
   return pool_detail::malloc_bytes(bytes);
 }
 
-inline void pool_free(void* p, size_t bytes) {
+inline void pool_free(void* p, [[maybe_unused]] size_t bytes) {
 #ifndef UNDERTOW_POOL_IS_MALLOC
   if (bytes <= kPoolMaxBytes) {
     size_t cls = (bytes + kPoolGranule - 1) / kPoolGranule;

@@ -55,7 +55,7 @@ void AccumulateGrad::on_first_reference() { leaf_->retain(); }
 void AccumulateGrad::refresh_meta() { meta_.set(leaf_->sizes(), leaf_->dtype, leaf_->device); }
 
 void AccumulateGrad::on_last_reference() {
-  extra_.reset();
+  if (extra_) extra_.reset();  // threads that record on one leaf meet here: no write without need
   leaf_->release();
 }
 

@@ -1,6 +1,7 @@
 // autograd_meta.cpp: see autograd_meta.h.
 #include "core/graph/autograd_meta.h"
 
+#include <atomic>
 #include <mutex>
 
 #include "core/graph/accumulate_grad.h"
@@ -14,14 +15,20 @@ namespace {
 // instructions, never while anything else is locked.
 std::mutex creation_mutex;
 const Tensor kUndefined;
+
+// Makes what p points to, once; whoever sees the pointer sees the object whole.
+template <class T, class Make>
+T* made_once(T*& p, Make make) {
+  std::atomic_ref<T*> shared(p);
+  if (T* there = shared.load(std::memory_order_acquire)) return there;
+  std::lock_guard lock(creation_mutex);
+  if (!p) shared.store(make(), std::memory_order_release);
+  return p;
+}
 }  // namespace
 
 AutogradMeta& make_meta(TensorImpl* impl) {
-  if (!impl->meta) {
-    std::lock_guard lock(creation_mutex);
-    if (!impl->meta) impl->meta = new AutogradMeta;
-  }
-  return *impl->meta;
+  return *made_once(impl->meta, [] { return new AutogradMeta; });
 }
 
 void destroy_autograd_meta(AutogradMeta* meta) {
@@ -50,11 +57,7 @@ Node* grad_fn(const Tensor& t) {
 Ref<Node> grad_accumulator(const Tensor& leaf) {
   AutogradMeta& meta = make_meta(leaf);
   if (UT_UNLIKELY(static_cast<bool>(meta.foreign_accumulator))) return meta.foreign_accumulator;
-  if (!meta.accumulator) {
-    std::lock_guard lock(creation_mutex);
-    if (!meta.accumulator) meta.accumulator = new AccumulateGrad(leaf.impl());
-  }
-  return Ref<Node>(meta.accumulator);
+  return Ref<Node>(made_once(meta.accumulator, [&] { return new AccumulateGrad(leaf.impl()); }));
 }
 
 Storage* TensorImpl::own_version_holder() const { return meta->version_holder.get(); }

@@ -41,6 +41,8 @@ TaskSlot& GraphTask::slow_slot(Node* node) {
 bool GraphTask::claim(Node* node) {
   GraphTask* expected = nullptr;
   if (node->slot.owner.load(std::memory_order_relaxed) == this) return false;
+  // A node met while another task held it stays in the map, though its own slot may be free by now.
+  if (UT_UNLIKELY(!shared_slots_.empty()) && shared_slots_.contains(node)) return false;
   if (node->slot.owner.compare_exchange_strong(expected, this, std::memory_order_acquire)) {
     node->slot.dependencies = 0;
     node->slot.needed = node->slot.captured = false;

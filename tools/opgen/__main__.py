@@ -1,4 +1,4 @@
-"""python -m tools.opgen --out DIR [--list] | --show NAME: generates the code, lists what it would write, or prints one operator's."""
+"""python -m tools.opgen --out DIR [--list] | --check | --show NAME: generates the code, lists or checks it, or prints one operator's."""
 from __future__ import annotations
 
 import argparse
@@ -63,6 +63,8 @@ def main() -> int:
     ap.add_argument("--out", type=Path)
     ap.add_argument("--list", action="store_true", help="print the files that would be written")
     ap.add_argument("--show", metavar="NAME", help="print one operator's generated code")
+    ap.add_argument("--check", action="store_true", help="load the tables, check every formula, write nothing")
+    ap.add_argument("--stub", type=Path, metavar="FILE", help="write the stub of undertow._C alone")
     a = ap.parse_args()
     try:
         entries = schema.load(ROOT / "ops")
@@ -76,6 +78,10 @@ def main() -> int:
     except schema.TableError as e:
         print(f"opgen: {e}", file=sys.stderr)
         return 1
+    if a.check:
+        print(f"opgen: {len({e.name for e in entries})} operators, {len(entries)} overloads, {len(files)} files: ok")
+    if a.stub:
+        a.stub.write_text(files["_C.pyi"])
     if a.list:
         print("\n".join(sorted(files)))
     if a.out:

@@ -1,0 +1,78 @@
+# make demo, make test: everything from a clean clone. The environment lives in .venv, builds in build*/; nothing
+# outside this folder is touched.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PY     := $(abspath $(BIN)/python)
+JOBS   ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export PYTHONNOUSERSITE = 1
+unexport PYTHONPATH
+
+BUILD   := build/wheel
+SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pyproject.toml -type f -not -name '*.pyc') \
+           $(shell find undertow -type f \( -name '*.py' -o -name 'py.typed' \))
+TORCH   := torch==2.13.0
+
+.PHONY: help demo build test test-all test-cpp asan tsan bench lint parity-deps clean
+help:
+	@echo "make demo       build, train a small network, check its gradients, write the trace"
+	@echo "make test       build and run the tests;  make test-all: the long ones too"
+	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: the C++ ones alone)"
+	@echo "make bench      speed and memory beside PyTorch and NumPy"
+	@echo "make lint       ruff, mypy, clang-format, layers, notes, tables"
+	@echo "make clean      remove .venv and every build folder"
+
+$(VENV)/.ready: pyproject.toml tools/requirements.py
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Undertow needs Python 3.11 or later, %s is %s; say PYTHON=..." % (sys.executable, sys.version.split()[0]))'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q $$($(PY) tools/requirements.py build test) cmake ninja
+	@touch $@
+
+# One incremental build makes the package and the C++ tests; the package goes into .venv.
+$(VENV)/.built: $(VENV)/.ready $(SOURCES)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip install -q --no-build-isolation --no-deps --force-reinstall -Ccmake.define.UNDERTOW_TESTS=ON .
+	@touch $@
+build: $(VENV)/.built
+
+demo: build
+	$(PY) examples/demo.py
+
+test: build
+	$(BIN)/ctest --test-dir $(BUILD) -LE slow --output-on-failure
+	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+
+test-all: build
+	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
+	$(PY) -m bench.instructions
+	$(BIN)/pytest -q -n $(JOBS)
+
+# PyTorch, the oracle of tests/parity; the tests there skip without it.
+parity-deps: $(VENV)/.ready
+	@$(PY) -c "import torch; assert torch.__version__.startswith('2.13.0')" 2>/dev/null || $(BIN)/pip install -q "$(TORCH)" \
+	  || echo "$(TORCH) cannot be installed here: the parity tests will skip"
+
+# Sanitizer builds have folders and packages of their own.
+asan: $(VENV)/.ready
+	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize.sh address,undefined build-asan $(PY) $(QUICKLY)
+tsan: $(VENV)/.ready
+	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize.sh thread build-tsan $(PY) $(QUICKLY)
+
+bench: build parity-deps
+	$(PY) -m bench
+
+$(VENV)/.dev: $(VENV)/.ready
+	$(BIN)/pip install -q $$($(PY) tools/requirements.py dev)
+	@touch $@
+lint: $(VENV)/.dev
+	$(PY) -m tools.opgen --check
+	$(PY) -m tools.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff check --select E501 --line-length 120 undertow
+	$(PY) -m tools.opgen --stub undertow/_C.pyi
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) build build-* dist undertow/lib undertow/_C*.so undertow/_C.pyi
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

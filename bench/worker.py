@@ -1,0 +1,59 @@
+"""One library in one process: reads requests (JSON lines), times statements with timeit, answers seconds.
+
+Statements are text, so timeit runs them inside its own loop; nothing is subtracted, so the loop and the lookup of
+names are part of every figure, of every library's alike. timeit switches the garbage collector off while it measures.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import timeit
+
+SPENT = 0.03  # seconds one measurement aims at
+
+
+def namespace(library: str) -> dict:
+    if library == "numpy":
+        import numpy as np
+
+        return {"np": np}
+    if library == "torch":
+        import torch as module
+    else:
+        import undertow as module
+    return {"L": module}
+
+
+def measure(request: dict, library: str, names: dict) -> float:
+    """The least seconds of one execution, over `repeats` measurements."""
+    if library != "numpy":
+        names["L"].set_num_threads(request["threads"])
+        if library == "torch":
+            names["L"].manual_seed(0)
+    timer = timeit.Timer(request["stmt"], request["setup"] or "pass", globals=dict(names))
+    if request["fresh"]:
+        return min(timer.repeat(repeat=request["repeats"], number=1))
+    once = min(timer.repeat(repeat=3, number=1))
+    number = max(1, int(SPENT / max(once, 1e-8)))
+    if number > 1000:
+        once = timer.timeit(number=number // 20) / (number // 20)
+        number = max(1, int(SPENT / once))
+    return min(timer.repeat(repeat=request["repeats"], number=number)) / number
+
+
+def main() -> None:
+    library = sys.argv[1]
+    names = namespace(library)
+    print(json.dumps({"ready": library}), flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = {"seconds": measure(request, library, names)}
+        except Exception as e:  # a missing operator is a finding, not the end
+            answer = {"error": f"{type(e).__name__}: {e}"}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

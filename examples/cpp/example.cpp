@@ -1,0 +1,77 @@
+// example.cpp: a C++ program with a derivative of its own: a node that clips the gradient on its way back.
+// Built against an installed package; see CMakeLists.txt beside it.
+#include <cmath>
+#include <cstdio>
+
+#include "core/autograd/autograd.h"
+#include "core/graph/autograd_meta.h"
+#include "generated/ops.h"
+
+using namespace undertow;
+
+// y = x with dy/dx pretended to be 1, but no gradient longer than `limit` passes: for recurrent networks.
+class ClipGradientBackward final : public NodeWithEdges<1> {
+ public:
+  explicit ClipGradientBackward(double limit) : limit_(limit) {}
+  UT_NODE_MEMORY(ClipGradientBackward)
+  std::string name() const override { return "ClipGradientBackward"; }
+
+  // grad_outputs: what arrives, one per forward output. grad_inputs: what leaves, one per edge. Public operators
+  // only, so that with create_graph this derivative can be differentiated again.
+  void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override {
+    const Tensor& grad = grad_outputs[0];
+    if (!grad.defined()) return;
+    Tensor squares = ops::sum(grad * grad);
+    double length = std::sqrt(ops::item(squares).to<double>());
+    grad_inputs[0] = length > limit_ ? grad * Scalar(limit_ / length) : grad;
+  }
+
+ private:
+  double limit_;
+};
+
+Tensor clip_gradient(const Tensor& x, double limit) {
+  Tensor y = alias(x);  // the same memory, a new place in the graph
+  if (!x.requires_grad() || !grad_enabled()) return y;
+  auto node = Ref<Node>::adopt(new ClipGradientBackward(limit));
+  node->edges()[0] = gradient_edge(x);
+  node->finish_recording();
+  set_history(y, node);
+  return y;
+}
+
+Tensor leaf(std::initializer_list<float> values) {
+  int64_t sizes[] = {static_cast<int64_t>(values.size())};
+  Tensor t = empty(sizes, DType::Float32);
+  std::copy(values.begin(), values.end(), t.data_as<float>());
+  t.impl()->set(kRequiresGrad);
+  return t;
+}
+
+bool close(float a, float b) { return std::fabs(a - b) < 1e-5f; }
+
+int main() {
+  Tensor x = leaf({3, 4});
+
+  // backward() adds to .grad: without the node the gradient of sum(x*x)/2 is x, of length 5; with it, of length 1.
+  autograd::backward({ops::sum(clip_gradient(x, 1.0) * x)});
+  const float* g = grad_of(x).data_as<float>();
+  std::printf("backward: %.3f %.3f\n", g[0], g[1]);
+  bool ok = close(g[0], 3 + 0.6f) && close(g[1], 4 + 0.8f);
+
+  // grad() returns instead; create_graph makes the result differentiable: d/dx of sum(x^3) twice is 6x.
+  Tensor first = autograd::grad({ops::sum(x * x * x)}, {x}, {}, std::nullopt, /*create_graph=*/true)[0];
+  Tensor second = autograd::grad({ops::sum(first)}, {x})[0];
+  std::printf("second derivative: %.1f %.1f\n", second.data_as<float>()[0], second.data_as<float>()[1]);
+  ok = ok && close(second.data_as<float>()[0], 18) && close(second.data_as<float>()[1], 24);
+
+  // Mistakes arrive as exceptions with the messages Python shows.
+  try {
+    autograd::backward({ops::sum(leaf({1}) * x.data_as<float>()[0]), alias(x)});
+    ok = false;
+  } catch (const Error& e) {
+    std::printf("refused: %s\n", e.what());
+  }
+  std::printf(ok ? "ok\n" : "FAILED\n");
+  return ok ? 0 : 1;
+}

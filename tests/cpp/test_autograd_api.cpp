@@ -1,0 +1,62 @@
+// test_autograd_api.cpp: autograd::backward and autograd::grad from C++ over real operators: the checks and
+// messages of their Python namesakes.
+#include "core/autograd/autograd.h"
+
+#include "generated/ops.h"
+#include "tests/cpp/check.h"
+#include "tests/cpp/toy_nodes.h"
+
+using namespace toy;
+
+static void test_backward_fills_grad() {
+  Tensor x = leaf(3), y = leaf(4);
+  Tensor loss = ops::sum(x * y + x);
+  autograd::backward({loss});
+  CHECK(first(grad_of(x)) == 5 && first(grad_of(y)) == 3);
+}
+
+static void test_grad_returns_and_leaves_grad_alone() {
+  Tensor x = leaf(3);
+  auto got = autograd::grad({ops::sum(x * x * x)}, {x}, {}, std::nullopt, true);
+  CHECK(first(got[0]) == 27 && got[0].requires_grad() && !grad_of(x).defined());
+  auto second = autograd::grad({ops::sum(got[0])}, {x});
+  CHECK(first(second[0]) == 18);
+}
+
+static void test_messages() {
+  Tensor x = leaf(3), plain = vec(1);
+  CHECK(throws([&] { autograd::backward({plain}); }, "element 0 of tensors does not require grad and does not have a grad_fn"));
+  CHECK(throws([&] { autograd::backward({x * x}); }, "grad can be implicitly created only for scalar outputs"));
+  CHECK(throws([&] { autograd::grad({ops::sum(x)}, {plain}); }, "One of the differentiated Tensors does not require grad"));
+  Tensor unused = leaf();
+  CHECK(throws([&] { autograd::grad({ops::sum(x)}, {unused}); },
+               "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True"));
+  CHECK(!autograd::grad({ops::sum(x)}, {unused}, {}, std::nullopt, false, true)[0].defined());
+  CHECK(throws([&] { autograd::grad({ops::sum(x)}, {}); }, "grad requires non-empty inputs."));
+  CHECK(throws([&] { autograd::backward({x * x}, {vec(1, 3)}); }, "Mismatch in shape: grad_output[0] has a shape of"));
+  Tensor loss = ops::sum(x * x);
+  autograd::backward({loss});
+  CHECK(throws([&] { autograd::backward({loss}); }, "Trying to backward through the graph a second time"));
+}
+
+static void test_a_write_after_saving_is_noticed() {
+  Tensor x = leaf(3);
+  Tensor y = x * 1.0, z = y * y;
+  ops::add_(y, Scalar(1), Scalar(1));
+  CHECK(throws([&] { autograd::backward({ops::sum(z)}); }, "modified by an inplace operation"));
+}
+
+static void test_inputs_choose_what_accumulates() {
+  Tensor x = leaf(3), y = leaf(4);
+  autograd::backward({ops::sum(x * y)}, {}, std::nullopt, false, {y});
+  CHECK(!grad_of(x).defined() && first(grad_of(y)) == 3);
+}
+
+int main() {
+  test_backward_fills_grad();
+  test_grad_returns_and_leaves_grad_alone();
+  test_messages();
+  test_a_write_after_saving_is_noticed();
+  test_inputs_choose_what_accumulates();
+  return report("test_autograd_api");
+}

@@ -1,0 +1,64 @@
+"""The lints find what they are for, and find nothing in the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.lint import comments, files, layers, lengths, notes
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Writes files into a repository of its own and returns their paths."""
+
+    def write(**contents: str) -> list[Path]:
+        paths = []
+        for name, text in contents.items():
+            path = Path(name.replace("__", "/").replace("_h", ".h").replace("_cpp", ".cpp").replace("_py", ".py"))
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+            paths.append(path)
+        return paths
+
+    monkeypatch.setattr(files, "ROOT", tmp_path)
+    return write
+
+
+def test_a_lower_layer_may_not_include_a_higher_one(tree):
+    found = layers.check(tree(core__tensor__a_h='// a.h: x\n#include "core/graph/node.h"\n#include "core/base/ref.h"\n'))
+    assert len(found) == 1 and "core/tensor may not include core/graph/node.h" in found[0]
+
+
+def test_only_the_binding_layer_knows_python(tree):
+    assert layers.check(tree(core__graph__a_cpp="// a.cpp: x\n#include <Python.h>\n"))
+    assert not layers.check(tree(core__python__a_cpp="// a.cpp: x\n#include <Python.h>\n"))
+
+
+def test_the_package_imports_numpy_only_where_it_is_used(tree):
+    assert layers.check(tree(undertow__a_py='"""x"""\nimport numpy\n'))
+    assert not layers.check(tree(undertow__a_py='"""x"""\ndef f():\n    import numpy\n'))
+    assert layers.check(tree(undertow__a_py='"""x"""\nimport torch\n'))
+
+
+def test_a_note_is_defined_once_and_every_citation_finds_it(tree):
+    good = tree(a_h="// Note [Good Name]\n// Because.\n", b_h="// See Note [Good\n// Name].\n")
+    assert not notes.check(good)
+    assert "defined nowhere" in notes.check(tree(c_h="// See Note [Lost Name].\n"))[0]
+    assert "defined again" in notes.check([*good, *tree(d_h="// Note [Good Name]\n// Again.\n")])[0]
+
+
+def test_a_file_says_what_it_is_for(tree):
+    assert comments.check(tree(a_h="#pragma once\n", b_py="x = 1\n")) and len(comments.check(tree(a_h="int x;\n", b_py="x = 1\n"))) == 2
+    assert not comments.check(tree(a_h="// a.h: something.\n", b_py='"""Something."""\n'))
+
+
+def test_a_file_has_a_length(tree):
+    assert lengths.check(tree(a_h="\n" * 800))
+    assert not lengths.check(tree(a_h="\n" * 400))
+
+
+def test_the_repository_is_clean():
+    everything = files.tracked()
+    assert not [*layers.check(everything), *notes.check(everything), *comments.check(everything), *lengths.check(everything)]

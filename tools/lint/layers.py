@@ -1,0 +1,93 @@
+"""Each folder of core/ includes only what stands below it; only core/python knows Python; the package imports itself alone.
+
+The table is the design's. A lower layer that needs a higher one declares the function below and defines it above.
+"""
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+from .files import text
+
+USES = {
+    "base": set(),
+    "tensor": {"base"},
+    "kernels": {"base", "tensor"},
+    "forward": {"base", "tensor", "kernels", "generated/fwd"},
+    "graph": {"base", "tensor"},
+    "autograd": {"base", "tensor", "forward", "graph", "generated/fwd", "generated/ops"},
+    "python": {"base", "tensor", "forward", "graph", "autograd", "generated/fwd", "generated/ops", "generated/bindings"},
+}
+RUNTIME = {"numpy"}  # may be imported by undertow/, inside functions alone: see why.md, import time
+INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]', re.M)
+
+
+def layer_of(include: str) -> str | None:
+    parts = include.split("/")
+    if parts[0] == "core":
+        return parts[1]
+    if parts[0] == "generated":
+        return "generated/" + re.split(r"[_.]", parts[1])[0]
+    return None
+
+
+def check_core(path: Path) -> list[str]:
+    layer = path.parts[1]
+    if layer not in USES:
+        return [f"{path}: the folder core/{layer} is not in the table of tools/lint/layers.py"]
+    out = []
+    for include in INCLUDE.findall(text(path)):
+        used = layer_of(include)
+        if used and used != layer and used not in USES[layer]:
+            out.append(f"{path}: core/{layer} may not include {include}")
+        if include.startswith(("Python.h", "pybind", "nanobind", "numpy/")) and layer != "python":
+            out.append(f"{path}: only core/python may know Python, but it includes {include}")
+    return out
+
+
+def imports(tree: ast.AST) -> list[tuple[str, bool, int]]:
+    """Top names of modules, whether imported while the module loads, and the line."""
+    found: list[tuple[str, bool, int]] = []
+
+    def walk(node: ast.AST, loading: bool) -> None:
+        if isinstance(node, ast.Import):
+            found.extend((a.name.split(".")[0], loading, node.lineno) for a in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.append(((node.module or "").split(".")[0], loading, node.lineno))
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        inside = loading and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.iter_child_nodes(node):
+            walk(child, inside)
+
+    walk(tree, True)
+    return found
+
+
+def check_python(path: Path, allowed: set[str]) -> list[str]:
+    out = []
+    for name, loading, line in imports(ast.parse(text(path))):
+        if name in sys.stdlib_module_names or name in allowed or name == "__future__":
+            continue
+        if name in RUNTIME and allowed == {"undertow"}:
+            if loading:
+                out.append(f"{path}:{line}: imports {name} while loading; import it where it is used")
+            continue
+        if allowed == {"undertow"} and not loading:
+            continue  # optional companions, asked for by name
+        out.append(f"{path}:{line}: may not import {name}")
+    return out
+
+
+def check(files: list[Path]) -> list[str]:
+    out = []
+    for path in files:
+        if path.parts[0] == "core" and path.suffix in (".h", ".cpp"):
+            out += check_core(path)
+        elif path.parts[0] == "undertow" and path.suffix == ".py":
+            out += check_python(path, {"undertow"})
+        elif path.parts[:2] in (("tools", "opgen"), ("tools", "lint")) and path.suffix == ".py":
+            out += check_python(path, {"tools"})
+    return out

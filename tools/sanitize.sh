@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# sanitize.sh SANITIZERS FOLDER PYTHON [QUICKLY]: builds with the sanitizers, runs the C++ engine tests, then Python's
+# engine tests on a staged package with the sanitizer's runtime preloaded. QUICKLY leaves Python out.
+set -euo pipefail
+sanitizers=$1 folder=$2 python=$3 quickly=${4:-}
+
+# Old runtimes cannot place their shadow under wide address randomisation.
+fixed() { if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi; }
+
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export TSAN_OPTIONS="halt_on_error=0 exitcode=66 history_size=4 suppressions=$PWD/tools/tsan.supp"
+export ASAN_OPTIONS=detect_leaks=1
+export LSAN_OPTIONS="suppressions=$PWD/tools/lsan.supp print_suppressions=0"
+
+targets=all
+[ -z "$quickly" ] || targets=cpp_tests
+cmake -S . -B "$folder" -G Ninja -DUNDERTOW_QUICK=ON -DUNDERTOW_TESTS=ON -DUNDERTOW_INPLACE=OFF \
+  -DUNDERTOW_SANITIZE="$sanitizers" -DPython_EXECUTABLE="$python" >/dev/null
+cmake --build "$folder" --target $targets
+fixed ctest --test-dir "$folder" -L engine --output-on-failure
+
+if [ -n "$quickly" ]; then
+  echo "sanitize.sh: the Python engine tests were left out, as asked"
+  exit 0
+fi
+stage=$PWD/$folder/stage
+rm -rf "$stage"
+mkdir -p "$stage"
+tar --exclude='*.so' --exclude=__pycache__ -cf - undertow | tar -xf - -C "$stage"
+cmake --install "$folder" --prefix "$stage" >/dev/null
+case $sanitizers in
+  thread) runtime=$(c++ -print-file-name=libtsan.so) ;;
+  *) runtime="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libubsan.so)" ;;
+esac
+# CPython keeps memory at exit on purpose, and its allocator hides what ours does.
+export ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=$stage
+LD_PRELOAD=$runtime fixed "$python" -m pytest -q -p no:cacheprovider -m "not slow" --rootdir tests tests/autograd
