@@ -69,7 +69,6 @@ lint: $(VENV)/.dev
 	$(PY) -m tools.opgen --check
 	$(PY) -m tools.lint
 	$(BIN)/ruff check .
-	$(BIN)/ruff check --select E501 --line-length 120 undertow
 	$(PY) -m tools.opgen --stub undertow/_C.pyi
 	$(BIN)/mypy
 

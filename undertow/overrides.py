@@ -9,11 +9,9 @@ from __future__ import annotations
 from _thread import _local
 
 from undertow import _C
-from undertow._C import (
-    Tensor,
-    _disabled_torch_function_impl,
-    _has_torch_function_unary as has_torch_function_unary,
-)
+from undertow._C import Tensor
+from undertow._C import _disabled_torch_function_impl as _disabled_torch_function_impl
+from undertow._C import _has_torch_function_unary as has_torch_function_unary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@
 // A sequential pass takes no lock but a leaf's while it adds to .grad (accumulate_grad.cpp). Lock order where
 // several are held: a shared run's queue mutex (workers.cpp), then a node's contribution spin lock (input_buffer.h).
 // No lock is held while a node, a hook or Python runs, and the interpreter's lock is never waited for while holding
-// one of ours.
+// one of ours, except a leaf's, whose waiters give the interpreter's up.
 #include "core/graph/engine.h"
 
 #include <algorithm>

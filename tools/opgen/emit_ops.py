@@ -279,7 +279,6 @@ def inplace(e: Entry) -> str:
         return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["inplace_composite"]};\n}}'
     if e.is_composite and not e.spec.get("inplace_forward"):
         return head + f'\n  return copy_(self, ops::{e.name}({names(e)}), false);\n}}'
-    others = [a for a in e.tensor_args if a.name != "self"]
     lines = [head, f"  [[maybe_unused]] uint32_t flags = {flags_of(e)};"]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if not e.spec.get("lazy_conj"):
