@@ -167,7 +167,7 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   }
   Tensor seen = expand(self, Dims{vec1.size(0), vec2.size(0)}, false);
   Tensor column = alias(vec1, Dims{vec1.size(0), 1}, Dims{vec1.stride(0), 1}, vec1.storage_offset(), vec1.dtype());
-  Tensor product = times(mul(to_dtype(column, dtype), to_dtype(vec2, dtype)), alpha);
+  Tensor product = mul(times(to_dtype(column, dtype), alpha), to_dtype(vec2, dtype));
   if (!beta.equals(0)) product = add(times(to_dtype(seen, dtype), beta), product, Scalar(1));
   return to_dtype(product, dtype);
 }

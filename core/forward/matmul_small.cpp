@@ -99,9 +99,11 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
           const T *a = x.data_as<T>() + at, *b = y.data_as<T>() + at;
           T* c = out.data_as<T>() + at;
           M a0 = M(a[0]), a1 = M(a[inner]), a2 = M(a[2 * inner]), b0 = M(b[0]), b1 = M(b[inner]), b2 = M(b[2 * inner]);
-          c[0] = T(a1 * b2 - a2 * b1);
-          c[inner] = T(a2 * b0 - a0 * b2);
-          c[2 * inner] = T(a0 * b1 - a1 * b0);
+          // Each product rounds to the element type, as torch's do.
+          auto difference = [](M x0, M y0, M x1, M y1) { return T(M(T(x0 * y0)) - M(T(x1 * y1))); };
+          c[0] = difference(a1, b2, a2, b1);
+          c[inner] = difference(a2, b0, a0, b2);
+          c[2 * inner] = difference(a0, b1, a1, b0);
         }
       });
     }
