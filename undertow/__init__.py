@@ -11,6 +11,7 @@ from undertow._C import *  # noqa: F403
 from undertow._creation import as_tensor, asarray
 from undertow._functions import *  # noqa: F403
 from undertow._namespace import publish as _publish
+from undertow._products import chain_matmul, tensordot
 from undertow._tensor_methods import einsum
 from undertow._tensor_str import set_printoptions
 from undertow.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
