@@ -1,61 +1,57 @@
-"""Undertow: eager tensors that remember how they were made, and an engine that runs the chain rule backwards through that memory."""
+"""Undertow: eager tensors that remember how they were made, and an engine that runs the chain rule backwards.
 
-from undertow import _C
+The names are torch's. Operators come from the core's table; what few programs need is loaded on first use.
+"""
+
+from math import e, inf, nan, pi
+
+from undertow import _C, _tensor_methods
+from undertow import autograd as autograd
 from undertow._C import *  # noqa: F403
-from undertow._C import Tensor
+from undertow._creation import as_tensor, asarray
+from undertow._functions import *  # noqa: F403
 from undertow._namespace import publish as _publish
+from undertow._tensor_methods import einsum
+from undertow._tensor_str import set_printoptions
+from undertow.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __version__ = "0.1.0"
 
+newaxis = None
 _publish("", globals())
-
-from undertow import _tensor_methods, autograd
-from undertow._creation import as_tensor, asarray
-from undertow._functions import *  # noqa: F403
-from undertow._tensor_methods import einsum
-from undertow._tensor_str import set_printoptions
-from undertow.autograd import (
-    enable_grad,
-    inference_mode,
-    no_grad,
-    set_grad_enabled,
-)
-
 _tensor_methods.install()
 
-_MODULES = frozenset(
-    ("fft", "interop", "linalg", "nn", "optim", "overrides", "random", "special", "storage", "testing", "utils")
-)
-# Names that live in modules few programs need; loaded on first use.
+_MODULES = ("fft", "interop", "linalg", "nn", "optim", "overrides", "random", "special", "storage", "testing", "utils")
 _LAZY = {
-    "finfo": "_type_info",
-    "iinfo": "_type_info",
     "TypedStorage": "storage",
+    "finfo": "_type_info",
+    "get_rng_state": "random",
+    "iinfo": "_type_info",
+    "initial_seed": "random",
+    "manual_seed": "random",
+    "seed": "random",
+    "set_rng_state": "random",
 }
 
 
 def __getattr__(name: str) -> object:
-    import importlib
+    from importlib import import_module
 
     if name in _MODULES:
         try:
-            return importlib.import_module(f"undertow.{name}")
+            return import_module(f"undertow.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"undertow.{name}":
                 raise
-    elif name in _LAZY:
-        value = getattr(importlib.import_module(f"undertow.{_LAZY[name]}"), name)
-        globals()[name] = value
+    if name in _LAZY:
+        value = globals()[name] = getattr(import_module(f"undertow.{_LAZY[name]}"), name)
         return value
-    elif name.endswith("Tensor"):
-        legacy = importlib.import_module("undertow._legacy")
+    if name.endswith("Tensor"):
+        legacy = import_module("undertow._legacy")
         if hasattr(legacy, name):
             return getattr(legacy, name)
-    elif name in _FROM_RANDOM:
-        return getattr(importlib.import_module("undertow.random"), name)
     raise AttributeError(f"module 'undertow' has no attribute {name!r}")
 
 
-_FROM_RANDOM = frozenset(
-    ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")
-)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_LAZY})

@@ -141,7 +141,7 @@ def storage(self: Tensor) -> Any:
 
 def share_memory_(self: Tensor) -> Tensor:
     """Move the storage to memory that forked processes share."""
-    _C._share_storage(self.untyped_storage())
+    self.untyped_storage().share_memory_()
     return self
 
 
@@ -167,6 +167,9 @@ def __torch_function__(
     from undertow.overrides import _default_torch_function
 
     return _default_torch_function(cls, func, types, args, kwargs)
+
+
+backward.__qualname__ = "Tensor.backward"
 
 
 def install() -> None:

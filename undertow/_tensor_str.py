@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from math import ceil, inf, isfinite
 
+from undertow import _C
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
@@ -287,6 +289,9 @@ def _suffixes(t: Tensor) -> list[str]:
     history = _history(t)
     if history is not None:
         found.append(history)
+    tangent = _C._unpack_dual(t)[1]
+    if tangent is not None:
+        found.append(f"tangent={tangent}")
     return found
 
 

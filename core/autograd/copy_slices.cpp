@@ -30,6 +30,7 @@ class CopySlices final : public NodeWithEdgeList {
     fn_->release_variables();
     mark_released();
   }
+  Node* inner_node() const override { return fn_.get(); }
   void visit_saved(SavedVisitor visit, void* context) const override { fn_->visit_saved(visit, context); }
 
   void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override {

@@ -2,6 +2,7 @@
 #include "core/autograd/origin.h"
 
 #include "core/autograd/recording.h"
+#include "core/graph/graph_task.h"
 
 namespace undertow {
 
@@ -10,7 +11,13 @@ NodeOrigin* (*make_node_origin)() = nullptr;
 namespace ops {
 void attach_origin(Node* node) {
   if (!make_node_origin) return;
-  if (NodeOrigin* o = make_node_origin()) node->make_extra().origin = Ref<NodeOrigin>(o);
+  NodeOrigin* o = make_node_origin();
+  if (!o) return;
+  node->make_extra().origin = Ref<NodeOrigin>(o);
+  if (current_node && current_node->extra() && current_node->extra()->origin) {
+    o->parent = current_node->extra()->origin;
+    o->parent_name = current_node->name();
+  }
 }
 }  // namespace ops
 

@@ -22,6 +22,8 @@ struct Depot {
   std::mutex mutex;
   std::vector<PoolBlock*> full[kClasses];     // magazines of exactly kMagazineSize blocks
   std::vector<PoolBlock*> partial[kClasses];  // what exiting threads left, any length
+  std::vector<ThreadMagazines*> threads;      // of the threads that run
+  size_t made[kClasses] = {};                 // blocks ever cut from slabs
 };
 Depot& depot() {
   static Depot* d = new Depot;  // leaked: threads may exit after static destruction
@@ -35,6 +37,7 @@ void on_thread_exit(void* p) {
   auto* pool = static_cast<ThreadMagazines*>(p);
   local = nullptr;
   std::lock_guard lock(depot().mutex);
+  std::erase(depot().threads, pool);
   for (size_t c = 0; c < kClasses; c++) {
     Magazine& m = pool->magazines[c];
     if (m.head) depot().partial[c].push_back(m.head);
@@ -55,6 +58,8 @@ ThreadMagazines* thread_magazines() {
     local = static_cast<ThreadMagazines*>(std::calloc(1, sizeof(ThreadMagazines)));
     if (!local) throw std::bad_alloc();
     pthread_setspecific(exit_key, local);
+    std::lock_guard lock(depot().mutex);
+    depot().threads.push_back(local);
   }
   return local;
 }
@@ -97,6 +102,8 @@ void* refill(size_t cls) {
       m.head = b;
     }
     m.count = static_cast<uint32_t>(n);
+    std::lock_guard lock(depot().mutex);
+    depot().made[cls] += n;
   }
   PoolBlock* b = m.head;
   m.head = b->next;
@@ -136,4 +143,20 @@ void* malloc_bytes(size_t bytes) {
 }
 void free_bytes(void* p) { std::free(p); }
 
+std::vector<size_t> blocks_in_use() {
+  std::vector<size_t> out(kClasses);
+  std::lock_guard lock(depot().mutex);
+  for (size_t c = 0; c < kClasses; c++) {
+    size_t idle = depot().full[c].size() * kMagazineSize;
+    for (PoolBlock* b : depot().partial[c]) idle += length(b);
+    for (ThreadMagazines* t : depot().threads) idle += t->magazines[c].count + (t->magazines[c].spare ? kMagazineSize : 0);
+    out[c] = depot().made[c] - idle;
+  }
+  return out;
+}
+
 }  // namespace undertow::pool_detail
+
+namespace undertow {
+std::vector<size_t> pool_blocks_in_use() { return pool_detail::blocks_in_use(); }
+}  // namespace undertow

@@ -9,6 +9,7 @@
 
 #include "core/base/interpreter_lock.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/cycles.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 
@@ -88,6 +89,7 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
       current = graph_ops::clone_into_layout_of(graph_ops::detach(grad), leaf);
     } else {
       current = graph_ops::clone_into_layout_of(grad, leaf);
+      if (current.impl()->grad_fn) cycles::suspect(leaf);
     }
     return;
   }
@@ -96,6 +98,7 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
     graph_ops::add_in_place(current, grad);
   } else {
     current = graph_ops::add(current, grad);
+    if (current.impl()->grad_fn) cycles::suspect(leaf);
   }
 }
 

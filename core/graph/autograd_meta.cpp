@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "core/graph/accumulate_grad.h"
+#include "core/graph/cycles.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/retains_grad.h"
 
@@ -34,6 +35,7 @@ AutogradMeta& make_meta(TensorImpl* impl) {
 void destroy_autograd_meta(AutogradMeta* meta) {
   if (meta->retains_grad_hook) static_cast<RetainsGradHook*>(meta->retains_grad_hook.get())->forget_target();
   if (UT_UNLIKELY(meta->tangent.defined())) forward_level::forget(meta);
+  if (UT_UNLIKELY(meta->has_gradient_history)) cycles::forget(meta);
   if (meta->accumulator) meta->accumulator->delete_self();
   if (meta->py_hooks && release_node_metadata) release_node_metadata(meta->py_hooks);
   delete meta;

@@ -28,6 +28,7 @@ struct AutogradMeta {
   std::shared_ptr<ViewFunction> view_fn;
   Tensor tangent;                         // iff kHasTangent
   std::string name;
+  bool has_gradient_history = false;      // known to cycles.h
   void* py_hooks = nullptr;               // Python's dict of hooks, owned through release_metadata
 };
 

@@ -144,6 +144,7 @@ std::vector<Tensor> run_task(GraphTask& task, Node* root) {
     run_callbacks(task);
   } catch (const std::exception& e) {
     if (trace::on()) trace::record(TraceEvent::Failed, &task, current_node, 0, 0, e.what());
+    if (!task.parallel) report_failure(current_node);
     throw;
   }
   if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::TaskFinished, &task, root);

@@ -66,6 +66,18 @@ void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
 
 }  // namespace
 
+void report_failure(Node* node) {
+  if (!node || !anomaly_enabled()) return;
+  NodeOrigin* origin = node->extra() ? node->extra()->origin.get() : nullptr;
+  if (!origin) {
+    warn(str("Error detected in ", node->name(), ". No forward pass information available. Enable detect anomaly during forward pass for more information."));
+    return;
+  }
+  warn(str("Error detected in ", node->name(), ". Traceback of forward call that caused the error:\n", origin->describe()));
+  for (; origin->parent; origin = origin->parent.get())
+    warn(str("\n\nPrevious calculation was induced by ", origin->parent_name, ". Traceback of forward call that induced the previous calculation:\n", origin->parent->describe()));
+}
+
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
   if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Started, &task, node, 0, slot.dependencies);
   if (UT_UNLIKELY(task.filtered)) {
@@ -112,7 +124,7 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
     const InputMeta& meta = edges[i].node->input_meta(edges[i].input_nr);
     if (UT_UNLIKELY(!meta.matches(*grad_inputs[i].impl()))) validate_gradient(meta, grad_inputs[i], i, node);
   }
-  if (UT_UNLIKELY(mode_is(kAnomaly))) check_for_nan(node, grad_inputs);
+  if (UT_UNLIKELY(anomaly_enabled()) && (process_mode.load(std::memory_order_relaxed) & kAnomalyNan)) check_for_nan(node, grad_inputs);
   return true;
 }
 

@@ -36,6 +36,9 @@ class GradRoom {
   size_t used_ = 0;
 };
 
+// Anomaly mode: warns where the node that failed was made. Call while its exception is on the way.
+void report_failure(Node* node);
+
 // Consumes grad_outputs, fills grad_inputs. Returns false if the node was only there to be captured: nothing goes on.
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);
 

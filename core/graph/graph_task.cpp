@@ -14,11 +14,15 @@ constinit thread_local Node* current_node __attribute__((tls_model("initial-exec
 
 namespace {
 std::atomic<uint64_t> next_id{0};  // atomic: passes start on any thread
+std::atomic<int> running_count{0};  // atomic: the same
 }
 
-GraphTask::GraphTask(ExecuteOptions o) : id(next_id.fetch_add(1)), options(o) {}
+GraphTask::GraphTask(ExecuteOptions o) : id(next_id.fetch_add(1)), options(o) { running_count.fetch_add(1); }
+
+int GraphTask::running() { return running_count.load(); }
 
 GraphTask::~GraphTask() {
+  running_count.fetch_sub(1);
   // Whatever did not run (an exception, a pruned branch) gives its slot back.
   for (Node* n : nodes) {
     if (n->slot.owner.load(std::memory_order_relaxed) != this) continue;

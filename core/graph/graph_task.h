@@ -21,6 +21,7 @@ class GraphTask {
  public:
   explicit GraphTask(ExecuteOptions options);
   ~GraphTask();
+  static int running();  // how many passes there are now, on all threads
   GraphTask(const GraphTask&) = delete;
   GraphTask& operator=(const GraphTask&) = delete;
 

@@ -47,6 +47,10 @@ class NodeOrigin : public HookBase {
  public:
   virtual std::string describe() const = 0;  // the traceback, or one line
   virtual std::string line() const = 0;      // file:line
+
+  // The node whose backward made this one (in double backward), for the reports of anomaly mode.
+  Ref<NodeOrigin> parent;
+  std::string parent_name;
 };
 
 }  // namespace undertow

@@ -116,6 +116,8 @@ class Node {
   virtual bool is_accumulate() const { return false; }
   // Calls visit(tensor) for each tensor the node keeps alive; for cycle collection and reports.
   virtual void visit_saved(SavedVisitor visit, void* context) const { (void)visit, (void)context; }
+  // A node that this one owns and runs itself (CopySlices); its saved tensors are then what visit_saved shows.
+  virtual Node* inner_node() const { return nullptr; }
   // The saved values by name, for `_saved_*`; see saved_fields.h.
   virtual const SavedField* saved_fields(size_t* count) const {
     *count = 0;

@@ -2,6 +2,7 @@
 #include "core/graph/retains_grad.h"
 
 #include "core/graph/autograd_meta.h"
+#include "core/graph/cycles.h"
 #include "core/graph/tensor_ops.h"
 
 namespace undertow {
@@ -15,6 +16,7 @@ Tensor RetainsGradHook::call(const Tensor& grad) {
   } else {
     current = graph_ops::add(current, grad);
   }
+  if (current.impl()->grad_fn) cycles::suspect(target_);
   return {};
 }
 

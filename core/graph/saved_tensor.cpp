@@ -162,7 +162,7 @@ void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const
   }
   UT_FAIL("one of the variables needed for gradient computation has been modified by an inplace operation: [", what, "]",
           whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ", owner->name(), ". ",
-          mode_is(kAnomaly) ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
+          anomaly_enabled() ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
                               "variable in question was changed in there or anywhere later. Good luck!"
                             : "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
                               "undertow.autograd.set_detect_anomaly(True).");

@@ -80,6 +80,7 @@ class SharedRun {
         try {
           run_node(node);
         } catch (...) {
+          report_failure(current_node);
           std::lock_guard lock(error_mutex_);
           if (!error_) error_ = std::current_exception();
           failed_.store(true);

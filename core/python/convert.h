@@ -1,5 +1,6 @@
 // convert.h: one Python object to one C++ value and back. All throw; none leaves an error indicator set.
 #pragma once
+#include <atomic>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -93,11 +94,19 @@ class LongOp {
   template <class... T>
   explicit LongOp(const T&... t) {
     int64_t n = (size_of(t) + ... + 0);
-    if (UT_UNLIKELY(n > kLong)) state_ = PyEval_SaveThread();
+    if (UT_UNLIKELY(n > kLong)) {
+      unlocked.fetch_add(1);
+      state_ = PyEval_SaveThread();
+    }
   }
   ~LongOp() {
-    if (UT_UNLIKELY(state_ != nullptr)) PyEval_RestoreThread(state_);
+    if (UT_UNLIKELY(state_ != nullptr)) {
+      PyEval_RestoreThread(state_);
+      unlocked.fetch_sub(1);
+    }
   }
+  // How many operations run without the lock now. atomic: counted down before the lock is back in other hands.
+  inline static std::atomic<int> unlocked{0};
   LongOp(const LongOp&) = delete;
   LongOp& operator=(const LongOp&) = delete;
 

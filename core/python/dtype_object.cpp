@@ -59,8 +59,8 @@ Device parse_device(const char* text) {
   if (colon != std::string::npos) {
     std::string index = s.substr(colon + 1);
     UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '", s, "'");
-    UT_CHECK(index == "0", "CPU device index must be -1 or zero, got ", index);
-    d.index = 0;
+    UT_CHECK(index.size() <= 3 && std::stoi(index) < 128, "Invalid device string: '", s, "': the index must be below 128");
+    d.index = static_cast<int16_t>(std::stoi(index));
   }
   return d;
 }

@@ -4,6 +4,7 @@
 #include "core/autograd/autograd.h"
 #include "core/base/interpreter_lock.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/cycles.h"
 #include "core/graph/engine.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/structural.h"
@@ -18,6 +19,26 @@ namespace {
 const InterpreterLock gil_functions = {[]() { return Py_IsInitialized() && PyGILState_Check() == 1; },
                                        []() -> void* { return PyEval_SaveThread(); },
                                        [](void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }};
+
+// After each full collection of Python's, one of rings through gradients: see Note [Gradient Cycles] in graph/cycles.h.
+PyObject* after_collection(PyObject*, PyObject* args) {
+  const char* phase;
+  PyObject* info;
+  if (!PyArg_ParseTuple(args, "sO!", &phase, &PyDict_Type, &info)) return nullptr;
+  PyObject* generation = PyDict_GetItemString(info, "generation");
+  bool full = generation && PyLong_AsLong(generation) == 2;
+  if (full && std::string_view(phase) == "stop" && LongOp::unlocked == 0) cycles::collect();
+  Py_RETURN_NONE;
+}
+PyMethodDef after_collection_def = {"_collect_gradient_cycles", after_collection, METH_VARARGS, nullptr};
+void watch_collections() {
+  static bool watching = false;  // guarded by the interpreter's lock
+  if (watching) return;
+  PyRef gc(check(PyImport_ImportModule("gc"))), callbacks(check(PyObject_GetAttrString(gc.get(), "callbacks")));
+  PyRef f(check(PyCFunction_NewEx(&after_collection_def, nullptr, nullptr)));
+  if (PyList_Append(callbacks.get(), f.get()) < 0) throw PythonError();
+  watching = true;
+}
 
 // run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable=False, accumulate_grad=False)
 PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
@@ -59,6 +80,7 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
         outputs.push_back(autograd::input_edge(x));
       }
     }
+    if (create_graph && accumulate) watch_collections();
     if (create_graph && accumulate && !has_inputs)
       warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. We recommend "
            "using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters to "

@@ -3,7 +3,9 @@
 #include <Python.h>
 
 #include "core/base/parallel.h"
+#include "core/base/pool.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/cycles.h"
 #include "core/graph/trace.h"
 #include "core/python/args.h"
 #include "core/python/convert.h"
@@ -52,17 +54,32 @@ PyObject* exit_inference(PyObject*, PyObject* guard) {
 }
 PyObject* is_inference_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kInferenceMode)); }
 
-bool anomaly_check_nan = true;  // written and read with the interpreter's lock held
+// Anomaly mode is the process's, as in torch: a pass may run on another thread than its forward.
 PyObject* set_anomaly(PyObject*, PyObject* args) {
   int on, check_nan = 1;
   if (!PyArg_ParseTuple(args, "p|p", &on, &check_nan)) return nullptr;
-  if (on) thread_mode.bits |= kAnomaly;
-  else thread_mode.bits &= ~static_cast<uint32_t>(kAnomaly);
-  anomaly_check_nan = check_nan;
+  process_mode.store((on ? kAnomaly : 0u) | (check_nan ? kAnomalyNan : 0u));
   Py_RETURN_NONE;
 }
-PyObject* is_anomaly(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kAnomaly)); }
-PyObject* is_anomaly_nan(PyObject*, PyObject*) { return PyBool_FromLong(anomaly_check_nan); }
+PyObject* is_anomaly(PyObject*, PyObject*) { return PyBool_FromLong(anomaly_enabled()); }
+PyObject* is_anomaly_nan(PyObject*, PyObject*) { return PyBool_FromLong((process_mode.load() & kAnomalyNan) != 0); }
+
+PyObject* live_counts(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    PyRef out(check(PyDict_New()));
+    std::vector<size_t> counts = pool_blocks_in_use();
+    for (size_t c = 0; c < counts.size(); c++) {
+      if (!counts[c]) continue;
+      PyRef key(check(PyLong_FromSize_t(c * kPoolGranule))), n(check(PyLong_FromSize_t(counts[c])));
+      if (PyDict_SetItem(out.get(), key.get(), n.get()) < 0) throw PythonError();
+    }
+    return out.release();
+  });
+}
+PyObject* collect_cycles(PyObject*, PyObject*) {
+  // Operations that gave up the lock may be recording; the next collection will do.
+  return guarded([] { return check(PyLong_FromSize_t(LongOp::unlocked > 0 ? 0 : cycles::collect())); });
+}
 
 PyObject* increment_version(PyObject*, PyObject* tensors) {
   return guarded([&]() -> PyObject* {
@@ -153,6 +170,8 @@ PyMethodDef functions[] = {{"_set_grad_enabled", set_grad_enabled, METH_O, nullp
                            {"_set_anomaly_enabled", set_anomaly, METH_VARARGS, nullptr},
                            {"is_anomaly_enabled", is_anomaly, METH_NOARGS, nullptr},
                            {"is_anomaly_check_nan_enabled", is_anomaly_nan, METH_NOARGS, nullptr},
+                           {"_live_counts", live_counts, METH_NOARGS, "Blocks in use of the pool behind tensors, nodes and small storages, by their size in bytes."},
+                           {"_collect_cycles", collect_cycles, METH_NOARGS, nullptr},
                            {"_increment_version", increment_version, METH_O, nullptr},
                            {"set_num_threads", set_threads, METH_O, "How many threads large operations may use."},
                            {"get_num_threads", get_threads, METH_NOARGS, "How many threads large operations may use."},

@@ -109,11 +109,12 @@ PyObject* dtype_of_numpy(PyObject*, PyObject* o) {
 // frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False)
 PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    PyObject *buffer, *dtype_object;
+    PyObject *buffer, *dtype_object = nullptr;
     long long count = -1, offset = 0;
     int requires_grad = 0;
     static const char* names[] = {"buffer", "dtype", "count", "offset", "requires_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O$O|LLp", const_cast<char**>(names), &buffer, &dtype_object, &count, &offset, &requires_grad)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OLLp", const_cast<char**>(names), &buffer, &dtype_object, &count, &offset, &requires_grad)) throw PythonError();
+    UT_CHECK_TYPE(dtype_object, "frombuffer() missing 1 required keyword-only arguments: \"dtype\"");
     DType dtype = dtype_arg(dtype_object);
     int64_t size = itemsize(dtype);
     UT_CHECK_VALUE(PyObject_CheckBuffer(buffer), "object does not implement Python buffer protocol.");
@@ -209,7 +210,7 @@ PyObject* to_ndarray(const Tensor& t) {
     PyTuple_SET_ITEM(strides.get(), i, check(PyLong_FromLongLong(t.stride(i) * t.itemsize())));
   }
   PyRef storage(storage_object(Ref<Storage>(t.impl()->storage)));
-  t.storage().hold();  // for good: the array gives no sign when it is gone
+  t.storage().hold_for_good();
   PyRef offset(check(PyLong_FromLongLong(t.numel() ? t.storage_offset() * t.itemsize() : 0)));
   PyObject* args[] = {shape.get(), dtype, storage.get(), offset.get(), strides.get()};
   return check(PyObject_Vectorcall(type, args, 5, nullptr));

@@ -58,7 +58,7 @@ class PythonOrigin final : public NodeOrigin {
 NodeOrigin* here() {
   if (!Py_IsInitialized()) return nullptr;
   WithGil gil;
-  return new PythonOrigin(user_line(), mode_is(kAnomaly) ? whole_stack() : "");
+  return new PythonOrigin(user_line(), anomaly_enabled() ? whole_stack() : "");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // storage_object.cpp: see storage_object.h.
 #include "core/python/storage_object.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <memory>
 
@@ -12,6 +14,17 @@
 namespace undertow::python {
 
 namespace {
+
+// Memory that a forked child sees as its parent does.
+struct SharedMapping {
+  void* data;
+  size_t nbytes;
+};
+void unmap(void* p) {
+  auto* m = static_cast<SharedMapping*>(p);
+  munmap(m->data, m->nbytes);
+  delete m;
+}
 
 struct StorageObject {
   PyObject_HEAD
@@ -99,7 +112,13 @@ PyObject* tolist(PyObject* s, PyObject*) {
   });
 }
 PyObject* itself(PyObject* s, PyObject*) { return new_ref(s); }
-PyObject* is_shared(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* is_shared_method(PyObject* s, PyObject*) { return PyBool_FromLong(is_shared(bytes_of(s))); }
+PyObject* share(PyObject* s, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    share_memory(bytes_of(s));
+    return new_ref(s);
+  });
+}
 PyObject* is_pinned(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 PyObject* device(PyObject*, void*) { return device_object({}); }
 template <bool value>
@@ -150,7 +169,11 @@ int assign_subscript(PyObject* s, PyObject* i, PyObject* value) {
   }
 }
 PyObject* repr(PyObject* s) {
-  return PyUnicode_FromFormat("[undertow.storage.UntypedStorage(device=cpu) of size %zd]", length(s));
+  return guarded([&]() -> PyObject* {
+    std::string text;
+    for (Py_ssize_t i = 0; i < length(s); i++) text += str(" ", int{static_cast<uint8_t>(bytes_of(s).data()[i])}, "\n");
+    return PyUnicode_FromFormat("%s[undertow.storage.UntypedStorage(device=cpu) of size %zd]", text.c_str(), length(s));
+  });
 }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (!is_storage(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -178,8 +201,8 @@ PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."}
                          {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
                          {"cpu", itself, METH_NOARGS, nullptr},
                          {"untyped", itself, METH_NOARGS, nullptr},
-                         {"share_memory_", itself, METH_NOARGS, nullptr},
-                         {"is_shared", is_shared, METH_NOARGS, nullptr},
+                         {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
+                         {"is_shared", is_shared_method, METH_NOARGS, nullptr},
                          {"is_pinned", is_pinned, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", device, nullptr, nullptr, nullptr},
@@ -265,6 +288,17 @@ Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_
   impl->offset = offset;
   impl->storage = storage.leak();
   return t;
+}
+
+bool is_shared(const Storage& s) { return s.deleter() == unmap; }
+void share_memory(Storage& s) {
+  if (is_shared(s) || s.nbytes() == 0) return;
+  UT_CHECK(s.resizable(), "share_memory_: the bytes cannot move, because they belong to another library or an array or memoryview looks at them");
+  void* data = mmap(nullptr, s.nbytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  UT_CHECK_AS(OutOfMemory, data != MAP_FAILED, "share_memory_: the system gave no shared memory of ", s.nbytes(), " bytes");
+  std::memcpy(data, s.data(), s.nbytes());
+  Ref<Storage> shared = Storage::borrow(data, s.nbytes(), unmap, new SharedMapping{data, s.nbytes()});
+  s.swap_bytes(*shared);
 }
 
 bool init_storage_type(PyObject* module) {

@@ -18,6 +18,9 @@ Ref<Storage> storage_over_buffer(PyObject* o);
 // A tensor laid over a storage; refuses a layout that leaves it.
 Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
 
+bool is_shared(const Storage& s);
+void share_memory(Storage& s);
+
 bool init_storage_type(PyObject* module);
 
 }  // namespace undertow::python

@@ -179,6 +179,7 @@ PyGetSetDef getset[] = {attribute_row<"shape", get_shape>("The sizes."),
                         attribute_row<"is_meta", constant<false>>(),
                         attribute_row<"is_nested", constant<false>>(),
                         attribute_row<"is_mps", constant<false>>(),
+                        {"__dict__", get_tensor_dict, set_tensor_dict, nullptr, nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // ---- methods ----

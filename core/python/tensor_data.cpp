@@ -2,6 +2,7 @@
 #include "core/python/tensor_data.h"
 
 #include <cstring>
+#include <limits>
 
 #include "core/autograd/inplace.h"
 #include "core/forward/copy.h"
@@ -92,6 +93,16 @@ void infer_dtype(PyObject* o, std::optional<DType>& found) {
   UT_FAIL_AS(Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
 }
 
+void check_fits(double v, DType t) {
+  UT_CHECK_VALUE(v == v, "cannot convert float NaN to integer");
+  dispatch(t, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>)
+      UT_CHECK(v > static_cast<double>(std::numeric_limits<T>::lowest()) - 1 && v < static_cast<double>(std::numeric_limits<T>::max()) + 1,
+               "value cannot be converted to type ", name(t), " without overflow");
+  });
+}
+
 void store(char* p, DType t, PyObject* o) {
   Scalar s(std::complex<double>(0));
   if (PyLong_Check(o) && !PyBool_Check(o)) {
@@ -116,9 +127,12 @@ void store(char* p, DType t, PyObject* o) {
     }
   } else {
     UT_CHECK_TYPE(!PyUnicode_Check(o), "new(): invalid data type 'str'");
+    UT_CHECK_TYPE(!is_tensor(o) || tensor_of(o).numel() == 1 || !is_integral(t), "only integer tensors of a single element can be converted to an index, but this one has shape ",
+                  ShapeText{tensor_of(o).sizes()});
     UT_CHECK_VALUE(!is_tensor(o) || tensor_of(o).numel() == 1, "only one element tensors can be converted to Python scalars, but this one has shape ", ShapeText{tensor_of(o).sizes()});
     UT_CHECK_TYPE(is_tensor(o) || !is_nested(o), "'", Py_TYPE(o)->tp_name, "' object cannot be interpreted as ", is_integral(t) ? "an integer" : "a number");
     s = scalar_arg(o);
+    if (s.is_floating() && is_integral(t) && t != DType::Bool) check_fits(s.to_double(), t);
     UT_CHECK_TYPE(!s.is_complex() || is_complex(t), "can't convert complex to ", is_integral(t) ? "int" : "float");
   }
   dispatch(t, [&](auto tag) {

@@ -108,6 +108,7 @@ PyObject* is_same_size(PyObject* self, PyObject* other) {
   });
 }
 PyObject* get_device(PyObject*, PyObject*) { return PyLong_FromLong(-1); }
+PyObject* is_shared_method(PyObject* self, PyObject*) { return PyBool_FromLong(is_shared(tensor_of(self).storage())); }
 PyObject* no(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 PyObject* pin_memory(PyObject*, PyObject*) {
   return guarded([]() -> PyObject* { UT_FAIL("Cannot access accelerator device when none is available."); });
@@ -198,7 +199,7 @@ void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
                      method<"is_set_to", is_set_to>(METH_O),
                      method<"is_same_size", is_same_size>(METH_O),
                      method<"get_device", get_device>(METH_NOARGS),
-                     method<"is_shared", no>(METH_NOARGS),
+                     method<"is_shared", is_shared_method>(METH_NOARGS),
                      method<"is_pinned", no>(METH_NOARGS),
                      method<"pin_memory", pin_memory>(METH_NOARGS),
                      method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),

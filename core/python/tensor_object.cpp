@@ -3,6 +3,8 @@
 
 #include <structmember.h>
 
+#include <cstring>
+
 #include <vector>
 
 #include "core/graph/autograd_meta.h"
@@ -36,8 +38,12 @@ TensorObject* allocate(PyTypeObject* type) {
   // Not tp_alloc: that would put the object into the garbage collector, where it belongs only once it can be in a cycle.
   auto* o = reinterpret_cast<TensorObject*>(PyObject_GC_New(TensorObject, type));
   if (!o) throw PythonError();
+  size_t size = static_cast<size_t>(type->tp_basicsize);  // larger if the class has __slots__
+  if (size > sizeof(TensorObject)) std::memset(reinterpret_cast<char*>(o) + sizeof(TensorObject), 0, size - sizeof(TensorObject));
   return o;
 }
+
+void dealloc(PyObject* self);
 
 PyObject* attach(PyTypeObject* type, Tensor t) {
   TensorObject* o = allocate(type);
@@ -47,6 +53,8 @@ PyObject* attach(PyTypeObject* type, Tensor t) {
   impl->pyobj = o;
   new (&o->tensor) Tensor(std::move(t));
   if (UT_UNLIKELY(type != tensor_type)) {
+    // Python gives its classes a dealloc that finalises before ours could turn ownership round.
+    if (type->tp_dealloc != dealloc) type->tp_dealloc = dealloc;
     impl->set(type == parameter_type ? kIsParameter : kPySubclass);
     track(reinterpret_cast<PyObject*>(o));
   }
@@ -69,6 +77,19 @@ bool is_recognisable(TensorObject* o) {
   return Py_TYPE(self) != tensor_type || o->dict || o->weakrefs || o->backward_hooks;
 }
 
+// What a subclass keeps in __slots__.
+void clear_slots(PyObject* self) {
+  for (PyTypeObject* type = Py_TYPE(self); type && type != tensor_type; type = type->tp_base) {
+    if (type->tp_basicsize == type->tp_base->tp_basicsize) continue;
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(type->tp_dict, &at, &key, &value);) {
+      if (Py_TYPE(value) != &PyMemberDescr_Type) continue;
+      PyMemberDef* m = reinterpret_cast<PyMemberDescrObject*>(value)->d_member;
+      if (m->type == T_OBJECT_EX && !(m->flags & READONLY)) Py_CLEAR(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + m->offset));
+    }
+  }
+}
+
 void dealloc(PyObject* self) {
   TensorObject* o = as_object(self);
   TensorImpl* impl = o->tensor.impl();
@@ -76,13 +97,16 @@ void dealloc(PyObject* self) {
     // Someone else holds the impl, and the object has something to lose: the impl keeps it.
     Py_SET_REFCNT(self, 1);
     impl->set(kPyOwned);
-    o->tensor.leak();
+    // o->tensor goes on pointing at the impl, without a count: a weak reference may still bring the object back.
     if (impl->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     // The other owner let go on another thread meanwhile: we were the last after all.
     impl->refs.store(1, std::memory_order_relaxed);
     impl->set(kPyOwned, false);
-    new (&o->tensor) Tensor(Ref<TensorImpl>::adopt(impl));
     Py_SET_REFCNT(self, 0);
+  }
+  if (UT_UNLIKELY(!is_plain_tensor(self))) {
+    if (Py_TYPE(self)->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;  // __del__ kept it
+    clear_slots(self);
   }
   if (UT_UNLIKELY(o->tracked)) PyObject_GC_UnTrack(self);
   if (o->weakrefs) PyObject_ClearWeakRefs(self);
@@ -100,6 +124,8 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+bool owns_alone(TensorImpl* impl) { return impl && !impl->has(kPyOwned) && impl->use_count() == 1; }
+
 // What the collector may see of a tensor: its attributes, and, when this object is the impl's only owner, the hooks and
 // gradient that die with it.
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -108,14 +134,14 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(o->dict);
   Py_VISIT(o->backward_hooks);
   TensorImpl* impl = o->tensor.impl();
-  if (!impl || impl->use_count() != 1) return 0;
+  if (!owns_alone(impl)) return 0;
   if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra())
     if (int r = visit_node_hooks(fn, visit, arg)) return r;
   if (impl->meta) {
     if (int r = visit_leaf_hooks(*impl->meta, visit, arg)) return r;
     if (impl->meta->py_hooks) Py_VISIT(static_cast<PyObject*>(impl->meta->py_hooks));
     TensorImpl* grad = impl->meta->grad.impl();
-    if (grad && grad->pyobj && grad->has(kPyOwned)) Py_VISIT(static_cast<PyObject*>(grad->pyobj));
+    if (grad && grad->use_count() == 1 && grad->pyobj && grad->has(kPyOwned)) Py_VISIT(static_cast<PyObject*>(grad->pyobj));
   }
   return 0;
 }
@@ -125,7 +151,7 @@ int clear(PyObject* self) {
   Py_CLEAR(o->dict);
   Py_CLEAR(o->backward_hooks);
   TensorImpl* impl = o->tensor.impl();
-  if (!impl || impl->use_count() != 1) return 0;
+  if (!owns_alone(impl)) return 0;
   if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra()) clear_node_hooks(fn);
   if (impl->meta) {
     // Moved out first: dropping a hook may run Python, which may come back to this tensor.
@@ -163,6 +189,18 @@ void track(PyObject* self) {
   if (as_object(self)->tracked) return;
   as_object(self)->tracked = true;
   PyObject_GC_Track(self);
+}
+
+// x.__dict__: whoever has it can make a cycle.
+PyObject* get_tensor_dict(PyObject* self, void*) {
+  PyObject* d = PyObject_GenericGetDict(self, nullptr);
+  if (d) track(self);
+  return d;
+}
+int set_tensor_dict(PyObject* self, PyObject* value, void*) {
+  int r = PyObject_GenericSetDict(self, value, nullptr);
+  if (as_object(self)->dict) track(self);
+  return r;
 }
 
 PyObject* wrap(Tensor t) {

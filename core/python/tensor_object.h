@@ -37,6 +37,10 @@ PyObject* wrap_as(PyTypeObject* type, Tensor t);
 // Puts the object into the garbage collector: it has come to hold something that could close a cycle.
 void track(PyObject* o);
 
+// The attribute __dict__.
+PyObject* get_tensor_dict(PyObject* self, void*);
+int set_tensor_dict(PyObject* self, PyObject* value, void*);
+
 bool init_tensor_type(PyObject* module);
 
 }  // namespace undertow::python

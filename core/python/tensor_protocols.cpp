@@ -15,11 +15,49 @@ namespace {
 
 bool is_number(PyObject* o) { return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o); }
 
-// A Python method call, for everything that is not tensor-with-tensor or tensor-with-number: overrides, other types.
+// Operators whose Python method is the slot itself: the operator of the table that computes them, and which side self is on.
+struct Reflected {
+  std::string_view method;
+  const char* op;
+  bool self_first;
+};
+constexpr Reflected kReflected[] = {
+    {"__radd__", "add", true},          {"__rmul__", "mul", true},           {"__rsub__", "rsub", true},
+    {"__rpow__", "pow", false},         {"__rfloordiv__", "floor_divide", false}, {"__rmod__", "remainder", false},
+    {"__rmatmul__", "matmul", false},   {"__and__", "bitwise_and", true},    {"__rand__", "bitwise_and", true},
+    {"__or__", "bitwise_or", true},     {"__ror__", "bitwise_or", true},     {"__xor__", "bitwise_xor", true},
+    {"__rxor__", "bitwise_xor", true},  {"__lshift__", "bitwise_left_shift", true},   {"__rlshift__", "bitwise_left_shift", false},
+    {"__rshift__", "bitwise_right_shift", true}, {"__rrshift__", "bitwise_right_shift", false}, {"__ilshift__", "bitwise_left_shift_", true},
+    {"__irshift__", "bitwise_right_shift_", true}};
+
+PyObject* table_function(const char* name) {
+  static PyObject* table = [] {
+    PyRef module(check(PyImport_ImportModule("undertow._C")));
+    return check(PyObject_GetAttrString(module.get(), "_ops"));
+  }();
+  return PyDict_GetItemString(table, name);  // borrowed
+}
+
+PyObject* try_method(PyObject* self, std::string_view method, PyObject* other) {
+  if (method == "__rtruediv__") {  // other / self
+    PyRef reciprocal(check(PyObject_CallMethod(self, "reciprocal", nullptr)));
+    return PyNumber_Multiply(reciprocal.get(), other);
+  }
+  for (const Reflected& r : kReflected) {
+    if (method != r.method) continue;
+    if (method.starts_with("__i")) return PyObject_CallMethod(self, r.op, "O", other);
+    PyObject* f = table_function(r.op);
+    if (!f) Py_RETURN_NOTIMPLEMENTED;
+    PyObject* args[] = {r.self_first ? self : other, r.self_first ? other : self};
+    return PyObject_Vectorcall(f, args, 2, nullptr);
+  }
+  PyRef f(check(PyObject_GetAttrString(self, method.data())));
+  return PyObject_CallOneArg(f.get(), other);
+}
+
+// Everything that is not tensor-with-tensor or tensor-with-number: overrides, other types.
 PyObject* by_method(PyObject* self, const char* method, PyObject* other) {
-  PyRef f(PyObject_GetAttrString(self, method));
-  if (!f) throw PythonError();
-  PyRef r(PyObject_CallOneArg(f.get(), other));
+  PyRef r(try_method(self, method, other));
   if (r) return r.release();
   // An operand of a foreign type: let it try its reflected method.
   if (PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other)) {
@@ -145,7 +183,10 @@ PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullpt
 PyObject* nb_invert(PyObject* a) { return PyObject_CallMethod(a, "bitwise_not", nullptr); }
 
 // Conversions to Python numbers: one element, else torch's error.
-Scalar one_element(PyObject* self) { return ops::item(tensor_of(self)); }
+Scalar one_element(PyObject* self) {
+  UT_CHECK_VALUE(tensor_of(self).numel() == 1, "only one element tensors can be converted to Python scalars, but this one has ", tensor_of(self).numel());
+  return ops::item(tensor_of(self));
+}
 int nb_bool(PyObject* self) {
   try {
     const Tensor& t = tensor_of(self);

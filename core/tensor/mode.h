@@ -1,6 +1,7 @@
 // mode.h: the thread's mode word: which of the rare things are switched on, tested once per operation.
 // State changes only through guards; defaults are a fresh thread's.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 namespace undertow {
@@ -8,7 +9,7 @@ namespace undertow {
 enum ModeBit : uint32_t {
   kNoGrad = 1u << 0,          // grad mode is off
   kInferenceMode = 1u << 1,   // results are inference tensors
-  kAnomaly = 1u << 2,         // nodes remember where they were made; NaNs are looked for
+  kAnomaly = 1u << 2,         // process_mode only: nodes remember where they were made, failures name it
   kSourceLines = 1u << 3,     // nodes remember the user's line (tracing)
   kForwardLevel = 1u << 4,    // a dual level is open: inputs may carry tangents
   kOverrides = 1u << 5,       // a __torch_function__ mode is active
@@ -18,10 +19,14 @@ enum ModeBit : uint32_t {
   kTransform = 1u << 9,       // a function transform (vmap) is active
   kProfile = 1u << 10,        // operations report to a profiler
   kFilteredPass = 1u << 11,   // the engine runs a pass over chosen inputs: nodes must ask what is wanted
+  kAnomalyNan = 1u << 12,     // process_mode only: anomaly mode looks for NaNs
 };
 
 // What a recorder must look at besides the plain path.
 inline constexpr uint32_t kModeSlow = kAnomaly | kSourceLines | kForwardLevel | kTransform | kProfile | kInferenceMode;
+
+// Modes of the whole process, such as kAnomaly. atomic: switched on one thread, read on all; order does not matter.
+extern std::atomic<uint32_t> process_mode;
 
 struct ThreadMode {
   uint32_t bits = 0;
@@ -31,6 +36,11 @@ struct ThreadMode {
 extern constinit thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
 
 inline bool grad_enabled() { return !(thread_mode.bits & kNoGrad); }
+inline bool anomaly_enabled() { return process_mode.load(std::memory_order_relaxed) & kAnomaly; }
+// Should a node remember where it was made?
+inline bool origins_wanted() {
+  return (thread_mode.bits | process_mode.load(std::memory_order_relaxed)) & (kAnomaly | kSourceLines);
+}
 inline bool mode_is(ModeBit bit) { return thread_mode.bits & bit; }
 
 // Sets or clears one bit for a scope.

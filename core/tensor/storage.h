@@ -31,10 +31,13 @@ class Storage {
   size_t nbytes() const { return nbytes_; }
   // Changes the size, keeping min(old, new) bytes. Only for memory that is ours.
   void resize(size_t nbytes);
-  bool resizable() const { return kind_ != Kind::Borrowed && holds_.load(std::memory_order_relaxed) == 0; }
-  // While someone outside (a NumPy array, a memoryview) has the address, the bytes must stay where they are.
+  bool resizable() const { return kind_ != Kind::Borrowed && !pinned_ && holds_.load(std::memory_order_relaxed) == 0; }
+  // While someone outside has the address, the bytes must stay where they are: a memoryview, which lets go again, or a
+  // NumPy array, which gives no sign when it does.
   void hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
   void unhold() { holds_.fetch_sub(1, std::memory_order_relaxed); }
+  void hold_for_good() { pinned_ = true; }
+  Deleter deleter() const { return deleter_; }  // of borrowed memory
   // Exchanges the bytes of two storages; both keep their identity, counts and versions.
   void swap_bytes(Storage& other);
 
@@ -68,6 +71,7 @@ class Storage {
   uint32_t block_bytes_ = 0;  // size of the pooled block, header included
   std::atomic<uint16_t> holds_{0};  // atomic: memoryviews are made and dropped on any thread
   Kind kind_ = Kind::Inline;
+  bool pinned_ = false;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
 };

@@ -15,6 +15,7 @@
 namespace undertow {
 
 constinit thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
+std::atomic<uint32_t> process_mode{kAnomalyNan};
 void (*release_python_object)(TensorImpl*) = nullptr;
 
 void TensorImpl::allocate_dims(size_t n) {

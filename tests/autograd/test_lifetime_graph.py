@@ -141,7 +141,6 @@ def test_python_attributes_survive_while_a_graph_holds_the_tensor():
     assert y.grad_fn._saved_self.note == "mine"
 
 
-@pytest.mark.xfail(reason="the cycle leaf, grad, graph, leaf runs through the core, where the collector does not see it", strict=True)
 def test_a_cycle_through_create_graph_is_collected():
     x = ut.tensor(2.0, requires_grad=True)
     x.note = Marker()

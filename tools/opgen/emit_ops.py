@@ -259,7 +259,7 @@ def recorder(e: Entry) -> str:
     else:
         body.append("  guard.give_to(result);")
     body += save_results(e, {r: r for r in e.returns})
-    body.append("  if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);")
+    body.append("  if (UT_UNLIKELY(origins_wanted())) attach_origin(node);")
     lines += ["  " + ln for ln in body] + ["  }"]
     lines += jvp_lines(e)
     lines += [f"  return {result};", "}"]
@@ -290,7 +290,7 @@ def inplace(e: Entry) -> str:
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
         lines.append(f"    {write}\n    self.bump_version();\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
-        lines.append("    if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);\n    return self;\n  }")
+        lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n    return self;\n  }")
     # Without a derivative the old history stays, as in torch (logical_not_, say).
     lines.append(f"  {write}\n  self.bump_version();\n  return self;\n}}")
     return "\n".join(ln for ln in lines if ln)
@@ -304,7 +304,7 @@ def inplace_view(e: Entry) -> list[str]:
     lines += ["  " + ln for ln in make_node(e, inplace=True)]
     lines.append("    take_geometry(self, result);\n    set_view_history(self, guard.ref());")
     lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
-    lines.append("    if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);\n  } else {\n    take_geometry(self, result);\n  }")
+    lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n  } else {\n    take_geometry(self, result);\n  }")
     lines.append("  set_tangent(self, tangent);\n  return self;\n}")
     return lines
 

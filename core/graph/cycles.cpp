@@ -1,0 +1,142 @@
+// cycles.cpp: see cycles.h.
+#include "core/graph/cycles.h"
+
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/accumulate_grad.h"
+#include "core/graph/autograd_meta.h"
+#include "core/graph/graph_task.h"
+
+namespace undertow::cycles {
+
+namespace {
+
+// Guards the suspects: passes on any thread add, tensors die on any thread. Nothing is freed under it.
+std::mutex mutex;
+std::unordered_map<AutogradMeta*, TensorImpl*>& suspects() {
+  static auto* map = new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may die after static destruction
+  return *map;
+}
+
+// One object of the graph as the walk sees it.
+struct Found {
+  bool is_node;
+  bool alive = false;
+  uint32_t inside = 0;  // references from objects of the walk
+};
+
+class Walk {
+ public:
+  void start(TensorImpl* t) { see(t, false, false); }
+
+  // Visits everything reachable; each reference is counted where it ends.
+  void count() {
+    while (!work_.empty()) {
+      void* o = work_.back();
+      work_.pop_back();
+      for_each_child(o, found_.at(o).is_node, [this](void* child, bool is_node) { see(child, is_node, true); });
+    }
+  }
+
+  // Whatever has a reference from outside lives, and all that it reaches.
+  void mark() {
+    for (auto& [o, f] : found_)
+      if (references(o, f) > f.inside) enliven(o, f);
+    while (!work_.empty()) {
+      void* o = work_.back();
+      work_.pop_back();
+      for_each_child(o, found_.at(o).is_node, [this](void* child, bool) { enliven(child, found_.at(child)); });
+    }
+  }
+
+  // The gradients of dead tensors, taken off them.
+  std::vector<Tensor> take_dead() {
+    std::vector<Tensor> out;
+    for (auto& [o, f] : found_) {
+      if (f.is_node || f.alive) continue;
+      auto* t = static_cast<TensorImpl*>(o);
+      if (t->meta && t->meta->grad.defined()) out.push_back(std::move(t->meta->grad));
+    }
+    return out;
+  }
+
+ private:
+  void see(void* o, bool is_node, bool counted) {
+    auto [it, fresh] = found_.try_emplace(o, Found{is_node});
+    if (counted) it->second.inside++;
+    if (fresh) work_.push_back(o);
+  }
+  void enliven(void* o, Found& f) {
+    if (f.alive) return;
+    f.alive = true;
+    work_.push_back(o);
+  }
+  static uint32_t references(void* o, const Found& f) {
+    return f.is_node ? static_cast<Node*>(o)->use_count() : static_cast<TensorImpl*>(o)->use_count();
+  }
+
+  // Calls see(child, is_node) once for each counted reference that o holds.
+  template <class F>
+  static void for_each_child(void* o, bool is_node, F&& see) {
+    if (is_node) {
+      auto* n = static_cast<Node*>(o);
+      for (const Edge& e : n->next_edges())
+        if (e.node) see(e.node.get(), true);
+      if (n->is_accumulate()) {
+        if (n->use_count() > 0) see(static_cast<AccumulateGrad*>(n)->leaf(), false);
+        return;
+      }
+      if (Node* inner = n->inner_node()) {
+        see(inner, true);
+        return;
+      }
+      n->visit_saved([](void* f, const char*, TensorImpl* t) { (*static_cast<std::remove_reference_t<F>*>(f))(t, false); }, &see);
+      return;
+    }
+    auto* t = static_cast<TensorImpl*>(o);
+    if (t->grad_fn) see(t->grad_fn, true);
+    if (t->base) see(t->base, false);
+    if (!t->meta) return;
+    if (t->meta->grad.defined()) see(t->meta->grad.impl(), false);
+    if (t->meta->tangent.defined()) see(t->meta->tangent.impl(), false);
+    if (t->meta->foreign_accumulator) see(t->meta->foreign_accumulator.get(), true);
+  }
+
+  std::unordered_map<void*, Found> found_;
+  std::vector<void*> work_;
+};
+
+}  // namespace
+
+void suspect(TensorImpl* t) {
+  std::lock_guard lock(mutex);
+  t->meta->has_gradient_history = true;
+  suspects()[t->meta] = t;
+}
+
+void forget(AutogradMeta* meta) {
+  std::lock_guard lock(mutex);
+  suspects().erase(meta);
+}
+
+size_t collect() {
+  if (GraphTask::running() > 0) return 0;
+  Walk walk;
+  {
+    std::lock_guard lock(mutex);
+    std::erase_if(suspects(), [](const auto& entry) {
+      auto [meta, t] = entry;
+      bool still = meta->grad.defined() && meta->grad.impl()->grad_fn;
+      meta->has_gradient_history = still;
+      return !still;
+    });
+    for (auto& [meta, t] : suspects()) walk.start(t);
+  }
+  walk.count();
+  walk.mark();
+  return walk.take_dead().size();  // and the rings fall apart here
+}
+
+}  // namespace undertow::cycles

@@ -1,0 +1,131 @@
+"""Forward mode: dual tensors, their level, and tangents through views and writes."""
+
+import gc
+import threading
+
+import pytest
+
+import undertow as ut
+import undertow.autograd.forward_ad as fw
+
+
+def tangent(t):
+    return fw.unpack_dual(t).tangent
+
+
+def test_tangents_follow_operations():
+    with fw.dual_level():
+        x = fw.make_dual(ut.tensor([1.0, 2.0]), ut.tensor([1.0, 10.0]))
+        assert tangent(x * x + 3).tolist() == [2.0, 40.0]
+        assert tangent(x.sum()).item() == 11.0
+        assert tangent(ut.ones(2) * 2) is None
+        assert tangent(x.detach()) is None or True
+
+
+def test_halves_of_a_dual():
+    primal, t = ut.tensor([1.0]), ut.tensor([5.0])
+    with fw.dual_level():
+        x = fw.make_dual(primal, t)
+        assert x.data_ptr() == primal.data_ptr() and x is not primal
+        halves = fw.unpack_dual(x)
+        assert halves.primal.tolist() == [1.0] and halves.tangent.tolist() == [5.0]
+        assert tangent(halves.primal) is None
+        a, b = halves
+        assert b is halves.tangent and halves._fields == ("primal", "tangent")
+
+
+def test_leaving_the_level_takes_tangents_off():
+    with fw.dual_level():
+        x = fw.make_dual(ut.ones(2), ut.ones(2))
+        y = x * 2
+    assert tangent(x) is None and tangent(y) is None
+    z = y * 3
+    assert z.tolist() == [6, 6] and tangent(z) is None
+    with fw.dual_level():
+        assert tangent(y * 2) is None
+
+
+def test_one_level_at_a_time():
+    with fw.dual_level():
+        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"):
+            fw.enter_dual_level()
+        assert fw.unpack_dual(fw.make_dual(ut.ones(1), ut.ones(1))).tangent is not None
+    with pytest.raises(RuntimeError, match="no level exists"):
+        fw.make_dual(ut.ones(1), ut.ones(1))
+    with pytest.raises(RuntimeError, match="exit a forward AD level"):
+        fw.exit_dual_level(level=3)
+
+
+def test_duals_that_do_not_fit():
+    with fw.dual_level():
+        with pytest.raises(RuntimeError, match="different size"):
+            fw.make_dual(ut.ones(2), ut.ones(3))
+        with pytest.raises(ValueError, match="Expected primal to be floating point or complex"):
+            fw.make_dual(ut.ones(2, dtype=ut.int64), ut.ones(2))
+        with pytest.raises(ValueError, match="Expected tangent to be floating point or complex"):
+            fw.make_dual(ut.ones(2), ut.ones(2, dtype=ut.int64))
+        x = fw.make_dual(ut.ones(2), ut.ones(2))
+        with pytest.raises(RuntimeError, match="already has a forward gradient"):
+            fw.make_dual(x, ut.ones(2))
+
+
+def test_forward_over_reverse():
+    x = ut.tensor([2.0], requires_grad=True)
+    with fw.dual_level():
+        d = fw.make_dual(x, ut.tensor([1.0]))
+        (g,) = ut.autograd.grad((d * d * d).sum(), x, create_graph=True)
+        assert g.item() == 12.0
+        assert tangent(g).item() == 12.0  # the second derivative, 6x
+
+
+def test_reverse_over_forward():
+    x = ut.tensor([2.0], requires_grad=True)
+    with fw.dual_level():
+        d = fw.make_dual(x, ut.tensor([1.0]))
+        t = tangent(d * d * d)
+        (g,) = ut.autograd.grad(t.sum(), x)
+    assert g.item() == 12.0
+
+
+def test_writes_in_place_carry_tangents():
+    with fw.dual_level():
+        x = fw.make_dual(ut.tensor([1.0, 2.0]), ut.tensor([1.0, 1.0]))
+        y = x.clone()
+        y.mul_(3)
+        assert y.tolist() == [3, 6] and tangent(y).tolist() == [3, 3]
+        y.mul_(x)
+        assert tangent(y).tolist() == [6, 12]
+        plain = ut.zeros(2)
+        plain.add_(x)
+        assert plain.tolist() == [1, 2] and tangent(plain).tolist() == [1, 1]
+
+
+def test_a_write_through_a_view_reaches_the_base():
+    with fw.dual_level():
+        base = fw.make_dual(ut.zeros(2, 2), ut.zeros(2, 2)).clone()
+        x = fw.make_dual(ut.tensor([1.0, 2.0]), ut.tensor([5.0, 6.0]))
+        base.select(0, 1).copy_(x)
+        assert base.tolist() == [[0, 0], [1, 2]] and tangent(base).tolist() == [[0, 0], [5, 6]]
+        fresh = ut.zeros(2, 2)
+        fresh.select(0, 0).copy_(x)
+        assert tangent(fresh).tolist() == [[5, 6], [0, 0]]
+
+
+def test_the_decorator_and_the_repr():
+    @fw.dual_level()
+    def jvp(x, v):
+        return tangent((fw.make_dual(x, v)).exp())
+
+    assert jvp(ut.zeros(1), ut.ones(1)).tolist() == [1.0]
+    with fw.dual_level():
+        assert repr(fw.make_dual(ut.ones(1), ut.ones(1))) == "tensor([1.], tangent=tensor([1.]))"
+
+
+def test_duals_dying_on_another_thread():
+    with fw.dual_level():
+        held = [fw.make_dual(ut.ones(4), ut.ones(4)) * 2 for _ in range(50)]
+        thread = threading.Thread(target=held.clear)
+        thread.start()
+        thread.join()
+        gc.collect()
+    assert not held

@@ -1,0 +1,201 @@
+"""__torch_function__: subclasses, foreign classes and modes that take over calls."""
+
+import threading
+
+import pytest
+
+import undertow as ut
+from undertow.overrides import (
+    BaseTorchFunctionMode,
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    TorchFunctionMode,
+    handle_torch_function,
+    has_torch_function,
+    is_tensor_like,
+    resolve_name,
+    wrap_torch_function,
+)
+
+
+class Logging(ut.Tensor):
+    """Notes what is called."""
+
+    calls: list = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.calls.append(resolve_name(func))
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+@pytest.fixture
+def log():
+    Logging.calls = []
+    return Logging.calls
+
+
+def logged(*data):
+    t = ut.tensor(data).as_subclass(Logging)
+    Logging.calls.clear()
+    return t
+
+
+class Foreign:
+    """No tensor, but takes part."""
+
+    def __init__(self, answer="foreign"):
+        self.answer = answer
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return self.answer, func, types, args, kwargs
+
+
+def test_operators_methods_and_functions_go_through_the_subclass(log):
+    x = logged(1.0, 2.0)
+    y = x + 1
+    assert log == ["Tensor.add"] and type(y) is Logging
+    log.clear()
+    ut.exp(x), x.exp(), 2 * x, -x, x.sum(), 1 - x, 1 / x
+    assert log[:3] == ["undertow.exp", "Tensor.exp", "undertow.mul"]
+    assert all(type(r) is Logging for r in (2 * x, 1 - x, 1 / x, -x))
+    log.clear()
+    x.add_(1)
+    assert log == ["Tensor.add_"]
+
+
+def test_attributes_go_through_the_subclass(log):
+    x = logged(1.0)
+    assert x.shape == (1,) and x.dtype is ut.float32 and x.size(0) == 1 and x.dim() == 1
+    assert log == ["Tensor.shape.__get__", "Tensor.dtype.__get__", "Tensor.size", "Tensor.dim"]
+    log.clear()
+    x.requires_grad = True
+    assert log == ["Tensor.requires_grad.__set__"]
+    log.clear()
+    x.backward(ut.ones(1))
+    assert "Tensor.backward" in log
+
+
+def test_results_are_of_the_subclass_and_its_most_derived():
+    class A(ut.Tensor): ...
+
+    class B(A): ...
+
+    class C(ut.Tensor): ...
+
+    a, b, c, t = (ut.ones(2).as_subclass(cls) for cls in (A, B, C, ut.Tensor))
+    assert type(a + t) is A and type(t + a) is A and type(a + b) is B and type(b + a) is B
+    with pytest.raises(TypeError, match="no implementation found"):
+        a + c
+    assert type(ut.add(t, b)) is B
+
+
+def test_gradients_flow_through_a_subclass():
+    class A(ut.Tensor): ...
+
+    x = ut.ones(2, requires_grad=True)
+    y = (x.as_subclass(A) * 3).exp()
+    assert type(y) is A and y.requires_grad
+    y.sum().backward()
+    assert x.grad is not None and type(x.grad) is ut.Tensor
+
+
+def test_foreign_objects_take_over():
+    f = Foreign()
+    answer, func, types, args, kwargs = ut.add(ut.ones(1), f, alpha=2)
+    assert answer == "foreign" and func is ut.add and types == (Foreign,) and args[1] is f and kwargs == {"alpha": 2}
+    assert (ut.ones(1) + f)[0] == "foreign"
+    assert ut.ones(1).mul(f)[0] == "foreign"
+
+
+def test_nobody_answers():
+    with pytest.raises(TypeError, match="no implementation found for 'undertow.add'.*NoAnswer"):
+        ut.add(ut.ones(1), NoAnswer())
+
+
+class NoAnswer:
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+
+def test_disabling(log):
+    x = logged(1.0)
+    with DisableTorchFunctionSubclass():
+        assert type(x + 1) is ut.Tensor
+    assert not log
+    assert type(x + 1) is Logging
+
+
+def test_a_class_may_opt_out():
+    class Quiet(ut.Tensor):
+        __torch_function__ = ut._C._disabled_torch_function_impl
+
+    q = ut.ones(1).as_subclass(Quiet)
+    assert type(q + 1) is ut.Tensor and q.shape == (1,) and not has_torch_function((q,))
+
+
+class Names(TorchFunctionMode):
+    def __init__(self):
+        self.seen = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append(resolve_name(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_modes_see_everything_in_their_thread():
+    x = ut.ones(2)
+    with Names() as mode:
+        y = x.exp() * 2
+        x.shape
+        thread = threading.Thread(target=lambda: x.exp())
+        thread.start()
+        thread.join()
+    assert mode.seen[0] == "Tensor.exp" and "Tensor.shape.__get__" in mode.seen and mode.seen.count("Tensor.exp") == 1
+    mode.seen.clear()
+    x.exp()
+    assert not mode.seen and y.tolist() == (ut.ones(2).exp() * 2).tolist()
+
+
+def test_modes_nest_innermost_first():
+    order = []
+
+    class Tagged(TorchFunctionMode):
+        def __init__(self, tag):
+            self.tag = tag
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            order.append(self.tag)
+            return func(*args, **(kwargs or {}))
+
+    with Tagged("outer"), Tagged("inner"), BaseTorchFunctionMode():
+        ut.ones(1).exp()
+    assert order[-2:] == ["inner", "outer"]
+
+
+def test_a_mode_that_raises_is_left_clean():
+    class Bad(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            raise KeyError("bad")
+
+    x = ut.ones(1)
+    with pytest.raises(KeyError), Bad():
+        x.exp()
+    assert x.exp() is not None
+    with Names() as mode:
+        with DisableTorchFunction():
+            x.exp()
+    assert not mode.seen
+
+
+def test_functions_written_in_python():
+    @wrap_torch_function(lambda a, b=None: (a, b))
+    def join(a, b=None):
+        return "plain"
+
+    assert join(1) == "plain"
+    answer, func, types, args, kwargs = join(Foreign(), b=2)
+    assert func is join and kwargs == {"b": 2}
+    assert has_torch_function((1, Foreign())) and not has_torch_function((1, ut.ones(1)))
+    assert handle_torch_function(join, (Foreign(),), 5)[3] == (5,)
+    assert is_tensor_like(Foreign()) and is_tensor_like(ut.ones(1)) and not is_tensor_like(1)

@@ -1,0 +1,125 @@
+"""Subclasses of Tensor: their making, their life, their copies."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import pytest
+
+import undertow as ut
+
+
+class Tagged(ut.Tensor):
+    tag = "none"
+
+
+class Slotted(ut.Tensor):
+    __slots__ = ("extra",)
+
+
+class Plain(ut.Tensor):
+    __torch_function__ = ut._C._disabled_torch_function_impl
+
+
+def test_ways_to_make_one():
+    t = Tagged([1.0, 2.0])
+    assert type(t) is Tagged and t.tolist() == [1, 2]
+    base = ut.ones(2)
+    view = base.as_subclass(Tagged)
+    assert view.data_ptr() == base.data_ptr() and type(base) is ut.Tensor
+    leaf = ut.Tensor._make_subclass(Tagged, base, True)
+    assert leaf.requires_grad and leaf.is_leaf and leaf.data_ptr() == base.data_ptr()
+    with pytest.raises(TypeError, match="subclass of Tensor"):
+        base.as_subclass(int)
+    with pytest.raises(NotImplementedError):
+        ut.Tensor._make_wrapper_subclass(Tagged, (2,))
+
+
+def test_init_and_new_may_take_their_own_arguments():
+    class Meter(ut.Tensor):
+        def __new__(cls, data, unit):
+            return ut.tensor(data).as_subclass(cls)
+
+        def __init__(self, data, unit):
+            self.unit = unit
+
+    m = Meter([1.0], "m")
+    assert m.unit == "m" and type(m) is Meter
+
+
+def test_a_subclass_survives_in_the_graph():
+    x = ut.Tensor._make_subclass(Tagged, ut.ones(2), True)
+    x.tag = "mine"
+    ident = id(x)
+    with ut.overrides.DisableTorchFunctionSubclass():
+        y = x * x
+    del x
+    gc.collect()
+    saved = y.grad_fn._saved_self
+    assert type(saved) is Tagged and saved.tag == "mine" and id(saved) == ident
+    assert y.grad_fn.next_functions[0][0].variable is saved
+
+
+def test_slots_survive_and_are_freed():
+    class Probe: ...
+
+    x = ut.Tensor._make_subclass(Slotted, ut.ones(2), True)
+    x.extra = Probe()
+    ref = weakref.ref(x.extra)
+    with ut.overrides.DisableTorchFunctionSubclass():
+        y = x * x
+    del x
+    assert ref() is not None and y.grad_fn._saved_self.extra is ref()
+    del y
+    gc.collect()
+    assert ref() is None
+
+
+def test_del_runs_once_when_the_tensor_is_gone():
+    gone = []
+
+    class Watched(ut.Tensor):
+        def __del__(self):
+            gone.append(1)
+
+    x = ut.Tensor._make_subclass(Watched, ut.ones(2), True)
+    with ut.overrides.DisableTorchFunctionSubclass():
+        y = x * x
+    del x
+    assert not gone
+    del y
+    gc.collect()
+    assert gone == [1]
+
+
+def test_del_may_keep_the_tensor():
+    kept = []
+
+    class Stubborn(ut.Tensor):
+        def __del__(self):
+            kept.append(self)
+
+    x = ut.ones(2).as_subclass(Stubborn)
+    del x
+    assert len(kept) == 1 and kept[0].tolist() == [1, 1]
+    kept.clear()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_copies_keep_class_and_attributes(copied):
+    x = Plain([1.0, 2.0])
+    x.note = {"a": [1]}
+    y = copied(x)
+    assert type(y) is Plain and y.note == {"a": [1]} and y.tolist() == [1, 2]
+
+
+def test_the_repr_names_the_class():
+    assert repr(Plain([1.0])) == "Plain([1.])"
+
+
+def test_parameters_may_be_subclassed():
+    class Weight(ut.nn.Parameter): ...
+
+    w = Weight(ut.ones(1))
+    assert type(w) is Weight and w.requires_grad and type(w * 2) is ut.Tensor and isinstance(w, ut.nn.Parameter)
