@@ -53,6 +53,20 @@ def test_attributes_and_weak_references_survive_in_cpp():
     assert ref() is None
 
 
+def test_a_weak_reference_brings_back_a_whole_tensor():
+    x = ut.ones(2, requires_grad=True)
+    ref = weakref.ref(x)
+    y = x * x
+    del x
+    back = ref()
+    assert back.shape == (2,) and (back * 2).tolist() == [2, 2] and y.grad_fn._saved_self is back
+    del y
+    gc.collect()
+    assert back.tolist() == [1, 1] and ref() is back
+    del back
+    assert ref() is None
+
+
 def test_attributes_of_a_gradient_survive():
     x = ut.ones(2, requires_grad=True)
     x.grad = ut.ones(2)

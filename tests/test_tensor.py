@@ -23,16 +23,23 @@ def test_dtype_and_shape_are_inferred(data, dtype, shape):
     assert t.dtype is getattr(ut, dtype) and t.shape == shape
 
 
-@pytest.mark.parametrize(
-    ("data", "kind", "words"),
-    [
-        ("ab", TypeError, "invalid data type 'str'"), (b"ab", TypeError, "invalid data type 'bytes'"), ([["a"]], ValueError, "too many dimensions 'str'"),
-        (None, RuntimeError, "Could not infer dtype of NoneType"), ([None], RuntimeError, "Could not infer dtype of NoneType"),
-        ({1: 2}, RuntimeError, "Could not infer dtype of dict"), ({1}, RuntimeError, "Could not infer dtype of set"),
-        ([[1, 2], [3]], ValueError, r"expected sequence of length 2 at dim 1 \(got 1\)"), ([1, [2]], TypeError, "cannot be interpreted"),
-        ([[1], 2], TypeError, "not a sequence"), (2**63, ValueError, "Overflow when unpacking long long"), (object(), RuntimeError, "Could not infer dtype"),
-    ],
-)  # fmt: skip
+BAD_DATA = [
+    ("ab", TypeError, "invalid data type 'str'"),
+    (b"ab", TypeError, "invalid data type 'bytes'"),
+    ([["a"]], ValueError, "too many dimensions 'str'"),
+    (None, RuntimeError, "Could not infer dtype of NoneType"),
+    ([None], RuntimeError, "Could not infer dtype of NoneType"),
+    ({1: 2}, RuntimeError, "Could not infer dtype of dict"),
+    ({1}, RuntimeError, "Could not infer dtype of set"),
+    ([[1, 2], [3]], ValueError, r"expected sequence of length 2 at dim 1 \(got 1\)"),
+    ([1, [2]], TypeError, "cannot be interpreted"),
+    ([[1], 2], TypeError, "not a sequence"),
+    (2**63, ValueError, "Overflow when unpacking long long"),
+    (object(), RuntimeError, "Could not infer dtype"),
+]
+
+
+@pytest.mark.parametrize(("data", "kind", "words"), BAD_DATA)
 def test_data_that_is_no_tensor(data, kind, words):
     with pytest.raises(kind, match=words):
         ut.tensor(data)

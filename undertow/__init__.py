@@ -1,4 +1,4 @@
-"""Undertow: eager tensors that remember how they were made, and an engine that runs the chain rule backwards through that memory.
+"""Undertow: eager tensors that remember how they were made, and an engine that runs the chain rule backwards.
 
 The names are torch's. Operators come from the core's table; what few programs need is loaded on first use.
 """

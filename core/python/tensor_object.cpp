@@ -97,12 +97,11 @@ void dealloc(PyObject* self) {
     // Someone else holds the impl, and the object has something to lose: the impl keeps it.
     Py_SET_REFCNT(self, 1);
     impl->set(kPyOwned);
-    o->tensor.leak();
+    // o->tensor goes on pointing at the impl, without a count: a weak reference may still bring the object back.
     if (impl->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     // The other owner let go on another thread meanwhile: we were the last after all.
     impl->refs.store(1, std::memory_order_relaxed);
     impl->set(kPyOwned, false);
-    new (&o->tensor) Tensor(Ref<TensorImpl>::adopt(impl));
     Py_SET_REFCNT(self, 0);
   }
   if (UT_UNLIKELY(!is_plain_tensor(self))) {
@@ -125,6 +124,8 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+bool owns_alone(TensorImpl* impl) { return impl && !impl->has(kPyOwned) && impl->use_count() == 1; }
+
 // What the collector may see of a tensor: its attributes, and, when this object is the impl's only owner, the hooks and
 // gradient that die with it.
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -133,7 +134,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(o->dict);
   Py_VISIT(o->backward_hooks);
   TensorImpl* impl = o->tensor.impl();
-  if (!impl || impl->use_count() != 1) return 0;
+  if (!owns_alone(impl)) return 0;
   if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra())
     if (int r = visit_node_hooks(fn, visit, arg)) return r;
   if (impl->meta) {
@@ -150,7 +151,7 @@ int clear(PyObject* self) {
   Py_CLEAR(o->dict);
   Py_CLEAR(o->backward_hooks);
   TensorImpl* impl = o->tensor.impl();
-  if (!impl || impl->use_count() != 1) return 0;
+  if (!owns_alone(impl)) return 0;
   if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra()) clear_node_hooks(fn);
   if (impl->meta) {
     // Moved out first: dropping a hook may run Python, which may come back to this tensor.

@@ -310,7 +310,7 @@ def inplace_view(e: Entry) -> list[str]:
     lines += ["  " + ln for ln in make_node(e, inplace=True)]
     lines.append("    take_geometry(self, result);\n    set_view_history(self, guard.ref());")
     lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
-    lines.append("    if (UT_UNLIKELY(thread_mode.bits & (kAnomaly | kSourceLines))) attach_origin(node);\n  } else {\n    take_geometry(self, result);\n  }")
+    lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n  } else {\n    take_geometry(self, result);\n  }")
     lines.append("  set_tangent(self, tangent);\n  return self;\n}")
     return lines
 
