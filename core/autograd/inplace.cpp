@@ -93,7 +93,7 @@ namespace ops {
 void check_inplace(const Tensor& self, const char* name, bool record) {
   TensorImpl* impl = self.impl();
   if (UT_UNLIKELY(impl->has(kInference)) && !mode_is(kInferenceMode))
-    UT_FAIL("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update. The operation is ",
+    UT_FAIL("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details. The operation is ",
             name, " on shape ", ShapeText{self.sizes()}, ".");
   if (!record) return;
   if (impl->has(kIsView)) {

@@ -83,7 +83,7 @@ void check_fits(const Scalar& value, DType dtype) {
       limit = std::is_same_v<T, Half> ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
       bad |= std::isfinite(d) && std::abs(d) > limit;
     }
-    UT_CHECK(!bad, "value cannot be converted to type ", cpp_name(dtype), " without overflow: ", value);
+    UT_CHECK(!bad, "value cannot be converted to type ", cpp_name(dtype), " without overflow; it is ", value);
   }
 }
 

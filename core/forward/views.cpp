@@ -190,6 +190,8 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   UT_CHECK(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
   UT_CHECK(length >= 0, "narrow(): length must be non-negative.");
+  // A RuntimeError where other operators raise IndexError, as in torch.
+  UT_CHECK(dim >= -self.dim() && dim < self.dim(), "Dimension out of range (expected to be in range of [", -self.dim(), ", ", self.dim() - 1, "], but got ", dim, ")");
   int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
   UT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size, "], but got ", start, ")");
   int64_t from = start < 0 ? start + size : start;
@@ -230,7 +232,7 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
 }
 
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
-  UT_CHECK(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  UT_CHECK_INDEX(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   int64_t d = wrap_dim(dim, self.dim());
   Geometry g(self);
   g.erase(d);
@@ -269,7 +271,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, in
 }
 
 Tensor view_as_real(const Tensor& self) {
-  UT_CHECK(self.is_complex(), "view_as_real is only supported for complex tensors, got ", self.dtype());
+  UT_CHECK(self.is_complex(), "view_as_real is only supported for complex tensors; this one is ", self.dtype());
   UT_CHECK(!self.is_conj(), "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); "
            "however, be warned that the resulting tensor will NOT alias the original.");
   Dims sizes(self.sizes()), strides;

@@ -168,7 +168,9 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
         std::string_view n = o.args[i].name;
         if ((n == "dim" && PyUnicode_CompareWithASCIIString(key, "axis") == 0) || (n == "keepdim" && PyUnicode_CompareWithASCIIString(key, "keepdims") == 0) ||
             (n == "self" && PyUnicode_CompareWithASCIIString(key, "input") == 0) || (n == "other" && PyUnicode_CompareWithASCIIString(key, "x2") == 0) ||
-            (n == "self" && PyUnicode_CompareWithASCIIString(key, "x") == 0))
+            (n == "self" && PyUnicode_CompareWithASCIIString(key, "x") == 0) || (n == "self" && PyUnicode_CompareWithASCIIString(key, "tensor") == 0) ||
+            (n == "split_size" && PyUnicode_CompareWithASCIIString(key, "split_size_or_sections") == 0) ||
+            ((n == "indices" || n == "sections") && PyUnicode_CompareWithASCIIString(key, "indices_or_sections") == 0))
           at = i;
       }
     if (at < 0) return say("got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'");
@@ -231,6 +233,28 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
     for (int k = 0; k < f.count; k++)
       if (match(f, f.overloads[k], self, args, nargs, kwnames, slots, varargs, f.count == 1 ? &why : nullptr)) return f.overloads[k].call(slots);
     no_match(f, self, args, nargs, kwnames, why);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject** slots, PyObject* (*call)(PyObject**)) {
+  if (UT_UNLIKELY(mode_is(kOverrides))) return invoke(f, self, args, n, nullptr);
+  try {
+    return call(slots);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, Tensor (*call)(const Tensor&, IntSpan)) {
+  if (UT_UNLIKELY(mode_is(kOverrides) || n > 8)) return invoke(f, self, args, n, nullptr);
+  try {
+    int64_t ints[8];
+    for (Py_ssize_t i = 0; i < n; i++) ints[i] = int_arg(args[i]);
+    return wrap(call(tensor_of(self), IntSpan(ints, static_cast<size_t>(n))));
   } catch (...) {
     set_python_error();
     return nullptr;

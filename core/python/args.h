@@ -50,6 +50,15 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
 // For a method without arguments on a plain tensor: no parsing.
 PyObject* call_fast(Function& f, PyObject* self, PyObject* (*call)(PyObject*));
 
+// The same with arguments that need none: exact ints, in slots or as one list.
+inline bool exact_ints(PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (!PyLong_CheckExact(args[i])) return false;
+  return true;
+}
+PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject** slots, PyObject* (*call)(PyObject**));
+PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, Tensor (*call)(const Tensor&, IntSpan));
+
 // Defined by generated code.
 void collect_bindings(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions);
 

@@ -235,7 +235,7 @@ void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan s
 }
 
 void replace_data(const Tensor& t, const Tensor& source) {
-  UT_CHECK(!t.requires_grad() || is_differentiable(source.dtype()), "data set to a tensor that requires gradients must be floating point or complex dtype, got ", source.dtype());
+  UT_CHECK(!t.requires_grad() || is_differentiable(source.dtype()), "data set to a tensor that requires gradients must be floating point or complex dtype; this one is ", source.dtype());
   ops::replace_memory(t, source);
   if (t.impl()->meta && t.impl()->meta->accumulator) t.impl()->meta->accumulator->refresh_meta();
 }

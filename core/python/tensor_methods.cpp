@@ -71,6 +71,7 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", const_cast<char**>(names), &source, &offset, &size, &stride)) throw PythonError();
     const Tensor& t = tensor_of(self);
     ops::check_inplace(t, "set_", grad_enabled() && t.requires_grad());
+    UT_CHECK(!grad_enabled() || !t.requires_grad(), "derivative for set_ is not implemented");
     if (!source) {
       set_storage(t, Storage::allocate(0), Dims{0}, Dims{1}, 0);
     } else if (is_tensor(source) && !size) {

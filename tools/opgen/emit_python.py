@@ -57,6 +57,8 @@ FACTORY_ARGS = [Arg("device?", "device", "None", True), Arg("layout?", "layout",
 
 
 def long_guard(e: Entry) -> str:
+    if e.spec.get("view"):
+        return ""  # copies nothing, however large
     tensors = [a.name for a in e.tensor_args]
     return f"LongOp unlocked({', '.join(tensors)});" if tensors else "LongOp unlocked;" if e.name in ("zeros", "ones", "full", "rand", "randn", "arange") else ""
 
@@ -189,13 +191,28 @@ def overload_table(id_: str, name: str, list_: list[tuple[Entry, str]], emitted:
 
 
 def method(name: str, list_: list[tuple[Entry, str]]) -> str:
-    """The method; with no arguments at all it skips parsing when the first overload allows that."""
-    e, kind = list_[0]
+    """The method. Plain tensors with no arguments, or with ints alone, skip parsing where that cannot choose another overload."""
     fast = ""
-    if kind == "plain" and "method" in e.variants and e.args and e.args[0].type == "Tensor" and all(a.default is not None for a in e.args[1:]):
-        n = len(python_args(e, kind)) + 1
-        fast = (f"\n  if (n == 0 && !kw && is_plain_tensor(self)) return call_fast(function_{name}, self, "
-                f"[](PyObject* t) {{ PyObject* s[{n}] = {{t}}; return plain_{e.name}_{e.overload or 'x'}_{e.variant}(s); }});")
+    reach = -1  # the most positional arguments an earlier overload takes
+    for k, (e, kind) in enumerate(list_):
+        if kind != "plain" or "method" not in e.variants or not e.args or e.args[0].type != "Tensor":
+            break
+        rest = e.args[1:]
+        glue_name = f"plain_{e.name}_{e.overload or 'x'}_{e.variant}"
+        ints = next((i for i, a in enumerate(rest) if a.type != "int" or a.default is not None), len(rest))
+        if reach < 0 and all(a.default is not None for a in rest):
+            fast += (f"\n  if (n == 0 && !kw && is_plain_tensor(self)) return call_fast(function_{name}, self, "
+                     f"[](PyObject* t) {{ PyObject* s[{len(e.args) + 1}] = {{t}}; return {glue_name}(s); }});")
+        elif k == 0 and rest[0].type == "int[]" and all(a.kwonly and a.default is not None for a in rest[1:]):
+            more = "".join(f", {cpp_default(a.type, a.default)}" for a in rest[1:])
+            unlock = "" if e.spec.get("view") else "LongOp unlocked(t); "
+            fast += (f"\n  if (n > 0 && !kw && is_plain_tensor(self) && exact_ints(a, n)) return call_with_ints(function_{name}, self, a, n, "
+                     f"[](const Tensor& t, IntSpan ints) {{ {unlock}return ops::{e.name}(t, ints{more}); }});")
+        elif ints > max(reach, 0) and all(a.default is not None for a in rest[ints:]) and e.return_type == "Tensor":
+            slots = ", ".join(["self", *(f"a[{i}]" for i in range(ints)), *["nullptr"] * (len(rest) - ints + 1)])
+            fast += (f"\n  if (n == {ints} && !kw && is_plain_tensor(self) && exact_ints(a, n)) {{\n    PyObject* s[] = {{{slots}}};\n"
+                     f"    return call_slots(function_{name}, self, a, n, s, {glue_name});\n  }}")
+        reach = max(reach, 64 if any(a.type.startswith("int[]") for a in rest) else sum(not a.kwonly for a in rest))
     return (f"PyObject* me_{name}(PyObject* self, PyObject* const* a, Py_ssize_t n, PyObject* kw) {{{fast}\n"
             f"  return invoke(function_{name}, self, a, n, kw);\n}}")
 

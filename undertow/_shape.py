@@ -1,0 +1,203 @@
+"""Functions of several tensors' shapes that are compositions of views and joins, as torch has them in Python."""
+
+from __future__ import annotations
+
+from undertow import _C
+from undertow._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+_ops = _C._ops
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "combinations",
+    "meshgrid",
+]
+
+
+def _overridable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of tensors, or of one list of them, handing over where a tensor's class asks for that."""
+    import functools
+
+    from undertow.overrides import handle_torch_function, has_torch_function
+
+    @functools.wraps(function)
+    def public(*tensors: Any, **kwargs: Any) -> Any:
+        operands = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        if has_torch_function(tuple(operands)):
+            return handle_torch_function(public, tuple(operands), *tensors, **kwargs)
+        return function(*operands, **kwargs)
+
+    return public
+
+
+def _at_least(tensors: tuple[Tensor, ...], dims: int) -> Any:
+    out = []
+    for t in tensors:
+        if not isinstance(t, Tensor):
+            raise TypeError(f"atleast_{dims}d(): expected tensors, got {type(t).__name__}")
+        if t.ndim == 0:
+            t = t.reshape((1,) * dims)
+        elif dims == 2 and t.ndim == 1:
+            t = t.unsqueeze(0)
+        elif dims == 3 and t.ndim == 1:
+            t = t.unsqueeze(0).unsqueeze(-1)
+        elif dims == 3 and t.ndim == 2:
+            t = t.unsqueeze(-1)
+        out.append(t)
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@_overridable
+def atleast_1d(*tensors: Tensor) -> Any:
+    """Each tensor, a zero-dimensional one as a vector of one element.
+
+    >>> import undertow as ut
+    >>> ut.atleast_1d(ut.tensor(2.0)).shape
+    undertow.Size([1])
+    """
+    return _at_least(tensors, 1)
+
+
+@_overridable
+def atleast_2d(*tensors: Tensor) -> Any:
+    """Each tensor with at least two dimensions, a vector as one row.
+
+    >>> import undertow as ut
+    >>> ut.atleast_2d(ut.tensor([1.0, 2.0])).shape
+    undertow.Size([1, 2])
+    """
+    return _at_least(tensors, 2)
+
+
+@_overridable
+def atleast_3d(*tensors: Tensor) -> Any:
+    """Each tensor with at least three dimensions.
+
+    >>> import undertow as ut
+    >>> ut.atleast_3d(ut.tensor([1.0, 2.0])).shape
+    undertow.Size([1, 2, 1])
+    """
+    return _at_least(tensors, 3)
+
+
+def _broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    out: list[int] = []
+    for shape in shapes:
+        for i, size in enumerate(reversed(shape)):
+            if i == len(out):
+                out.append(size)
+            elif out[i] == 1:
+                out[i] = size
+            elif size not in (1, out[i]):
+                raise RuntimeError(
+                    f"The size of tensor a ({out[i]}) must match the size of tensor b ({size}) at non-singleton "
+                    f"dimension {max(len(shape), len(out)) - 1 - i}; shapes are {[list(s) for s in shapes]}"
+                )
+    return tuple(reversed(out))
+
+
+@_overridable
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors expanded to their common shape; views.
+
+    >>> import undertow as ut
+    >>> [t.shape for t in ut.broadcast_tensors(ut.ones(3), ut.ones(2, 1))]
+    [undertow.Size([2, 3]), undertow.Size([2, 3])]
+    """
+    shape = _broadcast_shape([t.shape for t in tensors])
+    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
+
+
+@_overridable
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """One view per vector of the grid they span; `indexing` "xy" exchanges the first two dimensions.
+
+    >>> import undertow as ut
+    >>> [g.tolist() for g in ut.meshgrid(ut.tensor([1, 2]), ut.tensor([3, 4]), indexing="ij")]
+    [[[1, 1], [2, 2]], [[3, 4], [3, 4]]]
+    """
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for t in tensors:
+        if t.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: shape {list(t.shape)}")
+        if t.dtype != tensors[0].dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    if indexing is None:
+        import warnings
+
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3
+        )
+    elif indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    # "xy" is the "ij" grid of the vectors with the first two exchanged.
+    swap = indexing == "xy" and len(tensors) >= 2
+    order = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    shape = tuple(t.numel() for t in order)
+    grids = []
+    for i, t in enumerate(order):
+        places = [1] * len(order)
+        places[i] = t.numel()
+        grids.append(t.view(places).expand(shape))
+    if swap:
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+@_overridable
+def block_diag(*tensors: Tensor) -> Tensor:
+    """A matrix of zeros with the given matrices on its diagonal.
+
+    >>> import undertow as ut
+    >>> ut.block_diag(ut.tensor([[1]]), ut.tensor([2, 3])).tolist()
+    [[1, 0, 0], [0, 2, 3]]
+    """
+    return _ops["_block_diag"](list(tensors))
+
+
+@_overridable
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All tuples of one element of each vector, as rows.
+
+    >>> import undertow as ut
+    >>> ut.cartesian_prod(ut.tensor([1, 2]), ut.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
+    for t in tensors:
+        if t.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return _ops["stack"]([g.flatten() for g in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All combinations of r elements of a vector, as rows.
+
+    >>> import undertow as ut
+    >>> ut.combinations(ut.tensor([1, 2, 3])).tolist()
+    [[1, 2], [1, 3], [2, 3]]
+    """
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty([0])
+    n = input.numel()
+    grids = meshgrid(*[_ops["arange"](n)] * r, indexing="ij")
+    mask = _ops["ones"]([n] * r, dtype=_C.bool)
+    for a, b in zip(grids, grids[1:], strict=False):
+        mask = mask & ((a <= b) if with_replacement else (a < b))
+    return _ops["stack"]([g.masked_select(mask) for g in meshgrid(*[input] * r, indexing="ij")], 1)
