@@ -3,22 +3,30 @@
 
 #include "core/forward/copy.h"
 #include "core/forward/elementwise_iter.h"
+#include "core/kernels/cpu/stream.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 
 namespace undertow::fwd {
 
+PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error)
+    : name_(name), bool_error_(bool_error), promote_(promote) {
+  fill(table_);
+  for (int i = 0; i < kNumDTypes; i++) {
+    DType t = static_cast<DType>(i);
+    results_[i] = promote == Promote::Bool ? DType::Bool : promote == Promote::Real ? to_real(t) : t;
+  }
+}
+
 LoopFn PointwiseOp::checked_loop(DType t) const {
   LoopFn f = loop(t);
+  UT_CHECK(f || t != DType::Bool || !bool_error_, bool_error_);
   UT_CHECK_AS(NotImplemented, f, "\"", name_, "\" not implemented for '", long_name(t), "'");
   return f;
 }
 
 DType PointwiseOp::compute_dtype(DType common) const {
   return promote_ == Promote::Float && is_integral(common) ? default_dtype() : common;
-}
-DType PointwiseOp::result_dtype(DType compute) const {
-  return promote_ == Promote::Bool ? DType::Bool : promote_ == Promote::Real ? to_real(compute) : compute;
 }
 
 namespace {
@@ -30,30 +38,81 @@ struct alignas(16) Constant {
       *reinterpret_cast<T*>(bytes) = s.to<T>();
     });
   }
+  // The one element of a tensor, converted.
+  void set(const Tensor& value, DType t) {
+    dispatch(value.dtype(), [&](auto from) {
+      auto v = *value.data_as<typename decltype(from)::type>();
+      dispatch(t, [&](auto to) {
+        using T = typename decltype(to)::type;
+        *reinterpret_cast<T*>(bytes) = convert<T>(v);
+      });
+    });
+  }
 };
 
-// The common case of `tensor op number` without the iterator.
+// `tensor op number` without the iterator, when the tensor is plain and small.
+bool is_plain(const Tensor& t, DType compute) { return t.dtype() == compute && t.is_contiguous() && t.numel() < 32768; }
+Tensor with_constant(const PointwiseOp& op, LoopFn loop, const Scalar* params, const Tensor& t, Constant& c, bool constant_first) {
+  Tensor out = empty_same_shape(*t.impl(), op.result_dtype(t.dtype()));
+  int64_t w = t.itemsize();
+  char* p[3] = {out.data(), constant_first ? c.bytes : t.data(), constant_first ? t.data() : c.bytes};
+  int64_t strides[3] = {out.itemsize(), constant_first ? 0 : w, constant_first ? w : 0};
+  loop(p, strides, t.numel(), params);
+  return out;
+}
 Tensor with_number(const PointwiseOp& op, const Scalar* params, const Tensor& t, const Scalar& s, bool number_first) {
   DType compute = op.compute_dtype(result_type(t, s));
   LoopFn loop = op.loop(compute);
-  if (UT_LIKELY(loop && compute == t.dtype() && t.is_contiguous() && t.numel() < 32768 && op.promote() <= Promote::Float)) {
+  if (UT_LIKELY(loop && is_plain(t, compute))) {
     Constant c;
     c.set(s, compute);
-    Tensor out = empty_same_shape(*t.impl(), compute);
-    int64_t w = t.itemsize();
-    char* p[3] = {out.data(), number_first ? c.bytes : t.data(), number_first ? t.data() : c.bytes};
-    int64_t strides[3] = {w, number_first ? 0 : w, number_first ? w : 0};
-    loop(p, strides, t.numel(), params);
-    return out;
+    return with_constant(op, loop, params, t, c, number_first);
   }
   Operand operands[2] = {Operand(t), Operand(s)};
   if (number_first) std::swap(operands[0], operands[1]);
   return pointwise_slow(op, params, nullptr, operands);
 }
+
+// Outputs beyond this many bytes do not stay in cache: they are computed block by block and streamed past it.
+constexpr int64_t kStreamBytes = 8 << 20;
+constexpr int64_t kStreamBlock = 8192;  // bytes; leaves room in L1 for the inputs
+
+void streamed(LoopFn loop, char* const* p, const int64_t* s, int64_t n, const Scalar* params, int operands) {
+  alignas(64) char block[kStreamBlock];
+  char* at[4];
+  for (int k = 0; k < operands; k++) at[k] = p[k];
+  char* out = at[0];
+  int64_t step = kStreamBlock / s[0];
+  for (int64_t done = 0; done < n; done += step) {
+    int64_t count = std::min(step, n - done);
+    at[0] = block;
+    loop(at, s, count, params);
+    cpu::stream_store(out, block, count * s[0]);
+    out += count * s[0];
+    for (int k = 1; k < operands; k++) at[k] += count * s[k];
+  }
+  cpu::stream_end();
+}
 }  // namespace
 
 Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Scalar& b) { return with_number(op, params, a, b, false); }
 Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Scalar& a, const Tensor& b) { return with_number(op, params, b, a, true); }
+
+Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b) {
+  if ((a.dim() == 0) != (b.dim() == 0)) {
+    bool first = a.dim() == 0;
+    const Tensor &t = first ? b : a, &value = first ? a : b;
+    DType compute = op.compute_dtype(result_type(a, b));
+    LoopFn loop = op.loop(compute);
+    if (loop && is_plain(t, compute)) {
+      Constant c;
+      c.set(value, compute);
+      return with_constant(op, loop, params, t, c, first);
+    }
+  }
+  Operand operands[] = {a, b};
+  return pointwise_slow(op, params, nullptr, operands);
+}
 
 Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor* out, std::span<const Operand> operands) {
   Promoter promoter;
@@ -65,10 +124,19 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
   LoopFn loop = op.checked_loop(compute);
 
   ElementwiseIter iter;
-  Tensor target, staged;  // staged: when the output cannot be written directly
+  Tensor target;
   SmallVector<Tensor, 4> inputs;
   SmallVector<Constant, 4> constants(operands.size());
-  for (const Operand& o : operands) inputs.push_back(o.tensor ? (o.tensor->dtype() == compute ? *o.tensor : to_dtype(*o.tensor, compute)) : Tensor());
+  bool dimensioned = false;
+  for (const Operand& o : operands) dimensioned |= o.tensor && o.tensor->dim() > 0;
+  for (size_t i = 0; i < operands.size(); i++) {
+    const Tensor* t = operands[i].tensor;
+    inputs.push_back(Tensor());
+    if (!t) constants[i].set(*operands[i].scalar, compute);
+    else if (t->dtype() == compute) inputs.back() = *t;
+    else if (dimensioned && t->dim() == 0) constants[i].set(*t, compute);
+    else inputs.back() = to_dtype(*t, compute);
+  }
   if (out) {
     Dims shape;
     bool first = true;
@@ -94,15 +162,17 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
   }
   iter.add_output(target, result);
   for (size_t i = 0; i < operands.size(); i++) {
-    if (inputs[i].defined()) {
-      iter.add_input(inputs[i]);
-    } else {
-      constants[i].set(*operands[i].scalar, compute);
-      iter.add_constant(constants[i].bytes);
-    }
+    if (inputs[i].defined()) iter.add_input(inputs[i]);
+    else iter.add_constant(constants[i].bytes);
   }
   iter.build();
-  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) { loop(p, s, n, params); });
+  int64_t width = itemsize(result);
+  bool in_cache = iter.numel() * width <= kStreamBytes;
+  for (const Tensor& t : inputs) in_cache |= t.defined() && t.data() == iter.output().data();  // in place: its lines are loaded anyway
+  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+    if (UT_LIKELY(in_cache || s[0] != width || n < 4096)) loop(p, s, n, params);
+    else streamed(loop, p, s, n, params, static_cast<int>(operands.size()) + 1);
+  });
   if (out && !target.defined()) {
     copy_into(*out, iter.output());
     return *out;

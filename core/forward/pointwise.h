@@ -1,5 +1,7 @@
 // pointwise.h: runs a table entry's scalar expression over tensors: promotion, broadcasting, allocation, the loop.
 #pragma once
+#include <limits>
+
 #include "core/forward/forward_types.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/loops.h"
@@ -19,17 +21,18 @@ enum class Promote : uint8_t {
 
 class PointwiseOp {
  public:
-  PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*)) : name_(name), promote_(promote) { fill(table_); }
+  PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error = nullptr);
   LoopFn loop(DType t) const { return table_[static_cast<int>(t)]; }
   LoopFn checked_loop(DType t) const;
   const char* name() const { return name_; }
-  Promote promote() const { return promote_; }
   DType compute_dtype(DType common) const;
-  DType result_dtype(DType compute) const;
+  DType result_dtype(DType compute) const { return results_[static_cast<int>(compute)]; }
 
  private:
   LoopFn table_[kNumDTypes] = {};
+  DType results_[kNumDTypes];
   const char* name_;
+  const char* bool_error_;
   Promote promote_;
 };
 
@@ -37,18 +40,22 @@ class PointwiseOp {
 struct Operand {
   const Tensor* tensor = nullptr;
   const Scalar* scalar = nullptr;
+  Operand() = default;
   Operand(const Tensor& t) : tensor(&t) {}
   Operand(const Scalar& s) : scalar(&s) {}
 };
 
 Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor* out, std::span<const Operand> operands);
 
+// Two tensors of different dtypes, shapes or layouts: first looks for a zero-dimensional one beside a plain one.
+Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b);
+
 inline Tensor pointwise1(const PointwiseOp& op, const Scalar* params, const Tensor& a) {
   LoopFn loop = op.loop(a.dtype());
-  if (UT_LIKELY(loop && a.is_contiguous() && a.numel() < 32768 && (op.promote() <= Promote::Float))) {
-    Tensor out = empty_same_shape(*a.impl(), a.dtype());
+  if (UT_LIKELY(loop && a.is_contiguous() && a.numel() < 32768)) {
+    Tensor out = empty_same_shape(*a.impl(), op.result_dtype(a.dtype()));
     char* p[2] = {out.data(), a.data()};
-    int64_t s[2] = {a.itemsize(), a.itemsize()};
+    int64_t s[2] = {out.itemsize(), a.itemsize()};
     loop(p, s, a.numel(), params);
     return out;
   }
@@ -70,15 +77,14 @@ inline bool same_small_layout(const Tensor& a, const Tensor& b) {
 }
 inline Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b) {
   LoopFn loop = op.loop(a.dtype());
-  if (UT_LIKELY(loop && same_small_layout(a, b) && op.promote() <= Promote::Float)) {
-    Tensor out = empty_same_shape(*a.impl(), a.dtype());
+  if (UT_LIKELY(loop && same_small_layout(a, b))) {
+    Tensor out = empty_same_shape(*a.impl(), op.result_dtype(a.dtype()));
     char* p[3] = {out.data(), a.data(), b.data()};
-    int64_t w = a.itemsize(), s[3] = {w, w, w};
+    int64_t w = a.itemsize(), s[3] = {out.itemsize(), w, w};
     loop(p, s, a.numel(), params);
     return out;
   }
-  Operand operands[] = {a, b};
-  return pointwise_slow(op, params, nullptr, operands);
+  return pointwise2_mixed(op, params, a, b);
 }
 inline void pointwise2_out(const PointwiseOp& op, const Scalar* params, const Tensor& out, Operand a, Operand b) {
   Operand operands[] = {a, b};
@@ -100,6 +106,8 @@ inline void pointwise3_out(const PointwiseOp& op, const Scalar* params, const Te
 
 inline Scalar as_scalar(const Scalar& s) { return s; }
 inline Scalar as_scalar(const std::optional<Scalar>& s) { return s.value_or(Scalar(0)); }
+// NaN stands for None.
+inline Scalar as_scalar(const std::optional<double>& d) { return Scalar(d.value_or(std::numeric_limits<double>::quiet_NaN())); }
 inline Scalar as_scalar(double d) { return Scalar(d); }
 inline Scalar as_scalar(int64_t i) { return Scalar(i); }
 inline Scalar as_scalar(bool b) { return Scalar(b); }

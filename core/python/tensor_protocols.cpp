@@ -77,6 +77,67 @@ PyObject* nb_subtract(PyObject* a, PyObject* b) { return binary<sub_tt, sub_ts, 
 PyObject* nb_multiply(PyObject* a, PyObject* b) { return binary<mul_tt, mul_ts, mul_st>(a, b, "mul", "__rmul__"); }
 PyObject* nb_true_divide(PyObject* a, PyObject* b) { return binary<div_tt, div_ts, div_st>(a, b, "div", "__rtruediv__"); }
 
+Tensor floordiv_tt(const Tensor& a, const Tensor& b) { return ops::floor_divide(a, b); }
+Tensor floordiv_ts(const Tensor& a, const Scalar& b) { return ops::floor_divide(a, b); }
+Tensor floordiv_st(const Scalar& a, const Tensor& b) { return ops::floor_divide(a, b); }
+Tensor mod_tt(const Tensor& a, const Tensor& b) { return ops::remainder(a, b); }
+Tensor mod_ts(const Tensor& a, const Scalar& b) { return ops::remainder(a, b); }
+Tensor mod_st(const Scalar& a, const Tensor& b) { return ops::remainder(a, b); }
+Tensor pow_tt(const Tensor& a, const Tensor& b) { return ops::pow(a, b); }
+Tensor pow_ts(const Tensor& a, const Scalar& b) { return ops::pow(a, b); }
+Tensor pow_st(const Scalar& a, const Tensor& b) { return ops::pow(a, b); }
+
+PyObject* nb_floor_divide(PyObject* a, PyObject* b) {
+  return binary<floordiv_tt, floordiv_ts, floordiv_st>(a, b, "floor_divide", "__rfloordiv__");
+}
+PyObject* nb_remainder(PyObject* a, PyObject* b) { return binary<mod_tt, mod_ts, mod_st>(a, b, "remainder", "__rmod__"); }
+PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) { return binary<pow_tt, pow_ts, pow_st>(a, b, "pow", "__rpow__"); }
+
+// A number on the left of a comparison is Python's reflected call: the tensor is always a.
+#define UT_COMPARISON(name, reflected)                                                                    \
+  Tensor name##_tt(const Tensor& a, const Tensor& b) { return ops::name(a, b); }                          \
+  Tensor name##_ts(const Tensor& a, const Scalar& b) { return ops::name(a, b); }                          \
+  Tensor name##_st(const Scalar& a, const Tensor& b) { return ops::reflected(b, a); }                     \
+  PyObject* compare_##name(PyObject* a, PyObject* b) { return binary<name##_tt, name##_ts, name##_st>(a, b, #name, #reflected); }
+UT_COMPARISON(lt, gt)
+UT_COMPARISON(le, ge)
+UT_COMPARISON(eq, eq)
+UT_COMPARISON(ne, ne)
+UT_COMPARISON(gt, lt)
+UT_COMPARISON(ge, le)
+#undef UT_COMPARISON
+
+// a op= b with a plain tensor on the left and a tensor or number on the right.
+using InplaceTT = void (*)(const Tensor&, const Tensor&);
+using InplaceTS = void (*)(const Tensor&, const Scalar&);
+template <InplaceTT tt, InplaceTS ts>
+PyObject* inplace(PyObject* a, PyObject* b, const char* method) {
+  return guarded([&]() -> PyObject* {
+    if (UT_LIKELY(!mode_is(kOverrides) && is_plain_tensor(a))) {
+      if (is_plain_tensor(b)) {
+        LongOp unlocked(tensor_of(a));
+        tt(tensor_of(a), tensor_of(b));
+      } else if (is_number(b)) {
+        LongOp unlocked(tensor_of(a));
+        ts(tensor_of(a), scalar_arg(b));
+      } else {
+        return by_method(a, method, b);
+      }
+      return new_ref(a);
+    }
+    return by_method(a, method, b);
+  });
+}
+#define UT_INPLACE(name, ...)                                                                   \
+  void name##_itt(const Tensor& a, const Tensor& b) { ops::name##_(a, b __VA_OPT__(,) __VA_ARGS__); } \
+  void name##_its(const Tensor& a, const Scalar& b) { ops::name##_(a, b __VA_OPT__(,) __VA_ARGS__); } \
+  PyObject* nb_inplace_##name(PyObject* a, PyObject* b) { return inplace<name##_itt, name##_its>(a, b, #name "_"); }
+UT_INPLACE(add, Scalar(1))
+UT_INPLACE(sub, Scalar(1))
+UT_INPLACE(mul)
+UT_INPLACE(div)
+#undef UT_INPLACE
+
 // Less hot operators go through the method of that name on the left tensor, or the reflected one on the right.
 template <const char* method, const char* reflected>
 PyObject* by_name(PyObject* a, PyObject* b) {
@@ -89,19 +150,12 @@ PyObject* by_name(PyObject* a, PyObject* b) {
   }
 }
 #define UT_NAMES(id, m, r) constexpr char m_##id[] = m, r_##id[] = r
-UT_NAMES(floordiv, "floor_divide", "__rfloordiv__");
-UT_NAMES(mod, "remainder", "__rmod__");
-UT_NAMES(pow, "pow", "__rpow__");
 UT_NAMES(matmul, "matmul", "__rmatmul__");
 UT_NAMES(and_, "__and__", "__rand__");
 UT_NAMES(or_, "__or__", "__ror__");
 UT_NAMES(xor_, "__xor__", "__rxor__");
 UT_NAMES(lshift, "__lshift__", "__rlshift__");
 UT_NAMES(rshift, "__rshift__", "__rrshift__");
-UT_NAMES(iadd, "add_", "add_");
-UT_NAMES(isub, "sub_", "sub_");
-UT_NAMES(imul, "mul_", "mul_");
-UT_NAMES(idiv, "div_", "div_");
 UT_NAMES(ifloordiv, "floor_divide_", "floor_divide_");
 UT_NAMES(imod, "remainder_", "remainder_");
 UT_NAMES(iand, "bitwise_and_", "bitwise_and_");
@@ -109,15 +163,8 @@ UT_NAMES(ior, "bitwise_or_", "bitwise_or_");
 UT_NAMES(ixor, "bitwise_xor_", "bitwise_xor_");
 UT_NAMES(ilshift, "__ilshift__", "__ilshift__");
 UT_NAMES(irshift, "__irshift__", "__irshift__");
-UT_NAMES(lt, "lt", "gt");
-UT_NAMES(le, "le", "ge");
-UT_NAMES(eq, "eq", "eq");
-UT_NAMES(ne, "ne", "ne");
-UT_NAMES(gt, "gt", "lt");
-UT_NAMES(ge, "ge", "le");
 #undef UT_NAMES
 
-PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) { return by_name<m_pow, r_pow>(a, b); }
 PyObject* nb_ipow(PyObject* a, PyObject* b, PyObject*) {
   return guarded([&] { return by_method(a, "pow_", b); });
 }
@@ -142,7 +189,13 @@ PyObject* nb_negative(PyObject* a) {
 }
 PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", nullptr); }
 PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
-PyObject* nb_invert(PyObject* a) { return PyObject_CallMethod(a, "bitwise_not", nullptr); }
+PyObject* nb_invert(PyObject* a) {
+  if (!is_integral(tensor_of(a).dtype())) {
+    PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return nullptr;
+  }
+  return PyObject_CallMethod(a, "bitwise_not", nullptr);
+}
 
 // Conversions to Python numbers: one element, else torch's error.
 Scalar one_element(PyObject* self) { return ops::item(tensor_of(self)); }
@@ -185,12 +238,12 @@ PyObject* richcompare(PyObject* a, PyObject* b, int op) {
     if (!is_tensor(b) && !is_number(b) && !PyNumber_Check(b) && !has_override(b)) Py_RETURN_NOTIMPLEMENTED;
   }
   switch (op) {
-    case Py_LT: return by_name<m_lt, r_lt>(a, b);
-    case Py_LE: return by_name<m_le, r_le>(a, b);
-    case Py_EQ: return by_name<m_eq, r_eq>(a, b);
-    case Py_NE: return by_name<m_ne, r_ne>(a, b);
-    case Py_GT: return by_name<m_gt, r_gt>(a, b);
-    default: return by_name<m_ge, r_ge>(a, b);
+    case Py_LT: return compare_lt(a, b);
+    case Py_LE: return compare_le(a, b);
+    case Py_EQ: return compare_eq(a, b);
+    case Py_NE: return compare_ne(a, b);
+    case Py_GT: return compare_gt(a, b);
+    default: return compare_ge(a, b);
   }
 }
 
@@ -241,8 +294,8 @@ void add_tensor_protocols(std::vector<PyType_Slot>& slots) {
   add(Py_nb_subtract, nb_subtract);
   add(Py_nb_multiply, nb_multiply);
   add(Py_nb_true_divide, nb_true_divide);
-  add(Py_nb_floor_divide, by_name<m_floordiv, r_floordiv>);
-  add(Py_nb_remainder, by_name<m_mod, r_mod>);
+  add(Py_nb_floor_divide, nb_floor_divide);
+  add(Py_nb_remainder, nb_remainder);
   add(Py_nb_power, nb_power);
   add(Py_nb_inplace_power, nb_ipow);
   add(Py_nb_matrix_multiply, nb_matmul);
@@ -251,10 +304,10 @@ void add_tensor_protocols(std::vector<PyType_Slot>& slots) {
   add(Py_nb_xor, by_name<m_xor_, r_xor_>);
   add(Py_nb_lshift, by_name<m_lshift, r_lshift>);
   add(Py_nb_rshift, by_name<m_rshift, r_rshift>);
-  add(Py_nb_inplace_add, by_name<m_iadd, r_iadd>);
-  add(Py_nb_inplace_subtract, by_name<m_isub, r_isub>);
-  add(Py_nb_inplace_multiply, by_name<m_imul, r_imul>);
-  add(Py_nb_inplace_true_divide, by_name<m_idiv, r_idiv>);
+  add(Py_nb_inplace_add, nb_inplace_add);
+  add(Py_nb_inplace_subtract, nb_inplace_sub);
+  add(Py_nb_inplace_multiply, nb_inplace_mul);
+  add(Py_nb_inplace_true_divide, nb_inplace_div);
   add(Py_nb_inplace_floor_divide, by_name<m_ifloordiv, r_ifloordiv>);
   add(Py_nb_inplace_remainder, by_name<m_imod, r_imod>);
   add(Py_nb_inplace_and, by_name<m_iand, r_iand>);

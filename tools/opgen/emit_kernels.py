@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from .emit_ops import HEADER, params
+from .emit_ops import HEADER, c_string, params
 from .formula import identifiers
 from .schema import Entry
 
@@ -19,7 +19,7 @@ PER_ISA = ("float", "half")
 CLASSES = {
     "all": {"float", "half", "int", "complex", "bool"}, "number": {"float", "half", "int", "complex"}, "real": {"float", "half", "int", "bool"},
     "realnumber": {"float", "half", "int"}, "floating": {"float", "half"}, "inexact": {"float", "half", "complex"}, "integral": {"int", "bool"},
-    "complex": {"complex"},
+    "integer": {"int"}, "wide": {"float"}, "complex": {"complex"},
 }
 
 
@@ -57,7 +57,8 @@ def functor(e: Entry, group: str, ctype: str) -> str:
     math = {"Half": "float", "BFloat16": "float"}.get(ctype, ctype)
     members, init = "", ""
     for p in used:
-        t = {"Scalar": math, "Scalar?": math, "float": math if group != "int" else "double", "int": "int64_t", "bool": "bool"}.get(p.type)
+        t = {"Scalar": math, "Scalar?": math, "float": math if group != "int" else "double", "float?": math if group != "int" else "double",
+             "int": "int64_t", "bool": "bool"}.get(p.type)
         if t is None:
             e.fail(f"parameter {p.name}: {p.type} cannot reach a kernel")
         i = [q.name for q in plain_params(e)].index(p.name)
@@ -65,7 +66,10 @@ def functor(e: Entry, group: str, ctype: str) -> str:
         init += f" {p.name} = params[{i}].to<{t}>();"
     unused = "".join(f" (void){n};" for n in names if n not in identifiers(text))
     args = ", ".join(f"{math} {n}" for n in names)
-    return (f"struct Op {{ using T = {math};{members} explicit Op([[maybe_unused]] const Scalar* params) {{{init} }}\n"
+    array = ""
+    if "array" in e.spec and group in PER_ISA:
+        array = f" static void array(const {math}* in, {math}* out, int64_t n) {{ {e.spec['array']}(in, out, static_cast<size_t>(n)); }}"
+    return (f"struct Op {{ using T = {math};{members}{array} explicit Op([[maybe_unused]] const Scalar* params) {{{init} }}\n"
             f'#line {e.line} "ops/{e.file}"\n'
             f"    auto operator()({args}) const {{{unused} return {text}; }} }};")
 
@@ -106,7 +110,8 @@ def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
 
 
 def forward_source(family: str, entries: list[Entry]) -> str:
-    out = [HEADER.format(family=family), f'#include "generated/fwd_{family}.h"', '#include "core/forward/pointwise.h"', ""]
+    out = [HEADER.format(family=family), f'#include "generated/fwd_{family}.h"', '#include "core/forward/pointwise.h"',
+           '#include "core/forward/pointwise_checks.h"', ""]
     kernels = pointwise_entries(entries)
     out.append("namespace undertow::cpu {")
     for ns in ("isa_baseline", "isa_avx2", "isa_avx512"):
@@ -122,8 +127,9 @@ def forward_source(family: str, entries: list[Entry]) -> str:
         k = kernel_name(e)
         promote = e.spec.get("promote", "arith").capitalize()
         # A global, filled when the library loads: a function-local static would test its guard on every call.
-        out.append(f"const PointwiseOp {k}_op(\"{e.name}\", Promote::{promote}, [](LoopFn* t) {{ UT_FILL_PER_ISA(fill_{k}_float, t); "
-                   f"UT_FILL_PER_ISA_HALF(fill_{k}_half, t); cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }});")
+        refusal = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
+        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, [](LoopFn* t) {{ UT_FILL_PER_ISA(fill_{k}_float, t); "
+                   f"UT_FILL_PER_ISA_HALF(fill_{k}_half, t); cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }}{refusal});")
     out += ["}  // namespace", ""]
     for e in entries:
         if not e.is_pointwise:
@@ -133,6 +139,8 @@ def forward_source(family: str, entries: list[Entry]) -> str:
         plain = plain_params(e)
         plain_text = ", ".join(f"as_scalar({p.name})" for p in plain)
         decl = f"  const Scalar params[] = {{{plain_text}}};\n" if plain else ""
+        if "check" in e.spec:
+            decl = f'#line {e.line} "ops/{e.file}"\n  {e.spec["check"]};\n' + decl
         arg = "params" if plain else "nullptr"
         n = len(operands(e))
         out.append(f"Tensor {e.name}({params(e)}) {{\n{decl}  return pointwise{n}({k}_op, {arg}, {ops});\n}}")

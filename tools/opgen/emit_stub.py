@@ -67,13 +67,13 @@ def stub(entries: list[Entry]) -> str:
 
     by_name: dict[str, list[Entry]] = {}
     for e in entries:
-        for n in e.public_names:
+        for n in [n for module, n in e.python_names if not module]:
             by_name.setdefault(n, []).append(e)
     for name, list_ in by_name.items():
         block(name, [e for e in list_ if "method" in e.variants], True, "    ")
         block(name + "_", [e for e in list_ if "inplace" in e.variants], True, "    ")
     out += [*PROTOCOLS, "    def __getattr__(self, name: str) -> Any: ...", ""]
     for name, list_ in by_name.items():
-        block(name, [e for e in list_ if "function" in e.variants and not e.spec.get("module")], False, "")
+        block(name, [e for e in list_ if "function" in e.variants and not name.startswith("__")], False, "")
     out += ["", "def __getattr__(name: str) -> Any: ...", ""]
     return "\n".join(out)

@@ -10,6 +10,11 @@ KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
     "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "inplace_node", "inplace_composite", "result_dtype",
     "torch", "factory",
+    "public",  # the Python name, where C++ needs another one
+    "inplace_argument",  # nn.functional names take `inplace=False`
+    "array",  # function (const T* in, T* out, size_t n) that computes whole runs of float or double
+    "check",  # expression evaluated before a pointwise forward: refuses arguments
+    "bool_error",  # what to say to bool operands that are refused
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -91,13 +96,14 @@ class Entry:
     @property
     def node(self) -> str:
         base = self.spec.get("node") or camel(self.name) + "Backward0"
-        return base
+        return base if isinstance(base, str) else base[self.variant]  # a list names one per Tensor|Scalar choice
 
     @property
     def node_class(self) -> str:
         """Unique C++ name: overloads that share a node's public name have classes of their own."""
         suffix = f"_{self.overload}" if self.overload else ""
-        return self.node + suffix + (f"_v{self.variant}" if self.variant else "")
+        node = self.node if self.node.startswith(camel(self.name)) else f"{self.node}_{self.name}"
+        return node + suffix + (f"_v{self.variant}" if self.variant else "")
 
     @property
     def inplace_node_class(self) -> str:
@@ -105,15 +111,27 @@ class Entry:
         return self.node_class + ("_inplace" if "inplace_node" in self.spec else "")
 
     @property
-    def public_names(self) -> list[str]:
-        """The names it has in Python: python = "none" hides it, "aliases" hides its own name (a C++ keyword, say)."""
-        mode = self.spec.get("python")
-        return [] if mode == "none" else [*([] if mode == "aliases" else [self.name]), *self.spec.get("aliases", [])]
-
-    @property
     def variants(self) -> set[str]:
         default = "function, method" if self.args and self.args[0].name == "self" else "function"
         return {v.strip() for v in self.spec.get("variants", default).split(",") if v.strip()}
+
+    @property
+    def public(self) -> str:
+        """The name in Python."""
+        return self.spec.get("public", self.name)
+
+    @property
+    def python_names(self) -> list[tuple[str, str]]:
+        """(module, name) in Python of the operator and its aliases; an alias may name its module: "special.expit".
+        python = "none" hides the operator, "aliases" its own name (a C++ keyword, say)."""
+        mode = self.spec.get("python")
+        if mode == "none":
+            return []
+        out = [] if mode == "aliases" else [(self.spec.get("module", ""), self.public)]
+        for alias in self.spec.get("aliases", []):
+            module, _, name = alias.rpartition(".")
+            out.append((module, name))
+        return out
 
     @property
     def is_pointwise(self) -> bool:

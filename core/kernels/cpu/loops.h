@@ -23,8 +23,41 @@ using LoopFn = void (*)(char* const* p, const int64_t* strides, int64_t n, const
 
 namespace UNDERTOW_ISA_NS {
 
+// What is stored: bool from tests, the real type from real functions of complex numbers, else the input's own type
+// (arithmetic on small integers and on the half types has a wider one).
 template <class In, class R>
-using Stored = std::conditional_t<kIsHalf<In> && std::is_same_v<R, float>, In, R>;
+struct StoredOf {
+  using type = std::conditional_t<std::is_same_v<R, bool>, bool, In>;
+};
+template <class T, class R>
+  requires(!kIsComplex<R>)
+struct StoredOf<std::complex<T>, R> {
+  using type = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
+};
+template <class In, class R>
+using Stored = typename StoredOf<In, R>::type;
+
+inline constexpr int64_t kArrayBlock = 512;
+
+// For functors with an `array` function: gathers blocks into its type, computes, scatters.
+template <class Op, class In>
+void array_loop(char* const* p, const int64_t* s, int64_t n, const Scalar*) {
+  using M = OpMath<In>;
+  if constexpr (std::is_same_v<M, In>) {
+    if (s[0] == sizeof(In) && s[1] == sizeof(In)) {
+      Op::array(reinterpret_cast<const In*>(p[1]), reinterpret_cast<In*>(p[0]), n);
+      return;
+    }
+  }
+  M block[kArrayBlock];
+  char *out = p[0], *a = p[1];
+  for (int64_t at = 0; at < n; at += kArrayBlock) {
+    int64_t count = n - at < kArrayBlock ? n - at : kArrayBlock;
+    for (int64_t i = 0; i < count; i++, a += s[1]) block[i] = static_cast<M>(*reinterpret_cast<const In*>(a));
+    Op::array(block, block, count);
+    for (int64_t i = 0; i < count; i++, out += s[0]) *reinterpret_cast<In*>(out) = In(block[i]);
+  }
+}
 
 template <class Op, class In>
 void loop1(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
@@ -92,6 +125,24 @@ void loop3(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
     for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), static_cast<M>(b[i]), static_cast<M>(c[i])));
     return;
   }
+  if (s[0] == sizeof(Out) && s[1] == sizeof(A) && (s[2] == 0 || s[2] == sizeof(B)) && (s[3] == 0 || s[3] == sizeof(C))) {
+    auto* out = reinterpret_cast<Out*>(p[0]);
+    auto* a = reinterpret_cast<const A*>(p[1]);
+    auto* b = reinterpret_cast<const B*>(p[2]);
+    auto* c = reinterpret_cast<const C*>(p[3]);
+    const M vb = static_cast<M>(*b), vc = static_cast<M>(*c);
+    if (s[2] == 0 && s[3] == 0) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), vb, vc));
+    } else if (s[2] == 0) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), vb, static_cast<M>(c[i])));
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), static_cast<M>(b[i]), vc));
+    }
+    return;
+  }
   char *out = p[0], *a = p[1], *b = p[2], *c = p[3];
   for (int64_t i = 0; i < n; i++, out += s[0], a += s[1], b += s[2], c += s[3])
     *reinterpret_cast<Out*>(out) = Out(op(static_cast<M>(*reinterpret_cast<const A*>(a)), static_cast<M>(*reinterpret_cast<const B*>(b)),
@@ -99,7 +150,10 @@ void loop3(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
 }
 
 template <class Op, class A>
-constexpr LoopFn pick_loop() { return loop1<Op, A>; }
+constexpr LoopFn pick_loop() {
+  if constexpr (requires(OpMath<A>* x) { Op::array(x, x, int64_t{}); }) return array_loop<Op, A>;
+  else return loop1<Op, A>;
+}
 template <class Op, class A, class B>
 constexpr LoopFn pick_loop() { return loop2<Op, A, B>; }
 template <class Op, class A, class B, class C>

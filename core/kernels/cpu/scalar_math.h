@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/base/error.h"
 #include "core/kernels/cpu/special_math.h"
 #include "core/kernels/cpu/vec_math.h"
 #include "core/tensor/dtype.h"
@@ -48,14 +49,313 @@ UT_REAL(gelu_erf)
 UT_REAL(gelu_tanh)
 #undef UT_REAL
 
-static inline __attribute__((always_inline)) float sqrt(float x) { return __builtin_sqrtf(x); }
-static inline __attribute__((always_inline)) double sqrt(double x) { return __builtin_sqrt(x); }
+#define UT_INLINE static inline __attribute__((always_inline))
+UT_INLINE float sqrt(float x) { return __builtin_sqrtf(x); }
+UT_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
+
+#define UT_BUILTIN1(name, builtin)                                \
+  UT_INLINE float name(float x) { return __builtin_##builtin##f(x); } \
+  UT_INLINE double name(double x) { return __builtin_##builtin(x); }
+UT_BUILTIN1(floor, floor)
+UT_BUILTIN1(ceil, ceil)
+UT_BUILTIN1(trunc, trunc)
+UT_BUILTIN1(round_even, rint)
+#undef UT_BUILTIN1
+#define UT_BUILTIN2(name, builtin)                                                   \
+  UT_INLINE float name(float x, float y) { return __builtin_##builtin##f(x, y); }     \
+  UT_INLINE double name(double x, double y) { return __builtin_##builtin(x, y); }
+UT_BUILTIN2(copysign, copysign)
+UT_BUILTIN2(fmod, fmod)
+UT_BUILTIN2(hypot, hypot)
+UT_BUILTIN2(nextafter, nextafter)
+#undef UT_BUILTIN2
+UT_INLINE float atan2(float y, float x) { return vm::atan2(y, x); }
+UT_INLINE double atan2(double y, double x) { return vm::atan2(y, x); }
+
 template <class T>
-static inline __attribute__((always_inline)) bool is_nan(T x) {
+UT_INLINE auto abs(T x) {
+  if constexpr (kIsComplex<T>) return std::abs(x);
+  else if constexpr (std::is_same_v<T, float>) return __builtin_fabsf(x);
+  else if constexpr (std::is_same_v<T, double>) return __builtin_fabs(x);
+  else if constexpr (std::is_signed_v<T>) return static_cast<T>(x < 0 ? -x : x);
+  else return x;
+}
+template <class T>
+UT_INLINE T conj_of(T x) {
+  if constexpr (kIsComplex<T>) return std::conj(x);
+  else return x;
+}
+template <class T>
+UT_INLINE bool is_nan(T x) {
   if constexpr (kIsComplex<T>) return x.real() != x.real() || x.imag() != x.imag();
   else if constexpr (std::is_integral_v<T>) return false;
   else return x != x;
 }
+template <class T>
+UT_INLINE bool is_inf(T x) {
+  if constexpr (kIsComplex<T>) return is_inf(x.real()) || is_inf(x.imag());
+  else if constexpr (std::is_integral_v<T>) return false;
+  else return abs(x) == std::numeric_limits<T>::infinity();
+}
+template <class T>
+UT_INLINE bool is_finite(T x) {
+  if constexpr (kIsComplex<T>) return is_finite(x.real()) && is_finite(x.imag());
+  else if constexpr (std::is_integral_v<T>) return true;
+  else return abs(x) < std::numeric_limits<T>::infinity();
+}
+template <class T>
+UT_INLINE bool truth(T x) { return x != T(0); }
+template <class T>
+UT_INLINE bool sign_bit(T x) {
+  if constexpr (std::is_floating_point_v<T>) return __builtin_signbit(x) != 0;
+  else if constexpr (std::is_signed_v<T>) return x < 0;
+  else return false;
+}
+template <class T>
+UT_INLINE T sign(T x) {
+  if constexpr (kIsComplex<T>) {
+    auto a = std::abs(x);
+    return a == 0 ? T(0) : T(x.real() / a, x.imag() / a);
+  } else if constexpr (std::is_unsigned_v<T>) {
+    return T(x != T(0));
+  } else {
+    return T((T(0) < x) - (x < T(0)));
+  }
+}
+
+// Both NaNs win in maximum and minimum, and lose in fmax and fmin.
+template <class T>
+UT_INLINE T maximum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return a < b ? b : a;
+  else return a != a ? a : (b != b || a < b) ? b : a;
+}
+template <class T>
+UT_INLINE T minimum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return b < a ? b : a;
+  else return a != a ? a : (b != b || b < a) ? b : a;
+}
+template <class T>
+UT_INLINE T fmax(T a, T b) { return a != a ? b : (a < b) ? b : a; }
+template <class T>
+UT_INLINE T fmin(T a, T b) { return a != a ? b : (b < a) ? b : a; }
+// A NaN bound wins, then a NaN value; the upper bound is applied last.
+template <class T>
+UT_INLINE T clamp(T x, T low, T high) { return minimum(maximum(x, low), high); }
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void division_by_zero() { UT_FAIL("ZeroDivisionError"); }
+template <class T>
+UT_INLINE T trunc_divide(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    if (b == T(0)) division_by_zero();
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return static_cast<T>(-a);  // the least integer over -1 would trap
+    }
+    return static_cast<T>(a / b);
+  } else {
+    return trunc(a / b);
+  }
+}
+template <class T>
+UT_INLINE T fmod_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    if (b == T(0)) division_by_zero();
+    if constexpr (std::is_signed_v<T>) {
+      if (b == T(-1)) return T(0);
+    }
+    return static_cast<T>(a % b);
+  } else {
+    return fmod(a, b);
+  }
+}
+template <class T>
+UT_INLINE T remainder_of(T a, T b) {
+  T r = fmod_of(a, b);
+  return r != T(0) && (b < T(0)) != (r < T(0)) ? static_cast<T>(r + b) : r;
+}
+// As Python divides: the quotient that leaves a remainder of the divisor's sign, and exactly an integer.
+template <class T>
+UT_INLINE T floor_divide(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    T q = trunc_divide(a, b);
+    if constexpr (std::is_signed_v<T>) {
+      if (b != T(-1) && a % b != 0 && (a < 0) != (b < 0)) return static_cast<T>(q - 1);
+    }
+    return q;
+  } else {
+    if (b == T(0)) return a / b;
+    T r = fmod(a, b), q = (a - r) / b;
+    if (r != T(0) && (b < T(0)) != (r < T(0))) q -= T(1);
+    if (q == T(0)) return copysign(T(0), a / b);
+    T whole = floor(q);
+    return q - whole > T(0.5) ? whole + T(1) : whole;
+  }
+}
+
+template <class T>
+UT_INLINE T power(T x, T y) {
+  if constexpr (kIsComplex<T>) {
+    return std::pow(x, y);
+  } else if constexpr (std::is_integral_v<T>) {
+    if (y < T(0)) {
+      if (x == T(1)) return T(1);
+      if constexpr (std::is_signed_v<T>) {
+        if (x == T(-1)) return y % 2 == 0 ? T(1) : T(-1);
+      }
+      return T(0);
+    }
+    using U = std::make_unsigned_t<T>;  // products wrap
+    U result = 1, base = static_cast<U>(x);
+    for (U n = static_cast<U>(y); n; n >>= 1) {
+      if (n & 1) result = static_cast<U>(result * base);
+      base = static_cast<U>(base * base);
+    }
+    return static_cast<T>(result);
+  } else {
+    return vm::pow(x, y);
+  }
+}
+template <class T>
+UT_INLINE T cube(T x) { return x * x * x; }
+
+template <class T>
+UT_INLINE T shift_left(T x, T by) {
+  if (by < T(0) || by >= T(sizeof(T) * 8)) return T(0);
+  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << by);
+}
+template <class T>
+UT_INLINE T shift_right(T x, T by) {
+  constexpr T most = T(sizeof(T) * 8 - std::is_signed_v<T>);
+  if (by < T(0) || by >= most) return static_cast<T>(std::is_signed_v<T> ? x >> most : 0);
+  return static_cast<T>(x >> by);
+}
+template <class T>
+inline T gcd(T a, T b) {
+  using U = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  U x = a < T(0) ? -static_cast<U>(a) : static_cast<U>(a), y = b < T(0) ? -static_cast<U>(b) : static_cast<U>(b);
+  while (y != 0) {
+    if (y == U(-1)) return T(1);
+    U r = x % y;
+    x = y;
+    y = r;
+  }
+  return static_cast<T>(x < 0 ? -x : x);
+}
+template <class T>
+inline T lcm(T a, T b) {
+  T g = gcd(a, b);
+  return g == T(0) ? T(0) : abs(static_cast<T>(trunc_divide(a, g) * b));
+}
+
+// Complex forms of what std:: has for real numbers only.
+template <class R>
+inline std::complex<R> exp2(const std::complex<R>& z) { return std::exp(z * R(0.6931471805599453094)); }
+template <class R>
+inline std::complex<R> log2(const std::complex<R>& z) { return std::log(z) * R(1.4426950408889634074); }
+template <class R>
+inline std::complex<R> expm1(const std::complex<R>& z) {
+  R x = z.real(), y = z.imag(), half = std::sin(y / 2);
+  return {std::expm1(x) * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
+}
+template <class R>
+inline std::complex<R> log1p(const std::complex<R>& z) {
+  R x = z.real(), y = z.imag(), theta = std::atan2(y, x + 1);
+  if (std::abs(z) >= R(0.5)) return {std::log(std::hypot(x + 1, y)), theta};
+  R r = x * (2 + x) + y * y;
+  return {r == 0 ? x : R(0.5) * std::log1p(r), theta};
+}
+
+// Logarithms of sums without overflow.
+template <class T>
+UT_INLINE T logaddexp(T a, T b) {
+  if constexpr (kIsComplex<T>) {
+    const T &low = a.real() < b.real() ? a : b, &high = a.real() < b.real() ? b : a;
+    if (is_nan(a) || is_nan(b)) return T(std::numeric_limits<typename T::value_type>::quiet_NaN(), std::numeric_limits<typename T::value_type>::quiet_NaN());
+    if (!is_finite(low.real()) && low.real() == high.real()) return low.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+    return log1p(std::exp(low - high)) + high;
+  } else {
+    const T high = maximum(a, b), gap = abs(a - b);
+    return a == b && is_inf(a) ? a : high + log1p(exp(-gap));
+  }
+}
+template <class T>
+UT_INLINE T logaddexp2(T a, T b) {
+  if constexpr (kIsComplex<T>) {
+    using R = typename T::value_type;
+    constexpr R ln2 = R(0.6931471805599453094);
+    return logaddexp(a * ln2, b * ln2) / ln2;
+  } else {
+    const T high = maximum(a, b), gap = abs(a - b);
+    return a == b && is_inf(a) ? a : high + log1p(exp2(-gap)) * T(1.4426950408889634074);
+  }
+}
+template <class T>
+UT_INLINE T xlogy(T x, T y) { return y != y ? y : x == T(0) ? T(0) : x * log(y); }
+template <class T>
+UT_INLINE T xlog1py(T x, T y) { return y != y ? y : x == T(0) ? T(0) : x * log1p(y); }
+// eps is NaN where none was given.
+template <class T>
+UT_INLINE T logit(T x, T eps) {
+  const T z = eps != eps ? x : x < eps ? eps : x > T(1) - eps ? T(1) - eps : x;
+  return log(z / (T(1) - z));
+}
+template <class T>
+UT_INLINE T logit_slope(T grad, T x, T eps) {
+  const T inside = grad / (x * (T(1) - x));
+  if (eps != eps) return x < T(0) || x > T(1) ? std::numeric_limits<T>::quiet_NaN() : inside;
+  return x < eps || x > T(1) - eps ? T(0) : inside;
+}
+template <class T>
+UT_INLINE T lerp(T a, T b, T weight) {
+  return abs(weight) < decltype(abs(weight))(0.5) ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
+}
+template <class T>
+UT_INLINE T round_decimals(T x, int64_t decimals) {
+  T scale = T(__builtin_pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals)));
+  return decimals < 0 ? round_even(x / scale) * scale : round_even(x * scale) / scale;
+}
+template <class T>
+UT_INLINE T nan_to_num(T x, double nan, double high, double low) {
+  if constexpr (kIsComplex<T>) {
+    return T(nan_to_num(x.real(), nan, high, low), nan_to_num(x.imag(), nan, high, low));
+  } else {
+    constexpr T inf = std::numeric_limits<T>::infinity();
+    return x != x ? T(nan) : x == inf ? T(high) : x == -inf ? T(low) : x;
+  }
+}
+template <class T>
+UT_INLINE auto angle(T x) {
+  if constexpr (kIsComplex<T>) return std::arg(x);
+  else if constexpr (std::is_integral_v<T>) return x < T(0);
+  else return x != x ? x : x < T(0) ? T(3.14159265358979323846) : T(0);
+}
+// With beta and threshold: above the threshold it is the identity.
+template <class T>
+UT_INLINE T softplus(T x, T beta, T threshold) { return x * beta > threshold ? x : vm::softplus(x * beta) / beta; }
+template <class T>
+UT_INLINE T softplus_slope(T x, T beta, T threshold) { return x * beta > threshold ? T(1) : vm::sigmoid(x * beta); }
+template <class T>
+UT_INLINE T mish(T x) { return x * vm::tanh(vm::softplus(x)); }
+template <class T>
+UT_INLINE T mish_slope(T x) {
+  const T t = vm::tanh(vm::softplus(x));
+  return t + x * vm::sigmoid(x) * (T(1) - t * t);
+}
+template <class T>
+UT_INLINE T gelu_erf_slope(T x) {
+  const T density = T(0.39894228040143267794) * vm::exp(T(-0.5) * x * x);
+  return T(0.5) * (T(1) + vm::erf(x * T(0.70710678118654752440))) + x * density;
+}
+template <class T>
+UT_INLINE T gelu_tanh_slope(T x) {
+  constexpr T beta = T(0.79788456080286535588), kappa = T(0.044715);
+  const T t = vm::tanh(beta * (x + kappa * x * x * x));
+  return T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * beta * (T(1) + T(3) * kappa * x * x);
+}
+template <class T>
+UT_INLINE T elu(T x, T alpha, T scale, T input_scale) {
+  return x < T(0) ? expm1(x * input_scale) * (alpha * scale) : x * scale;
+}
+
 // Complex division that does not overflow midway (Smith's scaling); compiled arithmetic is the plain formula.
 template <class T>
 inline std::complex<T> divide(const std::complex<T>& a, const std::complex<T>& b) {
@@ -68,7 +368,21 @@ inline std::complex<T> divide(const std::complex<T>& a, const std::complex<T>& b
   T r = c / d, s = 1 / (d + c * r);
   return {(a.real() * r + a.imag()) * s, (a.imag() * r - a.real()) * s};
 }
+template <class R>
+inline std::complex<R> sigmoid(const std::complex<R>& z) { return divide(std::complex<R>(1), std::complex<R>(1) + std::exp(-z)); }
+template <class R>
+inline std::complex<R> rsqrt(const std::complex<R>& z) { return divide(std::complex<R>(1), std::sqrt(z)); }
 template <class T>
-static inline __attribute__((always_inline)) T select(bool c, T a, T b) { return c ? a : b; }
+inline T sinc(const T& x) {
+  if constexpr (kIsComplex<T>) {
+    const T angle = x * typename T::value_type(3.14159265358979323846);
+    return x == T(0) ? T(1) : divide(std::sin(angle), angle);
+  } else {
+    return special::sinc(x);
+  }
+}
+template <class T>
+UT_INLINE T select(bool c, T a, T b) { return c ? a : b; }
+#undef UT_INLINE
 
 }  // namespace undertow::cpu::UNDERTOW_ISA_NS::scalar_math
