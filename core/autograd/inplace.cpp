@@ -98,7 +98,7 @@ void check_inplace(const Tensor& self, const char* name, bool record) {
   if (!record) return;
   if (impl->has(kIsView)) {
     refuse_untracked_view(self, true);
-    UT_CHECK(!(self.requires_grad() && !impl->base->grad_fn && impl->base->has(kRequiresGrad)),
+    UT_CHECK(!(self.requires_grad() && !impl->base->grad_fn),
              "a view of a leaf Variable that requires grad is being used in an in-place operation. The operation is ", name, " on shape ",
              ShapeText{self.sizes()}, "; clone the leaf first, or write under no_grad.");
   }

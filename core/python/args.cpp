@@ -72,6 +72,8 @@ bool fits(PyObject* o, ArgKind kind) {
     case ArgKind::Float: return is_float_like(o);
     case ArgKind::OptFloat: return o == Py_None || is_float_like(o);
     case ArgKind::Bool: return PyBool_Check(o) || (Py_TYPE(o)->tp_name && std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool"));
+    case ArgKind::True: return o == Py_True;
+    case ArgKind::False: return o == Py_False;
     case ArgKind::OptBool: return o == Py_None || PyBool_Check(o);
     case ArgKind::Ints: return is_int_like(o) || is_int_list(o);
     case ArgKind::OptInts: return o == Py_None || is_int_like(o) || is_int_list(o);
@@ -95,7 +97,7 @@ const char* kind_text(ArgKind k) {
     case ArgKind::Scalar: case ArgKind::OptScalar: return "Number";
     case ArgKind::Int: case ArgKind::OptInt: return "int";
     case ArgKind::Float: case ArgKind::OptFloat: return "float";
-    case ArgKind::Bool: case ArgKind::OptBool: return "bool";
+    case ArgKind::Bool: case ArgKind::OptBool: case ArgKind::True: case ArgKind::False: return "bool";
     case ArgKind::Ints: case ArgKind::OptInts: return "tuple of ints";
     case ArgKind::DType: case ArgKind::OptDType: return "undertow.dtype";
     case ArgKind::Str: case ArgKind::OptStr: return "str";

@@ -268,6 +268,14 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
     return -1;
   }
 }
+int has_element(PyObject* self, PyObject* element) {
+  try {
+    return contains(self, element);
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
 PyObject* iterate(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Tensor& t = tensor_of(self);
@@ -329,6 +337,7 @@ void add_tensor_protocols(std::vector<PyType_Slot>& slots) {
   add(Py_tp_repr, repr);
   add(Py_mp_length, length);
   add(Py_sq_length, length);
+  add(Py_sq_contains, has_element);
   add(Py_mp_subscript, subscript);
   add(Py_mp_ass_subscript, assign_subscript);
 }

@@ -24,6 +24,8 @@ def params(e: Entry, defaults: bool = False, skip: int = 0) -> str:
 def cpp_default(type_: str, value: str) -> str:
     if value == "None":
         return "{}" if type_ == "Tensor?" else "nullptr" if type_ == "Generator?" else "std::nullopt"
+    if type_ in ("true", "false"):
+        return "{}"
     if value in ("True", "False"):
         return "Scalar(" + value.lower() + ")" if type_.startswith("Scalar") else value.lower()
     if type_.startswith("Scalar"):

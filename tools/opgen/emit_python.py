@@ -6,7 +6,7 @@ from .schema import Arg, Entry
 
 KIND = {
     "Tensor": "Tensor", "Tensor?": "OptTensor", "Tensor[]": "TensorList", "Tensor?[]": "OptTensorList", "Scalar": "Scalar", "Scalar?": "OptScalar",
-    "int": "Int", "int?": "OptInt", "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "OptBool", "int[]": "Ints", "int[]?": "OptInts",
+    "int": "Int", "int?": "OptInt", "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "OptBool", "true": "True", "false": "False", "int[]": "Ints", "int[]?": "OptInts",
     "dtype": "DType", "dtype?": "OptDType", "str": "Str", "str?": "OptStr", "Generator?": "Generator", "device?": "Device",
     "memory_format?": "MemoryFormat", "layout?": "Layout",
 }
@@ -24,6 +24,8 @@ CONVERT = {
     "float?": "std::optional<double> {n} = opt_float_arg({s}, {d});",
     "bool": "bool {n} = {s} ? bool_arg({s}) : bool({d});",
     "bool?": "std::optional<bool> {n} = opt_bool_arg({s}, {d});",
+    "true": "std::true_type {n};",
+    "false": "std::false_type {n};",
     "int[]": "Dims {n} = {s} ? ints_arg({s}) : Dims({d});",
     "int[]?": "OptInts {n}({s});",
     "dtype": "DType {n} = {s} ? dtype_arg({s}) : {d};",

@@ -30,6 +30,8 @@ TYPES = {
     "float?": ("std::optional<double>", "float | None"),
     "bool": ("bool", "bool"),
     "bool?": ("std::optional<bool>", "bool | None"),
+    "true": ("std::true_type", "Literal[True]"),  # a flag that chooses the overload, as where it changes the kind of result
+    "false": ("std::false_type", "Literal[False]"),
     "int[]": ("IntSpan", "Sequence[int]"),
     "int[]?": ("std::optional<IntSpan>", "Sequence[int] | None"),
     "dtype": ("DType", "dtype"),

@@ -1,0 +1,112 @@
+// indexing.cpp: derivatives and compositions of indexing, gathers and scatters: reads and writes are each other's transposes.
+#include "core/autograd/formulas/formulas.h"
+#include "core/forward/copy.h"
+#include "core/tensor/layout.h"
+
+namespace undertow::ops {
+
+Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros(sizes, like.dtype()); }
+
+Tensor index_backward(const Tensor& grad, IntSpan sizes, TensorSpan indices) { return index_put(zeros_of(sizes, grad), indices, grad, true); }
+Tensor index_put_zero(const Tensor& grad, TensorSpan indices) { return index_put(grad, indices, zeros_of({}, grad), false); }
+
+Tensor index_select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
+  return index_add(zeros_of(sizes, grad), dim, index, grad, Scalar(1));
+}
+Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
+  Tensor read = index_select(grad, dim, index);
+  return same(read.sizes(), sizes) ? read : reshape(read, sizes);  // a scalar among vectors of one element
+}
+Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& index) {
+  Tensor mask = index_fill(fwd::zeros(grad.sizes(), DType::Bool), dim, index, Scalar(true));
+  return sum(masked_select(grad, mask));
+}
+
+Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
+  if (index.numel() == 0) return zeros_of(sizes, grad);
+  return scatter_add(zeros_of(sizes, grad), dim, index, grad);
+}
+Tensor gather_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
+  if (index.numel() == 0) return zeros_of(sizes, grad);
+  Tensor read = gather(grad, dim, index, false);
+  if (same(read.sizes(), sizes)) return read;
+  if (read.dim() != static_cast<int64_t>(sizes.size())) return reshape(read, sizes);
+  // The part of the source beyond index was not used.
+  for (int64_t d = 0; d < read.dim(); d++) {
+    if (read.size(d) == sizes[static_cast<size_t>(d)]) continue;
+    Dims wide(read.sizes());
+    wide[static_cast<size_t>(d)] = sizes[static_cast<size_t>(d)];
+    read = slice_scatter(zeros_of(wide, grad), read, d, 0, read.size(d), 1);
+  }
+  return read;
+}
+
+Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+  UT_CHECK(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply. Got ", reduce);
+  if (reduce == "add") return scatter_add(self, dim, index, src);
+  return scatter_reduce(self, dim, index, src, "prod", true);
+}
+Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) {
+  return scatter_with_reduce(self, dim, index, fwd::full(index.sizes(), value, self.dtype()), reduce);
+}
+
+Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
+  return masked_scatter(zeros_of(broadcast_sizes(mask.sizes(), sizes), grad), mask, grad);
+}
+Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) {
+  Tensor used = masked_select(grad, mask);
+  int64_t n = product(sizes);
+  if (used.numel() < n) used = slice_scatter(zeros_of(IntSpan(&n, 1), grad), used, 0, 0, used.numel(), 1);
+  return reshape(used, sizes);
+}
+
+Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index) { return put(zeros_of(sizes, grad), index, grad, true); }
+Tensor put_zero(const Tensor& grad, const Tensor& index) { return put(grad, index, zeros_of(index.sizes(), grad), false); }
+
+namespace {
+// Positions beyond the end go round, as negative ones do.
+Tensor wrap_positions(const Tensor& indices, int64_t n) {
+  Tensor out = fwd::clone_preserve(fwd::contiguous(indices));
+  int64_t* p = out.data_as<int64_t>();
+  for (int64_t i = 0; i < out.numel() && n > 0; i++) p[i] = (p[i] % n + n) % n;
+  return out;
+}
+}  // namespace
+
+Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
+  UT_CHECK(indices.dtype() == DType::Int64, "undertow.take_along_dim(): dtype of indices should be Long but got ", long_name(indices.dtype()));
+  if (!dim) return gather(reshape(self, Dims{-1}), 0, reshape(wrap_positions(indices, self.numel()), Dims{-1}), false);
+  UT_CHECK(self.dim() == indices.dim(), "undertow.take_along_dim(): input and indices should have the same number of dimensions, but got ", self.dim(),
+           " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  int64_t d = wrap_dim(*dim, self.dim());
+  if (self.dim() == 0) return gather(self, 0, wrap_positions(indices, 1), false);
+  // Both broadcast to each other, except along d.
+  Dims a(self.sizes()), b(indices.sizes());
+  size_t at = static_cast<size_t>(d);
+  a[at] = b[at];
+  Dims both = broadcast_sizes(a, b), from = both;
+  from[at] = self.size(d);
+  return gather(expand(self, from), d, expand(wrap_positions(indices, self.size(d)), both), false);
+}
+
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan sizes, int64_t padding_idx, bool scale_grad_by_freq) {
+  Tensor at = fwd::contiguous(fwd::to_dtype(indices, DType::Int64));
+  int64_t n = at.numel();
+  const int64_t* p = at.data_as<int64_t>();
+  Tensor rows = reshape(grad, Dims{n, sizes[1]});
+  if (padding_idx >= 0) {
+    Tensor mask = empty(Dims{n, 1}, DType::Bool);
+    for (int64_t i = 0; i < n; i++) mask.data_as<bool>()[i] = p[i] == padding_idx;
+    rows = masked_fill(rows, mask, Scalar(0));
+  }
+  if (scale_grad_by_freq) {
+    std::vector<int64_t> count(static_cast<size_t>(sizes[0]), 0);
+    for (int64_t i = 0; i < n; i++) count[static_cast<size_t>(p[i])]++;
+    Tensor share = empty(Dims{n, 1}, DType::Float64);
+    for (int64_t i = 0; i < n; i++) share.data_as<double>()[i] = 1.0 / static_cast<double>(count[static_cast<size_t>(p[i])]);
+    rows = rows * fwd::to_dtype(share, grad.dtype());
+  }
+  return index_add(zeros_of(sizes, grad), 0, reshape(at, Dims{n}), rows, Scalar(1));
+}
+
+}  // namespace undertow::ops

@@ -1,0 +1,182 @@
+// index.cpp: advanced indexing: x[indices] and x[indices] = values for integer tensors and masks.
+//
+// Note [Advanced Indices]
+// Masks become one integer tensor per dimension they cover; all integer tensors broadcast to one shape, which takes the
+// place of the indexed dimensions: where they stood if these are adjacent, in front otherwise. The indexed tensor is
+// then seen with stride zero over that shape, and one tensor of byte offsets says which element each position means.
+#include "core/forward/index_common.h"
+
+#include "core/forward/copy.h"
+#include "core/forward/elementwise_iter.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd_indexing.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+// self with its indexed dimensions adjacent, and the broadcast positions.
+struct Indexed {
+  Tensor offsets;              // int64 bytes, contiguous, of the broadcast index shape
+  Dims sizes, strides;         // the result's, strides being self's with zero over the index dimensions
+  size_t first = 0, count = 0;  // where the index dimensions lie in the result
+};
+
+void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>& out) {
+  for (const Tensor& t : indices) {
+    if (!t.defined()) {
+      out.push_back(t);
+      continue;
+    }
+    bool mask = t.dtype() == DType::Bool || t.dtype() == DType::UInt8;
+    UT_CHECK_INDEX(mask || t.dtype() == DType::Int64 || t.dtype() == DType::Int32,
+                   "tensors used as indices must be long, int, byte or bool tensors; got ", t.dtype());
+    if (!mask) {
+      out.push_back(as_int64(t));
+      continue;
+    }
+    if (t.dtype() == DType::UInt8) warn("indexing with dtype undertow.uint8 is now deprecated, please use a dtype undertow.bool instead.");
+    size_t at = out.size();
+    UT_CHECK_INDEX(static_cast<int64_t>(at) + t.dim() <= self.dim(), "too many indices for tensor of dimension ", self.dim());
+    for (int64_t d = 0; d < t.dim(); d++)
+      UT_CHECK_INDEX(t.size(d) == self.size(static_cast<int64_t>(at) + d), "The shape of the mask ", ShapeText{t.sizes()}, " at index ", d,
+                     " does not match the shape of the indexed tensor ", ShapeText{self.sizes()}, " at index ", static_cast<int64_t>(at) + d);
+    for (Tensor& column : nonzero(t, std::true_type())) out.push_back(std::move(column));
+  }
+}
+
+Indexed resolve(const Tensor& self, TensorSpan given) {
+  SmallVector<Tensor, 4> indices;
+  expand_masks(self, given, indices);
+  UT_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= self.dim(), "too many indices for tensor of dimension ", self.dim(), " (got ", indices.size(), ")");
+  while (static_cast<int64_t>(indices.size()) < self.dim()) indices.push_back(Tensor());
+
+  Dims shape, indexed, plain;
+  bool adjacent = true;
+  for (size_t d = 0; d < indices.size(); d++) {
+    if (!indices[d].defined()) {
+      plain.push_back(static_cast<int64_t>(d));
+      continue;
+    }
+    if (!indexed.empty() && indexed.back() != static_cast<int64_t>(d) - 1) adjacent = false;
+    bool fits = true;
+    if (indexed.empty()) {
+      shape = Dims(indices[d].sizes());
+    } else {
+      IntSpan s = indices[d].sizes();
+      for (size_t i = 0; i < std::min(s.size(), shape.size()); i++) {
+        int64_t a = s[s.size() - 1 - i], b = shape[shape.size() - 1 - i];
+        fits &= a == b || a == 1 || b == 1;
+      }
+      if (fits) shape = broadcast_sizes(shape, s);
+    }
+    if (!fits) {
+      std::string list;
+      for (const Tensor& t : indices)
+        if (t.defined()) list += str(list.empty() ? "" : ", ", ShapeText{t.sizes()});
+      UT_FAIL_AS(Index, "shape mismatch: indexing tensors could not be broadcast together with shapes ", list);
+    }
+    indexed.push_back(static_cast<int64_t>(d));
+  }
+  UT_CHECK(!indexed.empty(), "index: at least one index must be a tensor; got none for a tensor of shape ", ShapeText{self.sizes()});
+
+  Indexed r;
+  bool first = true;
+  for (int64_t d : indexed) {
+    const Tensor& t = indices[static_cast<size_t>(d)];
+    int64_t n = self.size(d), stride = self.stride(d) * self.itemsize();
+    if (auto bad = first_outside(t, -n, n)) {
+      // A broadcast result without elements reads nothing, so only then does the position not matter.
+      if (product(shape) != 0 || t.numel() != 0) UT_FAIL_AS(Index, "index ", *bad, " is out of bounds for dimension ", d, " with size ", n);
+    }
+    if (first && same(t.sizes(), shape)) {
+      r.offsets = byte_offsets(t, n, stride);
+    } else {
+      if (first) r.offsets = zeros(shape, DType::Int64);
+      add_byte_offsets(r.offsets, t, n, stride);
+    }
+    first = false;
+  }
+  r.first = adjacent ? static_cast<size_t>(indexed.front()) : 0;
+  r.count = shape.size();
+  auto add_plain = [&](int64_t d) {
+    r.sizes.push_back(self.size(d));
+    r.strides.push_back(self.stride(d));
+  };
+  for (size_t i = 0; i < r.first; i++) add_plain(plain[i]);
+  for (int64_t s : shape) {
+    r.sizes.push_back(s);
+    r.strides.push_back(0);
+  }
+  for (size_t i = r.first; i < plain.size(); i++) add_plain(plain[i]);
+  return r;
+}
+
+}  // namespace
+
+Tensor view_alias(const Tensor& self) { return alias(self); }
+
+Tensor index(const Tensor& self, TensorSpan indices) {
+  Indexed r = resolve(self, indices);
+  Dims strides(r.sizes.size(), 0);
+  for (size_t i = 0; i < r.count; i++) strides[r.first + i] = r.offsets.stride(static_cast<int64_t>(i));
+  return read_at({}, with_layout(self, r.sizes, r.strides), with_layout(r.offsets, r.sizes, strides));
+}
+
+void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const Tensor& values, bool accumulate) {
+  UT_CHECK(out.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", long_name(out.dtype()),
+           " for the destination and ", long_name(values.dtype()), " for the source.");
+  check_no_internal_overlap(out);
+  Indexed r = resolve(out, indices);
+  // Leading ones beyond the result's dimensions do no harm.
+  Tensor from = values;
+  while (from.dim() > static_cast<int64_t>(r.sizes.size()) && from.size(0) == 1) from = with_layout(from, from.sizes().subspan(1), from.strides().subspan(1));
+  UT_CHECK(is_expandable_to(from.sizes(), r.sizes), "shape mismatch: value tensor of shape ", ShapeText{values.sizes()},
+           " cannot be broadcast to indexing result of shape ", ShapeText{r.sizes});
+  if (out.numel() && &from.storage() == &out.storage()) from = clone_preserve(from);
+  from = broadcast(from, r.sizes);
+
+  cpu::IndexUpdate u;
+  int64_t w = out.itemsize();
+  u.dst = out.data();
+  u.src = from.data();
+  u.count = r.offsets.numel();
+  u.dst_offsets = r.offsets.data_as<int64_t>();
+  // The values' own offsets over the index dimensions, in the order of the positions.
+  Dims index_sizes(r.sizes.begin() + r.first, r.sizes.begin() + r.first + r.count);
+  Tensor src_offsets = zeros(index_sizes, DType::Int64);
+  int64_t* so = src_offsets.data_as<int64_t>();
+  Dims at(r.count, 0);
+  for (int64_t k = 0, offset = 0; k < u.count; k++) {
+    so[k] = offset * w;
+    for (size_t d = r.count; d-- > 0;) {
+      int64_t stride = from.stride(static_cast<int64_t>(r.first + d));
+      offset += stride;
+      if (++at[d] < index_sizes[d]) break;
+      offset -= stride * index_sizes[d];
+      at[d] = 0;
+    }
+  }
+  u.src_offsets = so;
+  for (size_t d = r.sizes.size(); d-- > 0;) {
+    if (d >= r.first && d < r.first + r.count) continue;
+    if (r.sizes[d] == 1) continue;
+    int64_t ds = r.strides[d] * w, ss = from.stride(static_cast<int64_t>(d)) * w;
+    if (!u.sizes.empty() && ds == u.dst_strides.back() * u.sizes.back() && ss == u.src_strides.back() * u.sizes.back()) {
+      u.sizes.back() *= r.sizes[d];
+      continue;
+    }
+    u.sizes.push_back(r.sizes[d]);
+    u.dst_strides.push_back(ds);
+    u.src_strides.push_back(ss);
+  }
+  cpu::run_update(u, out.dtype(), accumulate ? Update::Add : Update::Set);
+}
+
+Tensor index_put(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {
+  Tensor out = clone_preserve(self);
+  index_put_out(out, self, indices, values, accumulate);
+  return out;
+}
+
+}  // namespace undertow::fwd

@@ -1,0 +1,179 @@
+"""Indexing by cases: NumPy's answers, gradients of every write, threads, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+import undertow as ut
+
+np = pytest.importorskip("numpy")
+
+ITEMS = [
+    1,
+    -1,
+    slice(None),
+    slice(1, None, 2),
+    None,
+    Ellipsis,
+    True,
+    [0, 1],
+    np.array([[1, 0], [0, 1]]),
+    np.array([-1]),
+]
+
+
+def as_numpy(t):
+    return np.array(t.tolist(), dtype=str(t.dtype).split(".")[-1]).reshape(tuple(t.shape))
+
+
+def names_too_much(items):
+    return sum(i is not None and i is not Ellipsis and i is not True for i in items) > 3 or items.count(Ellipsis) > 1
+
+
+def combinations():
+    for n in (1, 2, 3):
+        for items in itertools.product(range(len(ITEMS)), repeat=n):
+            chosen = [ITEMS[i] for i in items]
+            if sum(c is Ellipsis for c in chosen) <= 1:
+                yield tuple(chosen)
+
+
+def test_reads_and_writes_are_numpys():
+    values = np.arange(24.0).reshape(2, 3, 4)
+    checked = 0
+    for index in combinations():
+        # Ints beside arrays are views here and arrays in NumPy, which moves dimensions differently: not compared.
+        arrays = sum(isinstance(i, (list, np.ndarray)) or i is True for i in index)
+        if arrays and any(isinstance(i, int) and i is not True for i in index):
+            continue
+        try:
+            want = values[index]
+        except IndexError:
+            with pytest.raises(IndexError):
+                ut.tensor(values.tolist())[index]
+            continue
+        x = ut.tensor(values.tolist(), dtype=ut.float64)
+        got = x[index]
+        assert np.array_equal(as_numpy(got), want), index
+        new = np.arange(100.0, 100.0 + want.size).reshape(want.shape)
+        expected = values.copy()
+        expected[index] = new
+        x[index] = ut.tensor(new.tolist(), dtype=ut.float64)
+        if arrays == 0 or len(np.unique(np.arange(24).reshape(2, 3, 4)[index])) == want.size:
+            assert np.array_equal(as_numpy(x), expected), index
+        checked += 1
+    assert checked > 300
+
+
+def test_basic_indices_are_views():
+    x = ut.arange(12.0).reshape(3, 4)
+    for index in (0, slice(1, 3), None, Ellipsis, (slice(None), 1), (0, 2), ()):
+        view = x[index]
+        assert view._base is not None
+        assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    assert x[[0, 1]]._base is None
+
+
+def test_writes_convert_and_broadcast():
+    x = ut.zeros(3, 4)
+    x[0] = 1
+    x[1] = ut.tensor([1, 2, 3, 4])
+    x[2, :2] = [5, 6]
+    x[:, 3] = np.array([7, 8, 9], dtype=np.int16)
+    assert x.tolist() == [[1, 1, 1, 7], [1, 2, 3, 8], [5, 6, 0, 9]]
+    x[ut.tensor([True, False, True])] = -1
+    assert x.tolist() == [[-1] * 4, [1, 2, 3, 8], [-1] * 4]
+    x[[0, 0]] += 1
+    assert x[0].tolist() == [0] * 4
+    with pytest.raises(RuntimeError, match="without overflow"):
+        ut.zeros(2, dtype=ut.uint8)[0] = 300
+    with pytest.raises(TypeError, match="can't assign a str"):
+        x[0] = "a"
+    with pytest.raises(TypeError, match="does not support deleting items"):
+        del x[0]
+
+
+def test_a_refused_write_changes_nothing():
+    x = ut.zeros(3)
+    for write in (
+        lambda: x.index_put_((ut.tensor([0, 5]),), ut.ones(2)),
+        lambda: x.scatter_(0, ut.tensor([0, 5]), ut.ones(2)),
+        lambda: x.index_add_(0, ut.tensor([0, 5]), ut.ones(2)),
+        lambda: x.index_fill_(0, ut.tensor([0, 5]), 1.0),
+        lambda: x.put_(ut.tensor([0, 5]), ut.ones(2)),
+        lambda: x.index_reduce_(0, ut.tensor([0, 5]), ut.ones(2), "prod"),
+    ):
+        with pytest.raises((IndexError, RuntimeError)):
+            write()
+        assert x.tolist() == [0, 0, 0]
+
+
+def test_membership_length_iteration():
+    x = ut.arange(6.0).reshape(2, 3)
+    assert 5.0 in x and 7 not in x and ut.tensor(3.0) in x
+    assert len(x) == 2
+    assert [row.tolist() for row in x] == x.tolist()
+    with pytest.raises(TypeError, match="0-d"):
+        len(ut.tensor(1))
+    with pytest.raises(TypeError, match="0-d"):
+        iter(ut.tensor(1))
+    with pytest.raises(RuntimeError, match="only supports Tensor or scalar"):
+        "a" in x  # noqa: B015
+
+
+def test_repeated_positions_add_up_in_backward():
+    x = ut.arange(3.0).requires_grad_()
+    (x[[0, 0, 2]] * ut.tensor([1.0, 10.0, 100.0])).sum().backward()
+    assert x.grad.tolist() == [11.0, 0.0, 100.0]
+
+
+def test_gradients_of_writes():
+    x = ut.arange(6.0).reshape(2, 3).requires_grad_()
+    v = ut.ones(2).requires_grad_()
+    y = x * 1
+    y[:, 0] = v
+    y[[1], [2]] = 5.0
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[0.0, 2.0, 4.0], [0.0, 8.0, 0.0]]
+    assert v.grad.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        x[0] = 1.0
+
+
+@pytest.mark.parametrize("columns", [1, 5, 300])
+def test_accumulation_is_bitwise_equal_for_any_number_of_threads(columns):
+    ut.manual_seed(0)
+    index = ut.randint(0, 50, (4000,))
+    source = ut.randn(4000, columns)
+    results = []
+    before = ut.get_num_threads()
+    try:
+        for threads in (1, 2, 5):
+            ut.set_num_threads(threads)
+            zeros = ut.zeros(50, columns)
+            results.append(
+                [
+                    zeros.index_add(0, index, source),
+                    zeros.index_put((index,), source, accumulate=True),
+                    zeros.scatter_add(0, index.reshape(-1, 1).expand(4000, columns), source),
+                    zeros.scatter_reduce(0, index.reshape(-1, 1).expand(4000, columns), source, "prod"),
+                ]
+            )
+    finally:
+        ut.set_num_threads(before)
+    for other in results[1:]:
+        for a, b in zip(results[0], other):
+            assert a.tolist() == b.tolist()
+
+
+def test_embedding_padding_and_norm():
+    weight = ut.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]]).requires_grad_()
+    rows = ut.nn.functional.embedding(ut.tensor([0, 2, 0]), weight, padding_idx=2)
+    rows.sum().backward()
+    assert weight.grad.tolist() == [[2.0, 2.0], [0.0, 0.0], [0.0, 0.0]]
+    ut.nn.functional.embedding(ut.tensor([0, 1]), weight, max_norm=1.0)
+    assert weight.detach()[0].tolist() == pytest.approx([0.6, 0.8], abs=1e-6)
+    assert weight.detach()[1].tolist() == pytest.approx([0.3, 0.4], abs=1e-6)
+    assert weight.detach()[2].tolist() == [6.0, 8.0]
