@@ -72,6 +72,10 @@ void check_out(const Tensor& out, const char* name, bool inputs_require_grad) {
   UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
 }
 
+void check_out_dtype(const Tensor& out, const char* name, DType dtype) {
+  UT_CHECK(out.dtype() == dtype, name, "(): Expected out tensor to have dtype ", undertow::name(dtype), ", but got ", undertow::name(out.dtype()), " instead");
+}
+
 void write_out(const Tensor& out, const Tensor& result) {
   UT_CHECK(can_cast(result.dtype(), out.dtype()), "result type ", long_name(result.dtype()), " can't be cast to the desired output type ",
            long_name(out.dtype()));

@@ -125,6 +125,7 @@ void attach_origin(Node* node);
 
 // out= variants.
 void check_out(const Tensor& out, const char* name, bool inputs_require_grad);
+void check_out_dtype(const Tensor& out, const char* name, DType dtype);  // for operators that cast no result
 void write_out(const Tensor& out, const Tensor& result);
 inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }
 template <class... R, class... O>

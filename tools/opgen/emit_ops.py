@@ -333,6 +333,8 @@ def out_variant(e: Entry) -> str:
         lines += ["  write_outs(" + ", ".join(f"out{i or ''}" for i in range(n)) + ", result);"]
     else:
         lines.append(f"  auto result = fwd::{e.name}({args});")
+        if e.spec.get("exact_out"):  # torch casts no result of these
+            lines.append(f'  check_out_dtype(out, "{e.name}", result.dtype());')
         lines += ["  write_outs(" + ", ".join(f"out{i or ''}" for i in range(n)) + ", result);"]
     lines.append("}")
     return "\n".join(lines)

@@ -15,6 +15,7 @@ KEYS = {
     "array",  # function (const T* in, T* out, size_t n) that computes whole runs of float or double
     "check",  # expression evaluated before a pointwise forward: refuses arguments
     "bool_error",  # what to say to bool operands that are refused
+    "exact_out",  # out= must have the result's dtype: torch casts no result of these
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
