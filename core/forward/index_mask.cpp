@@ -153,7 +153,7 @@ Tensor nonzero(const Tensor& self, std::false_type) {
     const T* p = in.data_as<T>();
     auto is_true = [&](int64_t i) { return convert<bool>(p[i]); };
     std::vector<int64_t> before = count_before(n, is_true);
-    int64_t total = before.back(), column = std::max<int64_t>(total, 1);
+    int64_t total = before.back(), column = total;
     // Column after column in memory, so that each dimension's indices are contiguous.
     Tensor out = empty_strided(Dims{total, nd}, Dims{1, column}, DType::Int64);
     int64_t* o = out.data_as<int64_t>();

@@ -40,10 +40,10 @@ def embedding(
             scale_grad_by_freq=scale_grad_by_freq,
             sparse=sparse,
         )
-    rows = weight.size(0)
     if padding_idx is None:
         padding_idx = -1
     else:
+        rows = weight.size(0)
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"Padding_idx must be within num_embeddings: {padding_idx} of {rows}")
         padding_idx %= rows

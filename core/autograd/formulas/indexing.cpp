@@ -23,11 +23,10 @@ Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& inde
 }
 
 Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
-  if (index.numel() == 0) return zeros_of(sizes, grad);
   return scatter_add(zeros_of(sizes, grad), dim, index, grad);
 }
 Tensor gather_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
-  if (index.numel() == 0) return zeros_of(sizes, grad);
+  if (index.numel() == 0 && index.sizes().size() != sizes.size()) return zeros_of(sizes, grad);
   Tensor read = gather(grad, dim, index, false);
   if (same(read.sizes(), sizes)) return read;
   if (read.dim() != static_cast<int64_t>(sizes.size())) return reshape(read, sizes);
