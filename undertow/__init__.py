@@ -12,6 +12,7 @@ _publish("", globals())
 from undertow import _tensor_methods, autograd
 from undertow._creation import as_tensor, asarray
 from undertow._functions import *  # noqa: F403
+from undertow._products import chain_matmul, tensordot
 from undertow._tensor_methods import einsum
 from undertow._tensor_str import set_printoptions
 from undertow.autograd import (

@@ -1,6 +1,7 @@
 // recording.cpp: see recording.h.
 #include "core/autograd/recording.h"
 
+#include "core/forward/create.h"
 #include "core/forward/pointwise.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -70,6 +71,10 @@ void check_out(const Tensor& out, const char* name, bool inputs_require_grad) {
   UT_CHECK(!grad_enabled() || (!inputs_require_grad && !out.requires_grad()), name,
            "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
+}
+
+void check_out_dtype(const Tensor& out, DType result) {
+  UT_CHECK(out.dtype() == result, "Expected out tensor to have dtype ", fwd::meta_name(result), ", but got ", fwd::meta_name(out.dtype()), " instead");
 }
 
 void write_out(const Tensor& out, const Tensor& result) {

@@ -89,6 +89,8 @@ inline std::string keep(std::string_view s) { return std::string(s); }
 inline std::optional<std::string> keep(const std::optional<std::string_view>& s) {
   return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
 }
+// A matrix whose columns lie one after the other; its gradient had better lie so too.
+inline bool is_column_major(const Tensor& t) { return t.dim() == 2 && t.stride(0) == 1 && t.stride(1) == t.size(0) && t.size(0) > 1 && t.size(1) > 1; }
 std::vector<Dims> all_sizes(TensorSpan list);
 std::vector<DType> all_dtypes(TensorSpan list);
 
@@ -125,6 +127,7 @@ void attach_origin(Node* node);
 
 // out= variants.
 void check_out(const Tensor& out, const char* name, bool inputs_require_grad);
+void check_out_dtype(const Tensor& out, DType result);  // for operators that do not convert into out=
 void write_out(const Tensor& out, const Tensor& result);
 inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }
 template <class... R, class... O>

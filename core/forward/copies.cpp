@@ -62,6 +62,3 @@ Scalar item(const Tensor& self) {
 }
 
 }  // namespace undertow::fwd
-namespace undertow::fwd {
-Tensor matmul(const Tensor&, const Tensor&) { UT_FAIL("matmul is not here yet"); }
-}

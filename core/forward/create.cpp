@@ -123,6 +123,18 @@ const char* cpp_name(DType dtype) {
   return "?";
 }
 
+const char* meta_name(DType dtype) {
+  switch (dtype) {
+    case DType::UInt8: return "unsigned char";
+    case DType::Int8: return "signed char";
+    case DType::Int16: return "short int";
+    case DType::Int64: return "long int";
+    case DType::Float16: return "c10::Half";
+    case DType::BFloat16: return "c10::BFloat16";
+    default: return cpp_name(dtype);
+  }
+}
+
 void check_fits(const Scalar& value, DType dtype) {
   bool ok = dispatch(dtype, [&](auto tag) { return holds<typename decltype(tag)::type>(value); });
   UT_CHECK(ok, "value cannot be converted to type ", cpp_name(dtype), " without overflow: ", value);

@@ -12,5 +12,7 @@ Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat
 void check_fits(const Scalar& value, DType dtype);
 // "Half", ... as a C++ type, as torch's messages about numbers spell it.
 const char* cpp_name(DType dtype);
+// The same as its messages about tensors spell it: "long int", "c10::Half".
+const char* meta_name(DType dtype);
 
 }  // namespace undertow::fwd

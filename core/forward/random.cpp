@@ -38,22 +38,10 @@ constexpr int kExactBits<random::Half> = 11;
 template <>
 constexpr int kExactBits<random::BFloat16> = 8;
 
-const char* plain_type(DType t) {
-  switch (t) {
-    case DType::Bool: return "bool";
-    case DType::UInt8: return "unsigned char";
-    case DType::Int8: return "signed char";
-    case DType::Int16: return "short int";
-    case DType::Int32: return "int";
-    case DType::Int64: return "long int";
-    default: return cpp_name(t);
-  }
-}
-
 void check_in_range(int64_t from, int64_t last, DType t) {
   auto within = [&](int64_t low, int64_t high) {
-    UT_CHECK(from >= low && from <= high, "from is out of bounds for ", plain_type(t), ": ", from);
-    UT_CHECK(last >= low && last <= high, "to - 1 is out of bounds for ", plain_type(t), ": ", last);
+    UT_CHECK(from >= low && from <= high, "from is out of bounds for ", meta_name(t), ": ", from);
+    UT_CHECK(last >= low && last <= high, "to - 1 is out of bounds for ", meta_name(t), ": ", last);
   };
   switch (t) {
     case DType::Bool: return within(0, 1);
@@ -118,8 +106,8 @@ void uniform_out(const Tensor& out, const Tensor&, double from, double to, Gener
   if (out.is_complex()) return uniform_out(as_real_pairs(out), out, from, to, g);
   dispatch_floating(out.dtype(), "check_uniform_bounds", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    UT_CHECK(from >= -kMost<T> && from <= kMost<T>, "from is out of bounds for ", plain_type(out.dtype()), ": ", from);
-    UT_CHECK(to >= -kMost<T> && to <= kMost<T>, "to is out of bounds for ", plain_type(out.dtype()), ": ", to);
+    UT_CHECK(from >= -kMost<T> && from <= kMost<T>, "from is out of bounds for ", meta_name(out.dtype()), ": ", from);
+    UT_CHECK(to >= -kMost<T> && to <= kMost<T>, "to is out of bounds for ", meta_name(out.dtype()), ": ", to);
     UT_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
     UT_CHECK(to - from <= kMost<T>, "uniform_ expects to-from <= std::numeric_limits<", long_name(out.dtype()), ">::max(), but found to=", to, " and from=", from,
              " which result in to-from to exceed the limit");
@@ -160,7 +148,7 @@ void exponential_out(const Tensor& out, const Tensor&, double rate, Generator* g
 
 void cauchy_out(const Tensor& out, const Tensor&, double median, double sigma, Generator* g) {
   UT_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  refuse_not_floating("Cauchy", out, plain_type(out.dtype()));
+  refuse_not_floating("Cauchy", out, meta_name(out.dtype()));
   dispatch_floating(out.dtype(), "cauchy_cpu", [&](auto tag) {
     using T = typename decltype(tag)::type;
     fill_in_memory_order<T>(out, g, [&](random::RandomState& s, T* p, size_t n) { random::fill_cauchy(s, p, n, median, sigma); });

@@ -317,6 +317,7 @@ def out_variant(e: Entry) -> str:
     tensors = [a.name for a in e.tensor_args]
     for i in range(n):
         lines.append(f'  check_out(out{i or ""}, "{e.name}", {" || ".join(f"any_requires_grad({t})" for t in tensors) or "false"});')
+    strict = ["  check_out_dtype(out, result.dtype());"] if e.spec.get("strict_out") else []
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if e.is_pointwise:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")
@@ -324,9 +325,11 @@ def out_variant(e: Entry) -> str:
     elif e.is_composite:
         lines.append("  NoGradGuard no_grad;")
         lines.append(f"  auto result = {e.name}({args});")
+        lines += strict
         lines += ["  write_outs(" + ", ".join(f"out{i or ''}" for i in range(n)) + ", result);"]
     else:
         lines.append(f"  auto result = fwd::{e.name}({args});")
+        lines += strict
         lines += ["  write_outs(" + ", ".join(f"out{i or ''}" for i in range(n)) + ", result);"]
     lines.append("}")
     return "\n".join(lines)

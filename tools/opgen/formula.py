@@ -15,6 +15,7 @@ FACTS = {
     "dtype": ("DType", "{0}.dtype()", "scalar_type"),
     "storage_offset": ("int64_t", "{0}.storage_offset()", "sym_storage_offset"),
     "requires_grad": ("bool", "{0}.requires_grad()", "requires_grad"),
+    "column_major": ("bool", "is_column_major({0})", "column_major"),
 }
 LIST_FACTS = {
     "all_sizes": ("std::vector<Dims>", "all_sizes({0})", "sizes"),

@@ -9,7 +9,7 @@ from pathlib import Path
 KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
     "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "inplace_node", "inplace_composite", "result_dtype",
-    "torch", "factory",
+    "torch", "factory", "strict_out",
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {

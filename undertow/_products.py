@@ -1,0 +1,41 @@
+"""`tensordot` and `chain_matmul`: products whose arguments come in shapes that the core's signatures do not know."""
+
+from __future__ import annotations
+
+import warnings
+
+from undertow._C import Tensor, _ops
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["chain_matmul", "tensordot"]
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """Sums of products over `dims`: the last of a with the first of b, or two lists of dimensions."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
+    else:
+        if len(dims) != 2:
+            raise RuntimeError(f"tensordot expects dims to be int or two lists of dimensions, but got dims={dims}")
+        dims_a, dims_b = ([d] if isinstance(d, int) else list(d) for d in dims)
+    return _ops["tensordot"](a, b, dims_a, dims_b, out=out)
+
+
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """The product of a chain of matrices; `linalg.multi_dot` under its old name."""
+    warnings.warn(
+        "undertow.chain_matmul is deprecated and will be removed in a future release. "
+        "Use undertow.linalg.multi_dot instead, which accepts a list of two or more tensors rather than "
+        "multiple parameters.",
+        stacklevel=2,
+    )
+    return _ops["linalg.linalg_multi_dot"](list(matrices), out=out)
