@@ -1,0 +1,95 @@
+"""Creation: shapes, dtypes, layouts, keywords and refusals of the functions that make fresh tensors."""
+
+import numpy as np
+import pytest
+
+import undertow as ut
+
+
+def test_sizes_come_as_numbers_tuples_lists_or_keyword():
+    for made in (ut.zeros(2, 3), ut.zeros((2, 3)), ut.zeros([2, 3]), ut.zeros(size=(2, 3))):
+        assert made.shape == (2, 3) and made.tolist() == [[0.0] * 3] * 2
+    assert ut.zeros(()).shape == ()
+
+
+def test_the_dtype_of_full_follows_its_value():
+    assert ut.full((2,), 1).dtype == ut.int64
+    assert ut.full((2,), 1.0).dtype == ut.float32
+    assert ut.full((2,), True).dtype == ut.bool
+    assert ut.full((2,), 1j).dtype == ut.complex64
+
+
+def test_requires_grad_makes_a_leaf():
+    for made in (ut.zeros(2, requires_grad=True), ut.rand(2, requires_grad=True), ut.ones(2).new_full((2,), 3.0, requires_grad=True)):
+        assert made.requires_grad and made.is_leaf
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        ut.zeros(2, dtype=ut.int64, requires_grad=True)
+
+
+def test_out_is_filled_in_its_own_dtype():
+    out = ut.empty(0, dtype=ut.float64)
+    assert ut.full((3,), 0.1, out=out) is out
+    assert out.tolist() == [0.1] * 3
+    with pytest.raises(RuntimeError, match="dtype Float does not match dtype of out parameter"):
+        ut.zeros(2, out=out, dtype=ut.float32)
+
+
+@pytest.mark.parametrize("args", [(5,), (2, 9), (2, 9, 3), (9, 2, -2), (0, 1, 0.1), (2.5,), (0, 5, 0.5)])
+def test_arange_agrees_with_numpy(args):
+    got, want = ut.arange(*args), np.arange(*args)
+    assert got.shape == want.shape
+    assert np.allclose(got.tolist(), want)
+    assert got.dtype == (ut.int64 if all(isinstance(a, int) for a in args) else ut.float32)
+
+
+def test_arange_counts_exactly_beyond_doubles():
+    assert ut.arange(2**53, 2**53 + 3).tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+
+
+@pytest.mark.parametrize("bad", [(1, 0), (0, 1, 0), (0, float("inf")), (0, float("nan"))])
+def test_arange_refuses(bad):
+    with pytest.raises(RuntimeError):
+        ut.arange(*bad)
+
+
+def test_linspace_meets_both_ends():
+    line = ut.linspace(-3, 10, 17)
+    assert line[0].item() == -3 and line[-1].item() == 10
+    assert np.allclose(line.tolist(), np.linspace(-3, 10, 17))
+    assert ut.linspace(0, 10, 4, dtype=ut.int32).tolist() == [0, 3, 6, 10]
+    assert ut.linspace(2, 3, 1).tolist() == [2.0]
+    assert np.allclose(ut.logspace(0, 2, 5, base=2).tolist(), np.logspace(0, 2, 5, base=2))
+
+
+def test_likes_keep_a_dense_layout_and_drop_gaps():
+    turned = ut.ones(2, 3, 4).permute(2, 0, 1)
+    assert ut.zeros_like(turned).stride() == turned.stride()
+    assert ut.zeros_like(ut.ones(3, 1).expand(3, 4)).stride() == (4, 1)
+    assert ut.empty_like(ut.ones(2, 3, 4, 5), memory_format=ut.channels_last).stride() == (60, 1, 15, 3)
+
+
+def test_a_number_that_does_not_fit_is_refused():
+    with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+        ut.full((2,), 300, dtype=ut.uint8)
+    with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
+        ut.full_like(ut.ones(2), 1j)
+
+
+def test_eye_and_new_forms():
+    assert ut.eye(2, 3).tolist() == [[1, 0, 0], [0, 1, 0]]
+    x = ut.ones(2, dtype=ut.float64)
+    assert x.new_zeros(3).dtype == ut.float64
+    assert x.new_tensor([1, 2]).dtype == ut.float64
+    with pytest.raises(RuntimeError, match="n must be greater or equal to 0"):
+        ut.eye(-1)
+
+
+def test_asarray_shares_memory_where_it_can():
+    array = np.arange(3.0)
+    shared = ut.asarray(array)
+    array[0] = 7
+    assert shared[0].item() == 7
+    assert ut.asarray(array, copy=True).data_ptr() != shared.data_ptr()
+    with pytest.raises(ValueError, match="can't alias arbitrary sequence"):
+        ut.asarray([1, 2], copy=False)
+    assert ut.as_tensor(shared) is shared
