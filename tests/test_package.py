@@ -1,0 +1,50 @@
+"""The package as installed: what importing it loads, where its parts are, how large it is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import undertow
+from undertow.utils import cpp_extension
+
+HERE = Path(undertow.__file__).parent
+installed = pytest.mark.skipif(not (HERE / "include").is_dir(), reason="undertow is used from its source tree")
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_importing_undertow_loads_no_numpy():
+    heavy = "[m for m in ('numpy', 'torch', 'inspect', 'logging', 'multiprocessing') if m in sys.modules]"
+    assert run(f"import sys, undertow; print({heavy})") == "[]"
+
+
+def test_the_version_is_the_project_s(repository):
+    import tomllib
+
+    assert undertow.__version__ == tomllib.loads((repository / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_the_package_is_typed():
+    assert (HERE / "py.typed").exists()
+
+
+@installed
+def test_headers_library_and_cmake_package_are_installed():
+    assert (Path(cpp_extension.include_paths()[0]) / "core/autograd/autograd.h").exists()
+    assert (Path(cpp_extension.include_paths()[0]) / "generated/ops.h").exists()
+    assert not (Path(cpp_extension.include_paths()[0]) / "core/python").exists()
+    assert list(Path(cpp_extension.library_paths()[0]).glob("libundertow.*"))
+    assert (Path(cpp_extension.cmake_prefix_path()) / "undertow-config.cmake").exists()
+    assert (HERE / "_C.pyi").exists()
+
+
+@installed
+def test_the_installed_package_is_at_most_15_megabytes():
+    files = [p for p in HERE.rglob("*") if p.is_file() and p.suffix != ".pyc"]
+    assert sum(p.stat().st_size for p in files) <= 15_000_000
