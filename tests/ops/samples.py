@@ -184,6 +184,17 @@ def _positive_reduction(e):
     return [positive(c) for c in _reduction(e)]
 
 
+def _lerp(e):
+    weight = 0.3 if not e.args[-1].is_tensor else Array((3, 4), 0.1, 0.9)
+    return [case(Array((3, 4)), Array((3, 4)), weight), case(Array((3, 4)), Array((4,)), weight)]
+
+
+def _integers(count):
+    """Small positive integers: for operators that take nothing else."""
+    values = [[6, 4, 9], [3, 8, 6]]
+    return lambda e: [case(*(index(v) if a.is_tensor else 2 for v, a in zip(values, e.args)), differentiable=False)][:count]
+
+
 GENERATORS = {
     "unary": _unary(),
     "unary_real": _unary(),
@@ -192,6 +203,11 @@ GENERATORS = {
     "unary_unit": _unary(low=-0.9, high=0.9),
     "unary_open_unit": _unary(low=0.05, high=0.95),
     "unary_above_one": _unary(low=1.1, high=3.0),
+    "unary_probability": _unary(low=0.05, high=0.95),
+    "unary_integer": _integers(1),
+    "binary_integer": _integers(1),
+    "binary_above_one": _binary({"low": 1.1, "high": 3.0}, {"low": 0.3, "high": 2.0}),
+    "lerp": _lerp,
     "binary": _binary(),
     "binary_real": _binary(),
     "binary_nonzero": _binary(right={"away": 0.5}),

@@ -52,24 +52,16 @@ def plain_id(key: str) -> str:
 
 def find(e, variant: str = "function"):
     """The Python function of an entry: from its module, or its method. None where Python does not see it."""
-    if e.spec.get("python") == "none":
+    if not e.python_names or (variant not in e.variants and variant != "function"):
         return None
-    name = e.name + ("_" if variant == "inplace" else "")
-    if variant not in e.variants and variant != "function":
-        return None
-    if variant == "function" and "function" in e.variants:
-        place = ut
-        for part in filter(None, e.spec.get("module", "").split(".")):
-            place = getattr(place, part, None) or importlib.import_module(f"{ut.__name__}.{e.spec['module']}")
-        function = getattr(place, name, None)
-        if function is None and hasattr(ut._C, "_ops"):
-            function = ut._C._ops.get(".".join(filter(None, [e.spec.get("module", ""), name])))
-        if function is not None:
-            return function
     if variant == "out":
         return find(e)
+    module, public = e.python_names[0]
+    name = public + ("_" if variant == "inplace" else "")
+    if variant == "function" and "function" in e.variants:
+        return ut._C._ops.get(f"{module}.{name}" if module else name)
     if variant == "function" and "method" not in e.variants:
-        name = e.name + "_"
+        name = public + "_"
     return getattr(ut.Tensor, name, None)
 
 
