@@ -7,10 +7,9 @@ import warnings
 from typing import Any
 
 import pytest
+from view_scenarios import SCENARIOS
 
 import undertow as ut
-
-from view_scenarios import SCENARIOS
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
 
