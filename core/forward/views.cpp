@@ -154,8 +154,13 @@ Tensor squeeze(const Tensor& self, IntSpan dim) { return squeezed(self, dim_mask
 
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
   int64_t d = wrap_dim(dim, self.dim() + 1);
-  Geometry g(self);
   int64_t stride = d < self.dim() ? self.size(d) * self.stride(d) : 1;
+  if (self.dim() == 1) {  // a vector on its way into a product: no lists
+    int64_t n = self.size(0), step = self.stride(0);
+    int64_t sizes[2] = {d ? n : 1, d ? 1 : n}, strides[2] = {d ? step : stride, d ? stride : step};
+    return alias(self, sizes, strides, self.storage_offset(), self.dtype());
+  }
+  Geometry g(self);
   g.sizes.insert(static_cast<size_t>(d), 1);
   g.strides.insert(static_cast<size_t>(d), stride);
   return g.on(self);
