@@ -49,7 +49,6 @@ struct Moments {
 // Two passes: the mean, then the squared distances from it. One pass of running updates divides for every element, and
 // sums of squares cancel.
 Moments moments(const Tensor& self, const std::optional<IntSpan>& dim, const std::optional<Scalar>& correction, bool keepdim, const char* name) {
-  UT_CHECK(is_differentiable(self.dtype()), name[0] == 's' ? "std" : "var", name[0] == 's' ? " and var only support" : "(): only supports", " floating point and complex dtypes");
   uint64_t mask = mask_of(dim, self);
   Tensor in = to_dtype(self, wide_of(self.dtype()));
   double n = static_cast<double>(reduced_count(in.sizes(), mask)), c = correction ? correction->to_double() : 1;
@@ -57,8 +56,7 @@ Moments moments(const Tensor& self, const std::optional<IntSpan>& dim, const std
   Dims dims;
   for (int64_t d = 0; d < in.dim(); d++)
     if (mask >> d & 1) dims.push_back(d);
-  Tensor mean = in.dim() ? fwd::mean(in, IntSpan(dims), true, std::nullopt) : in;
-  if (dims.empty()) mean = in;
+  Tensor mean = dims.empty() ? clone_preserve(in) : fwd::mean(in, IntSpan(dims), true, std::nullopt);
   Tensor away = sub(in, mean, Scalar(1));
   if (away.is_complex()) away = magnitudes(away);
   Tensor variance = fold(Fold::SumSquares, away, mask, true, "std_var_cpu");
@@ -162,7 +160,7 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
 // The p-norm of self - other, broadcast, over everything.
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   Tensor away = sub(self, other, Scalar(1));
-  if (is_integral(away.dtype())) away = to_dtype(away, default_dtype());
+  UT_CHECK(is_differentiable(away.dtype()), "norm(): input dtype should be either floating point or complex. Got ", long_name(away.dtype()), " instead.");
   return linalg_vector_norm(away, p, std::nullopt, false, std::nullopt);
 }
 

@@ -3,8 +3,6 @@
 #include <numeric>
 
 #include "core/forward/copy.h"
-#include "core/forward/elementwise_iter.h"
-#include "core/forward/reduce_equal.h"
 #include "core/forward/reduce_plan.h"
 #include "core/forward/reduce_util.h"
 #include "core/kernels/cpu/reduce_index.h"
@@ -18,24 +16,6 @@ Tensor drop_dim(const Tensor& t, int64_t d, bool keepdim, int64_t ndim) {
   sizes.erase(static_cast<size_t>(d));
   strides.erase(static_cast<size_t>(d));
   return alias(t, sizes, contiguous_strides(sizes), t.storage_offset(), t.dtype());
-}
-
-Tensor equal_or_both_nan(const Tensor& self, const Tensor& value) {
-  ElementwiseIter iter;
-  iter.add_output({}, DType::Bool);
-  iter.add_input(self);
-  iter.add_input(value);
-  iter.build();
-  dispatch(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
-      for (int64_t i = 0; i < n; i++) {
-        auto a = static_cast<OpMath<T>>(*reinterpret_cast<const T*>(p[1] + i * s[1])), b = static_cast<OpMath<T>>(*reinterpret_cast<const T*>(p[2] + i * s[2]));
-        *reinterpret_cast<bool*>(p[0] + i * s[0]) = a == b || (a != a && b != b);
-      }
-    });
-  });
-  return iter.output();
 }
 
 namespace {

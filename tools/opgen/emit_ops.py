@@ -323,7 +323,10 @@ def out_variant(e: Entry) -> str:
     tensors = [a.name for a in e.tensor_args]
     for i in range(n):
         lines.append(f'  check_out(out{i or ""}, "{e.name}", {" || ".join(f"any_requires_grad({t})" for t in tensors) or "false"});')
-    strict = ["  check_out_dtype(out, result.dtype());"] if e.spec.get("strict_out") else []
+    strict = []
+    if e.spec.get("strict_out"):
+        value = "result" if n == 1 else "std::get<{0}>(result)"
+        strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype());" for i in range(n)]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if e.is_pointwise:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")

@@ -1,6 +1,64 @@
-"""Functions of neural networks: the core's operators under torch's names."""
+"""The functions that layers are made of: activations, losses, normalisations."""
 
+from __future__ import annotations
+
+import warnings
+
+from undertow._C import Tensor, _ops
 from undertow._namespace import publish
 from undertow.nn._embedding import embedding
+from undertow.nn._losses import *  # noqa: F403
+from undertow.nn._losses import __all__ as _losses
+from undertow.nn._override import overridable
 
-__all__ = ["embedding", *publish("nn.functional", globals())]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from undertow import dtype as _dtype
+
+
+def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dim softmax meant before it had to be said: the first of 0, 1 or 3 dimensions, else the second."""
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@overridable
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
+    """exp(input) divided by its sum along dim.
+
+    >>> import undertow as ut
+    >>> softmax(ut.zeros(2), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    if dim is None:
+        dim = _implicit_dim("softmax", input.dim(), _stacklevel)
+    return _ops["softmax"](input, dim, dtype)
+
+
+@overridable
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
+    """The logarithm of softmax(input), computed without it."""
+    if dim is None:
+        dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
+    return _ops["log_softmax"](input, dim, dtype)
+
+
+@overridable
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
+    """softmax(-input)."""
+    if dim is None:
+        dim = _implicit_dim("softmin", input.dim(), _stacklevel)
+    return _ops["softmax"](-input, dim, dtype)
+
+
+@overridable
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """`input` divided by its p-norm along dim, which counts as at least eps."""
+    bound = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / bound if out is None else _ops["div"](input, bound, out=out)
+
+
+__all__ = [*publish("nn.functional", globals()), *_losses, "embedding", "log_softmax", "normalize", "softmax", "softmin"]

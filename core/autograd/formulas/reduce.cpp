@@ -1,9 +1,7 @@
 // reduce.cpp: derivatives and compositions of sums, products, extrema and logsumexp.
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy.h"
-#include "core/forward/reduce_equal.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/mode.h"
 
 namespace undertow::ops {
 
@@ -40,24 +38,24 @@ Tensor mean_backward(const Tensor& grad, IntSpan sizes, int64_t numel, const std
   return expand_reduced(grad, sizes, dim, keepdim) / Scalar(static_cast<double>(n));
 }
 
-namespace {
-// 1 where self is a number, 0 where it is NaN; no history.
-Tensor numbers(const Tensor& self, DType dtype) { return Scalar(1) - to_dtype(isnan(alias(self)), dtype); }
-}  // namespace
-
 Tensor nansum_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim) {
-  return expand_reduced(grad, self.sizes(), dim, keepdim) * numbers(self, grad.dtype());
+  return masked_fill(expand_reduced(grad, self.sizes(), dim, keepdim), isnan(detach(self)), Scalar(0));
 }
 Tensor nansum_jvp(const Tensor& self_t, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim, std::optional<DType> dtype) {
-  return sum(self_t * numbers(self, self_t.dtype()), dim, keepdim, dtype);
+  return sum(masked_fill(self_t, isnan(detach(self)), Scalar(0)), dim, keepdim, dtype);
+}
+Tensor nanmean_composite(const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim, std::optional<DType> dtype) {
+  UT_CHECK(is_differentiable(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got ", long_name(self.dtype()));
+  Tensor count = sum(logical_not(isnan(detach(self))), dim, keepdim, std::nullopt);
+  return nansum(self, dim, keepdim, dtype) / count;
 }
 
 namespace {
-// 1 where self equals the reduced value, NaN equal to NaN; in self's dtype, without history.
+// Where self equals the reduced value, NaN equal to NaN; no history.
 Tensor equals_of(const Tensor& self, const Tensor& value, const std::optional<IntSpan>& dim, bool keepdim) {
-  NoGradGuard no_grad;
-  Tensor v = restore_dims(value, self.dim(), dim, keepdim);
-  return to_dtype(fwd::equal_or_both_nan(self, v), self.dtype());
+  Tensor x = detach(self), v = detach(restore_dims(value, self.dim(), dim, keepdim));
+  Tensor equal = eq(x, v);
+  return is_integral(self.dtype()) ? equal : logical_or(equal, logical_and(isnan(x), isnan(v)));
 }
 }  // namespace
 

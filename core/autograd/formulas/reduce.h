@@ -1,4 +1,4 @@
-// reduce.h: derivatives and compositions of reductions, scans, sorts, softmax and losses.
+// reduce.h: derivatives and compositions of reductions and softmax.
 // Each function is differentiable: it calls operators only. Tangents may be undefined where more than one argument has one.
 #pragma once
 #include <span>
@@ -15,10 +15,11 @@ Tensor mean_backward(const Tensor& grad, IntSpan sizes, int64_t numel, const std
 Tensor nansum_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor nansum_jvp(const Tensor& self_t, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim, std::optional<DType> dtype);
 // Products: by division where nothing is zero, else by products of all the others.
-Tensor prod_backward(const Tensor& grad, const Tensor& self);
-Tensor prod_backward(const Tensor& grad, const Tensor& self, int64_t dim, bool keepdim);
-Tensor prod_jvp(const Tensor& self_t, const Tensor& self, std::optional<DType> dtype);
-Tensor prod_jvp(const Tensor& self_t, const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype);
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
+Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result);
+Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
+Tensor nanmean_composite(const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim, std::optional<DType> dtype);
 // grad to every element of self that equals the reduced value, in equal shares.
 Tensor evenly_to_equals(const Tensor& grad, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
 Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
@@ -27,6 +28,8 @@ Tensor aminmax_backward(std::span<Tensor> grads, const Tensor& self, const Tenso
 // grad to the one element that each index names.
 Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntSpan sizes, bool keepdim);
 Tensor gather_reduced(const Tensor& self_t, int64_t dim, const Tensor& indices, bool keepdim);
+Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation, bool ignore_nan);
+Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim, std::string_view interpolation, bool ignore_nan);
 Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim);
 Tensor logsumexp_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim);
 

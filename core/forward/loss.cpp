@@ -1,0 +1,199 @@
+// loss.cpp: forward functions of ops/loss.toml.
+#include <cmath>
+
+#include "core/forward/copy.h"
+#include "core/forward/elementwise_iter.h"
+#include "core/forward/reduce_plan.h"
+#include "core/forward/reduce_util.h"
+#include "core/tensor/promotion.h"
+#include "generated/fwd.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
+
+Tensor reduced(const Tensor& loss, int64_t reduction) {
+  return reduction == kMean ? mean(loss, std::nullopt) : reduction == kSum ? sum(loss, std::nullopt) : loss;
+}
+
+// f(self, target) element by element, computed in float for half types, then reduced.
+template <class F>
+Tensor elementwise_loss(const Tensor& self, const Tensor& target, int64_t reduction, const char* name, F&& f) {
+  DType t = result_type(self, target);
+  UT_CHECK(is_floating(t), "\"", name, "\" not implemented for '", long_name(t), "'");
+  DType wide = is_reduced_float(t) ? DType::Float32 : t;
+  Tensor a = to_dtype(self, wide), b = to_dtype(target, wide);
+  ElementwiseIter iter;
+  iter.add_output({}, wide);
+  iter.add_input(a);
+  iter.add_input(b);
+  iter.build();
+  auto run = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+      for (int64_t i = 0; i < n; i++)
+        *reinterpret_cast<T*>(p[0] + i * s[0]) = f(*reinterpret_cast<const T*>(p[1] + i * s[1]), *reinterpret_cast<const T*>(p[2] + i * s[2]));
+    });
+  };
+  if (wide == DType::Float32) run(TypeTag<float>{});
+  else run(TypeTag<double>{});
+  return to_dtype(reduced(iter.output(), reduction), t);
+}
+
+}  // namespace
+
+Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  Tensor away = sub(self, target, Scalar(1));
+  UT_CHECK_AS(NotImplemented, is_floating(away.dtype()), "\"mse_cpu\" not implemented for '", long_name(away.dtype()), "'");
+  if (reduction == kNone) return reduced(mul(away, away), reduction);
+  Tensor total = fold_wide(Fold::SumSquares, away, all_dims(away), false, "mse_cpu");
+  if (reduction == kMean) total = div(total, Scalar(static_cast<double>(away.numel())));
+  return to_dtype(total, away.dtype());
+}
+
+Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
+  UT_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
+  return elementwise_loss(self, target, reduction, "smooth_l1_cpu", [beta](auto a, auto b) {
+    using T = decltype(a);
+    T z = std::abs(a - b), limit = static_cast<T>(beta);
+    return z < limit ? T(0.5) * z * z / limit : z - T(0.5) * limit;
+  });
+}
+Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
+  UT_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
+  return elementwise_loss(self, target, reduction, "huber_cpu", [delta](auto a, auto b) {
+    using T = decltype(a);
+    T z = std::abs(a - b), limit = static_cast<T>(delta);
+    return z <= limit ? T(0.5) * z * z : limit * (z - T(0.5) * limit);
+  });
+}
+Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return elementwise_loss(self, target, reduction, "soft_margin_cpu", [](auto a, auto b) {
+    decltype(a) z = -b * a;
+    return z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
+  });
+}
+
+Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
+  UT_CHECK(self.dtype() == target.dtype(), "Found dtype ", long_name(target.dtype()), " but expected ", long_name(self.dtype()));
+  Tensor loss = elementwise_loss(self, target, kNone, "binary_cross_entropy", [](auto x, auto y) {
+    using T = decltype(x);
+    UT_CHECK(x >= T(0) && x <= T(1), "all elements of input should be between 0 and 1, got ", x);
+    UT_CHECK(y >= T(0) && y <= T(1), "all elements of target should be between 0 and 1, got ", y);
+    return (y - T(1)) * std::max(std::log1p(-x), T(-100)) - y * std::max(std::log(x), T(-100));
+  });
+  return reduced(weight.defined() ? mul(loss, weight) : loss, reduction);
+}
+
+// (1 - y) x + w log(1 + exp(-x)), with w = 1 + (pos_weight - 1) y, the logarithm taken from the safe side.
+Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction) {
+  auto softplus_of_minus = [](auto x) { return x > 0 ? std::log1p(std::exp(-x)) : -x + std::log1p(std::exp(x)); };
+  Tensor loss;
+  if (!pos_weight.defined()) {
+    loss = elementwise_loss(self, target, kNone, "binary_cross_entropy_with_logits", [&](auto x, auto y) { return (1 - y) * x + softplus_of_minus(x); });
+  } else {
+    Tensor linear = elementwise_loss(self, target, kNone, "binary_cross_entropy_with_logits", [](auto x, auto y) { return (1 - y) * x; });
+    Tensor curved = elementwise_loss(self, self, kNone, "binary_cross_entropy_with_logits", [&](auto x, auto) { return softplus_of_minus(x); });
+    Tensor factor = add(mul(sub(pos_weight, Scalar(1), Scalar(1)), target), Scalar(1), Scalar(1));
+    loss = add(linear, mul(curved, factor), Scalar(1));
+  }
+  return reduced(weight.defined() ? mul(loss, weight) : loss, reduction);
+}
+
+namespace {
+
+// The geometry of a classification: n items of c classes at `space` points; a single item may come without its batch dim.
+struct Classes {
+  int64_t n, c, space;
+};
+
+Classes check_nll(IntSpan sizes, const Tensor& target, const Tensor& weight, bool spatial) {
+  int64_t dim = static_cast<int64_t>(sizes.size());
+  if (!spatial) {
+    UT_CHECK(dim > 0 && dim <= 2, "input tensor should be 1D or 2D, got shape ", ShapeText{sizes});
+    UT_CHECK(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
+    UT_CHECK(dim == 1 || (target.dim() == 1 && target.size(0) == sizes[0]), "size mismatch (got input: ", ShapeText{sizes}, " , target: ", ShapeText{target.sizes()}, ")");
+    UT_CHECK(dim != 1 || target.dim() == 0 || target.numel() == 1, "size mismatch (got input: ", ShapeText{sizes}, " , target: ", ShapeText{target.sizes()}, ")");
+  } else {
+    UT_CHECK(target.dim() == dim - 1, "only batches of spatial targets supported (3D tensors) but got targets of dimension: ", target.dim());
+    bool match = sizes[0] == target.size(0);
+    for (int64_t d = 2; d < dim; d++) match &= sizes[static_cast<size_t>(d)] == target.size(d - 1);
+    UT_CHECK(match, "size mismatch (got input: ", ShapeText{sizes}, " , target: ", ShapeText{target.sizes()}, ")");
+  }
+  int64_t c = dim == 1 ? sizes[0] : sizes[1];
+  UT_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == c), "weight tensor should be defined either for all ", c,
+           " classes or no classes but got weight tensor of shape: ", ShapeText{weight.defined() ? weight.sizes() : IntSpan()});
+  UT_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected scalar type Long but found ", long_name(target.dtype()));
+  return {dim == 1 ? 1 : sizes[0], c, spatial ? product(sizes.subspan(2)) : 1};
+}
+
+int64_t checked_class(int64_t t, int64_t c) {
+  UT_CHECK_INDEX(t >= 0 && t < c, "Target ", t, " is out of bounds.");
+  return t;
+}
+
+std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore, bool spatial) {
+  Classes g = check_nll(self.sizes(), target, weight, spatial);
+  UT_CHECK_AS(NotImplemented, is_floating(self.dtype()), "\"nll_loss_out_frame\" not implemented for '", long_name(self.dtype()), "'");
+  DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
+  Tensor in = contiguous(to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));
+  Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
+  Tensor each = empty(target.sizes(), wide), total = zeros({}, wide);
+  double weights = 0;
+  auto run = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T *p = in.data_as<T>(), *wp = w.defined() ? w.data_as<T>() : nullptr;
+    const int64_t* y = at.data_as<int64_t>();
+    for (int64_t i = 0; i < g.n * g.space; i++) {
+      if (y[i] == ignore) {
+        each.data_as<T>()[i] = 0;
+        continue;
+      }
+      int64_t c = checked_class(y[i], g.c);
+      T scale = wp ? wp[c] : T(1);
+      weights += static_cast<double>(scale);
+      each.data_as<T>()[i] = -p[(i / g.space * g.c + c) * g.space + i % g.space] * scale;
+    }
+    *total.data_as<T>() = reduction == kNone ? T(0) : static_cast<T>(weights);
+  };
+  if (wide == DType::Float32) run(TypeTag<float>{});
+  else run(TypeTag<double>{});
+  if (reduction == kNone) return {to_dtype(each, self.dtype()), to_dtype(total, self.dtype())};
+  Tensor out = sum(each, std::nullopt);
+  if (reduction == kMean) out = div(out, total);
+  return {to_dtype(out, self.dtype()), to_dtype(total, self.dtype())};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> nll_loss_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+  return nll(self, target, weight, reduction, ignore_index, self.dim() > 2);
+}
+std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+  return nll(self, target, weight, reduction, ignore_index, true);
+}
+
+Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
+  Classes g = check_nll(sizes, target, weight, sizes.size() > 2);
+  DType wide = is_reduced_float(grad_output.dtype()) ? DType::Float32 : grad_output.dtype();
+  Tensor grad = contiguous(to_dtype(grad_output, wide)), at = contiguous(to_dtype(target, DType::Int64)), out = zeros(sizes, wide);
+  Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, wide);
+  auto run = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T *gp = grad.data_as<T>(), *wp = w.defined() ? w.data_as<T>() : nullptr;
+    const int64_t* y = at.data_as<int64_t>();
+    T shared = reduction == kMean ? gp[0] / *total.data_as<T>() : reduction == kSum ? gp[0] : T(0);
+    for (int64_t i = 0; i < g.n * g.space; i++) {
+      if (y[i] == ignore_index) continue;
+      int64_t c = checked_class(y[i], g.c);
+      out.data_as<T>()[(i / g.space * g.c + c) * g.space + i % g.space] = -(reduction == kNone ? gp[i] : shared) * (wp ? wp[c] : T(1));
+    }
+  };
+  if (wide == DType::Float32) run(TypeTag<float>{});
+  else run(TypeTag<double>{});
+  return to_dtype(out, grad_output.dtype());
+}
+
+}  // namespace undertow::fwd

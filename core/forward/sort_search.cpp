@@ -1,0 +1,157 @@
+// sort_search.cpp: searching sorted sequences, and histograms.
+#include <algorithm>
+#include <cmath>
+
+#include "core/forward/copy.h"
+#include "core/forward/reduce_util.h"
+#include "core/tensor/promotion.h"
+#include "generated/fwd_sort.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+bool is_right(bool right, const std::optional<std::string_view>& side) {
+  if (!side) return right;
+  UT_CHECK(*side == "left" || *side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", *side);
+  UT_CHECK(!right || *side == "right", "torch.searchsorted(): side and right can't be set to opposites, got side of ", *side, " while right was True");
+  return *side == "right";
+}
+
+// How many of the n sorted keys (reached through `sorter` if given) come before v.
+template <class T>
+int64_t rank(const T* keys, const int64_t* sorter, int64_t n, T v, bool right) {
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t mid = low + (high - low) / 2;
+    T key = keys[sorter ? sorter[mid] : mid];
+    bool before = right ? !less_nan_last<T>(v, key) : less_nan_last<T>(key, v);
+    if (before) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
+Tensor search(const Tensor& sequence, const Tensor& values, bool out_int32, bool right, const Tensor& sorter) {
+  UT_CHECK_AS(NotImplemented, !sequence.is_complex() && sequence.dtype() != DType::Bool, "\"searchsorted_out_cpu\" not implemented for '", long_name(sequence.dtype()), "'");
+  bool one_sequence = sequence.dim() == 1;
+  DType t = sequence.dtype();
+  Tensor keys = contiguous(sequence), in = contiguous(values.dtype() == t ? values : to_dtype(values, t));
+  Tensor order = sorter.defined() ? contiguous(sorter) : Tensor();
+  Tensor out = empty(values.sizes(), DType::Int64);
+  int64_t n = keys.dim() ? keys.size(-1) : 1, per_row = one_sequence ? in.numel() : in.dim() ? in.size(-1) : 1;
+  dispatch_real(t, "searchsorted_out_cpu", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T *k = keys.data_as<T>(), *v = in.data_as<T>();
+    const int64_t* s = order.defined() ? order.data_as<int64_t>() : nullptr;
+    int64_t* o = out.data_as<int64_t>();
+    parallel_for(0, in.numel(), 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++) {
+        int64_t row = one_sequence ? 0 : i / per_row * n;
+        o[i] = rank(k + row, s ? s + row : nullptr, n, v[i], right);
+      }
+    });
+  });
+  return out_int32 ? to_dtype(out, DType::Int32) : out;
+}
+
+void check_search(const Tensor& sequence, IntSpan sizes, bool is_number, const Tensor& sorter) {
+  constexpr const char* who = "torch.searchsorted(): ";
+  UT_CHECK(sequence.dim() != 0, who, "boundaries tensor should have positive dimension, but got 0 dimension");
+  UT_CHECK(!is_number || sequence.dim() == 1, who, "input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(", sequence.dim(), ") and input value's dim(0) numel(1)");
+  bool match = sequence.dim() == 1 || sizes.size() == sequence.sizes().size();
+  for (size_t d = 0; match && sequence.dim() > 1 && d + 1 < sizes.size(); d++) match = sizes[d] == sequence.sizes()[d];
+  UT_CHECK(match, who, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor ",
+           ShapeText{sequence.sizes()}, " and input value tensor ", ShapeText{sizes});
+  if (!sorter.defined()) return;
+  UT_CHECK(same(sorter.sizes(), sequence.sizes()), who, "boundary and sorter must have the same size, but got boundary tensor ", ShapeText{sequence.sizes()}, "and got sorter tensor ", ShapeText{sorter.sizes()});
+  UT_CHECK(sorter.dtype() == DType::Int64, who, "sorter must be a tensor of long dtype but got dtype ", long_name(sorter.dtype()));
+  Tensor s = contiguous(sorter);
+  for (int64_t i = 0; i < s.numel(); i++)
+    UT_CHECK(s.data_as<int64_t>()[i] >= 0 && s.data_as<int64_t>()[i] < sequence.size(-1), who, "sorter index out of range");
+}
+void check_same_dtype(const Tensor& sequence, const Tensor& values) {
+  UT_CHECK(sequence.dtype() == values.dtype(), "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype ", long_name(sequence.dtype()),
+           " and input value tensor's dtype ", long_name(values.dtype()));
+}
+
+}  // namespace
+
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right, std::optional<std::string_view> side, const Tensor& sorter) {
+  bool r = is_right(right, side);
+  check_search(sorted_sequence, self.sizes(), self.dim() == 0 && self.numel() == 1, sorter);
+  check_same_dtype(sorted_sequence, self);
+  return search(sorted_sequence, self, out_int32, r, sorter);
+}
+Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_int32, bool right, std::optional<std::string_view> side, const Tensor& sorter) {
+  bool r = is_right(right, side);
+  check_search(sorted_sequence, {}, true, sorter);
+  DType wide = promote_types(sorted_sequence.dtype(), scalar_dtype(self));
+  return search(to_dtype(sorted_sequence, wide), full({}, self, wide), out_int32, r, sorter);
+}
+Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+  UT_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+  DType t = result_type(boundaries, self);
+  return search(to_dtype(boundaries, t), to_dtype(self, t), out_int32, right, {});
+}
+Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32, bool right) {
+  UT_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+  DType t = promote_types(boundaries.dtype(), scalar_dtype(self));
+  return search(to_dtype(boundaries, t), full({}, self, t), out_int32, right, {});
+}
+
+Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
+  UT_CHECK(bins > 0, "torch.histc(): bins must be > 0, but got ", bins);
+  UT_CHECK_AS(NotImplemented, self.dtype() == DType::Float32 || self.dtype() == DType::Float64 || is_reduced_float(self.dtype()), "\"histogram_cpu\" not implemented for '", long_name(self.dtype()), "'");
+  double low = min.to_double(), high = max.to_double();
+  Tensor in = contiguous(to_dtype(self, DType::Float64));
+  const double* p = in.data_as<double>();
+  if (low == high && in.numel() > 0) {
+    low = high = p[0];
+    for (int64_t i = 0; i < in.numel(); i++) {
+      UT_CHECK(std::isfinite(p[i]), "torch.histc: range of [", low, ", ", p[i], "] is not finite");
+      low = std::min(low, p[i]);
+      high = std::max(high, p[i]);
+    }
+  }
+  UT_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
+  if (low == high) low -= 1, high += 1;
+  UT_CHECK(low < high, "torch.histc: max must be larger than min");
+  std::vector<int64_t> count(static_cast<size_t>(bins));
+  for (int64_t i = 0; i < in.numel(); i++) {
+    if (!(p[i] >= low && p[i] <= high)) continue;
+    int64_t at = static_cast<int64_t>((p[i] - low) / (high - low) * static_cast<double>(bins));
+    count[static_cast<size_t>(std::min(at, bins - 1))]++;
+  }
+  Tensor out = empty(IntSpan(&bins, 1), DType::Float64);
+  for (int64_t i = 0; i < bins; i++) out.data_as<double>()[i] = static_cast<double>(count[static_cast<size_t>(i)]);
+  return to_dtype(out, self.dtype());
+}
+
+Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
+  UT_CHECK_AS(NotImplemented, is_integral(self.dtype()) && self.dtype() != DType::Bool, "\"bincount_cpu\" not implemented for '", long_name(self.dtype()), "'");
+  UT_CHECK(minlength >= 0, "minlength should be >= 0");
+  bool weighted = weights.defined() && weights.numel() > 0;
+  if (self.dim() == 1 && self.numel() == 0) return zeros(IntSpan(&minlength, 1), DType::Int64);
+  Tensor in = contiguous(to_dtype(self, DType::Int64));
+  const int64_t* p = in.data_as<int64_t>();
+  int64_t most = 0, least = 0;
+  for (int64_t i = 0; i < in.numel(); i++) most = std::max(most, p[i]), least = std::min(least, p[i]);
+  UT_CHECK(self.dim() == 1 && least >= 0, "bincount only supports 1-d non-negative integral inputs.");
+  UT_CHECK(!weights.defined() || (weights.dim() == 1 && weights.size(0) == self.size(0)), "weights should be 1-d and have the same length as input");
+  int64_t n = std::max(most + 1, minlength);
+  if (!weighted) {
+    Tensor out = zeros(IntSpan(&n, 1), DType::Int64);
+    for (int64_t i = 0; i < in.numel(); i++) out.data_as<int64_t>()[p[i]]++;
+    return out;
+  }
+  auto add = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    Tensor w = contiguous(to_dtype(weights, DTypeOf<T>::value)), out = zeros(IntSpan(&n, 1), DTypeOf<T>::value);
+    for (int64_t i = 0; i < in.numel(); i++) out.template data_as<T>()[p[i]] += w.template data_as<T>()[i];
+    return out;
+  };
+  return weights.dtype() == DType::Float32 ? add(TypeTag<float>{}) : add(TypeTag<double>{});
+}
+
+}  // namespace undertow::fwd

@@ -1,0 +1,34 @@
+"""How losses are reduced: the strings users write, and the numbers the core takes."""
+
+from __future__ import annotations
+
+import warnings
+
+_NUMBERS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
+
+
+def number(reduction: str) -> int:
+    """The core's number for "none", "mean" or "sum".
+
+    >>> number("mean")
+    1
+    """
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3)
+    try:
+        return _NUMBERS[reduction]
+    except KeyError:
+        raise ValueError(f"{reduction} is not a valid value for reduction") from None
+
+
+def chosen(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction meant by the older arguments where they are given, else `reduction`.
+
+    >>> chosen("mean", None, None), chosen("mean", False, None), chosen("mean", None, False)
+    ('mean', 'sum', 'none')
+    """
+    if size_average is None and reduce is None:
+        return reduction
+    result = "none" if reduce is False else "mean" if size_average in (None, True) else "sum"
+    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.", stacklevel=3)
+    return result
