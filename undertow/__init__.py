@@ -32,7 +32,7 @@ _LAZY = {
     "manual_seed": "random",
     "seed": "random",
     "set_rng_state": "random",
-    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors"), "_shape"),
+    **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow import _C
-from undertow._C import Tensor
+from undertow._C import Size, Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "block_diag",
+    "broadcast_shapes",
     "broadcast_tensors",
     "cartesian_prod",
     "combinations",
@@ -201,3 +202,27 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     for a, b in zip(grids, grids[1:], strict=False):
         mask = mask & ((a <= b) if with_replacement else (a < b))
     return _ops["stack"]([g.masked_select(mask) for g in meshgrid(*[input] * r, indexing="ij")], 1)
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that tensors of the given shapes broadcast to.
+
+    >>> from undertow._shape import broadcast_shapes
+    >>> broadcast_shapes((3, 1), (4,), 1)
+    undertow.Size([3, 4])
+    """
+    lists = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    result = [1] * max(map(len, lists), default=0)
+    for sizes in lists:
+        for i in range(-1, -1 - len(sizes), -1):
+            if sizes[i] < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({sizes[i]}): ({sizes[i]})")
+            if sizes[i] in (1, result[i]):
+                continue
+            if result[i] != 1:
+                raise RuntimeError(
+                    "Shape mismatch: objects cannot be broadcast to a single shape: "
+                    f"{sizes[i]} and {result[i]} meet at dimension {i}"
+                )
+            result[i] = sizes[i]
+    return Size(result)

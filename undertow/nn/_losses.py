@@ -7,6 +7,7 @@ import warnings
 
 import undertow as ut
 from undertow._C import Tensor, _ops
+from undertow._shape import broadcast_shapes
 from undertow.nn._override import overridable
 from undertow.nn._reduction import chosen, number
 
@@ -42,7 +43,8 @@ pairwise_distance = _ops["pairwise_distance"]
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:
-    return (loss, loss.mean, loss.sum)[number(reduction)]() if number(reduction) else loss
+    kind = number(reduction)
+    return loss if kind == 0 else loss.mean() if kind == 1 else loss.sum()
 
 
 def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -53,7 +55,7 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=3,
     )
-    shape = ut.broadcast_shapes(input.shape, target.shape)
+    shape = broadcast_shapes(input.shape, target.shape)
     return input.expand(shape), target.expand(shape)
 
 
@@ -195,7 +197,7 @@ def binary_cross_entropy(
             "Please ensure they have the same size."
         )
     if weight is not None:
-        weight = weight.expand(ut.broadcast_shapes(target.size(), weight.size()))
+        weight = weight.expand(broadcast_shapes(target.size(), weight.size()))
     return _nn["binary_cross_entropy"](input, target, weight, number(reduction))
 
 

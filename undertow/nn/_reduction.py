@@ -24,8 +24,8 @@ def number(reduction: str) -> int:
 def chosen(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
     """The reduction meant by the older arguments where they are given, else `reduction`.
 
-    >>> chosen("mean", None, None), chosen("mean", False, None), chosen("mean", None, False)
-    ('mean', 'sum', 'none')
+    >>> chosen("mean", None, None)
+    'mean'
     """
     if size_average is None and reduce is None:
         return reduction
