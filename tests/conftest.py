@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+# Programs that tests start must not take the source tree in the current folder for the installed package.
+os.environ["PYTHONSAFEPATH"] = "1"
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))  # last: an installed package comes before the source tree
 
