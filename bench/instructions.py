@@ -36,7 +36,7 @@ def count(program: str, n: int, valgrind: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         # The baseline kernels: valgrind does not know every wide instruction.
-        env = {**os.environ, "UNDERTOW_ISA": "baseline", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {**os.environ, "UNDERTOW_ISA": "baseline", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
         command = [valgrind, "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-c", f"N = {n}\n" + program]
         done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from .cases import NUMPY, Case
@@ -15,12 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def environment() -> dict[str, str]:
-    # Idle OpenMP threads must sleep, or they take the core that another library is measured on.
-    return {**os.environ, "OMP_WAIT_POLICY": "passive", "PYTHONHASHSEED": "0"}
+    # Idle OpenMP threads must sleep, or they take the core that another library is measured on. The safe path keeps
+    # this source tree from hiding the installed package; PYTHONPATH can name a tree that was built in place.
+    return {**os.environ, "OMP_WAIT_POLICY": "passive", "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1"}
 
 
 def available(library: str) -> bool:
-    return find_spec(library) is not None
+    return "error" not in fresh(f"import {library}; print('{{}}')")
 
 
 class Worker:
@@ -28,7 +28,7 @@ class Worker:
 
     def __init__(self, library: str):
         self.library = library
-        self.process = subprocess.Popen([sys.executable, "-m", "bench.worker", library], cwd=ROOT, env=environment(), text=True,
+        self.process = subprocess.Popen([sys.executable, str(ROOT / "bench/worker.py"), library], cwd=ROOT, env=environment(), text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._answer()
 

@@ -32,6 +32,7 @@ case $sanitizers in
   thread) runtime=$(c++ -print-file-name=libtsan.so) ;;
   *) runtime="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libubsan.so)" ;;
 esac
-# CPython keeps memory at exit on purpose, and its allocator hides what ours does.
-export ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=$stage
+# CPython keeps memory at exit on purpose, and its allocator hides what ours does. The safe path keeps the source tree
+# from hiding the staged package.
+export ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=$stage PYTHONSAFEPATH=1
 LD_PRELOAD=$runtime fixed "$python" -m pytest -q -p no:cacheprovider -m "not slow" --rootdir tests tests/autograd
