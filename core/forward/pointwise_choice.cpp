@@ -5,6 +5,8 @@
 #include "core/forward/copy.h"
 #include "core/forward/elementwise_iter.h"
 #include "core/forward/pointwise.h"
+#include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/where_kernels.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_activation.h"
@@ -13,6 +15,12 @@
 #include "generated/fwd_logic.h"
 #include "generated/fwd_reduce.h"
 #include "generated/fwd_rounding.h"
+
+namespace undertow::cpu {
+namespace {
+WhereFn where_loop_of(int64_t width) { return UNDERTOW_CHOOSE_ISA(where_loop(width)); }
+}  // namespace
+}  // namespace undertow::cpu
 
 namespace undertow::fwd {
 
@@ -48,32 +56,6 @@ void clamp_out(const Tensor& out, const Tensor& self, const std::optional<Scalar
 
 // where: moves elements, so only their width matters.
 namespace {
-template <class T>
-void where_loop(char* const* p, const int64_t* s, int64_t n) {
-  constexpr int64_t w = sizeof(T);
-  if (s[0] == w && s[1] == 1 && (s[2] == w || s[2] == 0) && (s[3] == w || s[3] == 0)) {
-    auto* out = reinterpret_cast<T*>(p[0]);
-    auto* c = reinterpret_cast<const uint8_t*>(p[1]);
-    auto *a = reinterpret_cast<const T*>(p[2]), *b = reinterpret_cast<const T*>(p[3]);
-    if (s[2] == w && s[3] == w) {
-      for (int64_t i = 0; i < n; i++) out[i] = c[i] ? a[i] : b[i];
-    } else if (s[2] == w) {
-      const T v = *b;
-      for (int64_t i = 0; i < n; i++) out[i] = c[i] ? a[i] : v;
-    } else if (s[3] == w) {
-      const T v = *a;
-      for (int64_t i = 0; i < n; i++) out[i] = c[i] ? v : b[i];
-    } else {
-      const T u = *a, v = *b;
-      for (int64_t i = 0; i < n; i++) out[i] = c[i] ? u : v;
-    }
-    return;
-  }
-  char *out = p[0], *c = p[1], *a = p[2], *b = p[3];
-  for (int64_t i = 0; i < n; i++, out += s[0], c += s[1], a += s[2], b += s[3])
-    *reinterpret_cast<T*>(out) = *reinterpret_cast<uint8_t*>(c) ? *reinterpret_cast<T*>(a) : *reinterpret_cast<T*>(b);
-}
-
 struct alignas(16) Value {
   char bytes[16];
 };
@@ -112,10 +94,7 @@ Tensor choose(const Tensor& condition, Operand self, Operand other) {
     i++;
   }
   iter.build();
-  dispatch_width(t, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    iter.for_each([](char* const* p, const int64_t* s, int64_t n) { where_loop<T>(p, s, n); });
-  });
+  iter.for_each(cpu::where_loop_of(itemsize(t)));
   return iter.output();
 }
 }  // namespace

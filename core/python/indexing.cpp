@@ -6,6 +6,7 @@
 // item names. Tensors are collected, each at its dim, and applied at the end by one index or index_put.
 #include "core/python/indexing.h"
 
+#include "core/forward/create.h"
 #include "core/python/args.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -199,8 +200,9 @@ Tensor apply_tensors(const Walk& walk) {
 // dst[...] = value, where dst is what the index named.
 void assign(const Tensor& dst, PyObject* value) {
   if (is_number_value(value)) {
-    Tensor element = value_from_data(value, dst.dtype());  // refuses what does not fit
-    ops::fill_(dst, scalar_arg(value));
+    Scalar number = scalar_arg(value);
+    fwd::check_fits(number, dst.dtype());
+    ops::fill_(dst, number);
     return;
   }
   Tensor src = value_from_data(value, dst.dtype());
@@ -216,6 +218,7 @@ void assign(const Tensor& dst, PyObject* value) {
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* index) {
+  if (UT_LIKELY(PyLong_CheckExact(index) && is_plain_tensor(self) && !mode_is(kOverrides))) return wrap(select_item(tensor_of(self), 0, integer(index), 0));
   if (UT_UNLIKELY(is_overridden(self, index, nullptr))) return overridden("__getitem__", self, index, nullptr);
   const Tensor& t = tensor_of(self);
   if (PyLong_CheckExact(index)) return wrap(select_item(t, 0, integer(index), 0));

@@ -6,7 +6,7 @@ import numpy as np
 from cases_indexing import CASES as INDEXING
 from cases_linear import CASES as LINEAR
 from cases_shape import CASES as SHAPE
-from samples import Array, Fixed, case, mask
+from samples import DTYPES, Array, Fixed, case, mask
 
 A = Array((3, 4))
 B = Array((2, 3, 4))
@@ -29,7 +29,7 @@ LAYOUT_MATTERS = {
     "as_strided", "view", "_view_dtype", "view_as_complex", "empty_like", "_strided_sum", "_unsafe_view", "view_as", "as_strided_scatter",
 }
 # Derivative zero or undefined almost everywhere, or not a function of the values.
-NOT_SMOOTH = {"fill", "detach", "sign", "round", "floor", "ceil", "trunc", "argmax", "argmin", "isnan", "zero", "sgn_real", "heaviside"}
+NOT_SMOOTH = {"fill", "detach", "sign", "round", "floor", "ceil", "trunc", "argmax", "argmin", "isnan", "zero", "heaviside", "floor_divide"}
 # Single properties that do not fit single entries, each with its reason.
 EXCEPT: dict[str, dict[str, str]] = {
     "as_strided": {"expanded": "reads the memory itself", "refused": "any geometry within the storage is fine"},
@@ -79,6 +79,7 @@ CASES = {
     "copy": [case(A, Array((4,)), reference=lambda x, y: np.broadcast_to(y, x.shape)), case(A, A, reference=lambda x, y: y)],
     "clone": [case(A, reference=np.copy), case(Array((0, 2)), reference=np.copy), case(Array(()), reference=np.copy)],
     "detach": [case(A, reference=np.copy)],
+    "fill.Tensor": [case(A, Array(()), reference=lambda x, v: np.full_like(x, v))],
     "fill": [case(A, 1, reference=lambda x, v: np.full_like(x, v))],
     "zero": [case(A, reference=np.zeros_like)],
     "resolve_conj": [case(A, reference=np.copy)],
@@ -104,6 +105,13 @@ CASES = {
 
 # No property can run; each with its reason.
 UNTESTED = {
+    **{f"to.{k}": "conversions: tests of the package" for k in ("dtype", "device", "other")},
+    **{f"to_{k}": "Tensor.float() and its kind: conversions, tests of the package" for k in DTYPES},
+    "type_as": "conversions: tests of the package",
+    "cpu": "conversions: tests of the package",
+    "resize_": "changes memory: tests of the package",
+    "resize_as_": "changes memory: tests of the package",
+    "view.dtype": "reads bytes as another dtype: tests of views",
     "to_dtype": "internal; Tensor.to is tested with the package",
     "item": "returns a Python number: tests of the package",
 }

@@ -90,7 +90,7 @@ def draw(value, rng: np.random.Generator, dtype: str):
     """The case's arguments with every Array and Fixed drawn, as NumPy arrays."""
     if isinstance(value, (Array, Fixed)):
         return value.draw(rng, dtype)
-    if isinstance(value, (list, tuple)) and any(isinstance(v, (Array, Fixed)) for v in value):
+    if isinstance(value, (list, tuple)):
         return type(value)(draw(v, rng, dtype) for v in value)
     return value
 
@@ -110,7 +110,7 @@ def tensors_of(value, dtype: str):
     """Drawn arguments as tensors."""
     if isinstance(value, np.ndarray):
         return to_tensor(value, dtype)
-    if isinstance(value, (list, tuple)) and any(isinstance(v, np.ndarray) for v in value):
+    if isinstance(value, (list, tuple)):
         return type(value)(tensors_of(v, dtype) for v in value)
     return value
 

@@ -58,6 +58,8 @@ def find(e, variant: str = "function"):
         return find(e)
     module, public = e.python_names[0]
     name = public + ("_" if variant == "inplace" else "")
+    if variant == "inplace" and module:
+        return ut._C._ops.get(f"{module}.{name}")
     if variant == "function" and "function" in e.variants:
         return ut._C._ops.get(f"{module}.{name}" if module else name)
     if variant == "function" and "method" not in e.variants:

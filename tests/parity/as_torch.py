@@ -1,4 +1,4 @@
-"""A pytest plugin that runs our tests on torch: `import undertow` gives torch. See test_autograd.py.
+"""A pytest plugin that runs our tests on torch: `import undertow` gives torch. See test_autograd_parity.py.
 
     pytest -p as_torch tests/autograd/test_hooks.py
 """
@@ -17,6 +17,8 @@ for name in ("autograd.forward_ad", "autograd.graph", "testing", "utils.hooks"):
 for name in list(sys.modules):
     if name == "torch" or name.startswith("torch."):
         sys.modules["undertow" + name[len("torch") :]] = sys.modules[name]
+torch._C._get_num_workers = lambda: 1  # what tests/conftest.py looks at after each test
+torch._C.is_anomaly_enabled = torch.is_anomaly_enabled
 
 # What we promise beyond torch, or what is our own.
 BEYOND = {

@@ -8,14 +8,14 @@ from __future__ import annotations
 import cmath
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 import undertow as ut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    import numpy as np
 
 __all__ = ["assert_close", "default_tolerances"]
 
@@ -82,6 +82,8 @@ def _verdict(what: str, rtol: float, atol: float) -> str:
 
 
 def _compare_arrays(actual: np.ndarray, expected: np.ndarray, rtol: float, atol: float, equal_nan: bool, at: tuple) -> None:
+    import numpy as np
+
     with np.errstate(all="ignore"):
         if actual.dtype.kind == "b":
             a, e = actual.astype(np.int64), expected.astype(np.int64)
@@ -116,6 +118,8 @@ def _compare_arrays(actual: np.ndarray, expected: np.ndarray, rtol: float, atol:
 
 def _argmax(x: np.ndarray) -> int:
     """Of the greatest element; nan counts as the greatest."""
+    import numpy as np
+
     return int(np.argmax(np.where(np.isnan(x), np.inf, x)))
 
 
@@ -132,6 +136,8 @@ class _Comparison:
         return default_tolerances(*inputs) if self.rtol is None or self.atol is None else (self.rtol, self.atol)
 
     def compare(self, actual: Any, expected: Any, at: tuple = ()) -> None:
+        import numpy as np
+
         if isinstance(actual, ut.Tensor) or isinstance(expected, ut.Tensor):
             if self._both_tensor_like(actual, expected):
                 return self._tensors(self._as_tensor(actual), self._as_tensor(expected), at)
@@ -157,6 +163,8 @@ class _Comparison:
         raise _Mismatch(TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", at)
 
     def _both_tensor_like(self, actual: Any, expected: Any) -> bool:
+        import numpy as np
+
         like = (ut.Tensor, np.ndarray) + (() if self.checks["dtype"] else (int, float, complex))
         if not (isinstance(actual, like) and isinstance(expected, like)):
             return False
@@ -165,6 +173,8 @@ class _Comparison:
 
     @staticmethod
     def _as_tensor(x: Any) -> ut.Tensor:
+        import numpy as np
+
         if isinstance(x, ut.Tensor):
             return x
         return ut.from_numpy(np.array(x)) if isinstance(x, np.ndarray) and x.ndim else ut.tensor(x.item() if isinstance(x, np.ndarray) else x)
@@ -202,6 +212,8 @@ class _Comparison:
         raise _Mismatch(AssertionError, head + _difference_lines(difference, relative, (None, None), rtol, atol), at)
 
     def _tensors(self, actual: ut.Tensor, expected: ut.Tensor, at: tuple) -> None:
+        import numpy as np
+
         def differ(attribute: str, a: Any, e: Any) -> None:
             if a != e:
                 raise _Mismatch(AssertionError, f"The values for attribute '{attribute}' do not match: {a} != {e}.", at)
@@ -223,10 +235,14 @@ class _Comparison:
 
 
 def _is_number(x: Any) -> bool:
+    import numpy as np
+
     return isinstance(x, (int, float, complex, np.number)) and not isinstance(x, bool)
 
 
 def _number_kind(x: Any) -> type:
+    import numpy as np
+
     return int if isinstance(x, (int, np.integer)) else float if isinstance(x, (float, np.floating)) else complex
 
 

@@ -1,0 +1,22 @@
+// where_kernels.h: choosing between two runs of elements by a run of truth values, compiled once per instruction set.
+// Works on bits of one, two, four, eight or sixteen bytes; knows no tensor type.
+#pragma once
+
+#include <cstdint>
+
+namespace undertow::cpu {
+
+// p: output, condition (bytes), where true, where false; strides in bytes; n elements of `width` bytes.
+using WhereFn = void (*)(char* const* p, const int64_t* strides, int64_t n);
+
+namespace isa_baseline {
+WhereFn where_loop(int64_t width);
+}
+namespace isa_avx2 {
+WhereFn where_loop(int64_t width);
+}
+namespace isa_avx512 {
+WhereFn where_loop(int64_t width);
+}
+
+}  // namespace undertow::cpu
