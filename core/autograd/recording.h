@@ -15,7 +15,7 @@
 namespace undertow::ops {
 
 // Flags of an input, a view's including what it inherits from its base.
-inline uint32_t flags_of(const Tensor& t) {
+UT_HOT_INLINE uint32_t flags_of(const Tensor& t) {
   if (UT_UNLIKELY(!t.defined())) return 0;
   uint32_t f = t.impl()->flags;
   if (UT_UNLIKELY(f & kIsView)) f |= t.impl()->base->flags & kRequiresGrad;
@@ -26,11 +26,11 @@ inline uint32_t flags_of(TensorSpan list) {
   for (const Tensor& t : list) f |= flags_of(t);
   return f;
 }
-inline bool requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }
+UT_HOT_INLINE bool requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }
 inline bool requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
 inline bool any_requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }
 inline bool any_requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
-inline bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
+UT_HOT_INLINE bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
 
 // Conj and neg bits become ordinary elements; the recorded way, so that gradients flow.
 Tensor resolved(const Tensor& t);
@@ -42,9 +42,10 @@ class NodeGuard {
   explicit NodeGuard(Node* n) : node_(Ref<Node>::adopt(n)) {}
   const Ref<Node>& ref() const { return node_; }
   // For nodes of one result: hands over the only count.
-  void give_to(const Tensor& result) {
+  UT_HOT_INLINE void give_to(const Tensor& result) {
     TensorImpl* impl = result.impl();
-    impl->output_nr = node_->add_input(result);
+    node_->set_only_input(result);
+    impl->output_nr = 0;
     if (UT_UNLIKELY(impl->grad_fn != nullptr)) release_node(impl->grad_fn);
     impl->grad_fn = node_.leak();
     impl->flags |= kRequiresGrad;
@@ -54,19 +55,19 @@ class NodeGuard {
   Ref<Node> node_;
 };
 
-inline void set_edge(Edge& e, const Tensor& t) {
-  if (!t.defined()) return;
+// Gives a fresh edge its node. `flags` are flags_of(t).
+UT_HOT_INLINE void set_edge(Edge& e, const Tensor& t, uint32_t flags) {
+  if (!(flags & kRequiresGrad)) return;
   TensorImpl* impl = t.impl();
-  if (UT_LIKELY(!impl->has(kIsView))) {
-    if (!impl->has(kRequiresGrad)) return;
+  if (UT_LIKELY(!(flags & kIsView))) {
     if (impl->grad_fn) {
-      e.node = Ref<Node>(impl->grad_fn);
+      ::new (&e.node) Ref<Node>(impl->grad_fn);
       e.input_nr = impl->output_nr;
       return;
     }
     AutogradMeta* meta = impl->meta;
     if (UT_LIKELY(meta && meta->accumulator && !meta->foreign_accumulator)) {
-      e.node = Ref<Node>(meta->accumulator);
+      ::new (&e.node) Ref<Node>(meta->accumulator);
       return;
     }
   }
@@ -74,7 +75,7 @@ inline void set_edge(Edge& e, const Tensor& t) {
 }
 inline Edge edge_of(const Tensor& t) {
   Edge e;
-  set_edge(e, t);
+  set_edge(e, t, flags_of(t));
   return e;
 }
 

@@ -40,6 +40,8 @@ void warn_once(const char* message);  // the same text at most once in a process
 }  // namespace undertow
 
 #define UT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+// For the handful of steps of every recorded operation: calls between them cost more than the steps.
+#define UT_HOT_INLINE inline __attribute__((always_inline))
 #define UT_LIKELY(x) __builtin_expect(!!(x), 1)
 
 #define UT_FAIL_AS(kind, ...) ::undertow::throw_error(::undertow::ErrorKind::kind, ::undertow::str(__VA_ARGS__))

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace undertow {
 
 inline constexpr size_t kPoolGranule = 16;
@@ -42,7 +44,7 @@ void* malloc_bytes(size_t bytes);
 void free_bytes(void* p);
 }  // namespace pool_detail
 
-inline void* pool_alloc(size_t bytes) {
+UT_HOT_INLINE void* pool_alloc(size_t bytes) {
 #ifndef UNDERTOW_POOL_IS_MALLOC
   if (bytes <= kPoolMaxBytes) {
     size_t cls = (bytes + kPoolGranule - 1) / kPoolGranule;
@@ -60,7 +62,7 @@ inline void* pool_alloc(size_t bytes) {
   return pool_detail::malloc_bytes(bytes);
 }
 
-inline void pool_free(void* p, [[maybe_unused]] size_t bytes) {
+UT_HOT_INLINE void pool_free(void* p, [[maybe_unused]] size_t bytes) {
 #ifndef UNDERTOW_POOL_IS_MALLOC
   if (bytes <= kPoolMaxBytes) {
     size_t cls = (bytes + kPoolGranule - 1) / kPoolGranule;
@@ -87,8 +89,8 @@ std::vector<size_t> pool_blocks_in_use();
 // For classes whose objects always have the size of their type.
 template <class T>
 struct Pooled {
-  static void* operator new(size_t bytes) { return pool_alloc(bytes); }
-  static void operator delete(void* p, size_t bytes) { pool_free(p, bytes); }
+  UT_HOT_INLINE static void* operator new(size_t bytes) { return pool_alloc(bytes); }
+  UT_HOT_INLINE static void operator delete(void* p, size_t bytes) { pool_free(p, bytes); }
 };
 
 }  // namespace undertow

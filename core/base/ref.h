@@ -12,7 +12,7 @@ class Ref {
  public:
   Ref() = default;
   Ref(std::nullptr_t) {}
-  explicit Ref(T* p) : p_(p) {
+  __attribute__((always_inline)) explicit Ref(T* p) : p_(p) {
     if (p_) p_->retain();
   }
   Ref(const Ref& other) : p_(other.p_) {

@@ -78,10 +78,11 @@ inline bool same_small_layout(const Tensor& a, const Tensor& b) {
 inline Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b) {
   LoopFn loop = op.loop(a.dtype());
   if (UT_LIKELY(loop && same_small_layout(a, b))) {
-    Tensor out = empty_same_shape(*a.impl(), op.result_dtype(a.dtype()));
-    char* p[3] = {out.data(), a.data(), b.data()};
+    const TensorImpl &x = *a.impl(), &y = *b.impl();
+    Tensor out = empty_same_shape(x, op.result_dtype(x.dtype));
     int64_t w = a.itemsize(), s[3] = {out.itemsize(), w, w};
-    loop(p, s, a.numel(), params);
+    char* p[3] = {out.storage().data(), x.storage->data() + x.offset * w, y.storage->data() + y.offset * w};
+    loop(p, s, x.numel, params);
     return out;
   }
   return pointwise2_mixed(op, params, a, b);

@@ -1,6 +1,8 @@
 // accumulate_grad.cpp: see accumulate_grad.h.
 #include "core/graph/accumulate_grad.h"
 
+#include <utility>
+
 #include <pthread.h>
 
 #include <mutex>
@@ -56,7 +58,7 @@ void AccumulateGrad::on_first_reference() { leaf_->retain(); }
 void AccumulateGrad::refresh_meta() { meta_.set(leaf_->sizes(), leaf_->dtype, leaf_->device); }
 
 void AccumulateGrad::on_last_reference() {
-  if (extra_) extra_.reset();  // threads that record on one leaf meet here: no write without need
+  if (extra_) delete std::exchange(extra_, nullptr);  // threads that record on one leaf meet here: no write without need
   leaf_->release();
 }
 

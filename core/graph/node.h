@@ -40,6 +40,10 @@ class InputMeta {
   ~InputMeta() { clear(); }
   void set(IntSpan sizes, DType dtype, uint16_t device) {
     clear();
+    set_fresh(sizes, dtype, device);
+  }
+  // The same, where nothing was set before.
+  UT_HOT_INLINE void set_fresh(IntSpan sizes, DType dtype, uint16_t device) {
     dtype_ = dtype;
     device_ = device;
     defined_ = true;
@@ -139,6 +143,11 @@ class Node {
 
   // Inputs (the forward outputs).
   uint32_t num_inputs() const { return num_inputs_; }
+  // For a fresh node of one output: its input 0.
+  UT_HOT_INLINE void set_only_input(const Tensor& output) {
+    num_inputs_ = 1;
+    meta_.set_fresh(output.sizes(), output.dtype(), output.impl()->device);
+  }
   uint32_t add_input(const Tensor& output) {  // returns its input number
     uint32_t nr = add_input_undefined();
     input_meta(nr).set(output.sizes(), output.dtype(), output.impl()->device);
@@ -155,18 +164,11 @@ class Node {
   void set_sequence_nr(uint64_t n) { sequence_ = n; }
   uint32_t topological_nr() const { return topological_; }
   // Sets sequence and topological numbers once the edges are in place.
-  void finish_recording() {
-    sequence_ = thread_mode.sequence++;
-    uint32_t top = 0;
-    const Edge* e = edges();
-    for (uint32_t i = 0; i < num_edges_; i++)
-      if (e[i].node && e[i].node->topological_ >= top) top = e[i].node->topological_ + 1;
-    topological_ = top;
-  }
+  void finish_recording() { number(edges(), num_edges_); }
 
-  NodeExtra* extra() const { return extra_.get(); }
+  NodeExtra* extra() const { return extra_; }
   NodeExtra& make_extra() {
-    if (!extra_) extra_ = std::make_unique<NodeExtra>();
+    if (!extra_) extra_ = new NodeExtra;
     return *extra_;
   }
   TaskSlot slot;
@@ -174,7 +176,7 @@ class Node {
   bool released() const { return released_; }
   void mark_released() { released_ = true; }
 
-  void retain() {
+  UT_HOT_INLINE void retain() {
     if (UT_UNLIKELY(refs_.fetch_add(1, std::memory_order_relaxed) == 0)) on_first_reference();
   }
   void release() {
@@ -187,9 +189,19 @@ class Node {
   virtual void delete_self() = 0;
 
  protected:
-  explicit Node(uint32_t num_edges, bool heap_edges) : num_edges_(static_cast<uint16_t>(num_edges)), heap_edges_(heap_edges) {}
-  virtual ~Node();
+  UT_HOT_INLINE void number(const Edge* edges, uint32_t count) {
+    sequence_ = thread_mode.sequence++;
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < count; i++)
+      if (Node* next = edges[i].node.get(); next && next->topological_ >= top) top = next->topological_ + 1;
+    topological_ = top;
+  }
+  UT_HOT_INLINE explicit Node(uint32_t num_edges, bool heap_edges) : num_edges_(static_cast<uint16_t>(num_edges)), heap_edges_(heap_edges) {}
+  UT_HOT_INLINE virtual ~Node() {
+    if (UT_UNLIKELY(extra_ || slot.buffer)) drop_rare_parts();
+  }
   bool pass_wants(uint32_t i) const;  // engine.cpp
+  void drop_rare_parts();
   virtual void on_first_reference() {}            // embedded nodes only
   virtual void on_last_reference() { destroy(); }
   void destroy();
@@ -206,16 +218,22 @@ class Node {
     Node* next_dead_;  // once the node is dead; see Note [Iterative Destruction]
   };
   InputMeta meta_;
-  std::unique_ptr<NodeExtra> extra_;
+  NodeExtra* extra_ = nullptr;  // owned
 };
 
 // Nodes with a fixed number of edges keep them right behind the base (Node::edges relies on it).
 template <uint32_t N>
 class NodeWithEdges : public Node {
+ public:
+  Edge* edges() { return storage_; }
+  UT_HOT_INLINE void finish_recording() { this->number(storage_, N); }
+
  protected:
-  NodeWithEdges() : Node(N, false) {
+  UT_HOT_INLINE NodeWithEdges() : Node(N, false) {
     static_assert(alignof(Edge) <= alignof(Node) && sizeof(Node) % alignof(Edge) == 0);
   }
+
+  UT_HOT_INLINE ~NodeWithEdges() override = default;
 
  private:
   Edge storage_[N ? N : 1];
@@ -241,8 +259,8 @@ class NodeWithEdgeList : public Node {
 
 // Generated and hand-written nodes get their memory management from this.
 #define UT_NODE_MEMORY(Type)                                                 \
-  static void* operator new(size_t n) { return ::undertow::pool_alloc(n); }  \
-  static void operator delete(void* p, size_t n) { ::undertow::pool_free(p, n); } \
+  UT_HOT_INLINE static void* operator new(size_t n) { return ::undertow::pool_alloc(n); }  \
+  UT_HOT_INLINE static void operator delete(void* p, size_t n) { ::undertow::pool_free(p, n); } \
   void delete_self() override { delete this; }
 
 // The edge along which t's gradient travels: its grad_fn's, or its accumulator for a leaf; empty if it needs none.

@@ -36,7 +36,7 @@ class SavedTensor {
     o.state_ = State::Empty;
   }
 
-  void save(const Tensor& t) {
+  UT_HOT_INLINE void save(const Tensor& t) {
     if (UT_UNLIKELY(!t.defined())) return;
     if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, false);
     t.impl()->retain();

@@ -23,18 +23,13 @@ namespace {
 
 TensorObject* as_object(PyObject* o) { return reinterpret_cast<TensorObject*>(o); }
 
-// Plain tensors are made and freed by the million; their objects come from a short list instead of the allocator.
+// Plain tensors are made and freed by the million; their objects come from a short list instead of the allocator. An object
+// on the list keeps its count on the type.
 constexpr int kFreeListMax = 256;
 TensorObject* free_list[kFreeListMax];
 int free_count = 0;
 
-TensorObject* allocate(PyTypeObject* type) {
-  if (type == tensor_type && free_count > 0) {
-    TensorObject* o = free_list[--free_count];
-    Py_INCREF(type);
-    Py_SET_REFCNT(reinterpret_cast<PyObject*>(o), 1);
-    return o;
-  }
+TensorObject* allocate_fresh(PyTypeObject* type) {
   // Not tp_alloc: that would put the object into the garbage collector, where it belongs only once it can be in a cycle.
   auto* o = reinterpret_cast<TensorObject*>(PyObject_GC_New(TensorObject, type));
   if (!o) throw PythonError();
@@ -43,9 +38,16 @@ TensorObject* allocate(PyTypeObject* type) {
   return o;
 }
 
+UT_HOT_INLINE TensorObject* allocate(PyTypeObject* type) {
+  if (UT_UNLIKELY(type != tensor_type || free_count == 0)) return allocate_fresh(type);
+  TensorObject* o = free_list[--free_count];
+  Py_SET_REFCNT(reinterpret_cast<PyObject*>(o), 1);
+  return o;
+}
+
 void dealloc(PyObject* self);
 
-PyObject* attach(PyTypeObject* type, Tensor t) {
+UT_HOT_INLINE PyObject* attach(PyTypeObject* type, Tensor t) {
   TensorObject* o = allocate(type);
   o->dict = o->weakrefs = o->backward_hooks = nullptr;
   o->tracked = false;
@@ -109,15 +111,16 @@ void dealloc(PyObject* self) {
     clear_slots(self);
   }
   if (UT_UNLIKELY(o->tracked)) PyObject_GC_UnTrack(self);
-  if (o->weakrefs) PyObject_ClearWeakRefs(self);
-  Py_CLEAR(o->dict);
-  Py_CLEAR(o->backward_hooks);
+  if (UT_UNLIKELY(o->weakrefs || o->dict || o->backward_hooks)) {
+    if (o->weakrefs) PyObject_ClearWeakRefs(self);
+    Py_CLEAR(o->dict);
+    Py_CLEAR(o->backward_hooks);
+  }
   if (impl) impl->pyobj = nullptr;
   PyTypeObject* type = Py_TYPE(self);
   o->tensor.~Tensor();
   if (type == tensor_type && free_count < kFreeListMax) {
     free_list[free_count++] = o;
-    Py_DECREF(type);
     return;
   }
   PyObject_GC_Del(self);

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/base/error.h"
+
 namespace undertow {
 
 enum ModeBit : uint32_t {
@@ -38,7 +40,7 @@ extern constinit thread_local ThreadMode thread_mode __attribute__((tls_model("i
 inline bool grad_enabled() { return !(thread_mode.bits & kNoGrad); }
 inline bool anomaly_enabled() { return process_mode.load(std::memory_order_relaxed) & kAnomaly; }
 // Should a node remember where it was made?
-inline bool origins_wanted() {
+UT_HOT_INLINE bool origins_wanted() {
   return (thread_mode.bits | process_mode.load(std::memory_order_relaxed)) & (kAnomaly | kSourceLines);
 }
 inline bool mode_is(ModeBit bit) { return thread_mode.bits & bit; }

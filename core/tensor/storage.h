@@ -16,7 +16,7 @@ class Storage {
   using Deleter = void (*)(void* context);
 
   // Small requests live in one pooled block with their header; larger ones come from the caching allocator.
-  static Ref<Storage> allocate(size_t nbytes) {
+  UT_HOT_INLINE static Ref<Storage> allocate(size_t nbytes) {
     if (nbytes > kInlineMax) return allocate_large(nbytes);
     auto* s = new (pool_alloc(kHeader + nbytes)) Storage;
     s->nbytes_ = nbytes;

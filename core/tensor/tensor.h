@@ -47,7 +47,7 @@ class Tensor {
   // A view also requires grad when its base has come to, by a write since the view was made.
   bool requires_grad() const { return impl_->has(kRequiresGrad) || (impl_->has(kIsView) && impl_->base->has(kRequiresGrad)); }
   bool is_leaf() const { return !impl_->grad_fn; }
-  uint32_t version() const { return impl_->version(); }
+  UT_HOT_INLINE uint32_t version() const { return impl_->version(); }
   void bump_version() const {
     if (UT_LIKELY(!impl_->has(kInference))) impl_->version_holder()->bump_version();
   }
@@ -63,7 +63,7 @@ using TensorSpan = std::span<const Tensor>;
 Tensor empty(IntSpan sizes, DType dtype);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype);
 // The same for a contiguous tensor's shape, which needs no checks: the hot path of pointwise operators.
-inline Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
+UT_HOT_INLINE Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
   if (UT_UNLIKELY(like.ndim > kInlineDims)) return empty(like.sizes(), dtype);
   auto* impl = new TensorImpl;
   impl->dtype = dtype;

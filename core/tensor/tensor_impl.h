@@ -95,8 +95,8 @@ struct TensorImpl : Pooled<TensorImpl> {
   }
   uint32_t use_count() const { return refs.load(std::memory_order_acquire); }
 
-  Storage* version_holder() const { return UT_LIKELY(!has(kOwnVersion)) ? storage : own_version_holder(); }
-  uint32_t version() const { return version_holder()->version(); }
+  UT_HOT_INLINE Storage* version_holder() const { return UT_LIKELY(!has(kOwnVersion)) ? storage : own_version_holder(); }
+  UT_HOT_INLINE uint32_t version() const { return version_holder()->version(); }
 
  private:
   void destroy();

@@ -44,10 +44,10 @@ def names(e: Entry, skip: int = 0) -> str:
 
 
 def flags_of(e: Entry) -> str:
-    parts = []
-    for a in e.tensor_args:
-        parts.append(f"flags_of({a.name})")
-    return " | ".join(parts) or "0u"
+    """Declares flags, and x_flags for each tensor argument x."""
+    each = [f"  [[maybe_unused]] uint32_t {a.name}_flags = flags_of({a.name});" for a in e.tensor_args]
+    together = " | ".join(f"{a.name}_flags" for a in e.tensor_args) or "0u"
+    return "\n".join([*each, f"  [[maybe_unused]] uint32_t flags = {together};"])
 
 
 def declarations(e: Entry) -> list[str]:
@@ -136,7 +136,8 @@ def needs_expr(e: Entry, member: str) -> str:
     args = [a for a in e.diff_args if member in {s.member for s in saved_for(e, e.grad[a.name])}]
     if len(args) == len(e.diff_args):
         return ""
-    return " || ".join(f"requires_grad({a.name})" for a in args)
+    flags = " | ".join(f"{a.name}_flags" for a in args)
+    return f"({flags}) & kRequiresGrad" if len(args) > 1 else f"{flags} & kRequiresGrad"
 
 
 def make_node(e: Entry, inplace: bool = False) -> list[str]:
@@ -154,7 +155,7 @@ def make_node(e: Entry, inplace: bool = False) -> list[str]:
                 lines.append(f"  node->edges()[edge++] = edge_of({a.name});")
     else:
         for i, a in enumerate(e.diff_args):
-            lines.append(f"  set_edge(node->edges()[{i}], {a.name});")
+            lines.append(f"  set_edge(node->edges()[{i}], {a.name}, {a.name}_flags);")
     for s in all_saved(e):
         if s.arg in e.returns:
             continue
@@ -187,11 +188,14 @@ def save_results(e: Entry, source: dict[str, str]) -> list[str]:
     return lines
 
 
-def jvp_lines(e: Entry) -> list[str]:
-    """Tangents of the results, for inputs that carry one."""
-    rule = e.spec.get("jvp")
-    if not rule or not e.diff_args:
-        return ["  if (UT_UNLIKELY(flags & kHasTangent)) refuse_forward(\"" + e.name + "\");"] if e.diff_args else []
+def has_tangents(e: Entry) -> bool:
+    return bool(e.spec.get("jvp") and e.diff_args and not e.is_composite)
+
+
+def tangent_function(e: Entry) -> str:
+    """set_name_tangents(result, arguments): tangents of the results, for inputs that carry one. Apart and cold, so that the
+    recorder's own frame stays small."""
+    rule = e.spec["jvp"]
     tangent_args = [a for a in e.args if a.name in e.grad]
     decl = [f"    Tensor {a.name}_t = tangent_of({a.name});" if not a.is_list else f"    std::vector<Tensor> {a.name}_t = tangents_of({a.name});"
             for a in tangent_args]
@@ -205,7 +209,12 @@ def jvp_lines(e: Entry) -> list[str]:
     duals = [f"    const auto& {a.name}_dual = {a.name};" for a in e.tensor_args]
     primals = [f"    const {'std::vector<Tensor>' if a.is_list else 'Tensor'} {a.name} = primal_of({a.name}_dual);" for a in e.tensor_args]
     unused = [f"    (void){a.name};" for a in e.tensor_args]
-    lines = ["  if (UT_UNLIKELY(flags & kHasTangent)) {", *decl, *duals, "    {", *primals, *unused]
+    multi = e.return_type.startswith("(")
+    lines = [f"[[gnu::cold, gnu::noinline]] static void set_{e.name}_tangents([[maybe_unused]] const {e.cpp_return}& {'results' if multi else 'result'}, {params(e)}) {{"]
+    if multi:
+        lines.append(f"    [[maybe_unused]] const auto& [{', '.join(e.returns)}] = results;")
+    lines += [f"    (void){a.name};" for a in e.args]
+    lines += [*decl, *duals, "    {", *primals, *unused]
     at = f'#line {e.line} "ops/{e.file}"'
     if rule == "elementwise":
         lines.append("    Tensor tangent;")
@@ -221,8 +230,8 @@ def jvp_lines(e: Entry) -> list[str]:
         rules = rule if isinstance(rule, dict) else {r: rule}
         for out, text in rules.items():
             lines.append(f"{at}\n    set_tangent({out}, {text});")
-    lines += ["    }", "  }"]
-    return lines
+    lines += ["    }", "}"]
+    return "\n".join(lines)
 
 
 def recorder(e: Entry) -> str:
@@ -231,7 +240,7 @@ def recorder(e: Entry) -> str:
     if e.is_composite:
         unused = "".join(f" (void){a.name};" for a in e.args if a.name not in identifiers(e.spec["composite"]))
         return head + f'{unused}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
-    lines = [head, f"  [[maybe_unused]] uint32_t flags = {flags_of(e)};"]
+    lines = [head, flags_of(e)]
     if e.tensor_args and not e.spec.get("lazy_conj"):
         args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
         lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return ops::{e.name}({args});")  # qualified: an argument may have its name
@@ -251,9 +260,11 @@ def recorder(e: Entry) -> str:
         lines.append(f"  return {result};" if ret != "void" else "")
         lines.append("}")
         return "\n".join(lines)
+    if has_tangents(e):
+        lines.insert(0, tangent_function(e) + "\n")
     r0 = e.returns[0] if multi else "result"
-    wants = "wants_record(flags)" if len(e.diff_args) == len(e.tensor_args) else "grad_enabled() && (" + " || ".join(
-        f"any_requires_grad({a.name})" for a in e.diff_args) + ")"
+    wants = "wants_record(flags)" if len(e.diff_args) == len(e.tensor_args) else "grad_enabled() && ((" + " | ".join(
+        f"{a.name}_flags" for a in e.diff_args) + ") & kRequiresGrad)"
     lines.append(f"  if ({wants}{'' if ret != 'Tensor' else f' && is_differentiable({r0}.dtype())'}) {{")
     body = make_node(e)
     if ret == "std::vector<Tensor>":
@@ -267,7 +278,10 @@ def recorder(e: Entry) -> str:
     body += save_results(e, {r: r for r in e.returns})
     body.append("  if (UT_UNLIKELY(origins_wanted())) attach_origin(node);")
     lines += ["  " + ln for ln in body] + ["  }"]
-    lines += jvp_lines(e)
+    if has_tangents(e):
+        lines.append(f"  if (UT_UNLIKELY(flags & kHasTangent)) set_{e.name}_tangents({result}, {names(e)});")
+    else:
+        lines.append(f'  if (UT_UNLIKELY(flags & kHasTangent)) refuse_forward("{e.name}");')
     lines += [f"  return {result};", "}"]
     return "\n".join(lines)
 
@@ -279,14 +293,14 @@ def inplace(e: Entry) -> str:
         return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["inplace_composite"]};\n}}'
     if e.is_composite and not e.spec.get("inplace_forward"):
         return head + f'\n  return copy_(self, ops::{e.name}({names(e)}), false);\n}}'
-    lines = [head, f"  [[maybe_unused]] uint32_t flags = {flags_of(e)};"]
+    lines = [head, flags_of(e)]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if not e.spec.get("lazy_conj"):
         lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return copy_(self, ops::{e.name}({args}), false);")
     if e.spec.get("view"):
         return "\n".join(lines + inplace_view(e))
-    anyreq = " || ".join(f"any_requires_grad({a.name})" for a in e.diff_args) or "false"
-    lines.append(f'  bool record = grad_enabled() && ({anyreq});')
+    anyreq = " | ".join(f"{a.name}_flags" for a in e.diff_args) or "0u"
+    lines.append(f'  bool record = grad_enabled() && (({anyreq}) & kRequiresGrad);')
     lines.append(f'  check_inplace(self, "{e.name}_", record);')
     if e.diff_args:
         lines.append(f"  if (UT_UNLIKELY(flags & kHasTangent)) return inplace_with_tangent(self, ops::{e.name}({names(e)}));")
