@@ -179,7 +179,7 @@ class Node {
   UT_HOT_INLINE void retain() {
     if (UT_UNLIKELY(refs_.fetch_add(1, std::memory_order_relaxed) == 0)) on_first_reference();
   }
-  void release() {
+  UT_HOT_INLINE void release() {
     if (refs_.load(std::memory_order_acquire) == 1 && !is_embedded_) return destroy();
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) on_last_reference();
   }

@@ -25,8 +25,8 @@ extern SavedTensorHooks* (*make_default_saved_hooks)();
 class SavedTensor {
  public:
   SavedTensor() = default;
-  ~SavedTensor() {
-    if (state_ == State::Original) impl_->release();
+  UT_HOT_INLINE ~SavedTensor() {
+    if (state_ == State::Original) impl_->release_inline();
     else if (UT_UNLIKELY(state_ != State::Empty && state_ != State::Released)) clear();
   }
   SavedTensor(const SavedTensor&) = delete;

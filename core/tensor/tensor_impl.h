@@ -90,7 +90,8 @@ struct TensorImpl : Pooled<TensorImpl> {
   void set_layout(IntSpan sizes, IntSpan strides);
 
   void retain() { refs.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
+  void release() { release_inline(); }
+  UT_HOT_INLINE void release_inline() {
     if (refs.load(std::memory_order_acquire) == 1 || refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
   uint32_t use_count() const { return refs.load(std::memory_order_acquire); }
