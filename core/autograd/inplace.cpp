@@ -156,7 +156,7 @@ void take_geometry(const Tensor& self, const Tensor& view) {
     impl->offset = view.storage_offset();
     impl->set_layout(view.sizes(), view.strides());
   }
-  self.bump_version();
+  self.bump_version("a change of shape in place");
 }
 
 void set_view_history(const Tensor& self, const Ref<Node>& node) {

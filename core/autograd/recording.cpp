@@ -30,9 +30,9 @@ std::vector<DType> all_dtypes(TensorSpan list) {
   return out;
 }
 
-void save_list(std::vector<SavedTensor>& to, TensorSpan list) {
+void save_list(std::vector<SavedTensor>& to, TensorSpan list, Node* owner) {
   to = std::vector<SavedTensor>(list.size());
-  for (size_t i = 0; i < list.size(); i++) to[i].save(list[i]);
+  for (size_t i = 0; i < list.size(); i++) to[i].save(list[i], owner);
 }
 std::vector<Tensor> unpack_list(const std::vector<SavedTensor>& list, Node* owner) {
   std::vector<Tensor> out;
@@ -82,7 +82,7 @@ void write_out(const Tensor& out, const Tensor& result) {
            long_name(out.dtype()));
   fwd::resize_output(out, result.sizes());
   fwd::copy_into(out, result);
-  out.bump_version();
+  out.bump_version("an operation with out=");
 }
 
 }  // namespace undertow::ops

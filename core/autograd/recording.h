@@ -95,7 +95,7 @@ inline bool is_column_major(const Tensor& t) { return t.dim() == 2 && t.stride(0
 std::vector<Dims> all_sizes(TensorSpan list);
 std::vector<DType> all_dtypes(TensorSpan list);
 
-void save_list(std::vector<SavedTensor>& to, TensorSpan list);
+void save_list(std::vector<SavedTensor>& to, TensorSpan list, Node* owner);
 std::vector<Tensor> unpack_list(const std::vector<SavedTensor>& list, Node* owner);
 // Puts the gradients of a list argument into their slots.
 void assign_list(Node& node, std::span<Tensor> grad_inputs, size_t first, std::vector<Tensor> grads);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
+#include "core/graph/blame.h"
 #include "core/graph/evaluate.h"
 #include "core/graph/input_buffer.h"
 #include "core/graph/structural.h"
@@ -167,6 +168,8 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
   else root = Ref<Node>::adopt(new GraphRoot(roots, grads));
 
   GraphTask task(options);
+  task.root = root.get();
+  if (note_pass) note_pass(task.id);
   task.parallel = num_workers() > 1 && multithreading_enabled();
   task.reentrant_depth = current_graph_task ? current_graph_task->reentrant_depth + 1 : 0;
   uint32_t min_topological = 0;

@@ -50,7 +50,10 @@ void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outpu
   bool arrived = node->is_accumulate() && grad_outputs[0].defined();
   bool held = !node->released();
   node->apply(grad_outputs, grad_inputs);
-  if (!task.options.keep_graph) node->release_variables();
+  if (!task.options.keep_graph) {
+    node->release_variables();
+    node->set_freed_by(task.id);
+  }
   if (UT_LIKELY(!trace::on())) return;
   if (arrived) trace::record(TraceEvent::Accumulated, &task, node);
   if (held && node->released()) trace::record(TraceEvent::Released, &task, node);

@@ -47,6 +47,7 @@ class GraphTask {
 
   const uint64_t id;
   const ExecuteOptions options;
+  Node* root = nullptr;  // borrowed from execute
   int reentrant_depth = 0;
   bool filtered = false;   // only some inputs are wanted
   bool parallel = false;   // slots hold shared contributions

@@ -100,7 +100,6 @@ struct NodeExtra {
   void* pyobj = nullptr;       // the Python wrapper, borrowed: it owns the node
   void* metadata = nullptr;    // Python dict, owned through release_metadata
   Ref<NodeOrigin> origin;      // where the node was made (anomaly mode, tracing)
-  std::string freed_by;        // what released the saved tensors
 };
 // Declared here, defined by the binding layer.
 extern void (*release_node_metadata)(void* metadata);
@@ -175,6 +174,9 @@ class Node {
 
   bool released() const { return released_; }
   void mark_released() { released_ = true; }
+  // The pass that freed it, by the low bits of its number; see blame.h.
+  uint16_t freed_by() const { return freed_by_; }
+  void set_freed_by(uint64_t task_id) { freed_by_ = static_cast<uint16_t>(task_id); }
 
   UT_HOT_INLINE void retain() {
     if (UT_UNLIKELY(refs_.fetch_add(1, std::memory_order_relaxed) == 0)) on_first_reference();
@@ -212,6 +214,7 @@ class Node {
   bool heap_edges_ : 1;
   bool released_ : 1 = false;
   bool is_embedded_ : 1 = false;  // lives inside another object, which decides when it dies
+  uint16_t freed_by_ = 0;
   uint32_t topological_ = 0;
   union {
     uint64_t sequence_ = 0;

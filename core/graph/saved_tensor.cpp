@@ -4,36 +4,42 @@
 #include <memory>
 
 #include "core/graph/autograd_meta.h"
+#include "core/graph/blame.h"
 #include "core/graph/node.h"
 #include "core/tensor/layout.h"
 
 namespace undertow {
 
 SavedTensorHooks* (*make_default_saved_hooks)() = nullptr;
+constinit thread_local Node* packing_node = nullptr;
 
 struct SavedTensor::Packed {
   std::unique_ptr<SavedTensorHooks> hooks;
-  Ref<Storage> version_holder;  // to see writes to the original
-  DType dtype;
-  Dims sizes;
   bool requires_grad = false;
   Edge edge;  // of a saved input: its history comes back on unpack
 };
 
-void SavedTensor::save_slowly(const Tensor& t, bool is_output) {
+void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
   UT_CHECK(!t.impl()->has(kInference), "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
            "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal "
            "tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
   SavedTensorHooks* hooks = make_default_saved_hooks ? make_default_saved_hooks() : nullptr;
-  if (hooks) return pack_with(hooks, t, is_output);
+  if (hooks) {
+    struct Packing {
+      Node* saved = packing_node;
+      ~Packing() { packing_node = saved; }
+    } packing;
+    packing_node = owner;
+    return pack_with(hooks, t, is_output);
+  }
   ModeGuard plain(kSavedHooks, false);
   if (is_output) save_output(t);
   else save(t);
 }
 
-void SavedTensor::save_output(const Tensor& t) {
+void SavedTensor::save_output(const Tensor& t, Node* owner) {
   if (!t.defined()) return;
-  if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, true);
+  if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, owner, true);
   Tensor bare = alias(t);
   if (UT_UNLIKELY(t.impl()->has(kOwnVersion))) {
     make_meta(bare).version_holder = t.impl()->meta->version_holder;
@@ -48,9 +54,6 @@ void SavedTensor::save_output(const Tensor& t) {
 void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_output) {
   auto p = std::make_unique<Packed>();
   p->hooks.reset(hooks);
-  p->version_holder = Ref<Storage>(t.impl()->version_holder());
-  p->dtype = t.dtype();
-  p->sizes = Dims(t.sizes().begin(), t.sizes().end());
   p->requires_grad = t.requires_grad();
   if (!is_output) p->edge = gradient_edge(t);
   version_ = t.version();
@@ -140,28 +143,28 @@ void SavedTensor::clear() {
 }
 
 void SavedTensor::fail_released(Node* owner) const {
-  std::string by = owner && owner->extra() && !owner->extra()->freed_by.empty() ? owner->extra()->freed_by : "";
+  std::string facts;
+  if (owner) {
+    std::string way = blame::way_to(owner);
+    facts = str("The freed node is ", owner->name(), blame::where_made(*owner), blame::who_freed(*owner), way.empty() ? "" : str("; this pass came to it by ", way), ".");
+  }
   UT_FAIL("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
           "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
           "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-          "after calling backward. The freed node is ", owner ? owner->name() : "unknown", by.empty() ? "" : ", freed by ", by, ".");
+          "after calling backward. ", facts);
 }
 
 void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const {
-  std::string what = "tensor";
-  if (t.defined()) {
-    what = str("undertow.", long_name(t.dtype()), "Tensor ", ShapeText{t.sizes()});
-  } else if (has_hooks()) {
-    what = str("undertow.", long_name(packed_->dtype), "Tensor ", ShapeText{packed_->sizes});
-  }
+  std::string what = str("undertow.", long_name(t.dtype()), "Tensor ", ShapeText{t.sizes()});
   std::string whose;
-  if (state_ == State::Output || state_ == State::HookedOutput) {
+  if (state_ == State::Output) {
     whose = str(", which is output ", int{output_nr_}, " of ", owner->name(), ",");
-  } else if (t.defined() && t.impl()->grad_fn) {
+  } else if (t.impl()->grad_fn) {
     whose = str(", which is output ", t.impl()->output_nr, " of ", t.impl()->grad_fn->name(), ",");
   }
   UT_FAIL("one of the variables needed for gradient computation has been modified by an inplace operation: [", what, "]",
-          whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ", owner->name(), ". ",
+          whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ", owner->name(),
+          blame::where_made(*owner), blame::who_wrote(*t.impl()->version_holder()), ". ",
           anomaly_enabled() ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
                               "variable in question was changed in there or anywhere later. Good luck!"
                             : "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "

@@ -22,6 +22,9 @@ class SavedTensorHooks {
 // Makes hooks from the thread's default pair, when kSavedHooks is set. Installed by the binding layer.
 extern SavedTensorHooks* (*make_default_saved_hooks)();
 
+// The node whose tensor is being packed on this thread, or null.
+extern constinit thread_local Node* packing_node;
+
 class SavedTensor {
  public:
   SavedTensor() = default;
@@ -36,16 +39,17 @@ class SavedTensor {
     o.state_ = State::Empty;
   }
 
-  UT_HOT_INLINE void save(const Tensor& t) {
+  // `owner` is the node being recorded, which pack hooks may ask for.
+  UT_HOT_INLINE void save(const Tensor& t, Node* owner = nullptr) {
     if (UT_UNLIKELY(!t.defined())) return;
-    if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, false);
+    if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, owner, false);
     t.impl()->retain();
     impl_ = t.impl();
     version_ = t.version();
     state_ = State::Original;
   }
   // For a result of the node itself. See Note [Saved Outputs].
-  void save_output(const Tensor& t);
+  void save_output(const Tensor& t, Node* owner = nullptr);
 
   // The tensor, after checking that nobody wrote to it. `owner` is the node that saved it.
   Tensor unpack(Node* owner) const;
@@ -66,7 +70,7 @@ class SavedTensor {
  private:
   enum class State : uint8_t { Empty, Original, Output, Hooked, HookedOutput, Released };
   struct Packed;
-  void save_slowly(const Tensor& t, bool is_output);
+  void save_slowly(const Tensor& t, Node* owner, bool is_output);
   void pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_output);
   void clear();
   Tensor as_output(const Tensor& data, Node* owner) const;

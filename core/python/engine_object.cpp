@@ -7,6 +7,7 @@
 #include "core/graph/cycles.h"
 #include "core/graph/engine.h"
 #include "core/graph/retains_grad.h"
+#include "core/graph/saved_tensor.h"
 #include "core/graph/structural.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -123,6 +124,12 @@ PyObject* graph_task_id(PyObject*, PyObject*) { return PyLong_FromLongLong(engin
 PyObject* autograd_node(PyObject*, PyObject*) {
   return guarded([] { return wrap_node(current_node); });
 }
+PyObject* packing_node_name(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    if (!packing_node) Py_RETURN_NONE;
+    return check(PyUnicode_FromString(packing_node->name().c_str()));
+  });
+}
 PyObject* will_execute(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(is_node(o), "_will_engine_execute_node expects a node, got ", Py_TYPE(o)->tp_name);
@@ -145,6 +152,7 @@ PyObject* is_multithreading(PyObject*, PyObject*) { return PyBool_FromLong(engin
 
 PyMethodDef module_methods[] = {{"_current_graph_task_id", graph_task_id, METH_NOARGS, nullptr},
                                 {"_current_autograd_node", autograd_node, METH_NOARGS, nullptr},
+                                {"_packing_node_name", packing_node_name, METH_NOARGS, "The name of the node whose tensor a pack hook is given."},
                                 {"_will_engine_execute_node", will_execute, METH_O, nullptr},
                                 {"_set_num_workers", set_num_workers, METH_O, nullptr},
                                 {"_get_num_workers", get_num_workers, METH_NOARGS, nullptr},

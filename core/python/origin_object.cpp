@@ -1,7 +1,10 @@
 // origin_object.cpp: where in the user's program a node was made: the whole stack in anomaly mode, one line otherwise.
 #include "core/python/origin_object.h"
 
+#include <cstring>
+
 #include "core/autograd/origin.h"
+#include "core/graph/blame.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/tensor/mode.h"
@@ -55,6 +58,55 @@ class PythonOrigin final : public NodeOrigin {
   std::string line_, stack_;
 };
 
+// Where passes were called from, the last few thousand, by the low bits of their numbers. Guarded by the interpreter's lock.
+// Code and instruction are kept, because finding the line of an instruction costs more than a short pass.
+struct PassCaller {
+  PyObject* code = nullptr;  // owned
+  int instruction = 0;
+  uint16_t id = 0;
+};
+constexpr size_t kPassesKept = 4096;
+PassCaller pass_callers[kPassesKept];
+
+bool is_package_frame(PyFrameObject* frame) {
+  PyRef globals(PyFrame_GetGlobals(frame));
+  PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
+  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return text && std::strncmp(text, "undertow", 8) == 0 && (text[8] == 0 || text[8] == '.');
+}
+
+void remember_pass(uint64_t id) {
+  if (!Py_IsInitialized() || !PyGILState_Check()) return;
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (frame && is_package_frame(frame)) {
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  if (!frame) return;
+  PassCaller& at = pass_callers[id % kPassesKept];
+  Py_XSETREF(at.code, reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+  at.instruction = PyFrame_GetLasti(frame);
+  at.id = static_cast<uint16_t>(id);
+  Py_DECREF(frame);
+}
+
+std::string recall_pass(uint16_t id) {
+  if (!Py_IsInitialized()) return "";
+  WithGil gil;
+  const PassCaller& at = pass_callers[id % kPassesKept];
+  if (!at.code || at.id != id) return "";
+  auto* code = reinterpret_cast<PyCodeObject*>(at.code);
+  return str(text_of(code->co_filename), ":", PyCode_Addr2Line(code, at.instruction));
+}
+
+std::string line_now() {
+  if (!Py_IsInitialized()) return "";
+  WithGil gil;
+  return user_line();
+}
+
 NodeOrigin* here() {
   if (!Py_IsInitialized()) return nullptr;
   WithGil gil;
@@ -63,6 +115,11 @@ NodeOrigin* here() {
 
 }  // namespace
 
-void init_origins() { make_node_origin = here; }
+void init_origins() {
+  make_node_origin = here;
+  current_line = line_now;
+  note_pass = remember_pass;
+  caller_of_pass = recall_pass;
+}
 
 }  // namespace undertow::python

@@ -91,7 +91,7 @@ PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
     Storage &to = bytes_of(s), &from = bytes_of(source);
     UT_CHECK(to.nbytes() == from.nbytes(), "size does not match, self was ", to.nbytes(), " bytes but src was ", from.nbytes(), " bytes");
     if (to.nbytes()) std::memmove(to.data(), from.data(), to.nbytes());
-    to.bump_version();
+    to.bump_version("a write to its storage");
     return new_ref(s);
   });
 }
@@ -99,7 +99,7 @@ PyObject* fill(PyObject* s, PyObject* value) {
   return guarded([&]() -> PyObject* {
     int64_t v = int_arg(value);
     std::memset(bytes_of(s).data(), static_cast<int>(v), bytes_of(s).nbytes());
-    bytes_of(s).bump_version();
+    bytes_of(s).bump_version("a write to its storage");
     return new_ref(s);
   });
 }
@@ -161,7 +161,7 @@ int assign_subscript(PyObject* s, PyObject* i, PyObject* value) {
     } else {
       bytes_of(s).data()[index_arg(s, i)] = v;
     }
-    bytes_of(s).bump_version();
+    bytes_of(s).bump_version("a write to its storage");
     return 0;
   } catch (...) {
     set_python_error();

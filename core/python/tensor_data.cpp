@@ -231,7 +231,7 @@ bool is_contiguous_in(const Tensor& t, MemoryFormat format) { return fwd::is_in_
 void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset) {
   Tensor checked = over_storage(storage, sizes, strides, offset, t.dtype());
   replace_data(t, checked);
-  t.bump_version();
+  t.bump_version("set_");
 }
 
 void replace_data(const Tensor& t, const Tensor& source) {

@@ -124,7 +124,7 @@ PyObject* apply_(PyObject* self, PyObject* f) {
       PyRef x(element_object(p, t.dtype())), r(check(PyObject_CallOneArg(f, x.get())));
       store_element(p, t.dtype(), r.get());
     });
-    t.bump_version();
+    t.bump_version("apply_");
     return new_ref(self);
   });
 }
@@ -145,7 +145,7 @@ PyObject* map_(PyObject* self, PyObject* args) {
       PyRef r(check(PyObject_CallFunctionObjArgs(f, x.get(), y.get(), nullptr)));
       store_element(p, t.dtype(), r.get());
     });
-    t.bump_version();
+    t.bump_version("map_");
     return new_ref(self);
   });
 }

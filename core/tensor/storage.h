@@ -42,7 +42,12 @@ class Storage {
   void swap_bytes(Storage& other);
 
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  // `by` names the writer for errors; a string that lives for ever.
+  void bump_version(const char* by) {
+    version_.fetch_add(1, std::memory_order_relaxed);
+    writer_.store(by, std::memory_order_relaxed);
+  }
+  const char* writer() const { return writer_.load(std::memory_order_relaxed); }  // of the last write, or null
   void set_version(uint32_t v) { version_.store(v, std::memory_order_relaxed); }
 
   void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
@@ -74,6 +79,7 @@ class Storage {
   bool pinned_ = false;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
+  std::atomic<const char*> writer_{nullptr};  // atomic: as version_
 };
 
 static_assert(sizeof(Storage) <= 64);

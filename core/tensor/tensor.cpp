@@ -17,6 +17,7 @@ namespace undertow {
 constinit thread_local ThreadMode thread_mode __attribute__((tls_model("initial-exec")));
 std::atomic<uint32_t> process_mode{kAnomalyNan};
 void (*release_python_object)(TensorImpl*) = nullptr;
+void (*note_write)(const Storage*) = nullptr;
 
 void TensorImpl::allocate_dims(size_t n) {
   if (ndim > kInlineDims && n != ndim) pool_free(dims_heap, 2 * ndim * sizeof(int64_t));

@@ -5,10 +5,14 @@
 #include <span>
 #include <vector>
 
+#include "core/tensor/mode.h"
 #include "core/tensor/scalar.h"
 #include "core/tensor/tensor_impl.h"
 
 namespace undertow {
+
+// Notes the line of a write, while lines are recorded. Defined above (see STYLE 2): graph/blame.cpp.
+extern void (*note_write)(const Storage* storage);
 
 class Tensor {
  public:
@@ -48,8 +52,11 @@ class Tensor {
   bool requires_grad() const { return impl_->has(kRequiresGrad) || (impl_->has(kIsView) && impl_->base->has(kRequiresGrad)); }
   bool is_leaf() const { return !impl_->grad_fn; }
   UT_HOT_INLINE uint32_t version() const { return impl_->version(); }
-  void bump_version() const {
-    if (UT_LIKELY(!impl_->has(kInference))) impl_->version_holder()->bump_version();
+  void bump_version(const char* by) const {
+    if (UT_UNLIKELY(impl_->has(kInference))) return;
+    Storage* holder = impl_->version_holder();
+    holder->bump_version(by);
+    if (UT_UNLIKELY(origins_wanted()) && note_write) note_write(holder);
   }
 
  private:

@@ -123,7 +123,7 @@ static void test_aliases_share_bytes_and_version() {
   Tensor t = empty(sizes, DType::Float64);
   Tensor u = alias(t);
   CHECK(u.dim() == 6 && u.data() == t.data() && u.numel() == 5040 && u.is_contiguous());
-  t.bump_version();
+  t.bump_version("a test");
   CHECK(u.version() == 1);
   CHECK(t.storage().use_count() == 2);
   t.reset();

@@ -162,9 +162,9 @@ def make_node(e: Entry, inplace: bool = False) -> list[str]:
         when = needs_expr(e, s.member)
         if s.kind == "tensor":
             source = f"clone({s.source}, std::nullopt)" if inplace and s.arg == "self" else s.source
-            act = f"node->{s.member}.save({source});"
+            act = f"node->{s.member}.save({source}, node);"
         elif s.kind == "list":
-            act = f"save_list(node->{s.member}, {s.source});"
+            act = f"save_list(node->{s.member}, {s.source}, node);"
         else:
             act = f"node->{s.member} = keep({s.source});"
         lines.append(f"  if ({when}) {act}" if when else f"  {act}")
@@ -181,7 +181,7 @@ def save_results(e: Entry, source: dict[str, str]) -> list[str]:
         what = source[s.arg]
         if s.kind == "tensor":
             nondiff = s.arg in e.spec.get("nondiff", [])
-            act = f"node->{s.member}.{'save' if nondiff else 'save_output'}({what});"
+            act = f"node->{s.member}.{'save' if nondiff else 'save_output'}({what}, node);"
         else:
             act = f"node->{s.member} = keep({s.source.replace(s.arg, what)});"
         lines.append(f"  if ({when}) {act}" if when else f"  {act}")
@@ -308,11 +308,11 @@ def inplace(e: Entry) -> str:
     if e.diff_args:
         lines.append("  if (record) {")
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
-        lines.append(f"    {write}\n    self.bump_version();\n    rebase_history(self, guard.ref());")
+        lines.append(f"    {write}\n    self.bump_version(\"{e.name}_\");\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
         lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n    return self;\n  }")
     # Without a derivative the old history stays, as in torch (logical_not_, say).
-    lines.append(f"  {write}\n  self.bump_version();\n  return self;\n}}")
+    lines.append(f"  {write}\n  self.bump_version(\"{e.name}_\");\n  return self;\n}}")
     return "\n".join(ln for ln in lines if ln)
 
 
@@ -344,7 +344,7 @@ def out_variant(e: Entry) -> str:
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if e.is_pointwise:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")
-        lines.append("  out.bump_version();")
+        lines.append(f'  out.bump_version("{e.name}(out=)");')
     elif e.is_composite:
         lines.append("  NoGradGuard no_grad;")
         lines.append(f"  auto result = {e.name}({args});")

@@ -141,7 +141,7 @@ Tensor row_times_matrix(const Tensor& self, const Tensor& other) {
   node->finish_recording();
   int64_t n = row.size(1);
   impl->set_sizes(IntSpan(&n, 1));
-  row.bump_version();
+  row.bump_version("squeeze_");
   guard.give_to(row);
   return row;
 }

@@ -238,7 +238,7 @@ Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFo
     UT_CHECK(*format != MemoryFormat::Preserve, "Unsupported memory format Preserve");
     impl->set_layout(size, fwd::format_strides(size, *format));
   }
-  self.bump_version();
+  self.bump_version("resize_");
   return self;
 }
 

@@ -1,0 +1,230 @@
+"""Checkpoints: the same gradients from less memory, and errors that name what differs."""
+
+import functools
+
+import pytest
+
+import undertow as ut
+from undertow.utils.checkpoint import (
+    CheckpointError,
+    CheckpointPolicy,
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    set_checkpoint_early_stop,
+)
+
+
+def gradients(f, *inputs):
+    return ut.autograd.grad(f(*inputs).sum(), inputs, allow_unused=True)
+
+
+def leaf(*shape):
+    return ut.rand(*shape, requires_grad=True)
+
+
+def deep(x, y):
+    return (x * y).exp().sin() * x.cos()
+
+
+def test_gradients_are_those_without_a_checkpoint():
+    x, y = leaf(4), leaf(4)
+    plain = gradients(deep, x, y)
+    assert all(ut.equal(a, b) for a, b in zip(plain, gradients(lambda *t: checkpoint(deep, *t), x, y)))
+
+
+def test_no_intermediate_tensor_is_kept():
+    x = leaf(100_000)
+
+    def held(f):
+        before = ut._C._memory_stats()["in_use"]
+        result = f(x)
+        counted = ut._C._memory_stats()["in_use"] - before
+        del result
+        return counted / x.untyped_storage().nbytes()
+
+    def function(x):
+        for _ in range(20):
+            x = x.sin()
+        return x
+
+    assert held(function) > 19
+    assert held(lambda x: checkpoint(function, x)) < 1.5
+
+
+def test_the_function_runs_once_more_for_each_pass():
+    calls = []
+
+    def function(x):
+        calls.append(1)
+        return x.exp().sin()
+
+    y = checkpoint(function, leaf(3)).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert len(calls) == 3
+
+
+def test_nested_checkpoints_of_three_levels():
+    x = leaf(3)
+
+    def level(n):
+        return (lambda t: t.exp().sin()) if n == 0 else (lambda t: checkpoint(level(n - 1), t.cos()) * t)
+
+    assert ut.equal(gradients(level(3), x)[0], gradients(lambda t: checkpoint(level(3), t), x)[0])
+
+
+def test_random_numbers_are_the_same_again():
+    x = leaf(8)
+
+    def function(x):
+        return (x * ut.rand(8)).exp()
+
+    ut.manual_seed(3)
+    plain = gradients(function, x)[0]
+    after = ut.rand(1)
+    ut.manual_seed(3)
+    assert ut.equal(plain, gradients(lambda t: checkpoint(function, t), x)[0])
+    assert ut.equal(after, ut.rand(1))
+
+
+def test_keyword_arguments_reach_the_function():
+    x, w = leaf(3), leaf(3)
+    (checkpoint(lambda x, *, w, scale: (x * w).exp() * scale, x, w=w, scale=2).sum()).backward()
+    assert ut.allclose(w.grad, (x * (x * w).exp() * 2).detach())
+
+
+def test_recomputation_stops_at_the_last_tensor_needed():
+    reached = []
+
+    def function(x):
+        y = x.exp()
+        reached.append("end") if reached or y.requires_grad else None
+        return y + 1
+
+    checkpoint(function, leaf(2)).sum().backward()
+    assert len(reached) == 1
+    reached.clear()
+    with set_checkpoint_early_stop(False):
+        checkpoint(function, leaf(2)).sum().backward()
+    assert len(reached) == 2
+
+
+def test_a_pass_inside_the_function():
+    x = leaf(3)
+
+    def function(x):
+        y = (x * x).exp()
+        (g,) = ut.autograd.grad(y.sum(), x, create_graph=True)
+        return g.sin()
+
+    assert ut.allclose(gradients(function, x)[0], gradients(lambda t: checkpoint(function, t), x)[0])
+
+
+def test_double_backward_through_a_checkpoint():
+    x = leaf(3)
+
+    def second(f):
+        (g,) = ut.autograd.grad(f(x).sum(), x, create_graph=True)
+        return ut.autograd.grad(g.sum(), x)[0]
+
+    function = lambda x: x.exp().sin()
+    assert ut.allclose(second(function), second(lambda t: checkpoint(function, t)))
+
+
+def test_saved_values_can_be_looked_at():
+    y = checkpoint(lambda x: x.exp().sin(), x := leaf(3))
+    assert ut.equal(y.grad_fn._saved_self, x.exp())
+    assert ut.equal(y.grad_fn._saved_self, x.exp())
+
+
+def changing(first, second):
+    calls = []
+
+    def function(x):
+        calls.append(1)
+        return (first if len(calls) == 1 else second)(x)
+
+    return function
+
+
+def test_an_operation_that_changes_is_named():
+    y = checkpoint(changing(lambda x: (x * x).exp(), lambda x: x.exp()), leaf(3))
+    with pytest.raises(CheckpointError, match="A different number of tensors was saved") as caught:
+        y.sum().backward()
+    assert "MulBackward0" in str(caught.value) and "ExpBackward0" in str(caught.value) and __file__ in str(caught.value)
+
+
+def test_a_shape_that_changes_is_named():
+    y = checkpoint(changing(lambda x: x.exp(), lambda x: x[:2].exp()), leaf(3))
+    with pytest.raises(CheckpointError, match="different metadata than during the forward pass") as caught:
+        y.sum().backward()
+    assert "tensor at position 0" in str(caught.value)
+
+
+def test_the_determinism_check_can_be_left_out():
+    y = checkpoint(changing(lambda x: x.sin(), lambda x: x.double().sin()), leaf(3), determinism_check="none")
+    y.sum().backward()
+    with pytest.raises(ValueError, match="determinism_check should be one of"):
+        checkpoint(ut.exp, leaf(2), determinism_check="perhaps")
+
+
+def test_an_input_changed_in_place_is_refused():
+    x = leaf(3).exp()
+    y = checkpoint(lambda x: x.exp().sin(), x)
+    x.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("kept", [["mm"], ["exp"], ["mm", "exp"], ["mm", "exp", "sin"]])
+def test_selective_checkpoints_do_not_run_what_they_keep(kept):
+    w = leaf(3, 3)
+    ran = []
+
+    class Count(ut.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            ran.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    def function(w):
+        return ut.mm(w, w).exp().sin()
+
+    plain = gradients(function, w)[0]
+    contexts = functools.partial(create_selective_checkpoint_contexts, [getattr(ut, k) for k in kept])
+    y = checkpoint(function, w, context_fn=contexts)
+    with Count():
+        (g,) = ut.autograd.grad(y.sum(), w)
+    assert ut.equal(plain, g)
+    assert not set(kept) & set(ran)
+
+
+def test_a_policy_function_decides():
+    seen = []
+
+    def policy(ctx, op, *args, **kwargs):
+        seen.append((ctx.is_recompute, op.__name__))
+        return CheckpointPolicy.MUST_SAVE if op is ut.exp else CheckpointPolicy.PREFER_RECOMPUTE
+
+    x = leaf(3)
+    function = lambda x: x.exp().sin()
+    y = checkpoint(function, x, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+    assert ut.equal(ut.autograd.grad(y.sum(), x)[0], gradients(function, x)[0])
+    assert (False, "exp") in seen and (True, "exp") in seen
+
+
+@pytest.mark.parametrize("reentrant", [False, None])
+def test_a_sequence_in_segments(reentrant):
+    x = leaf(4)
+    functions = [ut.exp, ut.sin, ut.cos, ut.tanh, ut.sum]
+    y = checkpoint_sequential(functions, 2, x, use_reentrant=reentrant)
+    assert ut.equal(ut.autograd.grad(y, x)[0], gradients(lambda x: x.exp().sin().cos().tanh(), x)[0])
+    with pytest.raises(ValueError, match="Unexpected keyword arguments"):
+        checkpoint_sequential(functions, 2, x, size=1)
+
+
+def test_reentrant_only_arguments_are_checked():
+    with pytest.raises(ValueError, match="only supported when use_reentrant=False"):
+        checkpoint(ut.exp, leaf(2), use_reentrant=True, debug=True)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: size"):
+        checkpoint(ut.exp, leaf(2), use_reentrant=True, size=1)

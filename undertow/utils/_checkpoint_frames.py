@@ -1,0 +1,241 @@
+"""Checkpoints that record the graph but keep none of its tensors, and compute them again when the backward pass asks.
+
+A frame is one call of a checkpointed function. Inside it every tensor that a node saves is replaced by a slot, a number in the
+order of saving. When a slot is unpacked the function runs again, the tensors it saves fill the slots in the same order, and
+the run ends as soon as the last one is there. Frames nest: the inputs of an inner frame are packed by the hooks around it, so
+the outer frame computes them again too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from _thread import _local as _thread_local
+
+import undertow
+from undertow import _C
+from undertow.autograd.graph import saved_tensors_hooks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from undertow import Tensor
+
+_local = _thread_local()  # frames, recomputing: what this thread is inside of
+
+
+class CheckpointError(RuntimeError):
+    """The function that a checkpoint ran again did not do what it did the first time."""
+
+
+class _StopRecomputation(Exception):
+    """Every slot is filled."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+
+
+class _Hooks:
+    """One pair of hooks, which a nested frame may call for its inputs."""
+
+    def __init__(self, owner: Frame, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
+        self.owner, self.pack, self.unpack = owner, pack, unpack
+
+    @contextlib.contextmanager
+    def active(self):
+        around = frames()
+        around.append(self)
+        try:
+            with saved_tensors_hooks(self.pack, self.unpack):
+                yield
+        finally:
+            around.pop()
+
+
+def frames() -> list[_Hooks]:
+    """Hooks of the frames this thread runs in, innermost last."""
+    found = getattr(_local, "frames", None)
+    if found is None:
+        found = _local.frames = []
+    return found
+
+
+class Saving:
+    """What is known of one act of saving: enough to say which operation differs."""
+
+    __slots__ = ("shape", "dtype", "device", "node", "code", "instruction", "source", "memory")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.shape, self.dtype, self.device = tensor.shape, tensor.dtype, tensor.device
+        self.node: str = _C._packing_node_name() or "an input of a nested checkpoint"
+        frame = sys._getframe(2)
+        self.code, self.instruction = frame.f_code, frame.f_lasti
+        self.memory = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        self.source: tuple[str, int] | None = None  # of selective checkpoints: where a skipped operation finds the tensor again
+
+    def find_source(self, inputs: list[Tensor], outputs: list[Tensor]) -> None:
+        """Which argument or result of its operation the tensor is."""
+        for kind, tensors in (("input", inputs), ("output", outputs)):
+            for i, t in enumerate(tensors):
+                if (t.data_ptr(), t.shape, t.stride(), t.dtype) == self.memory:
+                    self.source = (kind, i)
+                    return
+
+    def metadata(self) -> dict[str, Any]:
+        """What the determinism check compares."""
+        return {"shape": self.shape, "dtype": self.dtype, "device": self.device}
+
+    def operation(self) -> str:
+        """The operation and its line."""
+        for start, end, line in self.code.co_lines():
+            if start <= self.instruction < end and line is not None:
+                return f"{self.node} ({self.code.co_filename}:{line})"
+        return self.node
+
+
+class _Input:
+    """A tensor argument as the frame keeps it: packed by the hooks around the frame, or as it is, with its version."""
+
+    def __init__(self, tensor: Tensor, around: _Hooks | None) -> None:
+        self.around = around
+        self.version = tensor._version
+        if around is None:
+            self.kept: Any = tensor
+        else:
+            self.requires_grad = tensor.requires_grad
+            self.kept = around.pack(tensor.detach())
+
+    def get(self) -> Tensor:
+        if self.around is not None:
+            return self.around.unpack(self.kept).detach().requires_grad_(self.requires_grad)
+        if self.kept._version != self.version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor "
+                f"of shape {list(self.kept.shape)} given to checkpoint is at version {self.kept._version}; expected version "
+                f"{self.version} instead. Clone it before the checkpoint, or change it out of place."
+            )
+        return self.kept
+
+
+class Frame:
+    """One call of a checkpointed function: what it was given, what it saved, and what was computed again."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, preserve_rng_state: bool,
+                 determinism_check: bool, early_stop: bool, recompute_context: Any) -> None:
+        self.function = function
+        self.around = frames()[-1] if frames() else None
+        self.args = [_Input(a, self.around) if isinstance(a, _C.Tensor) else a for a in args]
+        self.kwargs = {k: _Input(v, self.around) if isinstance(v, _C.Tensor) else v for k, v in kwargs.items()}
+        self.determinism_check = determinism_check
+        self.early_stop = early_stop
+        self.recompute_context = recompute_context
+        self.rng_state = undertow.get_rng_state() if preserve_rng_state else None
+        self.saved: list[Saving] = []
+        self.again: list[Saving] = []  # of the latest recomputation
+        self.filled: dict[int, dict[int, Tensor]] = {}  # by pass, by slot
+        self.complete = False  # the forward call has returned
+
+    # -- the first run ---------------------------------------------------------------------------------------------
+
+    def pack(self, tensor: Tensor) -> tuple[Frame, int]:
+        self.saved.append(Saving(tensor))
+        return self, len(self.saved) - 1
+
+    def unpack(self, slot: tuple[Frame, int]) -> Tensor:
+        pass_id = _C._current_graph_task_id()
+        index = slot[1]
+        values = self.filled.get(pass_id)
+        if values is None or index not in values:
+            values = self.filled[pass_id] = self.recompute()
+            if pass_id >= 0:
+                undertow.autograd.Variable._execution_engine.queue_callback(lambda: self.filled.pop(pass_id, None))
+        # Each is wanted once in a pass as a rule, so it goes; if it is wanted again the function runs again.
+        return values.pop(index)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any) -> Any:
+        """The first run, under hooks that keep nothing."""
+        with _Hooks(self, self.pack, self.unpack).active(), context:
+            result = self.function(*args, **kwargs)
+        self.complete = True
+        return result
+
+    # -- the runs after it -----------------------------------------------------------------------------------------
+
+    def recompute(self) -> dict[int, Tensor]:
+        """Runs the function again; what it saves, by slot."""
+        values: dict[int, Tensor] = {}
+        self.again = []
+
+        def pack(tensor: Tensor) -> Tensor:
+            kept = tensor.detach()
+            self.fill(values, Saving(tensor), kept)
+            return kept
+
+        args = [a.get() if isinstance(a, _Input) else a for a in self.args]
+        kwargs = {k: a.get() if isinstance(a, _Input) else a for k, a in self.kwargs.items()}
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(undertow.random.fork_rng(enabled=self.rng_state is not None))
+            if self.rng_state is not None:
+                undertow.set_rng_state(self.rng_state)
+            stack.enter_context(undertow.enable_grad())
+            stack.enter_context(_Hooks(self, pack, lambda tensor: tensor).active())
+            stack.enter_context(self.recompute_context)
+            recomputing().append((self, values))
+            stack.callback(recomputing().pop)
+            try:
+                self.function(*args, **kwargs)
+            except _StopRecomputation as stop:
+                if stop.frame is not self:
+                    raise
+        self.check()
+        return values
+
+    def fill(self, values: dict[int, Tensor], saving: Saving, tensor: Tensor) -> None:
+        """The next slot gets its tensor; after the last one the run ends."""
+        index = len(self.again)
+        self.again.append(saving)
+        if index < len(self.saved):
+            values[index] = tensor
+            if self.early_stop and index == len(self.saved) - 1:
+                raise _StopRecomputation(self)
+
+    def check(self) -> None:
+        """Raises where the second run did something else, naming the first operation that did."""
+        pairs = zip(self.saved, self.again, strict=False)
+        differs = next((i for i, (a, b) in enumerate(pairs) if a.node != b.node or a.metadata() != b.metadata()), None)
+        # A pass inside the function itself asks before the first run has ended: there is nothing to say of what comes later.
+        if len(self.again) < len(self.saved) or (self.complete and len(self.again) > len(self.saved)):
+            at = min(len(self.saved), len(self.again)) if differs is None else differs
+            raise CheckpointError(
+                "undertow.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.saved)}\n"
+                f"Number of tensors saved during recomputation: {len(self.again)}.\n" + self._first(at)
+            )
+        if not self.determinism_check:
+            return
+        wrong = [i for i, (a, b) in enumerate(zip(self.saved, self.again, strict=False)) if a.metadata() != b.metadata()]
+        if not wrong:
+            return
+        lines = "".join(f"tensor at position {i}:\nsaved metadata: {self.saved[i].metadata()}\nrecomputed metadata: {self.again[i].metadata()}\n"
+                        for i in wrong)
+        raise CheckpointError(
+            "undertow.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+            f"forward pass.\n{lines}" + self._first(wrong[0] if differs is None else differs)
+        )
+
+    def _first(self, i: int) -> str:
+        def named(savings: list[Saving]) -> str:
+            return savings[i].operation() if i < len(savings) else "no operation"
+
+        return (f"The first operation that differs saved tensor {i}: {named(self.saved)} in the forward pass, "
+                f"{named(self.again)} in the recomputation.")
+
+
+def recomputing() -> list[tuple[Frame, dict[int, Tensor]]]:
+    """Frames whose recomputation is running on this thread, innermost last."""
+    running = getattr(_local, "recomputing", None)
+    if running is None:
+        running = _local.recomputing = []
+    return running

@@ -1,0 +1,178 @@
+"""Selective checkpoints: a policy says, operation by operation, whose results are kept instead of computed again.
+
+In the forward pass the results of chosen operations are kept. In the recomputation such an operation is not run: its results
+are taken, and the tensors its node had saved are found again among its arguments and results.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from undertow import _C
+from undertow.overrides import TorchFunctionMode
+from undertow.utils._checkpoint_frames import Frame, frames, recomputing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from undertow import Tensor
+
+
+class CheckpointPolicy(enum.Enum):
+    """What becomes of an operation's results: kept or computed again; MUST and PREFER mean the same here, where nothing else decides.
+
+    The offloading policies keep results as well: on the CPU they are where offloading would put them.
+    """
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+_KEEPS = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD}
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told beside the operation: whether this is the recomputation, and in the forward pass the result."""
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+class _Kept:
+    """One kept operation: its results, and for each tensor its node saved, where to find it."""
+
+    __slots__ = ("func", "output", "versions", "savings")
+
+    def __init__(self, func: Any, output: Any, savings: list[Any]) -> None:
+        self.func, self.output, self.savings = func, output, savings
+        self.versions = [t._version for t in _tensors(output)]
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, _C.Tensor):
+        return [value]
+    if isinstance(value, (tuple, list)):
+        return [t for v in value for t in _tensors(v)]
+    return []
+
+
+def _detached(value: Any) -> Any:
+    if isinstance(value, _C.Tensor):
+        return value.detach()
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        return type(value)(_detached(v) for v in value)
+    return value
+
+
+def _canonical(func: Any) -> Any:
+    """A method and the function of the same name are one operation to a policy."""
+    import undertow
+
+    return getattr(undertow, getattr(func, "__name__", ""), func)
+
+
+class _Mode(TorchFunctionMode):
+    def __init__(self, policy: Callable[..., Any], kept: dict[Any, list[_Kept]], allow_mutation: bool) -> None:
+        super().__init__()
+        self.policy, self.kept, self.allow_mutation = policy, kept, allow_mutation
+
+    def decide(self, context: SelectiveCheckpointContext, func: Any, args: Any, kwargs: Any) -> bool:
+        answer = self.policy(context, _canonical(func), *args, **kwargs)
+        if isinstance(answer, bool):
+            answer = CheckpointPolicy.MUST_SAVE if answer else CheckpointPolicy.PREFER_RECOMPUTE
+        return answer in _KEEPS
+
+
+class _Keeping(_Mode):
+    """The forward pass."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        frame: Frame = frames()[-1].owner
+        first = len(frame.saved)
+        output = func(*args, **kwargs)
+        if not _tensors(output) or not self.decide(SelectiveCheckpointContext(is_recompute=False, op_output=output), func, args, kwargs):
+            return output
+        inputs, outputs = _tensors(list(args) + list(kwargs.values())), _tensors(output)
+        for saving in frame.saved[first:]:
+            saving.find_source(inputs, outputs)
+        savings = frame.saved[first:]
+        # What is neither argument nor result cannot be had without running the operation.
+        kept = _Kept(func, _detached(output), savings) if all(s.source for s in savings) else None
+        self.kept.setdefault(_canonical(func), []).append(kept)
+        return output
+
+
+class _Replaying(_Mode):
+    """The recomputation."""
+
+    def __enter__(self) -> Any:
+        self.next: dict[Any, int] = {}
+        return super().__enter__()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        key = _canonical(func)
+        if key not in self.kept or not self.decide(SelectiveCheckpointContext(is_recompute=True), func, args, kwargs):
+            return func(*args, **kwargs)
+        index = self.next.get(key, 0)
+        self.next[key] = index + 1
+        if index >= len(self.kept[key]):
+            raise RuntimeError(f"undertow.utils.checkpoint: {key.__name__} ran more often in the recomputation than in the forward pass, "
+                               "while its results are kept: the function or its policy differs between the two")
+        kept = self.kept[key][index]
+        if kept is None:
+            return func(*args, **kwargs)
+        if not self.allow_mutation and [t._version for t in _tensors(kept.output)] != kept.versions:
+            raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated; pass allow_cache_entry_mutation=True "
+                               f"if that is meant. It is a result of {key.__name__}")
+        frame, values = recomputing()[-1]
+        inputs, outputs = _tensors(list(args) + list(kwargs.values())), _tensors(kept.output)
+        for saving in kept.savings:
+            kind, number = saving.source
+            frame.fill(values, saving, (inputs if kind == "input" else outputs)[number].detach())
+        fresh = _detached(kept.output)
+        for t in _tensors(fresh):  # what follows must record, as it did
+            if (t.is_floating_point() or t.is_complex()) and any(i.requires_grad for i in inputs):
+                t.requires_grad_()
+        return fresh
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Callable[..., Any] | Sequence[Any], allow_cache_entry_mutation: bool = False
+) -> tuple[Any, Any]:
+    """The two contexts for `checkpoint(context_fn=...)` under a policy.
+
+    `policy_fn_or_list(ctx, op, *args, **kwargs)` gives a CheckpointPolicy for each operation; a list names the operations
+    whose results are kept.
+
+    >>> import functools
+    >>> import undertow as ut
+    >>> from undertow.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [ut.mm])
+    >>> w = ut.ones(2, 2, requires_grad=True)
+    >>> checkpoint(lambda w: ut.mm(w, w).exp().sum(), w, use_reentrant=False, context_fn=contexts).backward()
+    >>> w.grad.shape
+    undertow.Size([2, 2])
+    """
+    if isinstance(policy_fn_or_list, (list, tuple, set, frozenset)):
+        chosen = {_canonical(op) for op in policy_fn_or_list}
+        for op in policy_fn_or_list:
+            if not callable(op):
+                raise ValueError(f"Expected op in `op_list` to be an operator of undertow, but got: {op} of type {type(op)}.")
+
+        def policy(ctx: Any, op: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+            return CheckpointPolicy.MUST_SAVE if op in chosen else CheckpointPolicy.PREFER_RECOMPUTE
+    elif callable(policy_fn_or_list):
+        policy = policy_fn_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    kept: dict[Any, list[Any]] = {}
+    return _Keeping(policy, kept, allow_cache_entry_mutation), _Replaying(policy, kept, allow_cache_entry_mutation)

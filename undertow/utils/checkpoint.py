@@ -1,0 +1,141 @@
+"""Checkpointing: keep no intermediate tensors of a part of the program, and compute them again in its backward pass.
+
+`checkpoint` runs without reentrance by default (see _checkpoint_frames.py); `use_reentrant=True` gives the older way, in which
+the function records nothing at first and the backward pass runs a pass of its own inside (see _checkpoint_reentrant.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from undertow.utils._checkpoint_frames import CheckpointError, Frame
+from undertow.utils._checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext, create_selective_checkpoint_contexts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "checkpoint",
+    "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
+
+_early_stop: bool | None = None  # what set_checkpoint_early_stop says; None: each call says
+_debug: bool | None = None
+
+
+def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
+    """Two contexts that do nothing: the default of `context_fn`."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """In this context checkpoints end their recomputation at the last tensor needed, or run the whole function again.
+
+    >>> from undertow.utils.checkpoint import set_checkpoint_early_stop
+    >>> with set_checkpoint_early_stop(False):
+    ...     pass  # checkpoint(...)
+    """
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Accepted for torch's sake: errors always name the operations that differ, so there is no slower mode that does."""
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[AbstractContextManager, AbstractContextManager]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """`function(*args, **kwargs)`, whose intermediate tensors are computed again in the backward pass instead of kept.
+
+    The random number generator's state is restored for the recomputation unless `preserve_rng_state=False`. When the second
+    run differs from the first a CheckpointError names the first operation that does. `context_fn()` gives a context for the
+    first run and one for the recomputations; see `create_selective_checkpoint_contexts`.
+
+    >>> import undertow as ut
+    >>> from undertow.utils.checkpoint import checkpoint
+    >>> x = ut.ones(2, requires_grad=True)
+    >>> checkpoint(lambda x: x.exp().sin().sum(), x).backward()
+    >>> x.grad
+    tensor([-2.4783, -2.4783])
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        from undertow.utils._checkpoint_reentrant import CheckpointFunction
+
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    forward_context, recompute_context = context_fn()
+    frame = Frame(
+        function, args, kwargs,
+        preserve_rng_state=preserve,
+        determinism_check=determinism_check == "default",
+        early_stop=early_stop if _early_stop is None else _early_stop,
+        recompute_context=recompute_context,
+    )
+    return frame.run(args, kwargs, forward_context)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+    """Runs a sequence of functions in `segments` parts, each checkpointed but the last.
+
+    >>> import undertow as ut
+    >>> from undertow.utils.checkpoint import checkpoint_sequential
+    >>> x = ut.ones(2, requires_grad=True)
+    >>> checkpoint_sequential([ut.exp, ut.sin, ut.sum], 2, x).backward()
+    >>> x.grad
+    tensor([-2.4783, -2.4783])
+    """
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    parts = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def forward(value: Any) -> Any:
+            for part in parts[start:end]:
+                value = part(value)
+            return value
+
+        return forward
+
+    size = len(parts) // segments
+    end = 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(end, len(parts))(input)
