@@ -52,7 +52,7 @@ void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outpu
   node->apply(grad_outputs, grad_inputs);
   if (!task.options.keep_graph) {
     node->release_variables();
-    node->set_freed_by(task.id);
+    if (node->released()) node->set_freed_by(task.id);  // leaves' accumulators, which threads share, never are
   }
   if (UT_LIKELY(!trace::on())) return;
   if (arrived) trace::record(TraceEvent::Accumulated, &task, node);

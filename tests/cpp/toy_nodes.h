@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/forward/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine.h"
@@ -69,7 +68,9 @@ inline Tensor vec(std::initializer_list<float> values) {
 }
 inline Tensor vec(float value, int64_t n = 2) {
   int64_t sizes[] = {n};
-  return fwd::full(sizes, Scalar(value), DType::Float32);
+  Tensor t = empty(sizes, DType::Float32);
+  std::fill_n(t.data_as<float>(), t.numel(), static_cast<float>(value));
+  return t;
 }
 inline Tensor leaf(float value = 0, int64_t n = 2) {
   Tensor t = vec(value, n);
