@@ -10,18 +10,27 @@ namespace undertow {
 
 namespace {
 
+// The node inside asks the pass what is wanted of it, as if it were the one that runs.
+struct AsCurrentNode {
+  explicit AsCurrentNode(Node* node) : saved(current_node) {
+    if (current_graph_task) current_node = node;
+  }
+  ~AsCurrentNode() { current_node = saved; }
+  Node* saved;
+};
+
 class CopySlices final : public NodeWithEdgeList {
  public:
-  CopySlices(const Tensor& base, const Tensor& view, const Ref<Node>& fn)
-      : fn_(fn), base_sizes_(base.sizes()), base_strides_(base.strides()), base_dtype_(base.dtype()), view_sizes_(view.sizes()),
+  CopySlices(const Tensor& base, const Tensor& view, const Ref<Node>& fn, uint32_t self_edge)
+      : fn_(fn), self_edge_(self_edge), base_sizes_(base.sizes()), base_strides_(base.strides()), base_dtype_(base.dtype()), view_sizes_(view.sizes()),
         view_strides_(view.strides()), offset_(view.storage_offset() - base.storage_offset()) {
     if (view.impl()->meta) view_fn_ = view.impl()->meta->view_fn;
-    // Edge 0 is self in every in-place operation; here self is the base.
-    set_num_edges(std::max<uint32_t>(fn->num_edges(), 1));
-    edges()[0] = gradient_edge(base);
-    // The write's node runs outside the graph, so what it must compute is asked of the same edge as ours.
-    if (fn->num_edges() > 0) fn->edges()[0] = edges()[0];
-    for (uint32_t i = 1; i < fn->num_edges(); i++) edges()[i] = fn->edges()[i];
+    set_num_edges(std::max<uint32_t>(fn->num_edges(), self_edge + 1));
+    for (uint32_t i = 0; i < fn->num_edges(); i++) edges()[i] = fn->edges()[i];
+    // In the write's node self is the view; here it is the base. The write's node runs outside the graph, so what it
+    // must compute is asked of the same edge as ours.
+    edges()[self_edge] = gradient_edge(base);
+    if (self_edge < fn->num_edges()) fn->edges()[self_edge] = edges()[self_edge];
     finish_recording();
   }
   UT_NODE_MEMORY(CopySlices)
@@ -44,21 +53,21 @@ class CopySlices final : public NodeWithEdgeList {
     Tensor slice = view_fn_ ? view_fn_->replay(result) : ops::as_strided(result, view_sizes_, view_strides_, offset_);
     GradArray in(std::max<uint32_t>(fn_->num_inputs(), 1)), out(fn_->num_edges());
     in[0] = ops::clone(slice, std::nullopt);
-    fn_->apply(in.span(), out.span());
-    for (uint32_t i = 0; i < fn_->num_edges(); i++) {
-      if (i > 0) {
-        if (needs(i)) grad_inputs[i] = std::move(out[i]);
-        continue;
-      }
-      if (!needs(0)) continue;
-      if (out[0].defined()) ops::copy_(slice, out[0], false);
-      else ops::fill_(slice, Scalar(0));
-      grad_inputs[0] = std::move(result);
+    {
+      AsCurrentNode inner(fn_.get());
+      fn_->apply(in.span(), out.span());
     }
+    for (uint32_t i = 0; i < fn_->num_edges(); i++)
+      if (i != self_edge_ && needs(i)) grad_inputs[i] = std::move(out[i]);
+    if (!needs(self_edge_)) return;
+    if (self_edge_ < fn_->num_edges() && out[self_edge_].defined()) ops::copy_(slice, out[self_edge_], false);
+    else ops::fill_(slice, Scalar(0));
+    grad_inputs[self_edge_] = std::move(result);
   }
 
  private:
   Ref<Node> fn_;
+  uint32_t self_edge_;
   Dims base_sizes_, base_strides_;
   DType base_dtype_;
   Dims view_sizes_, view_strides_;
@@ -68,8 +77,8 @@ class CopySlices final : public NodeWithEdgeList {
 
 }  // namespace
 
-Ref<Node> make_copy_slices(const Tensor& base, const Tensor& view, const Ref<Node>& fn) {
-  return Ref<Node>::adopt(new CopySlices(base, view, fn));
+Ref<Node> make_copy_slices(const Tensor& base, const Tensor& view, const Ref<Node>& fn, uint32_t self_edge) {
+  return Ref<Node>::adopt(new CopySlices(base, view, fn, self_edge));
 }
 
 }  // namespace undertow

@@ -107,7 +107,7 @@ void check_inplace(const Tensor& self, const char* name, bool record) {
            ShapeText{self.sizes()}, "; clone it first, or write under no_grad.");
 }
 
-void rebase_history(const Tensor& self, const Ref<Node>& node) {
+void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t self_edge) {
   TensorImpl* impl = self.impl();
   if (!impl->has(kIsView)) {
     uint32_t nr = node->add_input(self);
@@ -116,7 +116,7 @@ void rebase_history(const Tensor& self, const Ref<Node>& node) {
   }
   node->add_input(self);
   Tensor base{Ref<TensorImpl>(impl->base)};
-  Ref<Node> slices = make_copy_slices(base, self, node);
+  Ref<Node> slices = make_copy_slices(base, self, node, self_edge);
   uint32_t nr = slices->add_input(base);
   set_gradient_edge(base, slices, nr);
   grad_fn(self);  // brings this view's own history up to date
@@ -129,6 +129,13 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
   forward_level::set_tangent(self, {});
   copy_(self, result, false);
   if (!now.defined()) now = fwd::zeros(self.sizes(), self.dtype());
+  forward_level::set_tangent(self, std::move(before));
+  write_tangent(self, std::move(now));
+  return self;
+}
+
+void write_tangent(const Tensor& self, Tensor now) {
+  Tensor before = tangent_of(self);
   if (!before.defined() && self.impl()->has(kIsView)) {
     // The base becomes a dual too, and this view's tangent a view of the base's.
     Tensor base{Ref<TensorImpl>(self.impl()->base)};
@@ -146,7 +153,6 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
     now = before;
   }
   forward_level::set_tangent(self, std::move(now));
-  return self;
 }
 
 void take_geometry(const Tensor& self, const Tensor& view) {

@@ -15,10 +15,13 @@ namespace undertow::ops {
 
 // Refuses a write that autograd cannot follow. `record`: grad mode is on and something involved requires grad.
 void check_inplace(const Tensor& self, const char* name, bool record);
-// After the write: node becomes self's history, or its base's through CopySlices.
-void rebase_history(const Tensor& self, const Ref<Node>& node);
+// After the write: node becomes self's history, or its base's through CopySlices. `self_edge`: which of node's edges is
+// self's; one past the last if it has none.
+void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t self_edge = 0);
 // Writes `result` (which carries the new tangent) into self.
 const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result);
+// The same for the tangent alone: after a write to self its tangent is `now`, and a base's is brought in step.
+void write_tangent(const Tensor& self, Tensor now);
 
 // Views in place (transpose_): no element is written, self itself takes the geometry of `view`, and counts as written.
 void take_geometry(const Tensor& self, const Tensor& view);

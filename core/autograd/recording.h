@@ -30,6 +30,7 @@ UT_HOT_INLINE bool requires_grad(const Tensor& t) { return flags_of(t) & kRequir
 inline bool requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
 inline bool any_requires_grad(const Tensor& t) { return flags_of(t) & kRequiresGrad; }
 inline bool any_requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
+UT_HOT_INLINE bool has_tangents(uint32_t flags) { return UT_UNLIKELY(flags & kHasTangent) && !mode_is(kNoTangents); }
 UT_HOT_INLINE bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
 
 // Conj and neg bits become ordinary elements; the recorded way, so that gradients flow.

@@ -10,7 +10,8 @@
 namespace undertow::ops {
 
 Tensor tangent_of(const Tensor& t) {
-  return t.defined() && t.impl()->has(kHasTangent) && t.impl()->meta ? t.impl()->meta->tangent : Tensor();
+  if (!t.defined() || !t.impl()->has(kHasTangent) || !t.impl()->meta || mode_is(kNoTangents)) return {};
+  return t.impl()->meta->tangent;
 }
 std::vector<Tensor> tangents_of(TensorSpan list) {
   std::vector<Tensor> out;
@@ -35,14 +36,14 @@ Tensor make_dual(const Tensor& t, const Tensor& tangent) {
   UT_CHECK(t.dtype() == tangent.dtype(), "Expected the tangent to have the dtype of the tensor, ", t.dtype(), ", but got ", tangent.dtype());
   UT_CHECK(!t.impl()->has(kHasTangent), "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported.");
   Tensor dual = view(t, t.sizes());
-  // In t's own layout, so that a view of the dual addresses the same elements of its tangent.
-  Tensor fit = tangent;
-  if (!same(t.strides(), tangent.strides()) && is_non_overlapping_and_dense(t.sizes(), t.strides())) {
-    fit = empty_strided(t.sizes(), t.strides(), t.dtype());
-    copy_(fit, tangent, false);
-  }
-  forward_level::set_tangent(dual, std::move(fit));
+  forward_level::set_tangent(dual, fit_tangent(t, tangent));
   return dual;
+}
+Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
+  if (same(t.strides(), tangent.strides()) || !is_non_overlapping_and_dense(t.sizes(), t.strides())) return tangent;
+  Tensor fit = empty_strided(t.sizes(), t.strides(), tangent.dtype());
+  copy_(fit, tangent, false);
+  return fit;
 }
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
   Tensor tangent = tangent_of(t);

@@ -11,6 +11,8 @@ void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tan
 // A view of t that carries the tangent; and a dual's two halves (tangent undefined if it is no dual).
 Tensor make_dual(const Tensor& t, const Tensor& tangent);
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t);
+// The tangent in t's own layout, so that a view of t addresses the same elements of its tangent.
+Tensor fit_tangent(const Tensor& t, const Tensor& tangent);
 // The tensor without its tangent; itself if it carries none.
 Tensor primal_of(const Tensor& dual);
 std::vector<Tensor> primal_of(TensorSpan duals);

@@ -26,7 +26,7 @@ const InterpreterLock* interpreter_lock = nullptr;
 
 bool Node::pass_wants(uint32_t i) const {
   GraphTask* task = current_graph_task;
-  // A node applied by hand inside a pass (CopySlices applies another) is not itself part of it.
+  // A node applied by hand inside a pass is not itself part of it.
   if (!task || !task->filtered || current_node != this) return true;
   return task->should_run(edges()[i].node.get());
 }

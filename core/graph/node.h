@@ -177,6 +177,7 @@ class Node {
   // The pass that freed it, by the low bits of its number; see blame.h.
   uint16_t freed_by() const { return freed_by_; }
   void set_freed_by(uint64_t task_id) { freed_by_ = static_cast<uint16_t>(task_id); }
+  bool is_function() const { return is_function_; }
 
   UT_HOT_INLINE void retain() {
     if (UT_UNLIKELY(refs_.fetch_add(1, std::memory_order_relaxed) == 0)) on_first_reference();
@@ -214,6 +215,7 @@ class Node {
   bool heap_edges_ : 1;
   bool released_ : 1 = false;
   bool is_embedded_ : 1 = false;  // lives inside another object, which decides when it dies
+  bool is_function_ : 1 = false;  // a FunctionNode of the binding layer, which has its Python object already
   uint16_t freed_by_ = 0;
   uint32_t topological_ = 0;
   union {

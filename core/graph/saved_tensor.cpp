@@ -47,7 +47,7 @@ void SavedTensor::save_output(const Tensor& t, Node* owner) {
   }
   version_ = t.version();
   impl_ = bare.leak();
-  output_nr_ = static_cast<uint8_t>(t.impl()->output_nr);
+  output_nr_ = static_cast<uint16_t>(t.impl()->output_nr);
   state_ = State::Output;
 }
 
@@ -57,7 +57,7 @@ void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_ou
   p->requires_grad = t.requires_grad();
   if (!is_output) p->edge = gradient_edge(t);
   version_ = t.version();
-  output_nr_ = static_cast<uint8_t>(t.impl()->output_nr);
+  output_nr_ = static_cast<uint16_t>(t.impl()->output_nr);
   {
     NoGradGuard no_grad;
     p->hooks->pack(alias(t));
@@ -78,7 +78,7 @@ void SavedTensor::register_hooks(SavedTensorHooks* hooks) {
   impl_ = nullptr;
   state_ = State::Empty;
   uint32_t version = version_;
-  uint8_t nr = output_nr_;
+  uint16_t nr = output_nr_;
   pack_with(guard.release(), t, is_output);
   version_ = version;
   output_nr_ = nr;

@@ -83,7 +83,7 @@ class SavedTensor {
   };
   uint32_t version_ = 0;
   State state_ = State::Empty;
-  uint8_t output_nr_ = 0;
+  uint16_t output_nr_ = 0;
 };
 static_assert(sizeof(SavedTensor) == 16);
 

@@ -369,19 +369,21 @@ PyMethodDef module_methods[] = {{"_push_saved_tensors_default_hooks", push_defau
 
 }  // namespace
 
-PyObject* wrap_raw_saved(Node* node, const SavedField& field) {
-  auto make = [&](SavedTensor& s) {
-    auto* o = reinterpret_cast<RawSavedObject*>(check(raw_saved_type->tp_alloc(raw_saved_type, 0)));
-    new (&o->node) Ref<Node>(node);
-    o->saved = &s;
-    return reinterpret_cast<PyObject*>(o);
-  };
-  if (field.kind == SavedKind::Tensor) return make(saved_member<SavedTensor>(node, field));
-  UT_CHECK_AS(Attribute, field.kind == SavedKind::TensorList, "_raw_saved_", field.name, " is not a tensor");
-  auto& list = saved_member<std::vector<SavedTensor>>(node, field);
+static PyObject* wrap_raw(Node* node, SavedTensor& saved) {
+  auto* o = reinterpret_cast<RawSavedObject*>(check(raw_saved_type->tp_alloc(raw_saved_type, 0)));
+  new (&o->node) Ref<Node>(node);
+  o->saved = &saved;
+  return reinterpret_cast<PyObject*>(o);
+}
+PyObject* wrap_raw_saved(Node* node, std::span<SavedTensor> list) {
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
-  for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), make(list[i]));
+  for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), wrap_raw(node, list[i]));
   return t.release();
+}
+PyObject* wrap_raw_saved(Node* node, const SavedField& field) {
+  if (field.kind == SavedKind::Tensor) return wrap_raw(node, saved_member<SavedTensor>(node, field));
+  UT_CHECK_AS(Attribute, field.kind == SavedKind::TensorList, "_raw_saved_", field.name, " is not a tensor");
+  return wrap_raw_saved(node, saved_member<std::vector<SavedTensor>>(node, field));
 }
 
 bool init_hook_types(PyObject* module) {

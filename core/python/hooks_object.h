@@ -6,6 +6,10 @@
 #include "core/graph/node.h"
 #include "core/graph/saved_fields.h"
 
+namespace undertow {
+class SavedTensor;
+struct AutogradMeta;
+}
 namespace undertow::python {
 
 // Each returns a RemovableHandle (new reference).
@@ -24,6 +28,7 @@ void clear_node_hooks(Node* node);
 
 // _raw_saved_x: a SavedTensor object with register_hooks.
 PyObject* wrap_raw_saved(Node* node, const SavedField& field);
+PyObject* wrap_raw_saved(Node* node, std::span<SavedTensor> list);  // a tuple
 
 bool init_hook_types(PyObject* module);
 

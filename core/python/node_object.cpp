@@ -11,6 +11,7 @@
 #include "core/graph/saved_tensor.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
+#include "core/python/function_object.h"
 #include "core/python/hooks_object.h"
 #include "core/python/origin_object.h"
 
@@ -20,11 +21,6 @@ PyTypeObject* node_base_type = nullptr;
 
 namespace {
 
-struct NodeObject {
-  PyObject_HEAD
-  Ref<Node> node;
-  PyObject* weakrefs;
-};
 NodeObject* as_node(PyObject* o) { return reinterpret_cast<NodeObject*>(o); }
 
 void dealloc(PyObject* self) {
@@ -52,11 +48,11 @@ int clear(PyObject* self) {
   return 0;
 }
 
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", as_node(self)->node->name().c_str(), self); }
-PyObject* name_method(PyObject* self, PyObject*) { return PyUnicode_FromString(as_node(self)->node->name().c_str()); }
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name().c_str(), self); }
+PyObject* name_method(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self)->name().c_str()); }
 PyObject* next_functions(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    Node* n = as_node(self)->node.get();
+    Node* n = node_of(self);
     PyRef out(check(PyTuple_New(n->num_edges())));
     for (uint32_t i = 0; i < n->num_edges(); i++) {
       const Edge& e = n->edges()[i];
@@ -67,13 +63,13 @@ PyObject* next_functions(PyObject* self, void*) {
   });
 }
 PyObject* metadata(PyObject* self, void*) {
-  NodeExtra& extra = as_node(self)->node->make_extra();
+  NodeExtra& extra = node_of(self)->make_extra();
   if (!extra.metadata) extra.metadata = PyDict_New();
   return extra.metadata ? new_ref(static_cast<PyObject*>(extra.metadata)) : nullptr;
 }
 PyObject* input_metadata(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    Node* n = as_node(self)->node.get();
+    Node* n = node_of(self);
     PyTypeObject* type = return_type("InputMetadata", {"shape", "dtype", "device"});
     PyRef out(check(PyTuple_New(n->num_inputs())));
     for (uint32_t i = 0; i < n->num_inputs(); i++) {
@@ -83,29 +79,29 @@ PyObject* input_metadata(PyObject* self, void*) {
     return out.release();
   });
 }
-PyObject* sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(as_node(self)->node->sequence_nr()); }
+PyObject* sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(node_of(self)->sequence_nr()); }
 PyObject* set_sequence_nr(PyObject* self, PyObject* v) {
   unsigned long long n = PyLong_AsUnsignedLongLong(v);
   if (PyErr_Occurred()) return nullptr;
-  as_node(self)->node->set_sequence_nr(n);
+  node_of(self)->set_sequence_nr(n);
   Py_RETURN_NONE;
 }
 PyObject* requires_grad(PyObject*, void*) { Py_RETURN_TRUE; }
 PyObject* variable(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    Node* n = as_node(self)->node.get();
+    Node* n = node_of(self);
     UT_CHECK_AS(Attribute, n->is_accumulate(), "'", n->name(), "' object has no attribute 'variable'");
     return wrap(Tensor(Ref<TensorImpl>(static_cast<AccumulateGrad*>(n)->leaf())));
   });
 }
 PyObject* register_hook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return add_node_post_hook(as_node(self)->node.get(), hook); });
+  return guarded([&] { return add_node_post_hook(node_of(self), hook); });
 }
 PyObject* register_prehook(PyObject* self, PyObject* hook) {
-  return guarded([&] { return add_node_pre_hook(as_node(self)->node.get(), hook); });
+  return guarded([&] { return add_node_pre_hook(node_of(self), hook); });
 }
 PyObject* register_hook_dict(PyObject* self, PyObject* tensor) {
-  return guarded([&] { return add_hook_dict(as_node(self)->node.get(), tensor); });
+  return guarded([&] { return add_hook_dict(node_of(self), tensor); });
 }
 
 PyObject* ints_tuple(const Dims& d) {
@@ -167,7 +163,7 @@ PyObject* get_attribute(PyObject* self, PyObject* key) {
   bool raw = wanted.starts_with("_raw_saved_");
   if (!raw && !wanted.starts_with("_saved_")) return nullptr;
   wanted.remove_prefix(raw ? 11 : 7);
-  Node* n = as_node(self)->node.get();
+  Node* n = node_of(self);
   size_t count = 0;
   const SavedField* fields = n->saved_fields(&count);
   for (size_t i = 0; i < count; i++) {
@@ -181,7 +177,7 @@ PyObject* dir_method(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     PyRef base(check(PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__dir__", "O", self)));
     PyRef list(check(PySequence_List(base.get())));
-    Node* n = as_node(self)->node.get();
+    Node* n = node_of(self);
     size_t count = 0;
     const SavedField* fields = n->saved_fields(&count);
     for (size_t i = 0; i < count; i++) {
@@ -197,7 +193,7 @@ PyObject* dir_method(PyObject* self, PyObject*) {
 }
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
-    Ref<Node> n = as_node(self)->node;
+    Ref<Node> n(node_of(self));
     std::vector<Tensor> in(std::max<uint32_t>(n->num_inputs(), 1)), out(n->num_edges());
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args) && static_cast<size_t>(i) < in.size(); i++) in[static_cast<size_t>(i)] = opt_tensor_arg(PyTuple_GET_ITEM(args, i));
     n->apply(in, out);
@@ -238,6 +234,7 @@ PyTypeObject* type_for(const std::string& name) {
 
 PyObject* wrap_node(Node* node) {
   if (!node) Py_RETURN_NONE;
+  if (UT_UNLIKELY(node->is_function())) return wrap_function(static_cast<FunctionNode*>(node));
   NodeExtra& extra = node->make_extra();
   if (extra.pyobj) return new_ref(static_cast<PyObject*>(extra.pyobj));
   PyTypeObject* type = type_for(node->name());
@@ -251,7 +248,10 @@ PyObject* wrap_node(Node* node) {
 }
 
 bool is_node(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), node_base_type); }
-Node* node_of(PyObject* o) { return as_node(o)->node.get(); }
+Node* node_of(PyObject* o) {
+  if (UT_UNLIKELY(!as_node(o)->node)) give_function_node(o);
+  return as_node(o)->node.get();
+}
 
 Edge edge_arg(PyObject* o) {
   UT_CHECK_TYPE(PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0)), "expected a GradientEdge, got ", Py_TYPE(o)->tp_name);
@@ -266,7 +266,8 @@ bool init_node_types(PyObject* module) {
   PyType_Spec spec = {"undertow._C._NodeBase", sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                       slots};
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return node_base_type && PyModule_AddObjectRef(module, "_NodeBase", reinterpret_cast<PyObject*>(node_base_type)) == 0 && init_hook_types(module);
+  return node_base_type && PyModule_AddObjectRef(module, "_NodeBase", reinterpret_cast<PyObject*>(node_base_type)) == 0 && init_hook_types(module) &&
+         init_function_type(module);
 }
 
 }  // namespace undertow::python

@@ -10,6 +10,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/python/args.h"
 #include "core/python/errors.h"
+#include "core/python/function_object.h"
 #include "core/python/hooks_object.h"
 #include "core/python/tensor_attributes.h"
 #include "core/python/tensor_protocols.h"
@@ -138,13 +139,13 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(o->backward_hooks);
   TensorImpl* impl = o->tensor.impl();
   if (!owns_alone(impl)) return 0;
-  if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra())
-    if (int r = visit_node_hooks(fn, visit, arg)) return r;
+  if (impl->grad_fn)
+    if (int r = visit_owned_graph(impl->grad_fn, visit, arg)) return r;
   if (impl->meta) {
     if (int r = visit_leaf_hooks(*impl->meta, visit, arg)) return r;
     if (impl->meta->py_hooks) Py_VISIT(static_cast<PyObject*>(impl->meta->py_hooks));
-    TensorImpl* grad = impl->meta->grad.impl();
-    if (grad && grad->use_count() == 1 && grad->pyobj && grad->has(kPyOwned)) Py_VISIT(static_cast<PyObject*>(grad->pyobj));
+    if (impl->meta->grad.defined())
+      if (int r = visit_owned_tensor(impl->meta->grad.impl(), visit, arg)) return r;
   }
   return 0;
 }

@@ -22,6 +22,7 @@ enum ModeBit : uint32_t {
   kProfile = 1u << 10,        // operations report to a profiler
   kFilteredPass = 1u << 11,   // the engine runs a pass over chosen inputs: nodes must ask what is wanted
   kAnomalyNan = 1u << 12,     // process_mode only: anomaly mode looks for NaNs
+  kNoTangents = 1u << 13,     // forward mode is off: operations do not see the tangents of their inputs
 };
 
 // What a recorder must look at besides the plain path.

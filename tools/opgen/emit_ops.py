@@ -279,9 +279,9 @@ def recorder(e: Entry) -> str:
     body.append("  if (UT_UNLIKELY(origins_wanted())) attach_origin(node);")
     lines += ["  " + ln for ln in body] + ["  }"]
     if has_tangents(e):
-        lines.append(f"  if (UT_UNLIKELY(flags & kHasTangent)) set_{e.name}_tangents({result}, {names(e)});")
+        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) set_{e.name}_tangents({result}, {names(e)});")
     else:
-        lines.append(f'  if (UT_UNLIKELY(flags & kHasTangent)) refuse_forward("{e.name}");')
+        lines.append(f'  if (UT_UNLIKELY(has_tangents(flags))) refuse_forward("{e.name}");')
     lines += [f"  return {result};", "}"]
     return "\n".join(lines)
 
@@ -303,7 +303,7 @@ def inplace(e: Entry) -> str:
     lines.append(f'  bool record = grad_enabled() && (({anyreq}) & kRequiresGrad);')
     lines.append(f'  check_inplace(self, "{e.name}_", record);')
     if e.diff_args:
-        lines.append(f"  if (UT_UNLIKELY(flags & kHasTangent)) return inplace_with_tangent(self, ops::{e.name}({names(e)}));")
+        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}({names(e)}));")
     write = f"fwd::{e.name}_out(self, {names(e)});" if e.is_pointwise or e.spec.get("inplace_forward") else f"fwd::copy_into(self, fwd::{e.name}({names(e)}));"
     if e.diff_args:
         lines.append("  if (record) {")
@@ -319,7 +319,7 @@ def inplace(e: Entry) -> str:
 def inplace_view(e: Entry) -> list[str]:
     """The body of name_(self, ...) for a view: self itself takes the view's geometry; no element is written."""
     lines = [f'  bool record = grad_enabled() && any_requires_grad(self);\n  check_inplace(self, "{e.name}_", record);',
-             f"  Tensor tangent;\n  if (UT_UNLIKELY(flags & kHasTangent)) tangent = tangent_of({e.name}({names(e)}));",
+             f"  Tensor tangent;\n  if (UT_UNLIKELY(has_tangents(flags))) tangent = tangent_of({e.name}({names(e)}));",
              f"  Tensor result = fwd::{e.name}({names(e)});", "  if (record) {"]
     lines += ["  " + ln for ln in make_node(e, inplace=True)]
     lines.append("    take_geometry(self, result);\n    set_view_history(self, guard.ref());")

@@ -1,9 +1,10 @@
 """Reverse-mode differentiation: backward and grad, the graph, and the modes of recording."""
 
 from undertow._C import _is_multithreading_enabled as is_multithreading_enabled
-from undertow.autograd import anomaly_mode, forward_ad, grad_mode, graph, variable
+from undertow.autograd import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from undertow.autograd._backward import _make_grads, backward, grad
 from undertow.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from undertow.autograd.function import Function, NestedIOFunction
 from undertow.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -17,6 +18,8 @@ from undertow.autograd.graph import _engine_run_backward
 from undertow.autograd.variable import Variable
 
 __all__ = [
+    "Function",
+    "NestedIOFunction",
     "Variable",
     "_engine_run_backward",
     "_make_grads",
@@ -25,6 +28,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "forward_ad",
+    "function",
     "grad",
     "grad_mode",
     "gradcheck",

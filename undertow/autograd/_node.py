@@ -84,8 +84,6 @@ class Node(ABC):
 
 
 Node.register(_C._NodeBase)
-if hasattr(_C, "_FunctionBase"):
-    Node.register(_C._FunctionBase)
 
 
 class GradientEdge(tuple):
