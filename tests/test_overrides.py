@@ -199,3 +199,11 @@ def test_functions_written_in_python():
     assert has_torch_function((1, Foreign())) and not has_torch_function((1, ut.ones(1)))
     assert handle_torch_function(join, (Foreign(),), 5)[3] == (5,)
     assert is_tensor_like(Foreign()) and is_tensor_like(ut.ones(1)) and not is_tensor_like(1)
+
+
+def test_an_operator_that_is_only_a_method_is_overridden_too():
+    class Plain(ut.Tensor):
+        pass
+
+    x = ut.ones(2).as_subclass(Plain)
+    assert type(x.view(2, 1)) is Plain and type(x.view_as(x)) is Plain and type(x.expand_as(x)) is Plain

@@ -219,7 +219,7 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
   if (UT_UNLIKELY(!f.ready)) make_ready(f);
   try {
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total))) && f.public_function) {
+    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total))) && (f.public_function || self)) {
       if (!self) return call_override(f.public_function, args, nargs, kwnames);
       std::vector<PyObject*> all{self};
       all.insert(all.end(), args, args + total);

@@ -4,6 +4,7 @@
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/tensor_attributes.h"
+#include "core/tensor/mode.h"
 
 namespace undertow::python {
 
@@ -39,10 +40,22 @@ PyObject* unpack(PyObject*, PyObject* args) {
   });
 }
 
+PyObject* set_enabled(PyObject*, PyObject* on) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(PyBool_Check(on), "_set_fwd_grad_enabled(): argument 'enabled' must be bool, not ", Py_TYPE(on)->tp_name);
+    if (on == Py_True) thread_mode.bits &= ~static_cast<uint32_t>(kNoTangents);
+    else thread_mode.bits |= kNoTangents;
+    Py_RETURN_NONE;
+  });
+}
+PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(!mode_is(kNoTangents)); }
+
 PyMethodDef functions[] = {{"_enter_dual_level", enter, METH_NOARGS, nullptr},
                            {"_exit_dual_level", leave, METH_O, nullptr},
                            {"_make_dual", make, METH_VARARGS, nullptr},
                            {"_unpack_dual", unpack, METH_VARARGS, nullptr},
+                           {"_set_fwd_grad_enabled", set_enabled, METH_O, nullptr},
+                           {"_is_fwd_grad_enabled", is_enabled, METH_NOARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

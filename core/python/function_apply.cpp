@@ -87,7 +87,7 @@ bool examine(const Arguments& args, FunctionObject* ctx, TensorPointers& inputs)
 void give_node(FunctionObject* ctx, const TensorPointers& inputs) {
   auto* node = new FunctionNode(inputs.size(), ctx);
   ctx->node = Ref<Node>::adopt(node);
-  for (size_t i = 0; i < inputs.size(); i++) ops::set_edge(node->edges()[i], *inputs[i]);
+  for (size_t i = 0; i < inputs.size(); i++) ops::set_edge(node->edges()[i], *inputs[i], ops::flags_of(*inputs[i]));
   node->finish_recording();
   if (UT_UNLIKELY(origins_wanted())) ops::attach_origin(node);
 }

@@ -129,3 +129,24 @@ class dual_level(_DecoratorContextManager):
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         exit_dual_level()
+
+
+class _set_fwd_grad_enabled(_DecoratorContextManager):
+    """Switch forward mode on or off at once, and back at the end of a block: off, operations see no tangents."""
+
+    __slots__ = ("mode", "prev")
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self.prev = _C._is_fwd_grad_enabled()
+        _C._set_fwd_grad_enabled(mode)
+
+    def __enter__(self) -> None:  # type: ignore[override]
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _C._set_fwd_grad_enabled(self.prev)
+
+    def clone(self) -> _set_fwd_grad_enabled:
+        """A fresh context of the same mode, for a decorated function's next call."""
+        return type(self)(self.mode)

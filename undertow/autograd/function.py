@@ -7,6 +7,7 @@ The work of `apply`, and the `ctx` that is also the result's `grad_fn`, belong t
 from __future__ import annotations
 
 from undertow import _C
+from undertow.utils._contextlib import _dressed_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -288,9 +289,6 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     Traceback (most recent call last):
     RuntimeError: trying to differentiate twice a function that was marked with @once_differentiable
     """
-    from functools import wraps
-
-    @wraps(fn)
     def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         recording = _C.is_grad_enabled()
         _C._set_grad_enabled(False)
@@ -311,7 +309,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         )
         return results if several else results[0]
 
-    return wrapper
+    return _dressed_as(wrapper, fn)
 
 
 class InplaceFunction(Function):
