@@ -30,6 +30,19 @@ MATRIX = "x = L.rand(8, 8).requires_grad_(); w = L.rand(8, 8).requires_grad_()\n
 NP_EIGHT = "r = np.random.default_rng(0); a = r.random(8, dtype=np.float32); b = r.random(8, dtype=np.float32)\n"
 NP_MATRIX = NP_EIGHT + "a = r.random((8, 8), dtype=np.float32); b = r.random((8, 8), dtype=np.float32)\n"
 
+FUNCTION = """
+class Square(L.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x
+g = L.rand(8)
+"""
 CHAIN = """
 x = L.ones(8).requires_grad_(); w = L.ones(8); g = L.ones(8)
 def chain(n):
@@ -69,6 +82,14 @@ def small() -> list[Case]:
     ]
 
 
+def functions() -> list[Case]:
+    """A custom Function that saves one tensor of eight floats."""
+    return [
+        Case("Function.apply", EIGHT + FUNCTION, "Square.apply(x)", 3),
+        Case("Function.apply and backward", EIGHT + FUNCTION, "Square.apply(x).backward(g)", 3),
+    ]
+
+
 def graphs(n: int = 2000, targets: bool = True) -> list[Case]:
     """Chains and joins of n recorded operations."""
     forward, backward, free, joined = (25, 30, 8, 15) if targets else (None,) * 4
@@ -93,7 +114,7 @@ def large() -> list[Case]:
 
 
 def all_cases() -> list[Case]:
-    return small() + graphs() + large()
+    return small() + functions() + graphs() + large()
 
 
 def growth_cases(n: int) -> list[Case]:

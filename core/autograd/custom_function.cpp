@@ -95,7 +95,7 @@ void record_write(CustomCall& call, const Tensor& t, int64_t input) {
 void record_results(CustomCall& call) {
   Inputs inputs(call.inputs);
   Tensors non_differentiable(call.non_differentiable), dirty(call.dirty), saved(call.saved_in_setup);
-  for (const Tensor& t : call.dirty) t.bump_version();
+  for (const Tensor& t : call.dirty) t.bump_version("a custom Function");
   size_t differentiable_results = 0;
   for (size_t i = 0; i < call.raw.size(); i++) {
     const Tensor& t = call.raw[i];

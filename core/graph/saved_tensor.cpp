@@ -142,7 +142,7 @@ void SavedTensor::clear() {
   state_ = State::Empty;
 }
 
-void SavedTensor::fail_released(Node* owner) const {
+void SavedTensor::fail_released(Node* owner) {
   std::string facts;
   if (owner) {
     std::string way = blame::way_to(owner);

@@ -34,7 +34,7 @@ class SavedTensor {
   }
   SavedTensor(const SavedTensor&) = delete;
   SavedTensor& operator=(const SavedTensor&) = delete;
-  SavedTensor(SavedTensor&& o) noexcept : impl_(o.impl_), version_(o.version_), state_(o.state_) {
+  SavedTensor(SavedTensor&& o) noexcept : impl_(o.impl_), version_(o.version_), state_(o.state_), output_nr_(o.output_nr_) {
     o.impl_ = nullptr;
     o.state_ = State::Empty;
   }
@@ -65,6 +65,8 @@ class SavedTensor {
   void register_hooks(SavedTensorHooks* hooks);
   bool has_hooks() const { return state_ == State::Hooked || state_ == State::HookedOutput; }
   bool is_released() const { return state_ == State::Released; }
+  // Raises: what `owner` saved has been freed.
+  [[noreturn]] static void fail_released(Node* owner);
   TensorImpl* peek() const { return has_hooks() ? nullptr : impl_; }
 
  private:
@@ -74,7 +76,6 @@ class SavedTensor {
   void pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_output);
   void clear();
   Tensor as_output(const Tensor& data, Node* owner) const;
-  [[noreturn]] void fail_released(Node* owner) const;
   [[noreturn]] void fail_version(Node* owner, const Tensor& t, uint32_t now) const;
 
   union {

@@ -156,7 +156,7 @@ void read_marks(FunctionObject* ctx, Marked& marked) {
 }
 
 // After the results have their history: a result is saved without it (Note [Saved Outputs]).
-void save(FunctionObject* ctx, std::span<const Tensor> results) {
+void save(FunctionObject* ctx, const TensorPointers& inputs, std::span<const Tensor> results) {
   FunctionNode* node = ctx->function_node();
   if (!ctx->to_save || !node) return;
   Py_ssize_t n = PyTuple_GET_SIZE(ctx->to_save);
@@ -166,9 +166,12 @@ void save(FunctionObject* ctx, std::span<const Tensor> results) {
     PyObject* o = PyTuple_GET_ITEM(ctx->to_save, i);
     if (o == Py_None) continue;
     const Tensor& t = tensor_of(o);
-    bool is_result = t.impl()->grad_fn && std::any_of(results.begin(), results.end(), [&](const Tensor& r) { return r.is_same(t); });
-    if (is_result) s.save_output(t);
-    else s.save(t);
+    bool is_result = std::any_of(results.begin(), results.end(), [&](const Tensor& r) { return r.is_same(t); });
+    if (is_result && t.impl()->grad_fn) s.save_output(t, node);
+    else s.save(t, node);
+    if (UT_UNLIKELY(anomaly_enabled()) && !is_result && is_differentiable(t.dtype()) && !t.requires_grad() &&
+        std::none_of(inputs.begin(), inputs.end(), [&](const Tensor* in) { return in->is_same(t); }))
+      node->intermediates.push_back(static_cast<uint32_t>(i));
   }
 }
 
@@ -253,7 +256,7 @@ PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPoin
   if (UT_UNLIKELY(autograd::carries_tangents(inputs)))
     autograd::carry_tangents(call, [&](std::span<const Tensor> tangents) { return call_jvp(ctx, inputs, tangents); });
   if (recorded) {
-    save(ctx, results);
+    save(ctx, inputs, results);
     note_plain_results(node, results);
   }
   Py_CLEAR(ctx->to_save);

@@ -120,6 +120,7 @@ bool init_function_nodes(PyObject* module) { return PyModule_AddFunctions(module
 
 void FunctionNode::apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
   WithGil gil;
+  UT_CHECK(object->forward_cls, name(), " was made by hand and belongs to no graph: it has nothing to run");
   SmallVector<PyRef, 6> args;  // ctx, then the gradients
   args.emplace_back(wrap_function(this));
   FunctionPlan plan = plan_for(object->forward_cls);

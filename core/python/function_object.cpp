@@ -147,9 +147,7 @@ void refuse_second_access(FunctionObject* o) {
            "clear_saved_tensors_on_access=False.");
 }
 void refuse_freed(FunctionObject* o) {
-  UT_CHECK(!o->node || !o->node->released(), "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
-           "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to "
-           "access saved tensors after calling backward. The freed node is ", o->node->name(), ".");
+  if (o->node && o->node->released()) SavedTensor::fail_released(o->node.get());
 }
 
 PyObject* saved_tensors(PyObject* self, void*) {
@@ -262,10 +260,19 @@ void give_function_node(PyObject* ctx) {
   o->node->finish_recording();
 }
 
+// See "Saved intermediates" in docs/why.md: this may be right, so it is no error; but whoever looks for one wants to know.
+static void warn_of_intermediates(const FunctionNode& node) {
+  for (uint32_t i : node.intermediates)
+    warn(str(node.name(), " is being differentiated again, and the tensor that it saved as number ", i, " is neither an argument nor a result of forward: second derivatives take it for a "
+             "constant. If it depends on an argument, return it from forward too, or compute it anew in backward."));
+  if (PyErr_Occurred()) throw PythonError();
+}
+
 PyObject* unpack_saved_tensors(FunctionObject* o) {
   refuse_freed(o);
   if (!o->node) return check(PyTuple_New(0));
   FunctionNode* node = o->function_node();
+  if (UT_UNLIKELY(!node->intermediates.empty()) && anomaly_enabled() && grad_enabled() && current_node == node) warn_of_intermediates(*node);
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(node->saved.size()))));
   for (size_t i = 0; i < node->saved.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(node->saved[i].unpack(node))));
   if (o->clear_on_access) {

@@ -171,3 +171,26 @@ def test_saved_tensors_are_packed_when_forward_has_returned():
     with ut.autograd.graph.saved_tensors_hooks(lambda t: log.append("pack") or t, lambda t: t):
         define(forward).apply(leaf())
     assert log == ["forward", "pack"]
+
+
+def intermediate():
+    def forward(ctx, a):
+        b = a.exp()
+        ctx.save_for_backward(a, b)
+        return b * 1
+
+    return define(forward, lambda ctx, g: g * ctx.saved_tensors[1])
+
+
+def test_anomaly_mode_warns_of_an_intermediate_in_second_derivatives():
+    x = leaf()
+    with ut.autograd.set_detect_anomaly(True):
+        y = intermediate().apply(x).sum()
+        with pytest.warns(UserWarning, match="FBackward is being differentiated again, and the tensor that it saved as number 1 is neither an argument nor a result"):
+            ut.autograd.grad(y, x, create_graph=True)
+
+
+def test_anomaly_mode_does_not_warn_of_an_intermediate_in_first_derivatives(recwarn):
+    with ut.autograd.set_detect_anomaly(True):
+        intermediate().apply(leaf()).sum().backward()
+    assert not recwarn.list
