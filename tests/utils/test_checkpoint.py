@@ -213,12 +213,13 @@ def test_a_policy_function_decides():
     assert (False, "exp") in seen and (True, "exp") in seen
 
 
-@pytest.mark.parametrize("reentrant", [False, None])
+@pytest.mark.parametrize("reentrant", [False, None, True])
 def test_a_sequence_in_segments(reentrant):
     x = leaf(4)
     functions = [ut.exp, ut.sin, ut.cos, ut.tanh, ut.sum]
     y = checkpoint_sequential(functions, 2, x, use_reentrant=reentrant)
-    assert ut.equal(ut.autograd.grad(y, x)[0], gradients(lambda x: x.exp().sin().cos().tanh(), x)[0])
+    y.backward()
+    assert ut.equal(x.grad, gradients(lambda x: x.exp().sin().cos().tanh(), x)[0])
     with pytest.raises(ValueError, match="Unexpected keyword arguments"):
         checkpoint_sequential(functions, 2, x, size=1)
 
@@ -228,3 +229,33 @@ def test_reentrant_only_arguments_are_checked():
         checkpoint(ut.exp, leaf(2), use_reentrant=True, debug=True)
     with pytest.raises(ValueError, match="Unexpected keyword arguments: size"):
         checkpoint(ut.exp, leaf(2), use_reentrant=True, size=1)
+
+
+def test_reentrant_gradients_are_the_same():
+    x, y = leaf(4), leaf(4)
+    plain = gradients(deep, x, y)
+    z = checkpoint(deep, x, y, use_reentrant=True)
+    assert z.grad_fn.name() == "CheckpointFunctionBackward"
+    z.sum().backward()
+    assert ut.equal(x.grad, plain[0]) and ut.equal(y.grad, plain[1])
+
+
+def test_reentrant_checkpoints_refuse_passes_over_chosen_inputs():
+    x = leaf(3)
+    with pytest.raises(RuntimeError, match=r"incompatible with .grad\(\) or passing an `inputs` parameter"):
+        ut.autograd.grad(checkpoint(ut.exp, x, use_reentrant=True).sum(), x)
+
+
+def test_reentrant_checkpoints_warn_when_no_input_wants_a_gradient():
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        assert not checkpoint(ut.exp, ut.ones(2), use_reentrant=True).requires_grad
+
+
+def test_reentrant_checkpoints_a_hundred_deep():
+    x = leaf(2)
+
+    def nest(n):
+        return ut.sin if n == 0 else (lambda t: checkpoint(nest(n - 1), t, use_reentrant=True) * 1.0)
+
+    checkpoint(nest(100), x, use_reentrant=True).sum().backward()
+    assert ut.allclose(x.grad, x.detach().cos())
