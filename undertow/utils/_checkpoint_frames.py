@@ -13,6 +13,7 @@ import sys
 from _thread import _local as _thread_local
 
 import undertow
+import undertow.random
 from undertow import _C
 from undertow.autograd.graph import saved_tensors_hooks
 
@@ -131,7 +132,7 @@ class Frame:
         self.determinism_check = determinism_check
         self.early_stop = early_stop
         self.recompute_context = recompute_context
-        self.rng_state = undertow.get_rng_state() if preserve_rng_state else None
+        self.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
         self.saved: list[Saving] = []
         self.again: list[Saving] = []  # of the latest recomputation
         self.filled: dict[int, dict[int, Tensor]] = {}  # by pass, by slot
@@ -178,7 +179,7 @@ class Frame:
         with contextlib.ExitStack() as stack:
             stack.enter_context(undertow.random.fork_rng(enabled=self.rng_state is not None))
             if self.rng_state is not None:
-                undertow.set_rng_state(self.rng_state)
+                undertow.random.set_rng_state(self.rng_state)
             stack.enter_context(undertow.enable_grad())
             stack.enter_context(_Hooks(self, pack, lambda tensor: tensor).active())
             stack.enter_context(self.recompute_context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import undertow
+import undertow.random
 from undertow._C import Tensor
 from undertow.autograd.function import Function
 
@@ -29,7 +30,7 @@ class CheckpointFunction(Function):
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3)
         ctx.run_function = run_function
-        ctx.rng_state = undertow.get_rng_state() if preserve_rng_state else None
+        ctx.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
         ctx.at = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[i] for i in ctx.at])
@@ -49,7 +50,7 @@ class CheckpointFunction(Function):
             inputs[i] = tensor
         with undertow.random.fork_rng(enabled=ctx.rng_state is not None):
             if ctx.rng_state is not None:
-                undertow.set_rng_state(ctx.rng_state)
+                undertow.random.set_rng_state(ctx.rng_state)
             detached = detach_variable(tuple(inputs))
             with undertow.enable_grad():
                 outputs = ctx.run_function(*detached)
