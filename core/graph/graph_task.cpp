@@ -13,7 +13,7 @@ constinit thread_local GraphTask* current_graph_task __attribute__((tls_model("i
 constinit thread_local Node* current_node __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
-std::atomic<uint64_t> next_id{0};  // atomic: passes start on any thread
+std::atomic<uint64_t> next_id{1};  // atomic: passes start on any thread
 std::atomic<int> running_count{0};  // atomic: the same
 }
 
