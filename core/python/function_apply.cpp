@@ -84,12 +84,17 @@ bool examine(const Arguments& args, FunctionObject* ctx, TensorPointers& inputs)
   return any;
 }
 
-void give_node(FunctionObject* ctx, const TensorPointers& inputs) {
+// Returns the node's one count. See Note [Who Owns Whom In Functions].
+Ref<Node> give_node(FunctionObject* ctx, const TensorPointers& inputs) {
   auto* node = new FunctionNode(inputs.size(), ctx);
+  Ref<Node> owner = Ref<Node>::adopt(node);
+  node->owns_object = true;
+  Py_INCREF(ctx);
   ctx->node = Ref<Node>::adopt(node);
   for (size_t i = 0; i < inputs.size(); i++) ops::set_edge(node->edges()[i], *inputs[i], ops::flags_of(*inputs[i]));
   node->finish_recording();
   if (UT_UNLIKELY(origins_wanted())) ops::attach_origin(node);
+  return owner;
 }
 
 PyRef call_forward(const FunctionPlan& plan, FunctionObject* ctx, const Arguments& args) {
@@ -278,7 +283,8 @@ PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs,
     ctx->forward_cls = reinterpret_cast<PyTypeObject*>(new_ref(cls));
     ctx->clear_on_access = plan.clear_on_access;
     TensorPointers inputs;
-    if (examine(arguments, ctx, inputs) && grad_enabled()) give_node(ctx, inputs);
+    Ref<Node> node;
+    if (examine(arguments, ctx, inputs) && grad_enabled()) node = give_node(ctx, inputs);
     PyRef output = call_forward(plan, ctx, arguments);
     return finish(ctx, plan, inputs, std::move(output));
   });

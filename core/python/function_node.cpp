@@ -29,9 +29,8 @@ void FunctionNode::delete_self() {
   }
   if (!Py_IsInitialized()) return;  // at exit: leaking is all that is left to do
   WithGil gil;
-  owns_object = false;
-  restore_own_count();
-  Py_DECREF(object);  // the object owns us again; when nobody else wants it, it goes and takes us along
+  owns_object = false;  // the last count is the object's now
+  Py_DECREF(object);    // and when nobody else wants it, it goes and takes us along
 }
 
 std::string FunctionNode::name() const { return Py_TYPE(reinterpret_cast<PyObject*>(object))->tp_name; }
