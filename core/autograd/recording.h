@@ -4,6 +4,7 @@
 #include "core/autograd/inplace.h"
 #include "core/autograd/op_types.h"
 #include "core/autograd/tangents.h"
+#include "core/autograd/watched.h"
 #include "core/forward/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
@@ -116,15 +117,6 @@ void set_history_if_float(const Tensor& result, const Ref<Node>& node);
 // Makes results views of `self`; see Note [Views And In-place] in inplace.h.
 inline void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation = 0) { make_view(self, result, creation); }
 void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation = 0);
-
-void mark_inference(const Tensor& t);
-void mark_inference(const std::vector<Tensor>& list);
-template <class... T>
-void mark_inference(const std::tuple<T...>& t) {
-  std::apply([](const auto&... x) { (mark_inference(x), ...); }, t);
-}
-inline void mark_inference(int64_t) {}
-inline void mark_inference(bool) {}
 
 // Anomaly mode and line recording: remembers where the node was made.
 void attach_origin(Node* node);

@@ -66,6 +66,10 @@ void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_ou
   state_ = is_output ? State::HookedOutput : State::Hooked;
 }
 
+void SavedTensor::visit_packed(PackedVisitor visit, void* context) const {
+  if (has_hooks()) packed_->hooks->visit_packed(visit, context);
+}
+
 void SavedTensor::register_hooks(SavedTensorHooks* hooks) {
   std::unique_ptr<SavedTensorHooks> guard(hooks);
   UT_CHECK(state_ != State::Released, "Calling register_hooks on a saved tensor after it has been freed. "

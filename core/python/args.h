@@ -67,6 +67,9 @@ bool has_override(PyObject* o);
 // Calls the overrides found among `args`; a new reference, or null with an error set.
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 bool overrides_active();  // a mode is on this thread's stack
+// Is there a __torch_function__ mode on this thread's stack? Returns what it was. The profiler sees calls by the same bit.
+bool set_function_modes(bool on);
+void set_profiled_calls(bool on);
 bool init_override_functions(PyObject* module);
 
 }  // namespace undertow::python

@@ -3,6 +3,7 @@
 
 #include "core/autograd/custom_function.h"
 #include "core/autograd/recording.h"
+#include "core/graph/profile.h"
 #include "core/python/convert.h"
 #include "core/python/function_object.h"
 #include "generated/ops.h"
@@ -273,6 +274,29 @@ PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPoin
 
 }  // namespace
 
+namespace {
+
+// The event of a call, for the profiler; its name is the class's own.
+class ProfiledCall {
+ public:
+  ProfiledCall(PyTypeObject* cls, FunctionObject* ctx, const TensorPointers& inputs) : on_(mode_is(kProfile)) {
+    if (UT_LIKELY(!on_)) return;
+    std::vector<Dims> shapes;
+    for (const Tensor* t : inputs) shapes.emplace_back(t->sizes());
+    profile::begin(profile::kPlainName + std::string(cls->tp_name), std::move(shapes), ctx->node ? static_cast<int64_t>(ctx->node->sequence_nr()) : -1);
+  }
+  ~ProfiledCall() {
+    if (UT_UNLIKELY(on_)) profile::end();
+  }
+  ProfiledCall(const ProfiledCall&) = delete;
+  ProfiledCall& operator=(const ProfiledCall&) = delete;
+
+ private:
+  bool on_;
+};
+
+}  // namespace
+
 PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     auto* type = reinterpret_cast<PyTypeObject*>(cls);
@@ -285,6 +309,7 @@ PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs,
     TensorPointers inputs;
     Ref<Node> node;
     if (examine(arguments, ctx, inputs) && grad_enabled()) node = give_node(ctx, inputs);
+    ProfiledCall profiled(type, ctx, inputs);
     PyRef output = call_forward(plan, ctx, arguments);
     return finish(ctx, plan, inputs, std::move(output));
   });

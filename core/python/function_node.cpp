@@ -45,6 +45,10 @@ void FunctionNode::visit_saved(SavedVisitor visit, void* context) const {
     if (TensorImpl* t = s.peek()) visit(context, "tensors", t);
 }
 
+void FunctionNode::visit_kept(KeptVisitor visit, void* context) const {
+  for (const SavedTensor& s : saved) visit(context, "tensors", s);
+}
+
 Tensor FunctionNode::zeros_for(uint32_t result) const {
   if (input_meta(result).defined()) return fwd::zeros(input_meta(result).sizes(), input_meta(result).dtype());
   if (!object->materialize_non_diff_grads) return {};

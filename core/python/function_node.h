@@ -26,6 +26,7 @@ class FunctionNode final : public Node {
   std::string name() const override;
   void release_variables() override;
   void visit_saved(SavedVisitor visit, void* context) const override;
+  void visit_kept(KeptVisitor visit, void* context) const override;
 
   // Lets go of one count, and says whether others remain. For turning ownership round.
   bool drop_own_count() { return refs_.fetch_sub(1, std::memory_order_acq_rel) != 1; }

@@ -104,6 +104,7 @@ PyObject* get_data(PyObject* s, void*) {
   return attribute([&]() -> PyObject* {
     Tensor t = alias(self_of(s));
     make_own_version(t);
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut(".data", t, self_of(s));
     return wrap(std::move(t));
   });
 }
@@ -244,12 +245,18 @@ PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
 }
 PyObject* register_hook(PyObject* s, PyObject* hook) { return attribute([&] { return add_tensor_hook(s, hook); }); }
 PyObject* register_post_accumulate(PyObject* s, PyObject* hook) { return attribute([&] { return add_post_accumulate_hook(s, hook); }); }
-PyObject* tolist(PyObject* s, PyObject*) { return attribute([&] { return to_list(self_of(s)); }); }
+PyObject* tolist(PyObject* s, PyObject*) {
+  return attribute([&] {
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("tolist", self_of(s));
+    return to_list(self_of(s));
+  });
+}
 PyObject* detach_(PyObject* s, PyObject*) {
   return attribute([&]() -> PyObject* {
     TensorImpl* impl = self_of(s).impl();
     UT_CHECK(!impl->has(kIsView), "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set "
              "as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut("detach_", self_of(s), self_of(s));
     if (impl->grad_fn) release_node(std::exchange(impl->grad_fn, nullptr));
     impl->output_nr = 0;
     impl->set(kRequiresGrad, false);

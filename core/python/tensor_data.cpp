@@ -169,6 +169,7 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
     if (mode_is(kInferenceMode)) t.impl()->set(kInference);
+    if (UT_UNLIKELY(mode_is(kProvenance)) && is_tensor(data)) provenance::note_cut("tensor", t, tensor_of(data));
     return wrap(std::move(t));
   });
 }
@@ -288,6 +289,7 @@ PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Tensor t = data && data != Py_None ? alias(tensor_of(data)) : empty(Dims{0}, default_dtype());
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
+    if (UT_UNLIKELY(mode_is(kProvenance)) && data && is_tensor(data)) provenance::note_cut("Parameter", t, tensor_of(data));
     return wrap_as(type, std::move(t));
   });
 }

@@ -1,5 +1,6 @@
 // tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage, as_subclass.
 #include "core/autograd/inplace.h"
+#include "core/graph/provenance.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/numpy_bridge.h"
@@ -48,6 +49,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
     Tensor t = tensor_of(self);
     UT_CHECK(force || !t.requires_grad(), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);
     // torch refuses conjugate and negative views here; giving the values costs a copy and surprises nobody. See docs/why.md.
     NoGradGuard no_grad;
     return to_ndarray(ops::resolve_neg(ops::resolve_conj(t)));

@@ -41,7 +41,10 @@ enum TensorFlag : uint32_t {
   kViewMultiOutput = 1u << 17,   // one of several outputs of one view function
   kViewInference = 1u << 18,     // made in inference mode
   kViewCustom = 1u << 19,        // returned by a custom Function
+  // Bits 20 to 31: which non-differentiable operation made this of something that requires grad. See Note [Cut Marks].
 };
+inline constexpr int kCutShift = 20;
+inline constexpr uint32_t kMostCutMarks = 4095;
 // Flags on any input that send a recorder to its careful path.
 inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kBatched;
 

@@ -234,6 +234,22 @@ def tangent_function(e: Entry) -> str:
     return "\n".join(lines)
 
 
+def watched(e: Entry, name: str) -> str:
+    """A name and the set of the tensor arguments that have a derivative, as watch_result and wrote take them."""
+    mask = sum(1 << i for i, a in enumerate(e.tensor_args) if a in e.diff_args)
+    return f'"{name}", {mask}u'
+
+
+def tensors_of(e: Entry) -> str:
+    """The tensors a result is made from; a factory looks at their shapes alone."""
+    return "" if e.is_factory else "".join(f", {a.name}" for a in e.tensor_args)
+
+
+def cut_mark(e: Entry) -> str:
+    """See Note [Cut Marks] in core/graph/provenance.h."""
+    return f'{{\n    static constinit provenance::CutMark cut("{e.public}");\n    cut.put(result);\n  }}'
+
+
 def recorder(e: Entry) -> str:
     ret = e.cpp_return
     head = f"{ret} {e.name}({params(e)}) {{"
@@ -256,8 +272,13 @@ def recorder(e: Entry) -> str:
     if e.spec.get("view") and tensor_result:
         lines.append(f"  as_view_of(self, {result}{', kViewMultiOutput' if ret == 'std::vector<Tensor>' else ''});")
     if tensor_result:
-        lines.append(f"  if (UT_UNLIKELY(thread_mode.bits & kInferenceMode)) mark_inference({result});")
+        lines.append(f"  if (UT_UNLIKELY(thread_mode.bits & kModeWatched)) watch_result({watched(e, e.public)}, {result}{tensors_of(e)});")
+    if ret == "Scalar":
+        self = e.tensor_args[0].name
+        lines.append(f'  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) watch_exit("{e.public}", {self});')
     if not e.diff_args:
+        if ret == "Tensor" and e.tensor_args and not e.spec.get("view") and not e.is_factory:
+            lines.append(f"  if (UT_UNLIKELY(flags & kRequiresGrad)) {cut_mark(e)}")
         lines.append(f"  return {result};" if ret != "void" else "")
         lines.append("}")
         return "\n".join(lines)
@@ -279,6 +300,8 @@ def recorder(e: Entry) -> str:
     body += save_results(e, {r: r for r in e.returns})
     body.append("  if (UT_UNLIKELY(origins_wanted())) attach_origin(node);")
     lines += ["  " + ln for ln in body] + ["  }"]
+    if ret == "Tensor" and any(a.type == "dtype" for a in e.args):
+        lines.append(f"  if (UT_UNLIKELY((flags & kRequiresGrad) && !is_differentiable({r0}.dtype()))) {cut_mark(e)}")
     if has_tangents(e):
         lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) set_{e.name}_tangents({result}, {names(e)});")
     else:
@@ -309,11 +332,11 @@ def inplace(e: Entry) -> str:
     if e.diff_args:
         lines.append("  if (record) {")
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
-        lines.append(f"    {write}\n    self.bump_version(\"{e.name}_\");\n    rebase_history(self, guard.ref());")
+        lines.append(f"    {write}\n    wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
         lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n    return self;\n  }")
     # Without a derivative the old history stays, as in torch (logical_not_, say).
-    lines.append(f"  {write}\n  self.bump_version(\"{e.name}_\");\n  return self;\n}}")
+    lines.append(f"  {write}\n  wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n  return self;\n}}")
     return "\n".join(ln for ln in lines if ln)
 
 

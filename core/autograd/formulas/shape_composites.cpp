@@ -1,6 +1,7 @@
 // shape_composites.cpp: views, copies and joins that are compositions of others.
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/inplace.h"
+#include "core/autograd/watched.h"
 #include "core/forward/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/tensor/layout.h"
@@ -23,6 +24,7 @@ Tensor view_dtype_composite(const Tensor& self, DType dtype) {
 Tensor detach_composite(const Tensor& self) {
   Tensor out = undertow::alias(self);
   share_version(self, out);
+  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) watch_result("detach", 0u, out, self);
   return out;
 }
 
