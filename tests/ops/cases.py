@@ -9,6 +9,8 @@ from cases_loss import CASES as LOSS
 from cases_pointwise import CASES as POINTWISE
 from cases_reduce import CASES as REDUCE
 from cases_shape import CASES as SHAPE
+from cases_solve import CASES as SOLVE
+from cases_solve import EXCEPT as SOLVE_EXCEPT
 from samples import Array, Fixed, case
 
 A = Array((3, 4))
@@ -37,6 +39,7 @@ EXCEPT: dict[str, dict[str, str]] = {
     "as_strided": {"expanded": "reads the memory itself", "refused": "any geometry within the storage is fine"},
     "__rfloordiv__": dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "floor_divide, which has no derivative"),
     "detach": {"first_derivative": "cuts the graph", "second_derivative": "cuts the graph"},
+    **SOLVE_EXCEPT,
 }
 
 _ENDS = {"tensor_tensor": (Fixed(0.0, "float64"), Fixed(1.0, "float64")), "tensor_number": (Fixed(0.0, "float64"), 1.0),
@@ -101,6 +104,7 @@ CASES = {
     **LOSS,
     **POINTWISE,
     **REDUCE,
+    **SOLVE,
 }
 
 # No property can run; each with its reason.
