@@ -22,7 +22,7 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("fft", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -32,6 +32,7 @@ _LAZY = {
     "manual_seed": "random",
     "seed": "random",
     "set_rng_state": "random",
+    "vmap": "_vmap",
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
     **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),

@@ -1,6 +1,7 @@
 // recording.h: the small steps that generated recorders are made of: flags, nodes, edges, saving, views, in-place.
 // Included by generated code only.
 #pragma once
+#include "core/autograd/batched.h"
 #include "core/autograd/inplace.h"
 #include "core/autograd/op_types.h"
 #include "core/autograd/tangents.h"
@@ -122,7 +123,7 @@ void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t
 void attach_origin(Node* node);
 
 // out= variants.
-void check_out(const Tensor& out, const char* name, bool inputs_require_grad);
+void check_out(const Tensor& out, const char* name, uint32_t input_flags);
 void check_out_dtype(const Tensor& out, DType result);  // for operators that do not convert into out=
 void write_out(const Tensor& out, const Tensor& result);
 inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }

@@ -4,6 +4,8 @@
 #include "core/forward/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
+#include "core/graph/saved_fields.h"
+#include "core/graph/saved_tensor.h"
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
@@ -40,7 +42,7 @@ Tensor make_dual(const Tensor& t, const Tensor& tangent) {
   return dual;
 }
 Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
-  if (same(t.strides(), tangent.strides()) || !is_non_overlapping_and_dense(t.sizes(), t.strides())) return tangent;
+  if (same(t.strides(), tangent.strides()) || tangent.impl()->has(kBatched) || !is_non_overlapping_and_dense(t.sizes(), t.strides())) return tangent;
   Tensor fit = empty_strided(t.sizes(), t.strides(), tangent.dtype());
   copy_(fit, tangent, false);
   return fit;
@@ -83,6 +85,17 @@ std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, Tens
   std::vector<Tensor> out;
   for (size_t i = 0; i < tangents.size(); i++) out.push_back(zeros_if_undefined(tangents[i], like[i]));
   return out;
+}
+void share_with_saved(const Tensor& result) {
+  Node* node = result.defined() && result.impl()->has(kHasTangent) ? result.impl()->grad_fn : nullptr;
+  if (!node) return;
+  size_t count = 0;
+  const SavedField* fields = node->saved_fields(&count);
+  for (size_t i = 0; i < count; i++)
+    if (fields[i].kind == SavedKind::Tensor) saved_member<SavedTensor>(node, fields[i]).share_tangent(result);
+}
+void share_with_saved(const std::vector<Tensor>& results) {
+  for (const Tensor& r : results) share_with_saved(r);
 }
 void refuse_forward(const char* name) {
   UT_FAIL_AS(NotImplemented, "Trying to use forward AD with ", name, " that does not support it because it has not been implemented yet.");

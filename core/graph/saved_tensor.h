@@ -56,6 +56,9 @@ class SavedTensor {
   // For a result of the node itself. See Note [Saved Outputs].
   void save_output(const Tensor& t, Node* owner = nullptr);
 
+  // If this is the output `t`, saved without its graph pointer: gives it t's tangent.
+  void share_tangent(const Tensor& t);
+
   // The tensor, after checking that nobody wrote to it. `owner` is the node that saved it.
   Tensor unpack(Node* owner) const;
   bool defined() const { return state_ != State::Empty && state_ != State::Released; }

@@ -65,7 +65,7 @@ bool fits(PyObject* o, ArgKind kind) {
     case ArgKind::OptTensor: return o == Py_None || is_tensor(o);
     case ArgKind::TensorList: return is_tensor_list(o, false);
     case ArgKind::OptTensorList: return is_tensor_list(o, true);
-    case ArgKind::Scalar: return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad());
+    case ArgKind::Scalar: return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad() && !tensor_of(o).impl()->has(kBatched));
     case ArgKind::OptScalar: return o == Py_None || fits(o, ArgKind::Scalar);
     case ArgKind::Int: return is_int_like(o);
     case ArgKind::OptInt: return o == Py_None || is_int_like(o);
@@ -187,6 +187,9 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
 }
 
 [[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, const Mismatch& only) {
+  // A number that differs from sample to sample: what item() says of it is the reason.
+  for (Py_ssize_t i = 0; i < nargs; i++)
+    if (is_tensor(args[i]) && tensor_of(args[i]).dim() == 0 && tensor_of(args[i]).impl()->has(kBatched)) scalar_arg(args[i]);
   if (f.count == 1) UT_FAIL_AS(Type, only.text);
   std::string got, expected;
   for (Py_ssize_t i = 0; i < nargs; i++) got += str(i ? ", " : "", Py_TYPE(args[i])->tp_name);

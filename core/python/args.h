@@ -59,8 +59,17 @@ inline bool exact_ints(PyObject* const* args, Py_ssize_t n) {
 PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject** slots, PyObject* (*call)(PyObject**));
 PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, Tensor (*call)(const Tensor&, IntSpan));
 
+// One overload as rules of vmap call it: by key, with every argument in its slot.
+struct TableOperator {
+  const char* key;
+  const char* rule;       // its `batch` in the table
+  const char* arguments;  // their names, joined by commas
+  PyObject* (*call)(PyObject** slots);
+};
+
 // Defined by generated code.
 void collect_bindings(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions);
+void collect_operators(std::vector<TableOperator>& operators);
 
 // Does an argument of this class take over the call? (a __torch_function__ other than Tensor's own, not disabled)
 bool has_override(PyObject* o);

@@ -113,6 +113,12 @@ PyGetSetDef getset[] = {{"device", device_attribute, nullptr, nullptr, nullptr},
 
 bool is_generator(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), generator_type); }
 Generator* generator_of(PyObject* o) { return as_generator(o)->generator; }
+PyObject* generator_object(Generator* g) {
+  auto* o = reinterpret_cast<GeneratorObject*>(check(generator_type->tp_alloc(generator_type, 0)));
+  o->generator = g;
+  o->owned = false;
+  return reinterpret_cast<PyObject*>(o);
+}
 
 bool init_generator_type(PyObject* module) {
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)}, {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},

@@ -8,6 +8,7 @@
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/storage_object.h"
+#include "core/python/tensor_attributes.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
 
@@ -200,6 +201,7 @@ std::optional<DType> dtype_from_numpy(PyObject* o) {
 }
 
 PyObject* to_ndarray(const Tensor& t) {
+  refuse_memory(t);
   PyObject* dtype = numpy_dtype(t.dtype());
   PyObject* type = ndarray_type();
   PyRef shape(check(PyTuple_New(t.dim()))), strides(check(PyTuple_New(t.dim())));

@@ -40,7 +40,10 @@ PyObject* get_layout(PyObject*, void*) { return new_ref(layout_object(Layout::St
 PyObject* get_ndim(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).dim()); }
 PyObject* get_itemsize(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
 PyObject* get_nbytes(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).nbytes()); }
-PyObject* get_requires_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).requires_grad()); }
+PyObject* get_requires_grad(PyObject* s, void*) {
+  const Tensor& t = self_of(s);
+  return PyBool_FromLong(UT_LIKELY(!t.impl()->has(kBatched)) ? t.requires_grad() : batched_requires_grad(t));
+}
 PyObject* get_is_leaf(PyObject* s, void*) {
   return attribute([&]() -> PyObject* { return PyBool_FromLong(grad_fn(self_of(s)) == nullptr); });
 }
@@ -102,6 +105,7 @@ int set_requires_grad(PyObject* s, PyObject* value, void*) {
 PyObject* get_retains_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).impl()->has(kRetainsGrad)); }
 PyObject* get_data(PyObject* s, void*) {
   return attribute([&]() -> PyObject* {
+    UT_CHECK(!self_of(s).impl()->has(kBatched), "accessing `data` under vmap transform is not allowed; use detach()");
     Tensor t = alias(self_of(s));
     make_own_version(t);
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut(".data", t, self_of(s));
@@ -112,6 +116,8 @@ int set_data(PyObject* s, PyObject* value, void*) {
   return settled([&] {
     UT_CHECK(value, "Deleting tensor data is not allowed. Delete tensor instead!");
     UT_CHECK_TYPE(is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    refuse_memory(self_of(s));
+    refuse_memory(tensor_of(value));
     replace_data(self_of(s), tensor_of(value));
   });
 }
@@ -209,8 +215,11 @@ PyObject* numel(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).
 PyObject* element_size(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
 PyObject* storage_offset(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).storage_offset()); }
 PyObject* data_ptr(PyObject* s, PyObject*) {
-  const Tensor& t = self_of(s);
-  return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    refuse_memory(t);
+    return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+  });
 }
 PyObject* is_contiguous(PyObject* s, PyObject* args, PyObject* kwargs) {
   return attribute([&]() -> PyObject* {
@@ -239,6 +248,7 @@ PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
     int on = 1;
     static const char* names[] = {"requires_grad", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(names), &on)) throw PythonError();
+    if (on) refuse_in_transform("Tensor.requires_grad_()");
     require_grad(self_of(s), on);
     return new_ref(s);
   });

@@ -190,12 +190,17 @@ PyMethodDef functions[] = {{"_legacy_tensor", legacy_function, METH_VARARGS, nul
 }  // namespace
 
 PyObject* to_list(const Tensor& t) {
+  refuse_memory(t);
   Tensor plain = fwd::materialize_bits(t);
   return nested_list(plain, 0, plain.data());
 }
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   if (is_tensor(data)) {
+    if (UT_UNLIKELY(tensor_of(data).impl()->has(kBatched))) {
+      Tensor copy = ops::clone(ops::detach(tensor_of(data)), std::nullopt);
+      return dtype ? ops::to_dtype(copy, *dtype) : copy;
+    }
     Tensor t = fwd::materialize_bits(tensor_of(data));
     if (dtype && *dtype != t.dtype()) return fwd::to_dtype(t, *dtype);
     return t.is_same(tensor_of(data)) ? fwd::clone_preserve(t) : t;
@@ -217,6 +222,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
 }
 
 void for_each_element(const Tensor& t, const std::function<void(char*)>& f) {
+  refuse_memory(t);
   std::function<void(int64_t, char*)> walk = [&](int64_t dim, char* p) {
     if (dim == t.dim()) return f(p);
     for (int64_t i = 0; i < t.size(dim); i++) walk(dim + 1, p + i * t.stride(dim) * t.itemsize());

@@ -59,7 +59,10 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
 // ---- storage ----
 
 PyObject* untyped_storage(PyObject* self, PyObject*) {
-  return guarded([&] { return storage_object(Ref<Storage>(tensor_of(self).impl()->storage)); });
+  return guarded([&] {
+    refuse_memory(tensor_of(self));
+    return storage_object(Ref<Storage>(tensor_of(self).impl()->storage));
+  });
 }
 // set_(), set_(tensor), set_(storage), set_(storage, offset, size, stride=())
 PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -68,6 +71,8 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", const_cast<char**>(names), &source, &offset, &size, &stride)) throw PythonError();
     const Tensor& t = tensor_of(self);
+    refuse_memory(t);
+    if (source && is_tensor(source)) refuse_memory(tensor_of(source));
     ops::check_inplace(t, "set_", grad_enabled() && t.requires_grad());
     UT_CHECK(!grad_enabled() || !t.requires_grad(), "derivative for set_ is not implemented");
     if (!source) {

@@ -281,6 +281,8 @@ int nb_bool(PyObject* self) {
   }
   try {
     const Tensor& t = tensor_of(self);
+    UT_CHECK(!t.impl()->has(kBatched), "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow: its truth differs from sample to sample; use "
+             "where() in place of if");
     UT_CHECK(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     UT_CHECK(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
     return one_element(self).to<bool>();

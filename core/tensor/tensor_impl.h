@@ -35,7 +35,7 @@ enum TensorFlag : uint32_t {
   kPySubclass = 1u << 10,    // the Python object is of a subclass
   kRetainsGrad = 1u << 11,
   kWrappedNumber = 1u << 12, // made from a Python number: weak in promotion
-  kBatched = 1u << 13,       // a function transform's wrapper; see kTransform
+  kBatched = 1u << 13,       // one sample of a vmap, standing for all; see Note [Batched Tensors]
   // How a view came to be, for the errors that in-place writes raise. See Note [Views And In-place].
   kViewNoGrad = 1u << 16,        // made in no_grad from something of grad mode
   kViewMultiOutput = 1u << 17,   // one of several outputs of one view function

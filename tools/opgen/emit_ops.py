@@ -230,7 +230,7 @@ def tangent_function(e: Entry) -> str:
         rules = rule if isinstance(rule, dict) else {r: rule}
         for out, text in rules.items():
             lines.append(f"{at}\n    set_tangent({out}, {text});")
-    lines += ["    }", "}"]
+    lines += ["    }", f"    share_with_saved({'results' if multi else 'result'});", "}"]
     return "\n".join(lines)
 
 
@@ -250,16 +250,46 @@ def cut_mark(e: Entry) -> str:
     return f'{{\n    static constinit provenance::CutMark cut("{e.public}");\n    cut.put(result);\n  }}'
 
 
+def slow_flags(e: Entry) -> str:
+    """Which flags of the arguments, or of the thread, send a call to slow_name; "" if none do."""
+    flags = ([] if e.spec.get("lazy_conj") or e.is_composite else ["kConj", "kNeg"]) + (["kBatched"] if e.is_batchable else [])
+    test = f"flags & ({' | '.join(flags)})" if e.tensor_args and flags else ""
+    if e.batch == "random":
+        test += (" || " if test else "") + "mode_is(kTransform)"
+    return test
+
+
+def slow_function(e: Entry, inplace: bool = False) -> str:
+    """slow_name(arguments): arguments with lazy bits, or batched ones. Apart and cold, so that the recorder's own frame stays small."""
+    slow = slow_flags(e)
+    if not slow:
+        return ""
+    name, ret = e.name + "_" * inplace, "const Tensor&" if inplace else e.cpp_return
+    lazy = "kConj" in slow
+    lines = [f"[[gnu::cold, gnu::noinline]] static {ret} slow_{name}({params(e)}) {{"]
+    if e.is_batchable:
+        key = f'"{e.key}{"_" * inplace}"'
+        act = [f"batched::call({key}, {{{names(e)}}});", "return self;"] if inplace else [f"return batched::call<{ret}>({key}, {{{names(e)}}});"]
+        tests = [f"batched::is_batched({a.name})" for a in e.tensor_args] + ["mode_is(kTransform)"] * (e.batch == "random")
+        lines += [f"  if ({' || '.join(tests)}) {{", *("    " + a for a in act), "  }"] if lazy else ["  " + a for a in act]
+    if lazy:
+        args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
+        again = f"ops::{e.name}({args})"  # qualified: an argument may have its name
+        lines.append(f"  return copy_(self, {again}, false);" if inplace else f"  return {again};")
+    return "\n".join(ln for ln in [*lines, "}"] if ln)
+
+
 def recorder(e: Entry) -> str:
     ret = e.cpp_return
     head = f"{ret} {e.name}({params(e)}) {{"
+    slow = slow_flags(e)
+    to_slow = [f"  if (UT_UNLIKELY({slow})) return slow_{e.name}({names(e)});"] if slow else []
     if e.is_composite:
         unused = "".join(f" (void){a.name};" for a in e.args if a.name not in identifiers(e.spec["composite"]))
-        return head + f'{unused}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
-    lines = [head, flags_of(e)]
-    if e.tensor_args and not e.spec.get("lazy_conj"):
-        args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
-        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return ops::{e.name}({args});")  # qualified: an argument may have its name
+        before = "\n".join([slow_function(e), ""]) if slow else ""
+        checks = "\n" + "\n".join([flags_of(e), *to_slow]) if slow else ""
+        return before + head + f'{unused}{checks}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
+    lines = [slow_function(e), head, flags_of(e), *to_slow]
     lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) refuse_gradient("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
@@ -281,7 +311,7 @@ def recorder(e: Entry) -> str:
             lines.append(f"  if (UT_UNLIKELY(flags & kRequiresGrad)) {cut_mark(e)}")
         lines.append(f"  return {result};" if ret != "void" else "")
         lines.append("}")
-        return "\n".join(lines)
+        return "\n".join(ln for ln in lines if ln)
     if has_tangents(e):
         lines.insert(0, tangent_function(e) + "\n")
     r0 = e.returns[0] if multi else "result"
@@ -307,7 +337,7 @@ def recorder(e: Entry) -> str:
     else:
         lines.append(f'  if (UT_UNLIKELY(has_tangents(flags))) refuse_forward("{e.name}");')
     lines += [f"  return {result};", "}"]
-    return "\n".join(lines)
+    return "\n".join(ln for ln in lines if ln)
 
 
 def inplace(e: Entry) -> str:
@@ -317,10 +347,9 @@ def inplace(e: Entry) -> str:
         return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["inplace_composite"]};\n}}'
     if e.is_composite and not e.spec.get("inplace_forward"):
         return head + f'\n  return copy_(self, ops::{e.name}({names(e)}), false);\n}}'
-    lines = [head, flags_of(e)]
-    args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
-    if not e.spec.get("lazy_conj"):
-        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return copy_(self, ops::{e.name}({args}), false);")
+    lines = [slow_function(e, inplace=True), head, flags_of(e)]
+    if slow_flags(e):
+        lines.append(f"  if (UT_UNLIKELY({slow_flags(e)})) return slow_{e.name}_({names(e)});")
     if e.spec.get("view"):
         return "\n".join(lines + inplace_view(e))
     anyreq = " | ".join(f"{a.name}_flags" for a in e.diff_args) or "0u"
@@ -360,7 +389,7 @@ def out_variant(e: Entry) -> str:
     lines = [head]
     tensors = [a.name for a in e.tensor_args]
     for i in range(n):
-        lines.append(f'  check_out(out{i or ""}, "{e.name}", {" || ".join(f"any_requires_grad({t})" for t in tensors) or "false"});')
+        lines.append(f'  check_out(out{i or ""}, "{e.name}", {" | ".join(f"flags_of({t})" for t in tensors) or "0u"});')
     strict = []
     if e.spec.get("strict_out"):
         value = "result" if n == 1 else "std::get<{0}>(result)"

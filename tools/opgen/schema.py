@@ -18,6 +18,7 @@ KEYS = {
     "strict_out",  # out= must have exactly the result dtype
     "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
     "constants",  # floating tensors without a derivative: refused where they require one
+    "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -160,6 +161,22 @@ class Entry:
     @property
     def is_composite(self) -> bool:
         return "composite" in self.spec
+
+    @property
+    def key(self) -> str:
+        """The name of this one overload, as rules of vmap are found by: add, add#1, max.dim. The in-place form adds `_`."""
+        return self.name + (f".{self.overload}" if self.overload else "") + (f"#{self.variant}" if self.variant else "")
+
+    @property
+    def batch(self) -> str:
+        """The rule for batched tensors. Pointwise entries have one by nature, composites come apart into operators that have;
+        "" is neither: such an operator runs once per sample, in a loop."""
+        return self.spec.get("batch") or ("pointwise" if self.is_pointwise else "composite" if self.is_composite else "")
+
+    @property
+    def is_batchable(self) -> bool:
+        """Does the recorder look for batched arguments?"""
+        return self.batch == "random" or (bool(self.tensor_args) and self.batch != "composite")
 
     @property
     def tensor_args(self) -> list[Arg]:

@@ -233,6 +233,7 @@ Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<Me
 
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
   UT_CHECK(!self.requires_grad(), "cannot resize variables that require grad");
+  UT_CHECK(!self.impl()->has(kBatched), "vmap: resize_ of one sample would move the others; use a new tensor");
   check_inplace(self, "resize_", false);
   int64_t n = 1;
   for (int64_t s : size) {
