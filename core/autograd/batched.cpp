@@ -60,6 +60,10 @@ void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor,
   Results r = run(key, args);
   out = {std::move(r.tensors.at(0)), std::move(r.tensors.at(1)), std::move(r.tensors.at(2))};
 }
+void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor, Tensor>& out) {
+  Results r = run(key, args);
+  out = {std::move(r.tensors.at(0)), std::move(r.tensors.at(1)), std::move(r.tensors.at(2)), std::move(r.tensors.at(3))};
+}
 void call(const char* key, std::initializer_list<Boxed> args, Scalar& out) { out = run(key, args).number; }
 void call(const char* key, std::initializer_list<Boxed> args, bool& out) { out = run(key, args).number.to<bool>(); }
 void call(const char* key, std::initializer_list<Boxed> args) { run(key, args); }

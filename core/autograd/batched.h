@@ -65,6 +65,7 @@ void call(const char* key, std::initializer_list<Boxed> args, Tensor& out);
 void call(const char* key, std::initializer_list<Boxed> args, std::vector<Tensor>& out);
 void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor>& out);
 void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor>& out);
+void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor, Tensor>& out);
 void call(const char* key, std::initializer_list<Boxed> args, Scalar& out);
 void call(const char* key, std::initializer_list<Boxed> args, bool& out);
 void call(const char* key, std::initializer_list<Boxed> args);  // in place: the result is an argument
