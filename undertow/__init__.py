@@ -33,6 +33,10 @@ _LAZY = {
     "seed": "random",
     "set_rng_state": "random",
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
+    **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
+    **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
+    **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
+    **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }
 

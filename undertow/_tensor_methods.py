@@ -152,8 +152,27 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return run(equation, *operands)
 
 
+def _of_module(module: str, name: str) -> Callable[..., Any]:
+    """The method that is a function of a module loaded on first use."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"undertow.{module}"), name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"See `undertow.{name}`."
+    return method
+
+
+_ELSEWHERE = (
+    *(_of_module("_unique", name) for name in ("unique", "unique_consecutive")),
+    *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
+    _of_module("_histogram", "histogram"),
+)
 _PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__)
-_OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_)
+_OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
 
 
 def __torch_function__(

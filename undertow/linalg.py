@@ -1,5 +1,6 @@
 """Linear algebra."""
 
+from undertow._C import _LinAlgError as LinAlgError
 from undertow._C import _ops
 from undertow._namespace import publish
 
@@ -9,4 +10,4 @@ publish("linalg", _found)
 globals().update({name.removeprefix("linalg_"): fn for name, fn in _found.items()})
 matmul = _ops["matmul"]
 matrix_power = _ops["matrix_power"]
-__all__ = sorted({*(name.removeprefix("linalg_") for name in _found), "matmul", "matrix_power"})
+__all__ = sorted({*(name.removeprefix("linalg_") for name in _found), "LinAlgError", "matmul", "matrix_power"})

@@ -83,7 +83,7 @@ Tensor spaced(const char* name, const Scalar& start, const Scalar& end, int64_t 
     using T = typename decltype(tag)::type;
     using S = std::conditional_t<std::is_integral_v<T>, double, OpMath<T>>;
     S a = static_cast<S>(start.to<S>()), b = static_cast<S>(end.to<S>());
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {  // ends are cut before the step is made
+    if constexpr ((std::is_integral_v<T> && !std::is_same_v<T, bool>) || kIsHalf<T>) {  // ends are cut before the step is made
       a = static_cast<S>(start.to<T>());
       b = static_cast<S>(end.to<T>());
     }

@@ -258,6 +258,8 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   return out;
 }
 
+std::vector<Tensor> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) { return split(self, split_size, dim); }
+std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) { return split_with_sizes(self, split_sizes, dim); }
 std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {
   UT_CHECK(self.dim() > 0, "split_with_sizes expects at least a 1-dimensional tensor");
   int64_t d = wrap_dim(dim, self.dim()), at = 0, total = 0;

@@ -75,8 +75,10 @@ bool fits(PyObject* o, ArgKind kind) {
     case ArgKind::True: return o == Py_True;
     case ArgKind::False: return o == Py_False;
     case ArgKind::OptBool: return o == Py_None || PyBool_Check(o);
-    case ArgKind::Ints: return is_int_like(o) || is_int_list(o);
-    case ArgKind::OptInts: return o == Py_None || is_int_like(o) || is_int_list(o);
+    case ArgKind::Ints: return is_int_list(o);
+    case ArgKind::OptInts: return o == Py_None || is_int_list(o);
+    case ArgKind::SizedInts: return is_int_like(o) || is_int_list(o);
+    case ArgKind::OptSizedInts: return o == Py_None || is_int_like(o) || is_int_list(o);
     case ArgKind::DType: return accepts_as_dtype(o);
     case ArgKind::OptDType: return o == Py_None || accepts_as_dtype(o);
     case ArgKind::Str: return PyUnicode_Check(o);
@@ -98,7 +100,7 @@ const char* kind_text(ArgKind k) {
     case ArgKind::Int: case ArgKind::OptInt: return "int";
     case ArgKind::Float: case ArgKind::OptFloat: return "float";
     case ArgKind::Bool: case ArgKind::OptBool: case ArgKind::True: case ArgKind::False: return "bool";
-    case ArgKind::Ints: case ArgKind::OptInts: return "tuple of ints";
+    case ArgKind::Ints: case ArgKind::OptInts: case ArgKind::SizedInts: case ArgKind::OptSizedInts: return "tuple of ints";
     case ArgKind::DType: case ArgKind::OptDType: return "undertow.dtype";
     case ArgKind::Str: case ArgKind::OptStr: return "str";
     case ArgKind::Generator: return "undertow.Generator";
@@ -134,8 +136,8 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
   };
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   // x.view(2, 4): a lone positional list may be spelled as separate ints.
-  bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count &&
-                   (o.args[given].kind == ArgKind::Ints || o.args[given].kind == ArgKind::OptInts);
+  bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count && o.args[given].kind >= ArgKind::Ints &&
+                   o.args[given].kind <= ArgKind::OptSizedInts;
   if (lone_list && nargs >= 1 && positional == 1 && is_int_like(args[0])) {
     for (Py_ssize_t i = 1; i < nargs; i++)
       if (!is_int_like(args[i])) return say("argument '", o.args[given].name, "' must be tuple of ints, but found element of type ", Py_TYPE(args[i])->tp_name, " at pos ", i);

@@ -10,7 +10,7 @@
 namespace undertow::python {
 
 enum class ArgKind : uint8_t {
-  Tensor, OptTensor, TensorList, OptTensorList, Scalar, OptScalar, Int, OptInt, Float, OptFloat, Bool, OptBool, True, False, Ints, OptInts, DType, OptDType,
+  Tensor, OptTensor, TensorList, OptTensorList, Scalar, OptScalar, Int, OptInt, Float, OptFloat, Bool, OptBool, True, False, Ints, OptInts, SizedInts, OptSizedInts, DType, OptDType,
   Str, OptStr, Generator, Device, MemoryFormat, Layout, OutList
 };
 

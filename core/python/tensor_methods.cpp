@@ -163,7 +163,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     PyTypeObject* type = class_arg(cls, "as_subclass");
     const Tensor& t = tensor_of(self);
-    return wrap_as(type, ops::view(t, t.sizes()));
+    return wrap_as(type, ops::_alias(t));
   });
 }
 // _make_subclass(cls, data, require_grad=False): a leaf over data's memory.

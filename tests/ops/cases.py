@@ -6,6 +6,8 @@ import numpy as np
 from cases_indexing import CASES as INDEXING
 from cases_linear import CASES as LINEAR
 from cases_shape import CASES as SHAPE
+from cases_solve import CASES as SOLVE
+from cases_solve import EXCEPT as SOLVE_EXCEPT
 from samples import DTYPES, Array, Fixed, case, mask
 
 A = Array((3, 4))
@@ -34,6 +36,7 @@ NOT_SMOOTH = {"fill", "detach", "sign", "round", "floor", "ceil", "trunc", "argm
 EXCEPT: dict[str, dict[str, str]] = {
     "as_strided": {"expanded": "reads the memory itself", "refused": "any geometry within the storage is fine"},
     "detach": {"first_derivative": "cuts the graph", "second_derivative": "cuts the graph"},
+    **SOLVE_EXCEPT,
 }
 
 _ENDS = {"tensor_tensor": (Fixed(0.0, "float64"), Fixed(1.0, "float64")), "tensor_number": (Fixed(0.0, "float64"), 1.0),
@@ -101,6 +104,7 @@ CASES = {
     **SHAPE,
     **INDEXING,
     **LINEAR,
+    **SOLVE,
 }
 
 # No property can run; each with its reason.

@@ -167,13 +167,13 @@ def _reduction(e):
     if "dim" not in args:
         return [case(a) for a in arrays]
     dim = args["dim"]
-    if dim.type.startswith("int[]"):
+    if dim.is_ints:
         choices = [[0], [-1], [0, 2]] + ([None] if dim.type.endswith("?") else [[]] if dim.default == "[]" else [])
     else:
         choices = [0, -1, 1] + ([None] if dim.type.endswith("?") else [])
     made = [case(arrays[0], dim=d, **k) for d in choices for k in keepdims]
-    made.append(case(arrays[1], dim=[0] if dim.type.startswith("int[]") else 0))
-    made.append(case(arrays[2], dim=[-1] if dim.type.startswith("int[]") else -1))
+    made.append(case(arrays[1], dim=[0] if dim.is_ints else 0))
+    made.append(case(arrays[2], dim=[-1] if dim.is_ints else -1))
     return made
 
 

@@ -30,7 +30,7 @@ def cpp_default(type_: str, value: str) -> str:
         return "Scalar(" + value.lower() + ")" if type_.startswith("Scalar") else value.lower()
     if type_.startswith("Scalar"):
         return f"Scalar({value})"
-    if type_.startswith("int[]"):
+    if type_.startswith("int["):
         return "IntSpan{}" if value == "[]" else f"Dims{{{value.strip('[]')}}}"
     if type_.startswith("dtype"):
         return f"DType::{value}"
@@ -342,7 +342,7 @@ def out_variant(e: Entry) -> str:
         value = "result" if n == 1 else "std::get<{0}>(result)"
         strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype());" for i in range(n)]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
-    if e.is_pointwise:
+    if e.is_pointwise and not strict:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")
         lines.append(f'  out.bump_version("{e.name}(out=)");')
     elif e.is_composite:

@@ -35,6 +35,9 @@ TYPES = {
     "false": ("std::false_type", "Literal[False]"),
     "int[]": ("IntSpan", "Sequence[int]"),
     "int[]?": ("std::optional<IntSpan>", "Sequence[int] | None"),
+    # A list of a known length may be spelled as one int, which stands for all its elements; any other list may not.
+    **{f"int[{n}]": ("IntSpan", "int | Sequence[int]") for n in (1, 2, 3)},
+    **{f"int[{n}]?": ("std::optional<IntSpan>", "int | Sequence[int] | None") for n in (1, 2, 3)},
     "dtype": ("DType", "dtype"),
     "dtype?": ("std::optional<DType>", "dtype | None"),
     "str": ("std::string_view", "str"),
@@ -48,6 +51,7 @@ TYPES = {
 SAVED = {
     "Scalar": "Scalar", "Scalar?": "std::optional<Scalar>", "int": "int64_t", "int?": "std::optional<int64_t>", "float": "double",
     "float?": "std::optional<double>", "bool": "bool", "bool?": "std::optional<bool>", "int[]": "Dims", "int[]?": "std::optional<Dims>",
+    **{f"int[{n}]": "Dims" for n in (1, 2, 3)}, **{f"int[{n}]?": "std::optional<Dims>" for n in (1, 2, 3)},
     "dtype": "DType", "dtype?": "std::optional<DType>", "str": "std::string", "str?": "std::optional<std::string>",
 }
 
@@ -70,6 +74,11 @@ class Arg:
     @property
     def is_list(self) -> bool:
         return self.type in ("Tensor[]", "Tensor?[]")
+
+    @property
+    def is_ints(self) -> bool:
+        """A list of ints, of any or of a known length."""
+        return self.type.startswith("int[")
 
     @property
     def cpp(self) -> str:

@@ -148,12 +148,22 @@ Tensor adjoint_composite(const Tensor& self) {
   return self.is_complex() ? conj(t) : t;
 }
 
-std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
+namespace {
+// How large each of `chunks` parts of a dimension is; 0 where the dimension is empty.
+int64_t chunk_size(const Tensor& self, int64_t chunks, int64_t dim) {
   UT_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   UT_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  int64_t size = self.size(wrap_dim(dim, self.dim())), each = (size + chunks - 1) / chunks;
-  if (each == 0) return split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
-  return split(self, each, dim);
+  return (self.size(wrap_dim(dim, self.dim())) + chunks - 1) / chunks;
+}
+}  // namespace
+
+std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
+  int64_t each = chunk_size(self, chunks, dim);
+  return each ? split(self, each, dim) : split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
+}
+std::vector<Tensor> unsafe_chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
+  int64_t each = chunk_size(self, chunks, dim);
+  return each ? unsafe_split(self, each, dim) : unsafe_split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
 }
 
 std::vector<Tensor> tensor_split_composite(const Tensor& self, int64_t sections, int64_t dim) {
@@ -271,6 +281,17 @@ Tensor tile_composite(const Tensor& self, IntSpan dims) {
   return repeat(self, counts);
 }
 
+Tensor repeat_interleave_composite(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+  Tensor in = dim ? self : flatten(self);
+  int64_t d = wrap_dim(dim.value_or(0), in.dim());
+  if (in.dim() == 0) in = unsqueeze(in, 0);
+  UT_CHECK(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor, but got ", repeats.dim(), " dimensions");
+  bool one_for_all = repeats.dim() == 0 || repeats.size(0) == 1;
+  UT_CHECK(one_for_all || repeats.size(0) == in.size(d), "repeats must have the same size as input along dim, but got repeats.size(0) = ", repeats.dim() ? repeats.size(0) : 1,
+           " and input.size(", d, ") = ", in.size(d));
+  Tensor counts = one_for_all ? expand(reshape(repeats, Dims{1}), Dims{in.size(d)}) : repeats;
+  return index_select(in, d, _repeat_indices(counts, output_size));
+}
 Tensor repeat_interleave_composite(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
   Tensor in = dim ? self : flatten(self);
   int64_t d = wrap_dim(dim.value_or(0), in.dim());
