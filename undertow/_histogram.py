@@ -80,16 +80,24 @@ def _check(input: Tensor, edges: Sequence[Tensor], weight: Tensor | None, points
         raise NotImplementedError(f'"histogramdd" not implemented for \'{input.dtype}\'')
     for e in edges:
         if e.dtype != input.dtype:
-            raise RuntimeError(f"histogramdd(): input tensor and bins tensors should have the same dtype, but got input with dtype {input.dtype} and bins with dtype {e.dtype}")
+            raise RuntimeError(
+                f"histogramdd(): input tensor and bins tensors should have the same dtype, but got {input.dtype} and {e.dtype}"
+            )
         if e.dim() != 1:
             raise RuntimeError(f"histogramdd(): bins tensor should have one dimension, but got {e.dim()} dimensions")
         if e.numel() < 1:
             raise RuntimeError("histogramdd(): bins tensor should have at least 1 element")
     if weight is not None:
         if weight.dtype != input.dtype:
-            raise RuntimeError(f"histogramdd(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got {input.dtype} and {weight.dtype}")
+            raise RuntimeError(
+                "histogramdd(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+                f"but got {input.dtype} and {weight.dtype}"
+            )
         if weight.numel() != points:
-            raise RuntimeError(f"histogramdd(): if weight tensor is provided, it should have one element for each of the {points} points, but got {weight.numel()}")
+            raise RuntimeError(
+                "histogramdd(): if weight tensor is provided, it should have one element for each point, "
+                f"but got {weight.numel()} for {points} points"
+            )
 
 
 @overridable
@@ -108,9 +116,9 @@ def histogram(
     >>> ut.histogram(ut.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
     tensor([2., 1.])
     """
-    flat = input.detach().reshape(-1)
+    flat = input.detach().reshape([-1])
     edges = bins.detach() if isinstance(bins, Tensor) else _even_edges(flat, bins, range)
-    weights = None if weight is None else weight.detach().reshape(-1)
+    weights = None if weight is None else weight.detach().reshape([-1])
     _check(input, [edges], weights, flat.numel())
     hist = _count(flat.unsqueeze(1), [edges], weights, density)
     if out is None:
@@ -135,18 +143,21 @@ def histogramdd(
             [1., 1.]])
     """
     if input.dim() < 2:
-        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+        raise RuntimeError("undertow.histogramdd: input tensor should have at least 2 dimensions")
     dims = input.size(-1)
-    points = input.detach().reshape(-1, dims)
+    points = input.detach().reshape([-1, dims])
     each = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(each) != dims:
-        raise RuntimeError(f"torch.histogramdd: if bins is a sequence, it must have the same size as the last dimension of the input, {dims}, but got {len(each)}")
+        raise RuntimeError(
+            f"undertow.histogramdd: if bins is a sequence, it must have the size of the last dimension of the input, {dims}, "
+            f"but got {len(each)}"
+        )
     if range is not None and len(range) != 2 * dims:
-        raise RuntimeError(f"torch.histogramdd: for a {dims}-dimensional histogram range should have {2 * dims} elements, but got {len(range)}")
+        raise RuntimeError(f"undertow.histogramdd: for a {dims}-dimensional histogram range should have {2 * dims} elements, but got {len(range)}")
     edges = [
         b.detach() if isinstance(b, Tensor) else _even_edges(points[:, d], b, None if range is None else range[2 * d : 2 * d + 2])
         for d, b in enumerate(each)
     ]
-    weights = None if weight is None else weight.detach().reshape(-1)
+    weights = None if weight is None else weight.detach().reshape([-1])
     _check(input, edges, weights, points.size(0))
     return Histogramdd(_count(points, edges, weights, density), tuple(edges))

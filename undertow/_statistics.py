@@ -24,7 +24,7 @@ def _check_weights(name: str, weights: Tensor, observations: int) -> None:
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{weights.numel()} != {observations}"
         )
-    if observations and weights.min().item() < 0:
+    if bool((weights < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -55,7 +55,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.dim()} dimensions")
     if input.dtype == ut.bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    rows = input if input.dim() == 2 else input.view(1, -1)
+    rows = input if input.dim() == 2 else input.view([1, -1])
     observations = rows.size(1)
     w = _weights(fweights, aweights, observations)
     if w is None:
@@ -69,7 +69,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         norm = total - correction * (w * aweights).sum() / total
     else:
         norm = total - correction
-    if (norm.item() if isinstance(norm, Tensor) else norm) <= 0:
+    if bool(norm <= 0):
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.", stacklevel=3)
         norm = 0
     centred = rows - average.unsqueeze(1)
@@ -93,7 +93,7 @@ def corrcoef(input: Tensor) -> Tensor:
         return c / c
     d = c.diag()
     size = (d.real if d.is_complex() else d).sqrt()
-    c = c / size.view(-1, 1) / size.view(1, -1)
+    c = c / size.view([-1, 1]) / size.view([1, -1])
     if c.is_complex():
         return ut.complex(c.real.clip(-1, 1), c.imag.clip(-1, 1))
     return c.clip(-1, 1)
@@ -141,21 +141,24 @@ def _uneven(t: Tensor, dim: int, x: Tensor, edge_order: int) -> Tensor:
 
 def _check_gradient(input: Tensor, spacings: list[Any], dims: list[int], edge_order: int) -> None:
     if input.dtype == ut.uint8:
-        raise RuntimeError("torch.gradient does not support uint8 input.")
+        raise RuntimeError("undertow.gradient does not support uint8 input.")
     if edge_order not in (1, 2):
-        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+        raise RuntimeError("undertow.gradient only supports edge_order=1 and edge_order=2.")
     for d in dims:
         if dims.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         if input.size(d) < edge_order + 1:
-            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+            raise RuntimeError("undertow.gradient expected each dimension size to be at least edge_order+1")
     for d, spacing in zip(dims, spacings, strict=True):
         if isinstance(spacing, Tensor):
             if spacing.dim() != 1:
-                raise RuntimeError(f"torch.gradient expected each element of spacing to have one dimension, but got an element with {spacing.dim()} dimensions!")
+                raise RuntimeError(
+                    "undertow.gradient expected each element of spacing to have one dimension, "
+                    f"but got an element with {spacing.dim()} dimensions!"
+                )
             if spacing.numel() != input.size(d):
                 raise RuntimeError(
-                    f"torch.gradient expected spacing to be the coordinates along dim {d}, of {input.size(d)} elements, but got {spacing.numel()}"
+                    f"undertow.gradient expected spacing to be the coordinates along dim {d}, of {input.size(d)} elements, but got {spacing.numel()}"
                 )
 
 
@@ -181,14 +184,14 @@ def gradient(
         dims = list(range(input.dim()))
         if several and len(spacing) != len(dims):
             raise RuntimeError(
-                f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {input.dim()}', "
+                f"undertow.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = {input.dim()}', "
                 f"since dim argument was not given, but got a list of length {len(spacing)}"
             )
     else:
         dims = [dim] if isinstance(dim, int) else list(dim)
         if isinstance(spacing, (list, tuple)) and len(spacing) != len(dims):
             raise RuntimeError(
-                f"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
+                f"undertow.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
                 f"but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}."
             )
     for d in dims:

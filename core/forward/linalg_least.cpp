@@ -65,17 +65,17 @@ Tensor _linalg_pinv(const Tensor& self, const Tensor& atol, const Tensor& rtol, 
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b, std::optional<double> rcond, std::optional<std::string_view> driver) {
-  check_matrix(self, "torch.linalg.lstsq", "input");
-  check_inexact(self, "torch.linalg.lstsq");
-  UT_CHECK(b.dim() >= 1, "torch.linalg.lstsq: other must have at least 1 dimension.");
-  UT_CHECK(self.dtype() == b.dtype(), "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype ", self.dtype(), " and other's dtype ", b.dtype());
+  check_matrix(self, "undertow.linalg.lstsq", "input");
+  check_inexact(self, "undertow.linalg.lstsq");
+  UT_CHECK(b.dim() >= 1, "undertow.linalg.lstsq: other must have at least 1 dimension.");
+  UT_CHECK(self.dtype() == b.dtype(), "undertow.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype ", self.dtype(), " and other's dtype ", b.dtype());
   std::string_view by = driver.value_or("gelsy");
-  UT_CHECK(by == "gels" || by == "gelsy" || by == "gelsd" || by == "gelss", "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
+  UT_CHECK(by == "gels" || by == "gelsy" || by == "gelsd" || by == "gelss", "undertow.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
   bool vector = b.dim() == self.dim() - 1 && same(b.sizes(), self.sizes().first(static_cast<size_t>(self.dim() - 1)));
   Tensor rhs = vector ? unsqueeze(b, -1) : b;
-  UT_CHECK(rhs.dim() >= 2, "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1");
+  UT_CHECK(rhs.dim() >= 2, "undertow.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1");
   int64_t m = self.size(-2), n = self.size(-1);
-  UT_CHECK(rhs.size(-2) == m, "torch.linalg.lstsq: input.size(-2) should match other.size(", vector ? "-1" : "-2", ")");
+  UT_CHECK(rhs.size(-2) == m, "undertow.linalg.lstsq: input.size(-2) should match other.size(", vector ? "-1" : "-2", ")");
   Dims batch = broadcast_sizes(batch_of(self), batch_of(rhs));
   Tensor a = expand(self, joined(batch, {m, n}), false), y = expand(rhs, joined(batch, {m, rhs.size(-1)}), false);
   double eps = self.dtype() == DType::Float32 || self.dtype() == DType::Complex64 ? 0x1p-23 : 0x1p-52;

@@ -50,23 +50,23 @@ int exchange_sign(const int32_t* pivots, int64_t n) {
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool pivot, bool check_errors) {
-  check_matrix(A, "torch.lu_factor");
-  check_inexact(A, "torch.lu_factor");
+  check_matrix(A, "undertow.lu_factor");
+  check_inexact(A, "undertow.lu_factor");
   UT_CHECK(pivot, "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
   Factored f = factored(A);
   int64_t bad = check_errors ? first_failure(f.info) : -1;
-  UT_CHECK_AS(LinAlg, bad < 0, "torch.linalg.lu_factor_ex: ", batch_text(f.info, bad), "U[", f.info.data_as<int32_t>()[bad], ",", f.info.data_as<int32_t>()[bad],
+  UT_CHECK_AS(LinAlg, bad < 0, "undertow.linalg.lu_factor_ex: ", batch_text(f.info, bad), "U[", f.info.data_as<int32_t>()[bad], ",", f.info.data_as<int32_t>()[bad],
               "] is zero and using it on lu_solve would result in a division by zero.");
   return {f.lu, f.pivots, f.info};
 }
 
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor& LU_pivots, bool unpack_data, bool unpack_pivots) {
-  UT_CHECK(LU_pivots.dtype() == DType::Int32, "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.");
-  check_matrix(LU_data, "torch.lu_unpack", "LU_data");
+  UT_CHECK(LU_pivots.dtype() == DType::Int32, "undertow.lu_unpack: LU_pivots is expected to be a contiguous tensor of undertow.int32 dtype.");
+  check_matrix(LU_data, "undertow.lu_unpack", "LU_data");
   int64_t m = LU_data.size(-2), n = LU_data.size(-1), k = std::min(m, n);
   Tensor P = undertow::empty(Dims{0}, LU_data.dtype()), L = P, U = P;
   if (unpack_pivots) {
-    UT_CHECK(LU_pivots.dim() == LU_data.dim() - 1 && LU_pivots.size(-1) == k, "torch.lu_unpack: LU_pivots must have one entry for each of the ", k,
+    UT_CHECK(LU_pivots.dim() == LU_data.dim() - 1 && LU_pivots.size(-1) == k, "undertow.lu_unpack: LU_pivots must have one entry for each of the ", k,
              " pivots of LU_data, but its shape is ", ShapeText{LU_pivots.sizes()});
     P = zeros(joined(batch_of(LU_data), {m, m}), LU_data.dtype());
     Tensor pivots = contiguous(LU_pivots);
@@ -144,7 +144,7 @@ std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, boo
   Dims batch = broadcast_sizes(batch_of(A), batch_of(b));
   Factored f = factored(expand(A, joined(batch, {n, n}), false));
   int64_t bad = check_errors ? first_failure(f.info) : -1;
-  UT_CHECK_AS(LinAlg, bad < 0, "torch.linalg.solve: ", batch_text(f.info, bad), "The solver failed because the input matrix is singular.");
+  UT_CHECK_AS(LinAlg, bad < 0, "undertow.linalg.solve: ", batch_text(f.info, bad), "The solver failed because the input matrix is singular.");
   Tensor x = copy_columns(expand(b, joined(batch, {n, columns}), false));
   dispatch_inexact(A.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

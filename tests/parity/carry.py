@@ -21,6 +21,8 @@ def short(dtype) -> str:
 def tensor_to_ut(t: torch.Tensor) -> ut.Tensor:
     """The same values, strides and requires_grad."""
     d = t.detach().resolve_conj().resolve_neg()
+    if d.device.type != "cpu":
+        raise Untranslatable(str(d.device))
     if d.layout != torch.strided:
         raise Untranslatable(str(d.layout))
     half = d.dtype == torch.bfloat16  # NumPy has none

@@ -38,15 +38,15 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
     single = input.dim() < 2
-    rows = input.reshape(1, -1) if single else input
+    rows = input.reshape([1, -1]) if single else input
     if rows.dim() != 2 or rows.size(1) == 0:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
-    labels = target.reshape(-1)
+    labels = target.reshape([-1])
     if target.dim() > 1 or labels.numel() != rows.size(0):
         raise RuntimeError(f"inconsistent target size, expected {rows.size(0)} but got {list(target.shape)}")
     if weight is not None and weight.numel() != rows.size(1):
         raise RuntimeError(f"inconsistent weight size, expected {rows.size(1)} but got {list(weight.shape)}")
-    if labels.numel() and (labels.min().item() < 0 or labels.max().item() >= rows.size(1)):
+    if bool(((labels < 0) | (labels >= rows.size(1))).any()):
         raise RuntimeError("target out of range")
     at = labels.unsqueeze(1)
     off = (margin - rows.gather(1, at) + rows).clamp_min(0)
@@ -70,14 +70,14 @@ def multilabel_margin_loss(
     if input.dim() > 2 or (input.numel() == 0 and input.dim() < 2) or input.shape[-1:] == (0,):
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     single = input.dim() < 2
-    rows, labels = (input.reshape(1, -1), target.reshape(1, -1)) if single else (input, target)
+    rows, labels = (input.reshape([1, -1]), target.reshape([1, -1])) if single else (input, target)
     if rows.shape != labels.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
-    if labels.numel() and (labels.min().item() < -1 or labels.max().item() >= rows.size(1)):
+    if bool(((labels < -1) | (labels >= rows.size(1))).any()):
         raise RuntimeError("target out of range")
-    listed = (labels >= 0).to(ut.int64).cumprod(1).to(ut.bool)
+    listed = (labels >= 0).long().cumprod(1) > 0
     at = labels.clamp_min(0)
-    is_label = ut.zeros(rows.shape, dtype=ut.int64).scatter_add(1, at, listed.to(ut.int64)) > 0
+    is_label = ut.zeros_like(labels).scatter_add(1, at, listed.long()) > 0
     off = (1 - rows.gather(1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
     counted = listed.unsqueeze(2) & ~is_label.unsqueeze(1)
     loss = off.masked_fill(~counted, 0.0).sum((1, 2)) / rows.size(1)

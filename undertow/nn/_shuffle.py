@@ -33,7 +33,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         )
     n = len(lead)
     parts = input.reshape([*lead, c // (r * r), r, r, h, w])
-    return parts.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2).reshape([*lead, c // (r * r), h * r, w * r])
+    return parts.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]).reshape([*lead, c // (r * r), h * r, w * r])
 
 
 @overridable
@@ -46,10 +46,13 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     *lead, c, h, w = input.shape
     for name, size, dim in (("height", h, -2), ("width", w, -1)):
         if size % r:
-            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={size} is not divisible by {r}")
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={size} "
+                f"is not divisible by {r}"
+            )
     n = len(lead)
     parts = input.reshape([*lead, c, h // r, r, w // r, r])
-    return parts.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3).reshape([*lead, c * r * r, h // r, w // r])
+    return parts.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]).reshape([*lead, c * r * r, h // r, w // r])
 
 
 @overridable

@@ -60,7 +60,7 @@ Tensor lu_factor_jvp(const Tensor& A_t, const Tensor& LU, const Tensor& pivots) 
 std::tuple<Tensor, Tensor> lu_factor_composite(const Tensor& A, bool pivot) {
   auto [LU, pivots, info] = linalg_lu_factor_ex(A, pivot, false);
   int64_t bad = fwd::first_failure(info);
-  UT_CHECK_AS(LinAlg, bad < 0, "torch.linalg.lu_factor: ", fwd::batch_text(info, bad), "U[", info.data_as<int32_t>()[bad], ",", info.data_as<int32_t>()[bad],
+  UT_CHECK_AS(LinAlg, bad < 0, "undertow.linalg.lu_factor: ", fwd::batch_text(info, bad), "U[", info.data_as<int32_t>()[bad], ",", info.data_as<int32_t>()[bad],
               "] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
               "linalg.lu_factor_ex(A, pivot)");
   return {LU, pivots};
@@ -98,12 +98,12 @@ Tensor lu_unpack_upper(const Tensor& t, bool unpack_data) { return unpack_data ?
 
 // A = P L U. Left: X = U^-1 L^-1 P^T B, adjoint P L^-H U^-H B. Right: B U^-1 L^-1 P^T, adjoint B P L^-H U^-H.
 Tensor lu_solve_composite(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint) {
-  fwd::check_square(LU, "torch.linalg.lu_solve", "LU");
-  fwd::check_inexact(LU, "torch.linalg.lu_solve");
-  fwd::check_matrix(B, "torch.linalg.lu_solve", "B");
-  UT_CHECK(LU.dtype() == B.dtype(), "torch.linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type ", long_name(LU.dtype()), " and B of type ",
+  fwd::check_square(LU, "undertow.linalg.lu_solve", "LU");
+  fwd::check_inexact(LU, "undertow.linalg.lu_solve");
+  fwd::check_matrix(B, "undertow.linalg.lu_solve", "B");
+  UT_CHECK(LU.dtype() == B.dtype(), "undertow.linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type ", long_name(LU.dtype()), " and B of type ",
            long_name(B.dtype()), " instead");
-  UT_CHECK(pivots.dtype() == DType::Int32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, but got ", pivots.dtype());
+  UT_CHECK(pivots.dtype() == DType::Int32, "linalg.lu_solve: pivots should be a Tensor of scalar type undertow.int32, but got ", pivots.dtype());
   UT_CHECK(B.size(left ? -2 : -1) == LU.size(-1), "linalg.lu_solve: Incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B", " (", LU.size(-2), "x",
            LU.size(-1), " and ", B.size(-2), "x", B.size(-1), ")");
   UT_CHECK(pivots.dim() == LU.dim() - 1 && pivots.size(-1) == LU.size(-1), "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix");
@@ -144,8 +144,8 @@ Tensor triangular_jvp(const Tensor& A, const Tensor& A_t, const Tensor& B_t, con
   return linalg_solve_triangular(A, minus_defined(B_t, moved), upper, left, unit);
 }
 std::tuple<Tensor, Tensor> triangular_solve_composite(const Tensor& self, const Tensor& A, bool upper, bool transposed, bool unit) {
-  UT_CHECK(self.dim() >= 2, "torch.triangular_solve: Expected b to have at least 2 dimensions, but it has ", self.dim(), " dimensions instead");
-  UT_CHECK(A.dim() >= 2, "torch.triangular_solve: Expected A to have at least 2 dimensions, but it has ", A.dim(), " dimensions instead");
+  UT_CHECK(self.dim() >= 2, "undertow.triangular_solve: Expected b to have at least 2 dimensions, but it has ", self.dim(), " dimensions instead");
+  UT_CHECK(A.dim() >= 2, "undertow.triangular_solve: Expected A to have at least 2 dimensions, but it has ", A.dim(), " dimensions instead");
   Tensor matrix = transposed ? transpose(A, -2, -1) : A;
   return {linalg_solve_triangular(matrix, self, upper != transposed, true, unit), clone(A, std::nullopt)};
 }

@@ -97,23 +97,23 @@ Tensor reflected(const Tensor& x, const Tensor& v, const Tensor& factor) { retur
 }  // namespace
 
 Tensor householder_product_composite(const Tensor& input, const Tensor& tau) {
-  UT_CHECK(input.dim() >= 2, "torch.linalg.householder_product: input must have at least 2 dimensions.");
-  UT_CHECK(input.size(-2) >= input.size(-1), "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
-  UT_CHECK(input.size(-1) >= tau.size(-1), "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
-  UT_CHECK(input.dim() - tau.dim() == 1, "torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to ", tau.dim(),
+  UT_CHECK(input.dim() >= 2, "undertow.linalg.householder_product: input must have at least 2 dimensions.");
+  UT_CHECK(input.size(-2) >= input.size(-1), "undertow.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
+  UT_CHECK(input.size(-1) >= tau.size(-1), "undertow.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
+  UT_CHECK(input.dim() - tau.dim() == 1, "undertow.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to ", tau.dim(),
            " and input.ndim is equal to ", input.dim());
-  UT_CHECK(tau.dtype() == input.dtype(), "torch.linalg.householder_product: tau dtype ", tau.dtype(), " does not match input dtype ", input.dtype());
+  UT_CHECK(tau.dtype() == input.dtype(), "undertow.linalg.householder_product: tau dtype ", tau.dtype(), " does not match input dtype ", input.dtype());
   Tensor out = expand(eye(input.size(-2), input.size(-1), input.dtype()), input.sizes());
   for (int64_t i = tau.size(-1) - 1; i >= 0; i--) out = reflected(out, reflection_vector(input, i), select(tau, -1, i));
   return out;
 }
 // Q = H_0 H_1 ...: Q x applies the last first; Q^H x the first first, each with conj(tau). x Q is (Q^H x^H)^H.
 Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& other, bool left, bool transposed) {
-  UT_CHECK(self.dim() >= 2, "torch.ormqr: input must have at least 2 dimensions.");
-  UT_CHECK(other.dim() >= 2, "torch.ormqr: other must have at least 2 dimensions.");
-  UT_CHECK(other.size(left ? -2 : -1) >= tau.size(-1), "torch.ormqr: other.shape[", left ? -2 : -1, "] must be greater than or equal to tau.shape[-1]");
-  UT_CHECK(other.size(left ? -2 : -1) == self.size(-2), "torch.ormqr: other.shape[", left ? -2 : -1, "] must be equal to input.shape[-2]");
-  UT_CHECK(self.dim() - tau.dim() == 1, "torch.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to ", tau.dim(), " and input.ndim is equal to ",
+  UT_CHECK(self.dim() >= 2, "undertow.ormqr: input must have at least 2 dimensions.");
+  UT_CHECK(other.dim() >= 2, "undertow.ormqr: other must have at least 2 dimensions.");
+  UT_CHECK(other.size(left ? -2 : -1) >= tau.size(-1), "undertow.ormqr: other.shape[", left ? -2 : -1, "] must be greater than or equal to tau.shape[-1]");
+  UT_CHECK(other.size(left ? -2 : -1) == self.size(-2), "undertow.ormqr: other.shape[", left ? -2 : -1, "] must be equal to input.shape[-2]");
+  UT_CHECK(self.dim() - tau.dim() == 1, "undertow.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to ", tau.dim(), " and input.ndim is equal to ",
            self.dim());
   if (!left) return adjoint_of(ormqr_composite(self, tau, adjoint_of(other), true, !transposed));
   Tensor out = other;
