@@ -176,7 +176,7 @@ _ELSEWHERE = (
     *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
     _of_module("_histogram", "histogram"),
 )
-_PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__)
+_PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)
 _OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
 
 

@@ -45,7 +45,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
 }
 
 std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
-  UT_CHECK(self.dim() >= 2, "undertow.geqrf: input must have at least 2 dimensions.");
+  UT_CHECK(self.dim() >= 2, "torch.geqrf: input must have at least 2 dimensions.");
   check_inexact(self, "geqrf");
   int64_t m = self.size(-2), n = self.size(-1), k = std::min(m, n);
   Tensor a = copy_columns(self), tau = undertow::empty(joined(batch_of(self), {k}), self.dtype());
@@ -86,19 +86,19 @@ std::tuple<Tensor, Tensor> linalg_eig(const Tensor& self) {
   DType complex = to_complex(self.dtype());
   Tensor work = empty_columns(self.sizes(), complex), vectors = empty_columns(self.sizes(), complex), values = undertow::empty(joined(batch_of(self), {n}), complex);
   copy_into(work, self);
-  dispatch_inexact(to_real(complex), [&](auto tag) {
+  auto each = [&](auto tag) {
     using R = typename decltype(tag)::type;
-    if constexpr (!kIsComplex<R>) {
-      using T = std::complex<R>;
-      for_each_matrix(product(batch_of(self)), n * n * n * 8, [&](int64_t b) {
-        T* a = work.data_as<T>() + b * n * n;
-        bool finite = true;
-        for (int64_t i = 0; i < n * n; i++) finite = finite && std::isfinite(a[i].real()) && std::isfinite(a[i].imag());
-        UT_CHECK(finite, "undertow.linalg.eig: input tensor should not contain infs or NaNs.");
-        check_finished(cpu::eig<R>(n, a, lead(n), values.data_as<T>() + b * n, vectors.data_as<T>() + b * n * n, lead(n)), values, b, "linalg.eig");
-      });
-    }
-  });
+    using T = std::complex<R>;
+    for_each_matrix(product(batch_of(self)), n * n * n * 8, [&](int64_t b) {
+      T* a = work.data_as<T>() + b * n * n;
+      bool finite = true;
+      for (int64_t i = 0; i < n * n; i++) finite = finite && std::isfinite(a[i].real()) && std::isfinite(a[i].imag());
+      UT_CHECK(finite, "undertow.linalg.eig: input tensor should not contain infs or NaNs.");
+      check_finished(cpu::eig<R>(n, a, lead(n), values.data_as<T>() + b * n, vectors.data_as<T>() + b * n * n, lead(n)), values, b, "linalg.eig");
+    });
+  };
+  if (complex == DType::Complex64) each(TypeTag<float>{});
+  else each(TypeTag<double>{});
   return {values, vectors};
 }
 

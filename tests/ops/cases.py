@@ -11,7 +11,7 @@ from cases_reduce import CASES as REDUCE
 from cases_shape import CASES as SHAPE
 from cases_solve import CASES as SOLVE
 from cases_solve import EXCEPT as SOLVE_EXCEPT
-from samples import DTYPES, Array, Fixed, case, mask
+from samples import Array, Fixed, case
 
 A = Array((3, 4))
 B = Array((2, 3, 4))
@@ -101,6 +101,9 @@ CASES = {
     **SHAPE,
     **INDEXING,
     **LINEAR,
+    **LOSS,
+    **POINTWISE,
+    **REDUCE,
     **SOLVE,
 }
 
