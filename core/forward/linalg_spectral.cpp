@@ -45,7 +45,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
 }
 
 std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
-  UT_CHECK(self.dim() >= 2, "torch.geqrf: input must have at least 2 dimensions.");
+  UT_CHECK(self.dim() >= 2, "undertow.geqrf: input must have at least 2 dimensions.");
   check_inexact(self, "geqrf");
   int64_t m = self.size(-2), n = self.size(-1), k = std::min(m, n);
   Tensor a = copy_columns(self), tau = undertow::empty(joined(batch_of(self), {k}), self.dtype());

@@ -37,6 +37,7 @@ NOT_SMOOTH = {"fill", "detach", "zero"}
 # Single properties that do not fit single entries, each with its reason.
 EXCEPT: dict[str, dict[str, str]] = {
     "as_strided": {"expanded": "reads the memory itself", "refused": "any geometry within the storage is fine"},
+    "as_strided_scatter": {"layouts": "reads the memory itself, as it lies"},
     "__rfloordiv__": dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "floor_divide, which has no derivative"),
     "detach": {"first_derivative": "cuts the graph", "second_derivative": "cuts the graph"},
     **SOLVE_EXCEPT,

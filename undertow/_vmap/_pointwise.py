@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import undertow
 from undertow import _C
 from undertow._vmap._dispatch import batched, rule, split

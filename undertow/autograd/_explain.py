@@ -243,6 +243,7 @@ class _Pass:
 def _watched(param: Tensor, loss: Tensor) -> tuple[Tensor | None, _Pass]:
     from undertow import ones_like
 
+    result: Any
     _C._watch_grads()
     try:
         (result,) = _grad(loss, param, grad_outputs=ones_like(loss), retain_graph=True, allow_unused=True)

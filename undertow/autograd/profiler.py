@@ -88,16 +88,17 @@ class profile:
         self._start_ns = _C._profile_start(self.record_shapes or self.with_flops, self.profile_memory, self.with_stack)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self.enabled:
-            return False
+            return
         stop_ns, records = _C._profile_stop()
         passes = _C._trace_stop()
         # Building the events is put off until someone looks: leaving the context should be quick.
         self._recorded = (records, passes, self._start_ns, stop_ns)
-        return False
+        return
 
     @property
+
     def function_events(self) -> EventList | None:
         """Every event, in order of its beginning; None before the end."""
         if self._events is None and hasattr(self, "_recorded"):

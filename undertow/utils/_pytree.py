@@ -23,7 +23,7 @@ class TreeSpec:
         self.type = type_  # None for a leaf
         self.context = context
         self.children = children
-        self.num_leaves = 1 if type_ is None else sum(c.num_leaves for c in children)
+        self.num_leaves: int = 1 if type_ is None else sum(c.num_leaves for c in children)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
