@@ -119,6 +119,11 @@ def __complex__(self: Tensor) -> complex:
     return complex(self.item())
 
 
+def __reversed__(self: Tensor) -> Tensor:
+    """The slices along the first dimension, last first."""
+    return self if self.dim() == 0 else self.flip(0)
+
+
 def __dir__(self: Tensor) -> list[str]:
     names = {*dir(type(self)), *getattr(self, "__dict__", ())}
     return sorted(name for name in names if not name[:1].isdigit())
@@ -152,7 +157,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return run(equation, *operands)
 
 
-_PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__)
+_PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)
 _OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_)
 
 
@@ -179,6 +184,5 @@ def install() -> None:
     Tensor.backward = backward
     Tensor.__torch_function__ = classmethod(__torch_function__)
     _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl
-    Tensor.__complex__ = __complex__
     Tensor.__dir__ = __dir__
     Tensor.__array_priority__ = 1000  # NumPy's operators give way to ours

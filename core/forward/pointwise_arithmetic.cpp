@@ -109,7 +109,7 @@ Tensor ldexp(const Tensor& self, const Tensor& other) {
 }
 
 std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
-  UT_CHECK(is_floating(self.dtype()), "torch.frexp() only supports floating-point dtypes, got ", self.dtype());
+  UT_CHECK(is_floating(self.dtype()), "undertow.frexp() only supports floating-point dtypes, got ", self.dtype());
   ElementwiseIter iter;
   iter.add_output({}, self.dtype());
   iter.add_output({}, DType::Int32);

@@ -69,8 +69,8 @@ void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
 
 }  // namespace
 
-void report_failure(Node* node) {
-  if (!node || !anomaly_enabled()) return;
+namespace {
+void describe_failure(Node* node) {
   NodeOrigin* origin = node->extra() ? node->extra()->origin.get() : nullptr;
   if (!origin) {
     warn(str("Error detected in ", node->name(), ". No forward pass information available. Enable detect anomaly during forward pass for more information."));
@@ -79,6 +79,16 @@ void report_failure(Node* node) {
   warn(str("Error detected in ", node->name(), ". Traceback of forward call that caused the error:\n", origin->describe()));
   for (; origin->parent; origin = origin->parent.get())
     warn(str("\n\nPrevious calculation was induced by ", origin->parent_name, ". Traceback of forward call that induced the previous calculation:\n", origin->parent->describe()));
+}
+}  // namespace
+
+void report_failure(Node* node) {
+  if (!node || !anomaly_enabled()) return;
+  try {
+    describe_failure(node);
+  } catch (...) {
+    // Warnings are errors here: the failure they are about is on its way already, and matters more.
+  }
 }
 
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {

@@ -22,7 +22,7 @@ struct SavedTensor::Packed {
 void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
   UT_CHECK(!t.impl()->has(kInference), "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
            "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal "
-           "tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
+           "tensor and use it in autograd, or use `undertow.no_grad()` instead of `undertow.inference_mode()`.");
   SavedTensorHooks* hooks = make_default_saved_hooks ? make_default_saved_hooks() : nullptr;
   if (hooks) {
     struct Packing {

@@ -219,13 +219,12 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
   if (UT_UNLIKELY(!f.ready)) make_ready(f);
   try {
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total))) && (f.public_function || self)) {
+    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total)))) {
       if (!self) return call_override(f.public_function, args, nargs, kwnames);
       std::vector<PyObject*> all{self};
       all.insert(all.end(), args, args + total);
-      PyRef method(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name));
-      if (!method) PyErr_Clear();
-      return call_override(method ? method.get() : f.public_function, all.data(), nargs + 1, kwnames);
+      PyRef method(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name)));
+      return call_override(method.get(), all.data(), nargs + 1, kwnames);
     }
     PyObject* slots[kMaxArgs];
     PyRef varargs;

@@ -75,7 +75,7 @@ PyObject* get_state(PyObject* self, PyObject*) {
 }
 PyObject* set_state(PyObject* self, PyObject* state) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(is_tensor(state), "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
+    UT_CHECK_TYPE(is_tensor(state), "expected an undertow.ByteTensor, but got ", Py_TYPE(state)->tp_name);
     const Tensor& t = tensor_of(state);
     UT_CHECK_TYPE(t.dtype() == DType::UInt8 && t.is_contiguous(), "RNG state must be a contiguous uint8 tensor");
     UT_CHECK(t.numel() == static_cast<int64_t>(random::kStateBytes), "Expected a CPUGeneratorImplState of size ", random::kStateBytes, " but found the input RNG state size to be ", t.numel());

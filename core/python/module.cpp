@@ -190,7 +190,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core
 
 void warn_in_python(const std::string& message) {
   WithGil gil;
-  PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw PythonError();  // the user made warnings errors
 }
 
 }  // namespace

@@ -61,7 +61,6 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
 void warn_read_only() {
   warn("The given NumPy array is not writable, and Undertow does not support non-writable tensors. This means writing to this tensor will result in undefined behavior. You may "
        "want to copy the array to protect its data or make it writable before converting it to a tensor.");
-  if (PyErr_Occurred()) throw PythonError();
 }
 
 // Owns a view of the array's memory until the tensor over it is gone.
@@ -132,7 +131,6 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
     if (view->buffer.readonly) {
       warn("The given buffer is not writable, and Undertow does not support non-writable tensors. This means you can write to the underlying (supposedly non-writable) buffer using "
            "the tensor. You may want to copy the buffer to protect its data or make it writable before converting it to a tensor.");
-      if (PyErr_Occurred()) throw PythonError();
     }
     ArrayView* kept = view.release();
     Ref<Storage> storage = Storage::borrow(static_cast<char*>(kept->buffer.buf) + offset, static_cast<size_t>(n * size), drop_view, kept);

@@ -164,7 +164,6 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
     if (is_tensor(data)) {
       warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), rather than "
            "undertow.tensor(sourceTensor).");
-      if (PyErr_Occurred()) throw PythonError();
     }
     Tensor t = tensor_from_data(data, opt_dtype_arg(dtype, std::nullopt));
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());

@@ -122,7 +122,7 @@ Tensor reversed_dims(const Tensor& self) {
   int64_t n = self.dim();
   if (n != 2 && n != 0)
     warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future release. Consider `x.mT` to "
-              "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
+              "transpose batches of matrices or `x.permute(*undertow.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
   Dims order;
   for (int64_t d = n - 1; d >= 0; d--) order.push_back(d);
   return permute(self, order);
@@ -189,13 +189,13 @@ std::vector<Tensor> tensor_split_composite(const Tensor& self, const Tensor& by,
 
 namespace {
 int64_t split_dim(const Tensor& self, const char* name, int64_t least, int64_t dim) {
-  UT_CHECK(self.dim() >= least, "torch.", name, " requires a tensor with at least ", least, " dimension", least > 1 ? "s" : "", ", but got a tensor with ", self.dim(),
+  UT_CHECK(self.dim() >= least, "undertow.", name, " requires a tensor with at least ", least, " dimension", least > 1 ? "s" : "", ", but got a tensor with ", self.dim(),
            " dimensions!");
   return self.dim() == 1 ? 0 : dim;
 }
 std::vector<Tensor> split_evenly(const Tensor& self, const char* name, int64_t least, int64_t dim, int64_t sections) {
   int64_t d = split_dim(self, name, least, dim);
-  UT_CHECK(sections != 0 && self.size(d) % sections == 0, "torch.", name, " attempted to split along dimension ", d, ", but the size of the dimension ", self.size(d),
+  UT_CHECK(sections != 0 && self.size(d) % sections == 0, "undertow.", name, " attempted to split along dimension ", d, ", but the size of the dimension ", self.size(d),
            " is not divisible by the split_size ", sections, "!");
   return tensor_split_composite(self, sections, d);
 }
