@@ -9,6 +9,10 @@
 
 namespace undertow::ops {
 
+void refuse_gradient(const char* name, const char* argument) {
+  UT_FAIL("The function '", name, "' is not differentiable with respect to argument '", argument, "'. This input cannot have requires_grad True.");
+}
+
 Tensor resolved(const Tensor& t) {
   if (!t.defined() || !t.impl()->has(kConj | kNeg)) return t;
   return resolve_neg(resolve_conj(t));

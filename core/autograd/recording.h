@@ -32,6 +32,8 @@ inline bool any_requires_grad(const Tensor& t) { return flags_of(t) & kRequiresG
 inline bool any_requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
 UT_HOT_INLINE bool has_tangents(uint32_t flags) { return UT_UNLIKELY(flags & kHasTangent) && !mode_is(kNoTangents); }
 UT_HOT_INLINE bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
+// For an argument that the table calls a constant.
+[[noreturn]] void refuse_gradient(const char* name, const char* argument);
 
 // Conj and neg bits become ordinary elements; the recorded way, so that gradients flow.
 Tensor resolved(const Tensor& t);

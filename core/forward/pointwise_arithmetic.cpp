@@ -92,8 +92,7 @@ void pow_out(const Tensor& out, const Tensor& self, const Scalar& exponent) {
 }
 
 Tensor pow(const Scalar& self, const Tensor& exponent) {
-  if (self.equals(1)) {
-    DType t = result_type(exponent, self);
+  if (DType t = result_type(exponent, self); self.equals(1) && t != DType::Bool) {
     Tensor result = clone_preserve(exponent.dtype() == t ? exponent : to_dtype(exponent, t));
     fill_into(result, Scalar(1));
     return result;

@@ -8,7 +8,7 @@ import cases
 import numpy as np
 from numeric import flatten
 from samples import GENERATORS, REAL_ONLY, Case, draw, seed_of, tensors_of, to_numpy
-from table import plain_id
+from table import find, plain_id
 
 import undertow as ut
 
@@ -47,6 +47,15 @@ def attempt(function, args, kwargs, dtype: str):
         return call(function, args, kwargs, dtype)
     except (RuntimeError, NotImplementedError, TypeError):
         return None
+
+
+def accepted(key: str, e, c: Case, number: int = 0, floating: str = "float64"):
+    """(dtype, arguments, keywords, result) in a floating dtype, or in int64 where the operator takes integers alone; or None."""
+    for dtype in (floating, "int64"):
+        args, kwargs = drawn(key, c, dtype, number)
+        if (result := attempt(find(e), args, kwargs, dtype)) is not None:
+            return dtype, args, kwargs, result
+    return None
 
 
 def same(got, wanted, dtype: str, what: str) -> None:
@@ -91,11 +100,11 @@ def smooth_arguments(e) -> bool:
     return bool(e.is_composite or set(e.grad) - undifferentiable(e))
 
 
-def float_arrays(e, args) -> list[tuple]:
+def float_arrays(e, c: Case, args) -> list[tuple]:
     """Where the differentiable arrays are in a case's arguments: positions, with a second one inside lists."""
-    found, without = [], undifferentiable(e)
+    found, without = [], undifferentiable(e) | set(e.spec.get("constants", []))
     for i, a in enumerate(args):
-        if e.args[i].name in without:
+        if e.args[i].name in without or getattr(c.args[i], "constant", False):
             continue
         if isinstance(a, np.ndarray) and a.dtype.kind in "fc":
             found.append((i,))

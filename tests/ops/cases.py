@@ -35,6 +35,7 @@ NOT_SMOOTH = {"fill", "detach", "zero"}
 # Single properties that do not fit single entries, each with its reason.
 EXCEPT: dict[str, dict[str, str]] = {
     "as_strided": {"expanded": "reads the memory itself", "refused": "any geometry within the storage is fine"},
+    "__rfloordiv__": dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "floor_divide, which has no derivative"),
     "detach": {"first_derivative": "cuts the graph", "second_derivative": "cuts the graph"},
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from samples import Array, case
+from samples import Array, Fixed, case
 
 A = Array((3, 4))
 B = Array((2, 3, 4))
@@ -93,7 +93,8 @@ def _running_integral(y, x, dim=-1):
     return np.cumsum(_trapezoids(y, x, dim), dim)
 
 
-NONZERO = Array((3, 4), away=0.3, distinct=True)
+NONZERO = Array((3, 4), -1.6, 2.0, distinct=True)  # absolute values are distinct too
+TIMES = Fixed([0.0, 0.5, 2.0, 2.25], "float64")
 Q = Array((2,), 0.15, 0.85)
 QUANTILES = [(DISTINCT, {}), (DISTINCT, {"dim": 1}), (DISTINCT, {"dim": 0, "keepdim": True}), (DISTINCT, {"dim": 1, "interpolation": "midpoint"}),
              (DISTINCT, {"dim": 1, "interpolation": "lower"}), (DISTINCT, {"dim": 1, "interpolation": "higher"})]
@@ -119,15 +120,15 @@ CASES = {
     "linalg_matrix_norm.str": [case(B, "fro", reference=_matrix_norm), case(B, "fro", [0, 1], True, reference=_matrix_norm), case(A, reference=_matrix_norm)],
     "renorm": [case(A, 2, 0, 1.5, reference=_renormed), case(A, 1, 1, 2.5, reference=_renormed)],
     "cosine_similarity": [case(A, Array((3, 4)), reference=_cosine, real_only=True), case(B, Array((2, 3, 4)), 2, reference=_cosine, real_only=True)],
-    "pairwise_distance": [case(A, Array((3, 4)), p, reference=lambda x, y, p: vector_norm(x - y + 1e-6, p, [-1]), real_only=True) for p in (2.0, 1.0, 3.0)],
+    "pairwise_distance": [case(Array((3, 4), 1.5, 3.0), Array((3, 4), 0.3, 1.2), p, reference=lambda x, y, p: vector_norm(x - y + 1e-6, p, [-1]), real_only=True) for p in (2.0, 1.0, 3.0)],
     "quantile": [case(x, Q, reference=_quantile(np.quantile), **k) for x, k in QUANTILES],
     "quantile.number": [case(x, 0.4, reference=_quantile(np.quantile), **k) for x, k in QUANTILES],
     "nanquantile": [case(x, Q, reference=_quantile(np.nanquantile), **k) for x, k in QUANTILES],
     "nanquantile.number": [case(x, 0.4, reference=_quantile(np.nanquantile), **k) for x, k in QUANTILES],
     "histc": [case(A, 5, -1, 1, reference=lambda x, n, a, b: np.histogram(x, n, (a, b))[0], real_only=True),
               case(A, 4, reference=lambda x, n: np.histogram(x, n)[0], real_only=True)],
-    "trapezoid": [case(A, Array((4,)), reference=_integral), case(A, Array((3, 4)), dim=0, reference=_integral)],
-    "cumulative_trapezoid": [case(A, Array((4,)), reference=_running_integral), case(A, Array((3, 4)), dim=0, reference=_running_integral)],
+    "trapezoid": [case(A, TIMES, reference=_integral), case(A, Fixed([[0.0], [1.5], [2.0]], "float64"), dim=0, reference=_integral)],
+    "cumulative_trapezoid": [case(A, TIMES, reference=_running_integral), case(A, Fixed([[0.0], [1.5], [2.0]], "float64"), dim=0, reference=_running_integral)],
     # products of matrices that need an inverse
     "linalg_inv": [case(SQUARE, reference=np.linalg.inv), case(Array((2, 3, 3), diagonal=4.0), reference=np.linalg.inv)],
     "matrix_power": [case(SQUARE, n) for n in (0, 1, 3, -2)],

@@ -42,6 +42,8 @@ def properties_of(key: str, e) -> list[str]:
             chosen.append("forward_mode")
     if undifferentiable(e):
         chosen.append("no_derivative")
+    if e.spec.get("constants"):
+        chosen.append("constants")
     if find(e, "inplace") and arrays and deterministic and "function" in e.variants:
         chosen.append("inplace")
     if "out" in e.variants and deterministic and e.return_type == "Tensor":

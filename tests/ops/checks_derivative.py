@@ -19,7 +19,7 @@ def differentiable_cases(key: str, e, dtype: str):
         args, kwargs = drawn(key, c, dtype, number)
         if attempt(find(e), args, kwargs, dtype) is None:
             continue
-        places = float_arrays(e, args)
+        places = float_arrays(e, c, args)
         if places:
             yield number, as_function(find(e), args, kwargs, places)
 
@@ -65,6 +65,24 @@ def check_no_derivative(key: str, e) -> None:
     assert asked
 
 
+def check_constants(key: str, e) -> None:
+    """A floating argument without a derivative is refused where it requires one, and taken where no graph is recorded."""
+    left = set(e.spec["constants"])
+    for number, c in enumerate(cases_of(key, e)):
+        args, kwargs = drawn(key, c, "float64", number)
+        for i, a in enumerate(e.args[: len(args)]):
+            if a.name not in e.spec["constants"] or not isinstance(args[i], np.ndarray):
+                continue
+            full = list(tensors_of(tuple(args), "float64"))
+            full[i].requires_grad_()
+            with pytest.raises(RuntimeError, match=f"is not differentiable with respect to argument '{a.name}'"):
+                find(e)(*full, **kwargs)
+            with ut.no_grad():
+                find(e)(*full, **kwargs)
+            left.discard(a.name)
+    assert not left, f"no case has {', '.join(left)}"
+
+
 def check_inplace(key: str, e) -> None:
     """name_() gives what name() gives, returns its tensor, counts one version, and has the same gradient."""
     function, inplace, ran = find(e), find(e, "inplace"), 0
@@ -72,9 +90,9 @@ def check_inplace(key: str, e) -> None:
         for dtype in ("float64", "int64"):
             args, kwargs = drawn(key, c, dtype, number)
             result = attempt(function, args, kwargs, dtype)
-            reshapes = e.spec.get("view") or e.is_composite  # x.t_() changes the tensor's own geometry
             if result is None:
                 continue
+            reshapes = e.spec.get("view") or (e.is_composite and result.numel() == args[0].size)  # x.t_() changes the tensor's own geometry
             if e.spec.get("promote") == "bool":  # x.eq_(y) keeps the dtype of x
                 result = result.to(getattr(ut, str(args[0].dtype)))
             if str(result.dtype).rpartition(".")[2] != str(args[0].dtype):
@@ -89,14 +107,14 @@ def check_inplace(key: str, e) -> None:
             np.testing.assert_array_equal(to_numpy(full[0]), to_numpy(result))
             ran += 1
             if dtype == "float64" and c.differentiable and set(e.grad) - undifferentiable(e) and args[0].size:
-                gradient_inplace(e, function, inplace, args, rest, dtype)
+                gradient_inplace(e, c, function, inplace, args, rest, dtype)
     assert ran, "no case could be written in place"
 
 
-def gradient_inplace(e, function, inplace, args, rest, dtype: str) -> None:
+def gradient_inplace(e, c, function, inplace, args, rest, dtype: str) -> None:
     def gradient(write: bool):
         full = list(tensors_of(tuple(args), dtype))
-        leaves = [full[p[0]].requires_grad_() for p in float_arrays(e, args) if len(p) == 1]
+        leaves = [full[p[0]].requires_grad_() for p in float_arrays(e, c, args) if len(p) == 1]
         if write:
             start = full[0] * 1
             out = inplace(start, *full[1:], **rest)

@@ -7,7 +7,21 @@ import warnings
 import cases
 import numpy as np
 import pytest
-from apply import REFUSALS, TOLERANCE, attempt, call, cases_of, drawn, is_real_only, outputs_of, reference_of, results_of, same, undifferentiable
+from apply import (
+    REFUSALS,
+    TOLERANCE,
+    accepted,
+    attempt,
+    call,
+    cases_of,
+    drawn,
+    is_real_only,
+    outputs_of,
+    reference_of,
+    results_of,
+    same,
+    undifferentiable,
+)
 from numeric import flatten
 from samples import DTYPES, INEXACT, Array, Case, Fixed, tensors_of, to_numpy, to_tensor
 from table import computes_in, find
@@ -133,18 +147,13 @@ def moved(t: ut.Tensor, d: int, size: int):
 
 
 def check_layouts(key: str, e) -> None:
-    """Transposed, strided and offset tensors give what contiguous ones give, forwards and backwards."""
+    """Transposed, strided and offset tensors give what contiguous ones give."""
     ran = 0
     for number, c in enumerate(cases_of(key, e)):
-        args, kwargs = drawn(key, c, "float64", number)
-        plain = attempt(find(e), args, kwargs, "float64")
-        dtype = "float64"
-        if plain is None:
-            dtype = "int64"
-            args, kwargs = drawn(key, c, dtype, number)
-            plain = attempt(find(e), args, kwargs, dtype)
-        if plain is None or e.name in cases.LAYOUT_MATTERS:
+        found = accepted(key, e, c, number)
+        if found is None or e.name in cases.LAYOUT_MATTERS:
             continue
+        dtype, args, kwargs, plain = found
         for how in ("transposed", "strided"):
             full = [relaid(a, how) if isinstance(a, np.ndarray) and a.ndim else
                     [relaid(b, how) if isinstance(b, np.ndarray) and b.ndim else tensors_of(b, dtype) for b in a]
@@ -160,18 +169,21 @@ def check_expanded(key: str, e) -> None:
     """Tensors with stride zero give what their copies give."""
     ran = 0
     for number, c in enumerate(cases_of(key, e)):
-        args, kwargs = drawn(key, c, "float64", number)
-        places = [i for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.ndim and a.size and a.dtype == np.float64]
-        if not places or e.name in cases.LAYOUT_MATTERS:
+        found = accepted(key, e, c, number)
+        if found is None or e.name in cases.LAYOUT_MATTERS:
             continue
-        args, full = list(args), None
+        dtype, args, kwargs, _ = found
+        places = [i for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.ndim and a.size and isinstance(c.args[i], Array)]
+        if not places:
+            continue
+        args = list(args)
         for i in places:
             args[i] = np.broadcast_to(args[i][:1], args[i].shape).copy()
-        full = [to_tensor(a[:1]).expand(a.shape) if i in places else tensors_of(a, "float64") for i, a in enumerate(args)]
-        plain = attempt(find(e), args, kwargs, "float64")
+        full = [to_tensor(a[:1]).expand(a.shape) if i in places else tensors_of(a, dtype) for i, a in enumerate(args)]
+        plain = attempt(find(e), args, kwargs, dtype)
         if plain is None:
             continue
-        again = find(e)(*full, **{k: tensors_of(v, "float64") for k, v in kwargs.items()})
+        again = find(e)(*full, **{k: tensors_of(v, dtype) for k, v in kwargs.items()})
         for x, y in zip(outputs_of(plain), outputs_of(again), strict=True):
             same(y, x, "float64", f"case {number} expanded")
         ran += 1
@@ -182,11 +194,11 @@ def check_out(key: str, e) -> None:
     """out= is filled, resized when empty, returned, and refused in a narrower kind of dtype."""
     function, ran = find(e), 0
     for number, c in enumerate(cases_of(key, e)):
-        args, kwargs = drawn(key, c, "float64", number)
-        result = attempt(function, args, kwargs, "float64")
-        if not isinstance(result, ut.Tensor):
+        found = accepted(key, e, c, number)
+        if found is None or not isinstance(found[3], ut.Tensor):
             continue
-        full, rest = tensors_of(tuple(args), "float64"), {k: tensors_of(v, "float64") for k, v in kwargs.items()}
+        dtype, args, kwargs, result = found
+        full, rest = tensors_of(tuple(args), dtype), {k: tensors_of(v, dtype) for k, v in kwargs.items()}
         for shape in ((0,), tuple(result.shape)):
             out = ut.empty(shape, dtype=result.dtype)
             assert function(*full, **rest, out=out) is out
@@ -202,8 +214,10 @@ def check_out(key: str, e) -> None:
 def check_refused(key: str, e) -> None:
     """Nonsense raises an ordinary exception with a message; it never crashes and is never accepted."""
     function = find(e)
-    args, kwargs = drawn(key, cases_of(key, e)[0], "float64")
-    full, rest = list(tensors_of(tuple(args), "float64")), {k: tensors_of(v, "float64") for k, v in kwargs.items()}
+    found = accepted(key, e, cases_of(key, e)[0])
+    assert found, "the first case works in no dtype"
+    dtype, args, kwargs, _ = found
+    full, rest = list(tensors_of(tuple(args), dtype)), {k: tensors_of(v, dtype) for k, v in kwargs.items()}
 
     def refuses(*a, **k):
         try:
@@ -248,12 +262,12 @@ def check_threads(key: str, e) -> None:
     if len(firsts) > 1:
         pytest.skip("shapes do not grow together")
     grown = Case(tuple(large(a) for a in c.args), c.kwargs)
-    args, kwargs = drawn(key, grown, "float32")
+    dtype, args, kwargs, _ = accepted(key, e, grown, floating="float32")
 
     def run():
-        full = list(tensors_of(tuple(args), "float32"))
+        full = list(tensors_of(tuple(args), dtype))
         without = undifferentiable(e)
-        leaves = [t.requires_grad_() for t, a in zip(full, e.args, strict=False) if isinstance(t, ut.Tensor) and a.name in e.grad and a.name not in without]
+        leaves = [t.requires_grad_() for t, a in zip(full, e.args, strict=False) if dtype == "float32" and isinstance(t, ut.Tensor) and a.name in e.grad and a.name not in without]
         outputs = flatten(find(e)(*full, **kwargs))
         found = [to_numpy(o) for o in outputs]
         smooth = [o for o in outputs if o.requires_grad]

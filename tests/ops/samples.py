@@ -32,7 +32,7 @@ class Array:
     """A random tensor of the case's dtype, uniform in [low, high).
 
     `away` keeps it that far from zero, `distinct` its elements apart; `diagonal` is added there, so that matrices
-    have an inverse.
+    have an inverse. A `constant` is not differentiated: the operator refuses it where it requires a gradient.
     """
 
     shape: tuple[int, ...]
@@ -41,6 +41,7 @@ class Array:
     away: float = 0.0
     distinct: bool = False
     diagonal: float = 0.0
+    constant: bool = False
 
     def draw(self, rng: np.random.Generator, dtype: str) -> np.ndarray:
         return np.asarray(self._draw(rng, dtype))
@@ -193,6 +194,11 @@ def _reduction(e):
     return made
 
 
+def _moments(e):
+    """One element has no variance: NaN, which has no derivative to compare."""
+    return [Case(c.args, c.kwargs, differentiable=c.args[0].shape != ()) for c in _reduction(e)]
+
+
 def _positive_reduction(e):
     def positive(c):
         return Case(tuple(Array(a.shape, 0.3, 2.0, distinct=True) if isinstance(a, Array) else a for a in c.args), c.kwargs)
@@ -235,6 +241,7 @@ GENERATORS = {
     "reduce_all": _reduction,
     "reduce_dim": _reduction,
     "reduce_dims": _reduction,
+    "reduce_moments": _moments,
     "reduction_positive": _positive_reduction,
 }
 REAL_ONLY = {"unary_real", "binary_real", "binary_distinct"}

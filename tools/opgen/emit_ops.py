@@ -244,6 +244,7 @@ def recorder(e: Entry) -> str:
     if e.tensor_args and not e.spec.get("lazy_conj"):
         args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
         lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return ops::{e.name}({args});")  # qualified: an argument may have its name
+    lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) refuse_gradient("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
     lines.append(f"  {ret} {result} = fwd::{e.name}({names(e)});" if ret != "void" else f"  fwd::{e.name}({names(e)});")

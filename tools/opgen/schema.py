@@ -16,6 +16,8 @@ KEYS = {
     "check",  # expression evaluated before a pointwise forward: refuses arguments
     "bool_error",  # what to say to bool operands that are refused
     "strict_out",  # out= must have exactly the result dtype
+    "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
+    "constants",  # floating tensors without a derivative: refused where they require one
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -240,6 +242,10 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
             returns = ["result"] if ret == "Tensor" else []
         grads = {k: v for k, v in spec.get("grad", {}).items() if k in {a.name for a in args if a.is_tensor or a.is_list}}
         out.append(Entry(name, overload, args, returns, ret, spec, family, line, file, len(out), grads))
+    for key in ("operands", "constants"):
+        for k in spec.get(key, []):
+            if k not in {a[1] for a in raw}:
+                raise TableError(f"{where}: {key} names no argument {k}")
     for k in spec.get("grad", {}):
         if k not in {a[1] for a in raw}:
             raise TableError(f"{where}: grad.{k} names no argument")
