@@ -7,7 +7,6 @@ import operator
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-import torch.overrides
 
 import undertow as ut
 import undertow.overrides

@@ -103,13 +103,13 @@ template <class Op, class T>
 inline T fold_row(const T* p, int64_t n) {
   constexpr int L = kLanes<T>;
   constexpr int64_t kBlock = 4 * kDepth;  // in vectors
+  auto one_by_one = [p](int64_t i, int64_t end) {
+    T a = Op::map(p[i]);
+    for (i++; i < end; i++) a = Op::join(a, Op::map(p[i]));
+    return a;
+  };
+  if (n < L) return one_by_one(0, n);
   int64_t vectors = n / L, rest = vectors * L;
-  T tail{};
-  if (rest < n) {
-    tail = Op::map(p[rest]);
-    for (int64_t i = rest + 1; i < n; i++) tail = Op::join(tail, Op::map(p[i]));
-    if (vectors == 0) return tail;
-  }
   Vec<T> sum;
   if (vectors <= kBlock) {
     sum = fold_vectors<Op, T>(p, vectors);
@@ -119,7 +119,7 @@ inline T fold_row(const T* p, int64_t n) {
     sum = counter.total();
   }
   T total = fold_lanes<Op, T>(sum);
-  return rest < n ? Op::join(total, tail) : total;
+  return rest < n ? Op::join(total, one_by_one(rest, n)) : total;
 }
 
 template <class Op, class T>
@@ -135,7 +135,8 @@ inline T fold_strided_block(const char* p, int64_t n, int64_t stride) {
   int64_t i = 8;
   for (; i + 8 <= n; i += 8)
     for (int k = 0; k < 8; k++) a[k] = Op::join(a[k], at(i + k));
-  for (; i < n; i++) a[i & 7] = Op::join(a[i & 7], at(i));
+  for (int k = 0; k < 7; k++)
+    if (i + k < n) a[k] = Op::join(a[k], at(i + k));
   return Op::join(Op::join(Op::join(a[0], a[1]), Op::join(a[2], a[3])), Op::join(Op::join(a[4], a[5]), Op::join(a[6], a[7])));
 }
 
