@@ -204,7 +204,7 @@ class Sample:
 
 
 def compare(name: str, dtypes: list[str], limit: int | None) -> None:
-    function, ran, lacking = ours(name), 0, 0
+    function, ran = ours(name), 0
     assert function is not None, f"undertow has no {name}"
     for op in infos(name):
         wrap = WRAPPED.get(f"{name}.{op.variant_test_name}")
@@ -227,7 +227,6 @@ def compare(name: str, dtypes: list[str], limit: int | None) -> None:
                 label = f"{op.name}{'.' + op.variant_test_name if op.variant_test_name else ''} {dtype_name} sample {k}"
                 assert d is None, f"{label}: {d}\n{sample}"
                 ran += 1
-    assert limit or name not in LACKING or lacking, f"{name} lacks nothing: take it off the list"
     if not ran:
         pytest.skip("no sample can be carried over")
 
