@@ -125,6 +125,19 @@ PyObject* how_made(PyObject*, PyObject* tensor) {
   });
 }
 
+// Do two tensors share elements of one storage? By the ranges they span, so that parts of one buffer are told apart.
+bool overlap(const TensorImpl& a, const TensorImpl& b) {
+  auto span = [](const TensorImpl& t) {
+    int64_t low = t.offset, high = t.offset;
+    for (int d = 0; d < t.ndim; d++) (t.strides_ptr()[d] < 0 ? low : high) += (t.sizes_ptr()[d] - 1) * t.strides_ptr()[d];
+    return std::pair(low * itemsize(t.dtype), (high + 1) * itemsize(t.dtype));
+  };
+  if (a.storage != b.storage || !a.numel || !b.numel) return false;
+  auto [a_low, a_high] = span(a);
+  auto [b_low, b_high] = span(b);
+  return a_low < b_high && b_low < a_high;
+}
+
 // _cut_saved(roots, param): saved tensors without a gradient that were plainly made from param, or from something that required
 // grad: [(relation, operation, node's name, its line, saved name, dtype, shape)].
 PyObject* cut_saved(PyObject*, PyObject* args) {
@@ -145,10 +158,11 @@ PyObject* cut_saved(PyObject*, PyObject* args) {
             auto& s = *static_cast<Search*>(context);
             bool requires_grad = t->has(kRequiresGrad) || (t->base && t->base->has(kRequiresGrad));
             const char *relation = nullptr, *operation = provenance::cut_by(*t);
+            bool shared = overlap(*t, *s.param);
             if (t == s.param) relation = "same";
-            else if (t->storage == s.param->storage && t->has(kViewInference)) relation = "inference_mode";
-            else if (t->storage == s.param->storage && t->has(kViewNoGrad)) relation = "no_grad";
-            else if (t->storage == s.param->storage && !requires_grad) relation = t->has(kOwnVersion) ? "data" : "detach";
+            else if (shared && t->has(kViewInference)) relation = "inference_mode";
+            else if (shared && t->has(kViewNoGrad)) relation = "no_grad";
+            else if (shared && !requires_grad) relation = t->has(kOwnVersion) ? "data" : "detach";
             else if (operation) relation = "cut";
             if (!relation) return;
             Dims shape(t->sizes().begin(), t->sizes().end());

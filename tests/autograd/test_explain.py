@@ -356,6 +356,13 @@ def test_without_recording_shared_memory_tells_detach_and_data():
     assert explain_grad(w, (w.data * x).sum()).operation == ".data"
 
 
+def test_without_recording_parts_of_one_buffer_are_told_apart():
+    buffer = ut.ones(6)
+    w, other, x = buffer[:3].detach().requires_grad_(), buffer[3:].detach(), leaf()
+    assert explain_grad(w, (other * x).sum()).reason == "unused_or_cut"
+    assert explain_grad(w, (buffer[2:5].detach() * x).sum()).reason == "detached"
+
+
 def test_without_recording_a_view_made_in_no_grad_tells_its_mode():
     w, x = leaf(), leaf()
     with ut.no_grad():

@@ -246,10 +246,10 @@ def _watched(param: Tensor, loss: Tensor) -> tuple[Tensor | None, _Pass]:
     result: Any
     _C._watch_grads()
     try:
-        (result,) = _grad(loss, param, grad_outputs=ones_like(loss), retain_graph=True, allow_unused=True)
+        grads = _grad(loss, param, grad_outputs=ones_like(loss), retain_graph=True, allow_unused=True)
     finally:
         seen = _C._watched_grads()
-    return result, _Pass(seen)
+    return grads[0], _Pass(seen)  # type: ignore[return-value]
 
 
 def _what(how: str, node: tuple[Any, ...], became: str) -> str:

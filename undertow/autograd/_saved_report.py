@@ -25,10 +25,7 @@ class SavedRow(tuple):
     """One saved tensor of one node."""
 
     __slots__ = ()
-    _fields = (
-        "node", "sequence_nr", "line", "name", "packed", "shape", "dtype", "tensor_bytes", "bytes", "exclusive",
-    )  # fmt: skip
-    __match_args__ = _fields
+    _fields = ("node", "sequence_nr", "line", "name", "packed", "shape", "dtype", "tensor_bytes", "bytes", "exclusive")
 
     @property
     def node(self) -> str:
@@ -90,7 +87,6 @@ class SavedGroup(tuple):
 
     __slots__ = ()
     _fields = ("key", "line", "bytes", "rows")
-    __match_args__ = _fields
 
     @property
     def key(self) -> str:

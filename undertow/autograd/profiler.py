@@ -95,10 +95,8 @@ class profile:
         passes = _C._trace_stop()
         # Building the events is put off until someone looks: leaving the context should be quick.
         self._recorded = (records, passes, self._start_ns, stop_ns)
-        return
 
     @property
-
     def function_events(self) -> EventList | None:
         """Every event, in order of its beginning; None before the end."""
         if self._events is None and hasattr(self, "_recorded"):
