@@ -15,6 +15,8 @@ void take_first_sample(TensorImpl* impl, const TensorImpl* value) {
   impl->device = value->device;
   impl->offset = value->offset;
   impl->set_layout(value->sizes().subspan(1), value->strides().subspan(1));
+  // A sample is contiguous only among contiguous samples: who asks wants to view it in another shape.
+  if (!value->has(kContiguous)) impl->set(kContiguous, false);
 }
 
 Results run(const char* key, std::initializer_list<Boxed> args) {

@@ -65,7 +65,7 @@ bool fits(PyObject* o, ArgKind kind) {
     case ArgKind::OptTensor: return o == Py_None || is_tensor(o);
     case ArgKind::TensorList: return is_tensor_list(o, false);
     case ArgKind::OptTensorList: return is_tensor_list(o, true);
-    case ArgKind::Scalar: return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad() && !tensor_of(o).impl()->has(kBatched));
+    case ArgKind::Scalar: return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad() && !tensor_of(o).impl()->has(kBatched | kHasTangent));
     case ArgKind::OptScalar: return o == Py_None || fits(o, ArgKind::Scalar);
     case ArgKind::Int: return is_int_like(o);
     case ArgKind::OptInt: return o == Py_None || is_int_like(o);

@@ -356,7 +356,9 @@ def inplace(e: Entry) -> str:
     lines.append(f'  bool record = grad_enabled() && (({anyreq}) & kRequiresGrad);')
     lines.append(f'  check_inplace(self, "{e.name}_", record);')
     if e.diff_args:
-        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}({names(e)}));")
+        # Recorded, the operation may save self, which is about to be written.
+        rest = "".join(f", {a.name}" for a in e.args[1:])
+        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}(record ? clone(self, std::nullopt) : self{rest}));")
     write = f"fwd::{e.name}_out(self, {names(e)});" if e.is_pointwise or e.spec.get("inplace_forward") else f"fwd::copy_into(self, fwd::{e.name}({names(e)}));"
     if e.diff_args:
         lines.append("  if (record) {")

@@ -121,10 +121,10 @@ def _unwrapped(func: Any, x: Any, dim: int | None, level: Level) -> Any:
 
 def _map_once(
     func: Callable[..., Any], out_dims: Any, randomness: str, size: int, dims: list[int | None], leaves: list[Any],
-    spec: TreeSpec, kwargs: dict[str, Any],
+    spec: TreeSpec, kwargs: dict[str, Any], internal: bool = False,
 ) -> tuple[list[Any], TreeSpec, list[int | None]]:
     """One run of the function: the outputs' leaves, their nesting and their dimensions of the batch."""
-    with running(size, randomness) as level:
+    with running(size, randomness, internal=internal) as level:
         inputs = [
             x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number)
             for x, d in zip(leaves, dims, strict=True)
@@ -167,6 +167,17 @@ def vmap(
             results, out_spec, _ = _map_once(func, out_dims, randomness, size, dims, leaves, spec, kwargs)
             return tree_unflatten(results, out_spec)
         return _in_chunks(func, out_dims, randomness, chunk_size, size, dims, leaves, spec, kwargs)
+
+    return mapped
+
+
+def _internal_vmap(func: Callable[..., Any]) -> Callable[..., Any]:
+    """vmap over the first dimension for the package's own use: what runs inside may set requires_grad."""
+
+    def mapped(*args: Any) -> Any:
+        size, dims, leaves, spec = _inputs(func, 0, args)
+        results, out_spec, _ = _map_once(func, 0, "different", size, dims, leaves, spec, {}, internal=True)
+        return tree_unflatten(results, out_spec)
 
     return mapped
 

@@ -86,7 +86,7 @@ def _same_dims(op: Operator, level: Level, args: list[Any]) -> Any:
     """The operator itself on the values, for positions that do not depend on the sample."""
     sample, dim, index, source, *rest = args
     value = _at_least_one(batched(sample, level), sample)
-    source = _at_least_one(batched(source, level), source) if isinstance(source, _C.Tensor) else source
+    source = _at_least_one(batched(source, level), source)
     result = op(value, shifted(dim, sample.dim()), index, source, *rest)
     if op.inplace:
         return None
@@ -129,7 +129,10 @@ def index_reduce(op: Operator, level: Level, args: list[Any]) -> Any:
 def index_fill(op: Operator, level: Level, args: list[Any]) -> Any:
     sample, dim, index, value = args
     if not split(index, level)[1] and not split(value, level)[1]:
-        return _same_dims(op, level, args)
+        result = op(_at_least_one(batched(sample, level), sample), shifted(dim, sample.dim()), index, value)
+        if op.inplace:
+            return None
+        return again(result if sample.dim() else result.squeeze(1), level)
     target = sample if sample.dim() else sample.reshape(1)
     at = wrapped(dim, sample.dim())
     shape = list(target.shape)

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 class Level:
     """One running transform: a vmap has a size and a randomness, one that differentiates has none."""
 
-    __slots__ = ("depth", "number", "randomness", "size")
+    __slots__ = ("depth", "internal", "number", "randomness", "size")
 
-    def __init__(self, number: int, depth: int, size: int | None, randomness: str) -> None:
+    def __init__(self, number: int, depth: int, size: int | None, randomness: str, internal: bool) -> None:
         self.number = number
         self.depth = depth  # as messages and repr count it: 1 is the outermost
         self.size = size
         self.randomness = randomness
+        self.internal = internal  # of the package itself: the function does not count as transformed
 
 
 class _Stack(local):
@@ -46,13 +47,14 @@ def _publish() -> None:
     levels = _stack.levels
     grads = [level.number for level in levels if level.size is None]
     random = any(level.size is not None for level in levels)
-    _C._set_transforms(bool(levels), random, grads[-1] if grads else -1)
+    inside = any(not level.internal for level in levels)
+    _C._set_transforms(inside, random, grads[-1] if grads else -1)
 
 
 @contextmanager
-def running(size: int | None = None, randomness: str = "error") -> Iterator[Level]:
+def running(size: int | None = None, randomness: str = "error", *, internal: bool = False) -> Iterator[Level]:
     """A level, for as long as a transform calls its function."""
-    level = Level(next(_numbers), len(_stack.levels) + 1, size, randomness)
+    level = Level(next(_numbers), len(_stack.levels) + 1, size, randomness, internal)
     alive[level.number] = level
     _stack.levels.append(level)
     _publish()

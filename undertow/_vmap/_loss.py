@@ -43,7 +43,8 @@ def _weights(target: Tensor, weight: Tensor | None, ignored: int, like: Tensor) 
     classes = undertow.where(counts, target, 0)
     if weight is None:
         return classes, counts.to(like.dtype)
-    return classes, weight.index_select(0, classes.reshape(-1)).reshape(classes.shape) * counts
+    # The operator has no gradient by the weights.
+    return classes, weight.detach().index_select(0, classes.reshape(-1)).reshape(classes.shape) * counts
 
 
 @rule("nll_loss", logical=True)

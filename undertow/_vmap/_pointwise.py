@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow._vmap._dispatch import batched, rule, split
+from undertow._vmap._dispatch import OPERATORS, batched, rule, split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def fill(op: Operator, level: Level, args: list[Any]) -> Any:
     filled = pad(value, target.dim()).expand(shape)
     if op.inplace:
         return own.copy_(filled)
-    return filled.to(target.dtype).clone(memory_format=undertow.contiguous_format)
+    return OPERATORS["copy"](own if is_batched else batched(target, level), filled, False)
 
 
 @rule("masked_fill")

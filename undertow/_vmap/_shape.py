@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import undertow
 from undertow import _C
-from undertow._vmap._dispatch import batched, rule, split
+from undertow._vmap._dispatch import again, batched, rule, split
 from undertow._vmap._reduce import shifted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from undertow import Tensor
     from undertow._vmap._dispatch import Operator
     from undertow._vmap._levels import Level
 
@@ -28,17 +28,35 @@ def _numel(shape: Any) -> int:
     return n
 
 
-@rule("view")
-def view(op: Operator, level: Level, args: list[Any]) -> Any:
-    sample, size = args
-    size = list(size)
+def _inferred(sample: Tensor, shape: Any) -> list[int]:
+    """The shape with a number in the place of -1: with the batch before it there might be another."""
+    size = list(shape)
     if size.count(-1) == 1:
         known = _numel(s for s in size if s != -1)
         if known and sample.numel() % known == 0:
             size[size.index(-1)] = sample.numel() // known
     if -1 in size or _numel(size) != sample.numel():
-        raise RuntimeError(f"shape '{list(args[1])}' is invalid for input of size {sample.numel()}")
-    return op(split(sample, level)[0], [level.size, *size])
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {sample.numel()}")
+    return size
+
+
+@rule("view")
+def view(op: Operator, level: Level, args: list[Any]) -> Any:
+    sample, size = args
+    return op(split(sample, level)[0], [level.size, *_inferred(sample, size)])
+
+
+@rule("reshape")
+def reshape(op: Operator, level: Level, args: list[Any]) -> Any:
+    sample, shape = args
+    return op(split(sample, level)[0], [level.size, *_inferred(sample, shape)])
+
+
+@rule("contiguous", logical=True)
+def contiguous(op: Operator, level: Level, args: list[Any]) -> Any:
+    value = split(args[0], level)[0]
+    made = op(value, args[1])
+    return args[0] if made is value else again(made, level)
 
 
 @rule("view_dtype")
@@ -101,7 +119,7 @@ def transpose(op: Operator, level: Level, args: list[Any]) -> Any:
     value = split(sample, level)[0]
     if not rank:
         shifted(first, 0), shifted(second, 0)  # refused if out of range
-        return undertow.Tensor.view_as(value, value) if not op.inplace else None
+        return None if op.inplace else value.view_as(value)
     result = op(value, shifted(first, rank), shifted(second, rank))
     _resized(op, args)
     return result

@@ -30,6 +30,7 @@ __all__ = [
     "explain_grad",
     "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "gradcheck",
@@ -54,8 +55,8 @@ _LAZY = {"explain_grad": "_explain", "saved_tensors_report": "_saved_report"}
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name == "profiler":
-        return import_module("undertow.autograd.profiler")
+    if name in ("functional", "profiler"):
+        return import_module(f"undertow.autograd.{name}")
     if name in _LAZY:
         value = globals()[name] = getattr(import_module(f"undertow.autograd.{_LAZY[name]}"), name)
         return value

@@ -280,7 +280,7 @@ def _run_batched(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension"
         )
-    with running(sizes[0]) as level:
+    with running(sizes[0], internal=True) as level:
         rows = tuple(None if g is None else make_batched(g, level.number) for g in grads)
         results = _engine_run_backward(outputs, rows, retain_graph, create_graph, inputs, **options)
         values = []
