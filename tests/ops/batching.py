@@ -6,9 +6,9 @@ from functools import partial
 
 import cases
 import numpy as np
+from apply import REFUSALS, as_function, drawn, float_arrays
+from apply import cases_of as common_cases
 from cases_batching import CASES as MORE
-from checks import REFUSALS, as_function, drawn, float_arrays
-from checks import cases_of as common_cases
 from numeric import flatten
 from samples import Fixed, seed_of, tensors_of
 from table import find, plain_id
@@ -188,7 +188,7 @@ def differentiable_cases(key: str, e):
         if not c.differentiable:
             continue
         args, kwargs = drawn(key, c, "float64", number)
-        found = [p for p in float_arrays(args) if _has_gradient(e, p)]
+        found = [p for p in float_arrays(e, c, args) if _has_gradient(e, p)]
         if not found:
             continue
         f, arrays = as_function(function, args, kwargs, found)

@@ -93,7 +93,9 @@ _INDEPENDENT = {
 }
 
 
-def gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None] | None = None, *, create_graph: bool = False) -> tuple[Tensor | None, ...]:
+def gradients(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None] | None = None, *, create_graph: bool = False
+) -> tuple[Tensor | None, ...]:
     """The gradients of those outputs that have any."""
     given = [None] * len(outputs) if weights is None else list(weights)
     kept = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]

@@ -108,7 +108,8 @@ def _by_forward_mode(func: Callable[..., Any], inputs: Any) -> Any:
 
 
 def jacobian(
-    func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = "reverse-mode"
+    func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    strategy: str = "reverse-mode",
 ) -> Any:
     """The Jacobian of `func` at `inputs`: for each output and each input, the output's shape and then the input's.
 
