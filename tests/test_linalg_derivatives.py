@@ -110,3 +110,14 @@ def test_a_loss_that_depends_on_a_free_phase_is_refused():
         ut.linalg.svd(a).U.imag.sum().backward()
     with pytest.raises(RuntimeError, match="depends on Q, which is not computed when mode='r'"):
         ut.linalg.qr(a, "r").R.abs().sum().backward()
+
+
+def test_the_tangent_of_cholesky_inverse_is_that_of_finite_differences():
+    rng = np.random.default_rng(0)
+    factor, move = (np.tril(rng.standard_normal((4, 4))) + 3 * np.eye(4) for _ in range(2))
+    forward, step = ut.autograd.forward_ad, 1e-6
+    with forward.dual_level():
+        dual = forward.make_dual(ut.from_numpy(factor.copy()), ut.from_numpy(move.copy()))
+        tangent = forward.unpack_dual(ut.cholesky_inverse(dual)).tangent.numpy()
+    above, below = (ut.cholesky_inverse(ut.from_numpy(factor + s * move)).numpy() for s in (step, -step))
+    np.testing.assert_allclose(tangent, (above - below) / (2 * step), atol=1e-8)
