@@ -134,10 +134,13 @@ class Elementwise(Optimizer):
                     narrow.copy_(computed)
 
 
-def common_defaults(foreach: Any, maximize: bool, capturable: bool, differentiable: bool, fused: Any = None, **more: Any) -> dict[str, Any]:
+def common_defaults(foreach: Any, maximize: bool, capturable: bool, differentiable: bool, fused: Any = ..., **more: Any) -> dict[str, Any]:
     """The options every optimizer of torch's takes. `foreach`, `fused` and `capturable` choose among implementations there; here is one."""
+    own = dict(**more, foreach=foreach, maximize=maximize, capturable=capturable, differentiable=differentiable)
+    if fused is ...:  # torch has no fused form of this one
+        return own
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    return dict(**more, foreach=foreach, maximize=maximize, capturable=capturable, differentiable=differentiable, fused=fused)
+    return {**own, "fused": fused}

@@ -199,7 +199,7 @@ class LBFGS(Optimizer):
                 break
             if _number(d.mul(t).abs().max()) <= tolerance_change or abs(loss - previous_loss) < tolerance_change:
                 break
-        state.update(d=d, t=t, old_dirs=old_dirs, old_stps=old_steps, ro=ro, H_diag=diagonal, prev_flat_grad=previous, prev_loss=previous_loss)
+        state.update(al=state.get("al", [None] * group["history_size"]), d=d, t=t, old_dirs=old_dirs, old_stps=old_steps, ro=ro, H_diag=diagonal, prev_flat_grad=previous, prev_loss=previous_loss)
         return original
 
     @staticmethod
