@@ -15,15 +15,6 @@ if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))  # last: an installed package comes before the source tree
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What tests/unsettled.txt names is known not to hold yet: it runs, and is reported as expected to fail."""
-    lines = (ROOT / "tests" / "unsettled.txt").read_text().splitlines()
-    unsettled = {line for line in lines if line and not line.startswith("#")}
-    for item in items:
-        if item.nodeid in unsettled:
-            item.add_marker(pytest.mark.xfail(reason="unsettled", strict=False))
-
-
 @pytest.fixture
 def repository() -> Path:
     """The root of the source tree."""

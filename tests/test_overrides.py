@@ -57,7 +57,7 @@ def test_operators_methods_and_functions_go_through_the_subclass(log):
     assert log == ["Tensor.add"] and type(y) is Logging
     log.clear()
     ut.exp(x), x.exp(), 2 * x, -x, x.sum(), 1 - x, 1 / x
-    assert log[:3] == ["undertow.exp", "Tensor.exp", "undertow.mul"]
+    assert log == ["undertow.exp", "Tensor.exp", "Tensor.mul", "Tensor.neg", "Tensor.sum", "Tensor.__rsub__", "Tensor.__rtruediv__"]
     assert all(type(r) is Logging for r in (2 * x, 1 - x, 1 / x, -x))
     log.clear()
     x.add_(1)

@@ -1,6 +1,7 @@
 """Reductions: the same bits for any number of threads, accurate sums, layouts, ties, scans and sorts at their edges."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -103,6 +104,15 @@ def test_gradients_of_products_with_zeros():
 def test_errors(op, error, text):
     with pytest.raises(error, match=text):
         op(ut.zeros(0, 3))
+
+
+def test_a_warning_made_an_error_is_raised_as_that():
+    with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
+        assert math.isnan(ut.ones(1).var())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="degrees of freedom is <= 0"):
+            ut.ones(1).var()
 
 
 def test_empty_reductions_give_the_neutral_element():

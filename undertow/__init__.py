@@ -16,13 +16,17 @@ from undertow._tensor_methods import einsum
 from undertow._tensor_str import set_printoptions
 from undertow.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __version__ = "0.1.0"
 
 newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("fft", "interop", "linalg", "nn", "optim", "overrides", "random", "special", "storage", "testing", "utils")
+_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -32,12 +36,17 @@ _LAZY = {
     "manual_seed": "random",
     "seed": "random",
     "set_rng_state": "random",
+    "vmap": "_vmap",
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
+    **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
+    **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
+    **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
+    **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
     if name in _MODULES:

@@ -119,6 +119,11 @@ def __complex__(self: Tensor) -> complex:
     return complex(self.item())
 
 
+def __reversed__(self: Tensor) -> Tensor:
+    """The slices along the first dimension, last first."""
+    return self if self.dim() == 0 else self.flip(0)
+
+
 def __dir__(self: Tensor) -> list[str]:
     names = {*dir(type(self)), *getattr(self, "__dict__", ())}
     return sorted(name for name in names if not name[:1].isdigit())
@@ -152,8 +157,27 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return run(equation, *operands)
 
 
-_PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__)
-_OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_)
+def _of_module(module: str, name: str) -> Callable[..., Any]:
+    """The method that is a function of a module loaded on first use."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"undertow.{module}"), name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"See `undertow.{name}`."
+    return method
+
+
+_ELSEWHERE = (
+    *(_of_module("_unique", name) for name in ("unique", "unique_consecutive")),
+    *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
+    _of_module("_histogram", "histogram"),
+)
+_PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)
+_OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
 
 
 def __torch_function__(
@@ -179,6 +203,5 @@ def install() -> None:
     Tensor.backward = backward
     Tensor.__torch_function__ = classmethod(__torch_function__)
     _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl
-    Tensor.__complex__ = __complex__
     Tensor.__dir__ = __dir__
     Tensor.__array_priority__ = 1000  # NumPy's operators give way to ours

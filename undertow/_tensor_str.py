@@ -306,6 +306,8 @@ def tensor_repr(t: Tensor) -> str:
     from undertow import Tensor
     from undertow._C import Parameter
 
+    if _C._batched_level(t) >= 0:
+        return _batched_repr(t)
     kind = type(t)
     name = "tensor" if kind is Tensor or kind is Parameter else kind.__name__
     indent = len(name) + 1
@@ -322,3 +324,12 @@ def tensor_repr(t: Tensor) -> str:
     if name != "tensor" and isinstance(t, Parameter):
         text = f"Parameter({text})"
     return "Parameter containing:\n" + text if issubclass(kind, Parameter) else text
+
+
+def _batched_repr(t: Tensor) -> str:
+    """A tensor under vmap: the level, counted from outside, and all samples."""
+    from undertow._vmap._levels import alive
+
+    level = alive.get(_C._batched_level(t))
+    value = tensor_repr(_C._batched_value(t)).replace("\n", "\n    ")
+    return f"BatchedTensor(lvl={level.depth if level else -2}, bdim=0, value=\n    {value}\n)"

@@ -1,12 +1,13 @@
 """Linear algebra."""
 
-from undertow._C import _ops
+from undertow._C import _LinAlgError, _ops
 from undertow._namespace import publish
 
 # The core spells them with the module's name, as torch's own core does: some share a name with another operator.
 _found: dict[str, object] = {}
 publish("linalg", _found)
 globals().update({name.removeprefix("linalg_"): fn for name, fn in _found.items()})
+LinAlgError = _LinAlgError
 matmul = _ops["matmul"]
 matrix_power = _ops["matrix_power"]
-__all__ = sorted({*(name.removeprefix("linalg_") for name in _found), "matmul", "matrix_power"})
+__all__ = sorted({*(name.removeprefix("linalg_") for name in _found), "LinAlgError", "matmul", "matrix_power"})

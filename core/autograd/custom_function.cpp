@@ -90,6 +90,19 @@ void record_write(CustomCall& call, const Tensor& t, int64_t input) {
   ops::rebase_history(t, call.node, input < 0 ? call.node->num_edges() : static_cast<uint32_t>(input));
 }
 
+// The operations inside forward were noted as they ran, without grad mode; what counts is the function as a whole.
+void note_made(const CustomCall& call, const Tensors& non_differentiable) {
+  const char* name = provenance::permanent(call.node->name());
+  for (size_t i = 0; i < call.results.size(); i++) {
+    if (!call.results[i].defined()) continue;
+    bool differentiable = !non_differentiable.contain(call.raw[i].impl());
+    std::vector<provenance::Input> inputs;
+    for (const Tensor* t : call.inputs) inputs.push_back({t->impl(), differentiable});
+    TensorImpl* result = call.results[i].impl();
+    provenance::note(name, {&result, 1}, inputs);
+  }
+}
+
 }  // namespace
 
 void record_results(CustomCall& call) {
@@ -125,6 +138,7 @@ void record_results(CustomCall& call) {
     if (UT_UNLIKELY(result.impl()->has(kIsView)) && !(is_input && is_dirty)) set_creation(result, kViewCustom);
     call.results[i] = std::move(result);
   }
+  if (UT_UNLIKELY(mode_is(kProvenance)) && call.node) note_made(call, non_differentiable);
   if (differentiable_results > 1)
     for (const Tensor& t : call.results)
       if (t.defined() && t.impl()->has(kIsView)) set_creation(t, kViewMultiOutput);

@@ -33,4 +33,13 @@ bool has_nan(const Tensor& t) {
   return ops::item(ops::any(ops::isnan(t))).to<bool>();
 }
 
+Look look_at(const Tensor& t) {
+  NoGradGuard no_grad;
+  ModeGuard unwatched(kProfile, false);
+  ModeGuard unrecorded(kProvenance, false);
+  if (has_nan(t)) return Look::Nan;
+  if (t.numel() && ops::item(ops::any(ops::isinf(t))).to<bool>()) return Look::Infinite;
+  return t.numel() && ops::item(ops::any(ops::ne(t, Scalar(0)))).to<bool>() ? Look::Finite : Look::Zero;
+}
+
 }  // namespace undertow::graph_ops

@@ -3,6 +3,7 @@
 
 #include "core/autograd/recording.h"
 #include "core/graph/graph_task.h"
+#include "core/graph/provenance.h"
 
 namespace undertow {
 
@@ -10,6 +11,7 @@ NodeOrigin* (*make_node_origin)() = nullptr;
 
 namespace ops {
 void attach_origin(Node* node) {
+  provenance::follow_process();
   if (!make_node_origin) return;
   NodeOrigin* o = make_node_origin();
   if (!o) return;

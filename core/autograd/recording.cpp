@@ -9,6 +9,10 @@
 
 namespace undertow::ops {
 
+void refuse_gradient(const char* name, const char* argument) {
+  UT_FAIL("The function '", name, "' is not differentiable with respect to argument '", argument, "'. This input cannot have requires_grad True.");
+}
+
 Tensor resolved(const Tensor& t) {
   if (!t.defined() || !t.impl()->has(kConj | kNeg)) return t;
   return resolve_neg(resolve_conj(t));
@@ -67,8 +71,9 @@ void mark_inference(const std::vector<Tensor>& list) {
   for (const Tensor& t : list) mark_inference(t);
 }
 
-void check_out(const Tensor& out, const char* name, bool inputs_require_grad) {
-  UT_CHECK(!grad_enabled() || (!inputs_require_grad && !out.requires_grad()), name,
+void check_out(const Tensor& out, const char* name, uint32_t input_flags) {
+  if (UT_UNLIKELY((input_flags | out.impl()->flags) & kBatched)) batched::refuse_out(name);
+  UT_CHECK(!grad_enabled() || !((input_flags & kRequiresGrad) || out.requires_grad()), name,
            "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
 }

@@ -1,9 +1,11 @@
 // recording.h: the small steps that generated recorders are made of: flags, nodes, edges, saving, views, in-place.
 // Included by generated code only.
 #pragma once
+#include "core/autograd/batched.h"
 #include "core/autograd/inplace.h"
 #include "core/autograd/op_types.h"
 #include "core/autograd/tangents.h"
+#include "core/autograd/watched.h"
 #include "core/forward/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
@@ -32,6 +34,8 @@ inline bool any_requires_grad(const Tensor& t) { return flags_of(t) & kRequiresG
 inline bool any_requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
 UT_HOT_INLINE bool has_tangents(uint32_t flags) { return UT_UNLIKELY(flags & kHasTangent) && !mode_is(kNoTangents); }
 UT_HOT_INLINE bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
+// For an argument that the table calls a constant.
+[[noreturn]] void refuse_gradient(const char* name, const char* argument);
 
 // Conj and neg bits become ordinary elements; the recorded way, so that gradients flow.
 Tensor resolved(const Tensor& t);
@@ -115,20 +119,11 @@ void set_history_if_float(const Tensor& result, const Ref<Node>& node);
 inline void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation = 0) { make_view(self, result, creation); }
 void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation = 0);
 
-void mark_inference(const Tensor& t);
-void mark_inference(const std::vector<Tensor>& list);
-template <class... T>
-void mark_inference(const std::tuple<T...>& t) {
-  std::apply([](const auto&... x) { (mark_inference(x), ...); }, t);
-}
-inline void mark_inference(int64_t) {}
-inline void mark_inference(bool) {}
-
 // Anomaly mode and line recording: remembers where the node was made.
 void attach_origin(Node* node);
 
 // out= variants.
-void check_out(const Tensor& out, const char* name, bool inputs_require_grad);
+void check_out(const Tensor& out, const char* name, uint32_t input_flags);
 void check_out_dtype(const Tensor& out, DType result);  // for operators that do not convert into out=
 void write_out(const Tensor& out, const Tensor& result);
 inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }

@@ -4,6 +4,8 @@
 #include "core/forward/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
+#include "core/graph/saved_fields.h"
+#include "core/graph/saved_tensor.h"
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
 
@@ -19,12 +21,25 @@ std::vector<Tensor> tangents_of(TensorSpan list) {
   return out;
 }
 
+namespace {
+bool lies_alike(const Tensor& a, const Tensor& b) {
+  for (int64_t d = 0; d < a.dim(); d++)
+    if (a.size(d) > 1 && a.stride(d) != b.stride(d)) return false;
+  return true;
+}
+}  // namespace
+
+Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
+  if (t.numel() == 0 || lies_alike(t, tangent) || !is_non_overlapping_and_dense(t.sizes(), t.strides())) return tangent;
+  return copy(empty_strided(t.sizes(), t.strides(), tangent.dtype()), tangent, false);
+}
+
 void set_tangent(const Tensor& t, const Tensor& tangent) {
   if (!t.defined() || !tangent.defined() || !is_differentiable(t.dtype())) return;
   Tensor fit = tangent;
   if (fit.dtype() != t.dtype()) fit = is_complex(fit.dtype()) && !t.is_complex() ? ops::to_dtype(ops::real(fit), t.dtype()) : ops::to_dtype(fit, t.dtype());
   if (!same(fit.sizes(), t.sizes())) fit = ops::expand(fit, t.sizes(), false);
-  forward_level::set_tangent(t, std::move(fit));
+  forward_level::set_tangent(t, fit_tangent(t, fit));
 }
 void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tangents) {
   for (size_t i = 0; i < list.size() && i < tangents.size(); i++) set_tangent(list[i], tangents[i]);
@@ -38,12 +53,6 @@ Tensor make_dual(const Tensor& t, const Tensor& tangent) {
   Tensor dual = view(t, t.sizes());
   forward_level::set_tangent(dual, fit_tangent(t, tangent));
   return dual;
-}
-Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
-  if (same(t.strides(), tangent.strides()) || !is_non_overlapping_and_dense(t.sizes(), t.strides())) return tangent;
-  Tensor fit = empty_strided(t.sizes(), t.strides(), tangent.dtype());
-  copy_(fit, tangent, false);
-  return fit;
 }
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
   Tensor tangent = tangent_of(t);
@@ -83,6 +92,17 @@ std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, Tens
   std::vector<Tensor> out;
   for (size_t i = 0; i < tangents.size(); i++) out.push_back(zeros_if_undefined(tangents[i], like[i]));
   return out;
+}
+void share_with_saved(const Tensor& result) {
+  Node* node = result.defined() && result.impl()->has(kHasTangent) ? result.impl()->grad_fn : nullptr;
+  if (!node) return;
+  size_t count = 0;
+  const SavedField* fields = node->saved_fields(&count);
+  for (size_t i = 0; i < count; i++)
+    if (fields[i].kind == SavedKind::Tensor) saved_member<SavedTensor>(node, fields[i]).share_tangent(result);
+}
+void share_with_saved(const std::vector<Tensor>& results) {
+  for (const Tensor& r : results) share_with_saved(r);
 }
 void refuse_forward(const char* name) {
   UT_FAIL_AS(NotImplemented, "Trying to use forward AD with ", name, " that does not support it because it has not been implemented yet.");

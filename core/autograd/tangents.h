@@ -19,6 +19,14 @@ std::vector<Tensor> primal_of(TensorSpan duals);
 void add_tangent(Tensor& sum, const Tensor& part);
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like);
 std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like);
+// After a result's tangent is set: the alias of it that its own node saved carries it too, so that derivatives computed
+// from the saved result have tangents.
+void share_with_saved(const Tensor& result);
+void share_with_saved(const std::vector<Tensor>& results);
+template <class... T>
+void share_with_saved(const std::tuple<T...>& results) {
+  std::apply([](const auto&... r) { (share_with_saved(r), ...); }, results);
+}
 [[noreturn]] void refuse_forward(const char* name);
 
 }  // namespace undertow::ops

@@ -21,6 +21,7 @@ WarningSink warning_sink = print_warning;
 }  // namespace
 
 void set_warning_sink(WarningSink sink) { warning_sink = sink ? sink : print_warning; }
+// The sink may throw: in Python a warning can be made an error.
 void warn(const std::string& message) { warning_sink(message); }
 void warn_once(const char* message) {
   static std::mutex mutex;  // guards `said`; not held while warning

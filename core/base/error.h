@@ -7,7 +7,7 @@
 
 namespace undertow {
 
-enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, Key, Overflow, OutOfMemory, Attribute };
+enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, Key, Overflow, OutOfMemory, Attribute, LinAlg };
 
 class Error : public std::exception {
  public:

@@ -57,7 +57,7 @@ int64_t count_between(const Scalar& start, const Scalar& end, const Scalar& step
 DType space_dtype(const char* name, const Scalar& start, const Scalar& end, std::optional<DType> dtype) {
   DType natural = start.is_complex() || end.is_complex() ? default_complex_dtype() : default_dtype();
   if (!dtype) return natural;
-  UT_CHECK(!undertow::is_complex(natural) || undertow::is_complex(*dtype), "torch.", name, "(): inferred dtype ", cpp_name(natural),
+  UT_CHECK(!undertow::is_complex(natural) || undertow::is_complex(*dtype), "undertow.", name, "(): inferred dtype ", cpp_name(natural),
            " can't be safely cast to passed dtype ", long_name(*dtype));
   return *dtype;
 }
@@ -83,7 +83,7 @@ Tensor spaced(const char* name, const Scalar& start, const Scalar& end, int64_t 
     using T = typename decltype(tag)::type;
     using S = std::conditional_t<std::is_integral_v<T>, double, OpMath<T>>;
     S a = static_cast<S>(start.to<S>()), b = static_cast<S>(end.to<S>());
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {  // ends are cut before the step is made
+    if constexpr ((std::is_integral_v<T> && !std::is_same_v<T, bool>) || kIsHalf<T>) {  // ends are cut before the step is made
       a = static_cast<S>(start.to<T>());
       b = static_cast<S>(end.to<T>());
     }
@@ -107,8 +107,8 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, std::o
 }
 
 Tensor range(const Scalar& start, const Scalar& end, const Scalar& step, std::optional<DType> dtype) {
-  warn("torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. Instead, use "
-       "torch.arange, which produces values in [start, end).");
+  warn("undertow.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range builtin. Instead, use "
+       "undertow.arange, which produces values in [start, end).");
   check_ends(start, end, step);
   DType t = dtype.value_or(default_dtype());
   UT_CHECK(t == DType::Bool || !is_integral(t) || step.to_int() != 0, "step must be nonzero, but ", step, " as ", name(t), " is 0");

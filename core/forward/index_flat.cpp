@@ -76,8 +76,6 @@ std::vector<Tensor> unravel_index(const Tensor& indices, IntSpan shape) {
       rest = (rest - r) / n;
     }
   }
-  if (indices.dtype() != DType::Int64)
-    for (Tensor& t : out) t = to_dtype(t, indices.dtype());
   return out;
 }
 

@@ -47,7 +47,7 @@ bool channels_last_like(TensorSpan list) {
 }  // namespace
 
 Tensor cat(TensorSpan tensors, int64_t dim) {
-  UT_CHECK_AS(Value, !tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
+  UT_CHECK_AS(Value, !tensors.empty(), "undertow.cat(): expected a non-empty list of Tensors");
   const Tensor* first = nullptr;
   for (const Tensor& t : tensors) {
     UT_CHECK(t.dim() > 0, "zero-dimensional tensor (at position ", &t - tensors.data(), ") cannot be concatenated");
@@ -124,7 +124,7 @@ Tensor stack(TensorSpan tensors, int64_t dim) {
 Tensor _block_diag(TensorSpan tensors) {
   int64_t rows = 0, cols = 0;
   for (size_t i = 0; i < tensors.size(); i++) {
-    UT_CHECK(tensors[i].dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ", tensors[i].dim(), " dimensions");
+    UT_CHECK(tensors[i].dim() <= 2, "undertow.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ", tensors[i].dim(), " dimensions");
     rows += tensors[i].dim() == 2 ? tensors[i].size(0) : 1;
     cols += tensors[i].dim() ? tensors[i].size(-1) : 1;
   }

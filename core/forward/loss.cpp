@@ -176,7 +176,11 @@ std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& 
 }
 
 Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
+  UT_CHECK_AS(NotImplemented, is_floating(grad_output.dtype()), "\"nll_loss_backward_out_frame\" not implemented for '", long_name(grad_output.dtype()), "'");
   Classes g = check_nll(sizes, target, weight, sizes.size() > 2);
+  int64_t wanted = reduction == kNone ? g.n * g.space : 1;
+  UT_CHECK(grad_output.numel() == wanted && total_weight.numel() == 1, "Expected ", wanted, " elements in grad_output and one in total_weight, got ",
+           grad_output.numel(), " and ", total_weight.numel());
   DType wide = is_reduced_float(grad_output.dtype()) ? DType::Float32 : grad_output.dtype();
   Tensor grad = contiguous(to_dtype(grad_output, wide)), at = contiguous(to_dtype(target, DType::Int64)), out = zeros(sizes, wide);
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, wide);

@@ -92,8 +92,7 @@ void pow_out(const Tensor& out, const Tensor& self, const Scalar& exponent) {
 }
 
 Tensor pow(const Scalar& self, const Tensor& exponent) {
-  if (self.equals(1)) {
-    DType t = result_type(exponent, self);
+  if (DType t = result_type(exponent, self); self.equals(1) && t != DType::Bool) {
     Tensor result = clone_preserve(exponent.dtype() == t ? exponent : to_dtype(exponent, t));
     fill_into(result, Scalar(1));
     return result;
@@ -109,7 +108,7 @@ Tensor ldexp(const Tensor& self, const Tensor& other) {
 }
 
 std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
-  UT_CHECK(is_floating(self.dtype()), "torch.frexp() only supports floating-point dtypes, got ", self.dtype());
+  UT_CHECK(is_floating(self.dtype()), "undertow.frexp() only supports floating-point dtypes, got ", self.dtype());
   ElementwiseIter iter;
   iter.add_output({}, self.dtype());
   iter.add_output({}, DType::Int32);

@@ -27,6 +27,9 @@ std::string_view type_name(DType t) {
     case DType::Float64: return "double";
     case DType::Int64: return "long int";
     case DType::Int32: return "int";
+    case DType::Int16: return "short";
+    case DType::Int8: return "signed char";
+    case DType::UInt8: return "unsigned char";
     default: return name(t);
   }
 }
@@ -41,6 +44,7 @@ void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
 }
 void check_lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
   check_lerp_operand("end", self.dtype(), end.dtype());
+  UT_CHECK_AS(NotImplemented, !is_integral(self.dtype()), "\"lerp_kernel_scalar\" not implemented for '", long_name(self.dtype()), "'");
   UT_CHECK(self.is_complex() || !weight.is_complex(), "value cannot be converted to type ", type_name(self.dtype()), " without overflow: the weight ",
            weight, " is complex");
 }
@@ -65,6 +69,8 @@ void check_not_complex(const char* op, const Tensor& self) {
 void check_celu(const Scalar& alpha) { UT_CHECK(!alpha.equals(0), "ZeroDivisionError: alpha cannot be 0 for CELU"); }
 void check_hardtanh(const Tensor& self, const Scalar& min, const Scalar& max) {
   UT_CHECK(self.dtype() != DType::Bool, "Bool inputs not supported for hardtanh");
+  UT_CHECK(self.dtype() != DType::UInt8 || (min.to_double() >= 0 && max.to_double() >= 0),
+           "cannot do hardtanh on an unsigned type with negative limits. They are ", min, " and ", max);
   UT_CHECK_VALUE(min.to_double() <= max.to_double(), "min_val cannot be greater than max_val. They are ", min, " and ", max);
 }
 void check_softshrink(const Tensor& self, const Scalar& lambd) {

@@ -26,7 +26,7 @@ namespace undertow::fwd {
 
 namespace {
 void check_bounds(const Tensor& self, bool min, bool max) {
-  UT_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  UT_CHECK(min || max, "undertow.clamp: At least one of 'min' or 'max' must not be None");
   UT_CHECK_AS(NotImplemented, !self.is_complex(), "clamp is not supported for complex types");
 }
 }  // namespace

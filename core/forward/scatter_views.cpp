@@ -1,4 +1,4 @@
-// scatter_views.cpp: a copy with one part replaced: select_scatter, slice_scatter, diagonal_scatter.
+// scatter_views.cpp: a copy with one part replaced: select_scatter, slice_scatter, diagonal_scatter, as_strided_scatter.
 #include "core/forward/copy.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd.h"
@@ -17,6 +17,10 @@ Tensor replaced(const Tensor& out, const Tensor& part, const Tensor& src) {
 Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
   Tensor out = clone_preserve(self);
   return replaced(out, select(out, dim, index), src);
+}
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
+  Tensor out = clone_preserve(self);
+  return replaced(out, as_strided(out, size, stride, storage_offset), src);
 }
 Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
   Tensor out = clone_preserve(self);

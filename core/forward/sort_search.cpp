@@ -13,8 +13,8 @@ namespace {
 
 bool is_right(bool right, const std::optional<std::string_view>& side) {
   if (!side) return right;
-  UT_CHECK(*side == "left" || *side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", *side);
-  UT_CHECK(!right || *side == "right", "torch.searchsorted(): side and right can't be set to opposites, got side of ", *side, " while right was True");
+  UT_CHECK(*side == "left" || *side == "right", "undertow.searchsorted(): side can only be 'left' or 'right' but got ", *side);
+  UT_CHECK(!right || *side == "right", "undertow.searchsorted(): side and right can't be set to opposites, got side of ", *side, " while right was True");
   return *side == "right";
 }
 
@@ -56,7 +56,7 @@ Tensor search(const Tensor& sequence, const Tensor& values, bool out_int32, bool
 }
 
 void check_search(const Tensor& sequence, IntSpan sizes, bool is_number, const Tensor& sorter) {
-  constexpr const char* who = "torch.searchsorted(): ";
+  constexpr const char* who = "undertow.searchsorted(): ";
   UT_CHECK(sequence.dim() != 0, who, "boundaries tensor should have positive dimension, but got 0 dimension");
   UT_CHECK(!is_number || sequence.dim() == 1, who, "input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor dim(", sequence.dim(), ") and input value's dim(0) numel(1)");
   bool match = sequence.dim() == 1 || sizes.size() == sequence.sizes().size();
@@ -71,7 +71,7 @@ void check_search(const Tensor& sequence, IntSpan sizes, bool is_number, const T
     UT_CHECK(s.data_as<int64_t>()[i] >= 0 && s.data_as<int64_t>()[i] < sequence.size(-1), who, "sorter index out of range");
 }
 void check_same_dtype(const Tensor& sequence, const Tensor& values) {
-  UT_CHECK(sequence.dtype() == values.dtype(), "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype ", long_name(sequence.dtype()),
+  UT_CHECK(sequence.dtype() == values.dtype(), "undertow.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype ", long_name(sequence.dtype()),
            " and input value tensor's dtype ", long_name(values.dtype()));
 }
 
@@ -101,7 +101,7 @@ Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32, b
 }
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
-  UT_CHECK(bins > 0, "torch.histc(): bins must be > 0, but got ", bins);
+  UT_CHECK(bins > 0, "undertow.histc(): bins must be > 0, but got ", bins);
   UT_CHECK_AS(NotImplemented, self.dtype() == DType::Float32 || self.dtype() == DType::Float64 || is_reduced_float(self.dtype()), "\"histogram_cpu\" not implemented for '", long_name(self.dtype()), "'");
   double low = min.to_double(), high = max.to_double();
   Tensor in = contiguous(to_dtype(self, DType::Float64));
@@ -109,14 +109,14 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   if (low == high && in.numel() > 0) {
     low = high = p[0];
     for (int64_t i = 0; i < in.numel(); i++) {
-      UT_CHECK(std::isfinite(p[i]), "torch.histc: range of [", low, ", ", p[i], "] is not finite");
+      UT_CHECK(std::isfinite(p[i]), "undertow.histc: range of [", low, ", ", p[i], "] is not finite");
       low = std::min(low, p[i]);
       high = std::max(high, p[i]);
     }
   }
-  UT_CHECK(std::isfinite(low) && std::isfinite(high), "torch.histc: range of [", low, ", ", high, "] is not finite");
+  UT_CHECK(std::isfinite(low) && std::isfinite(high), "undertow.histc: range of [", low, ", ", high, "] is not finite");
   if (low == high) low -= 1, high += 1;
-  UT_CHECK(low < high, "torch.histc: max must be larger than min");
+  UT_CHECK(low < high, "undertow.histc: max must be larger than min");
   std::vector<int64_t> count(static_cast<size_t>(bins));
   for (int64_t i = 0; i < in.numel(); i++) {
     if (!(p[i] >= low && p[i] <= high)) continue;

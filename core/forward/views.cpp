@@ -58,8 +58,8 @@ Tensor _alias(const Tensor& self) { return undertow::alias(self); }
 
 Tensor _view_dtype(const Tensor& self, DType dtype) {
   int64_t from = self.itemsize(), to = itemsize(dtype);
-  UT_CHECK(!self.is_conj(), "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
-  UT_CHECK(!self.is_neg(), "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.");
+  UT_CHECK(!self.is_conj(), "undertow.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
+  UT_CHECK(!self.is_neg(), "undertow.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.");
   Geometry g(self);
   if (from != to) {
     UT_CHECK(self.dim() > 0, "self.dim() cannot be 0 to view ", self.dtype(), " as ", dtype, " (different element sizes)");
@@ -195,8 +195,6 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   UT_CHECK(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
   UT_CHECK(length >= 0, "narrow(): length must be non-negative.");
-  // A RuntimeError where other operators raise IndexError, as in torch.
-  UT_CHECK(dim >= -self.dim() && dim < self.dim(), "Dimension out of range (expected to be in range of [", -self.dim(), ", ", self.dim() - 1, "], but got ", dim, ")");
   int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
   UT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size, "], but got ", start, ")");
   int64_t from = start < 0 ? start + size : start;
@@ -258,6 +256,8 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   return out;
 }
 
+std::vector<Tensor> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) { return split(self, split_size, dim); }
+std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) { return split_with_sizes(self, split_sizes, dim); }
 std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {
   UT_CHECK(self.dim() > 0, "split_with_sizes expects at least a 1-dimensional tensor");
   int64_t d = wrap_dim(dim, self.dim()), at = 0, total = 0;

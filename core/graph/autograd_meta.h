@@ -6,6 +6,7 @@
 
 #include "core/graph/hooks.h"
 #include "core/graph/node.h"
+#include "core/graph/provenance.h"
 
 namespace undertow {
 
@@ -27,6 +28,9 @@ struct AutogradMeta {
   Ref<Storage> version_holder;            // iff kOwnVersion
   std::shared_ptr<ViewFunction> view_fn;
   Tensor tangent;                         // iff kHasTangent
+  Ref<Provenance> provenance;             // while it is recorded
+  Tensor batched_value;                   // iff kBatched; see Note [Batched Tensors] in autograd/batched.h
+  int64_t batched_level = -1;
   std::string name;
   bool has_gradient_history = false;      // known to cycles.h
   void* py_hooks = nullptr;               // Python's dict of hooks, owned through release_metadata

@@ -15,6 +15,7 @@
 #include "core/base/interpreter_lock.h"
 #include "core/graph/blame.h"
 #include "core/graph/evaluate.h"
+#include "core/graph/grad_watch.h"
 #include "core/graph/input_buffer.h"
 #include "core/graph/structural.h"
 #include "core/graph/trace.h"
@@ -137,7 +138,10 @@ std::vector<Tensor> run_task(GraphTask& task, Node* root) {
   GradModeGuard grad_mode(task.options.create_graph);
   ModeGuard filtered(kFilteredPass, task.filtered);
   task.mode_bits = thread_mode.bits;
-  if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::TaskStarted, &task, root);
+  if (UT_UNLIKELY(trace::on())) {
+    trace::record(TraceEvent::TaskStarted, &task, root);
+    if (trace::watching()) grad_watch::begins(&task);
+  }
   try {
     if (task.parallel) run_in_parallel(task, root);
     else run_sequentially(task, root);

@@ -4,6 +4,7 @@
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine.h"
+#include "core/graph/grad_watch.h"
 #include "core/graph/tensor_ops.h"
 #include "core/graph/trace.h"
 
@@ -29,8 +30,10 @@ void call_tensor_hooks(GraphTask& task, Node* node, std::span<Tensor> grads) {
     auto hooks = extra->tensor_hooks;
     for (auto& [i, hook] : hooks) run(*hook, i, TraceEvent::TensorHook);
     auto retains = extra->retains_grad_hooks;
+    if (UT_UNLIKELY(trace::watching()) && grad_watch::is_watched(&task)) retains.clear();
     for (auto& [i, hook] : retains) run(*hook, i, TraceEvent::RetainsGradHook);
   }
+  if (UT_UNLIKELY(trace::watching())) grad_watch::entered(&task, node, grads);
 }
 
 bool has_tensor_hooks(Node* node) {
@@ -69,8 +72,8 @@ void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
 
 }  // namespace
 
-void report_failure(Node* node) {
-  if (!node || !anomaly_enabled()) return;
+namespace {
+void describe_failure(Node* node) {
   NodeOrigin* origin = node->extra() ? node->extra()->origin.get() : nullptr;
   if (!origin) {
     warn(str("Error detected in ", node->name(), ". No forward pass information available. Enable detect anomaly during forward pass for more information."));
@@ -80,9 +83,22 @@ void report_failure(Node* node) {
   for (; origin->parent; origin = origin->parent.get())
     warn(str("\n\nPrevious calculation was induced by ", origin->parent_name, ". Traceback of forward call that induced the previous calculation:\n", origin->parent->describe()));
 }
+}  // namespace
+
+void report_failure(Node* node) {
+  if (!node || !anomaly_enabled()) return;
+  try {
+    describe_failure(node);
+  } catch (...) {
+    // Warnings are errors here: the failure they are about is on its way already, and matters more.
+  }
+}
 
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
-  if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Started, &task, node, 0, slot.dependencies);
+  if (UT_UNLIKELY(trace::on())) {
+    trace::record(TraceEvent::Started, &task, node, 0, slot.dependencies);
+    if (trace::watching()) grad_watch::arrived(&task, node, grad_outputs);
+  }
   if (UT_UNLIKELY(task.filtered)) {
     // Torch's order: a node that runs anyway is captured before its hooks, one that does not after them.
     if (!slot.needed && has_tensor_hooks(node)) call_tensor_hooks(task, node, grad_outputs);
@@ -97,6 +113,7 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
       if (trace::on()) trace::record(TraceEvent::PreHook, &task, node);
       hook->call(grad_outputs);
     }
+    if (trace::watching()) grad_watch::entered(&task, node, grad_outputs);
   }
 
   bool has_post = extra && !extra->post_hooks.empty();
@@ -115,7 +132,6 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
   } else {
     apply_and_release(task, node, grad_outputs, grad_inputs);
   }
-  if (UT_UNLIKELY(trace::on())) trace::record(TraceEvent::Finished, &task, node);
 
   const Edge* edges = node->edges();
   for (size_t i = 0; i < grad_inputs.size(); i++) {
@@ -126,6 +142,10 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
     }
     const InputMeta& meta = edges[i].node->input_meta(edges[i].input_nr);
     if (UT_UNLIKELY(!meta.matches(*grad_inputs[i].impl()))) validate_gradient(meta, grad_inputs[i], i, node);
+  }
+  if (UT_UNLIKELY(trace::on())) {
+    trace::record(TraceEvent::Finished, &task, node);
+    if (trace::watching()) grad_watch::left(&task, node, grad_inputs);
   }
   if (UT_UNLIKELY(anomaly_enabled()) && (process_mode.load(std::memory_order_relaxed) & kAnomalyNan)) check_for_nan(node, grad_inputs);
   return true;

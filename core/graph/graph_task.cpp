@@ -90,7 +90,8 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
     }
   }
   if (!options.accumulate_grad) captured.resize(outputs.size());
-  slot(root).needed = true;
+  // A root whose own gradient is wanted runs only if more is wanted below it: a leaf is not accumulated into.
+  if (!slot(root).captured) slot(root).needed = true;
 
   // Depth first with an explicit stack; a node is needed if any child is needed or captured.
   struct Frame {

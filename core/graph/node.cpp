@@ -6,6 +6,8 @@
 
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/saved_fields.h"
+#include "core/graph/saved_tensor.h"
 
 namespace undertow {
 
@@ -18,6 +20,18 @@ InputMeta& InputMeta::operator=(InputMeta&& o) noexcept {
   o.ndim_ = 0;
   o.defined_ = false;
   return *this;
+}
+
+void Node::visit_kept(KeptVisitor visit, void* context) const {
+  if (const Node* inner = inner_node()) return inner->visit_kept(visit, context);
+  size_t count = 0;
+  const SavedField* fields = saved_fields(&count);
+  auto* self = const_cast<Node*>(this);
+  for (size_t i = 0; i < count; i++) {
+    if (fields[i].kind == SavedKind::Tensor) visit(context, fields[i].name, saved_member<SavedTensor>(self, fields[i]));
+    if (fields[i].kind == SavedKind::TensorList)
+      for (const SavedTensor& s : saved_member<std::vector<SavedTensor>>(self, fields[i])) visit(context, fields[i].name, s);
+  }
 }
 
 void Node::drop_rare_parts() {

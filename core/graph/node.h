@@ -104,7 +104,9 @@ struct NodeExtra {
 // Declared here, defined by the binding layer.
 extern void (*release_node_metadata)(void* metadata);
 
+class SavedTensor;
 using SavedVisitor = void (*)(void* context, const char* name, TensorImpl* tensor);
+using KeptVisitor = void (*)(void* context, const char* name, const SavedTensor& saved);
 
 class Node {
  public:
@@ -119,6 +121,8 @@ class Node {
   virtual bool is_accumulate() const { return false; }
   // Calls visit(tensor) for each tensor the node keeps alive; for cycle collection and reports.
   virtual void visit_saved(SavedVisitor visit, void* context) const { (void)visit, (void)context; }
+  // Calls visit(saved) for each saved tensor in whatever state, packed and released ones too. By saved_fields, unless overridden.
+  virtual void visit_kept(KeptVisitor visit, void* context) const;
   // A node that this one owns and runs itself (CopySlices); its saved tensors are then what visit_saved shows.
   virtual Node* inner_node() const { return nullptr; }
   // The saved values by name, for `_saved_*`; see saved_fields.h.

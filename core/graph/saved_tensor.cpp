@@ -5,6 +5,7 @@
 
 #include "core/graph/autograd_meta.h"
 #include "core/graph/blame.h"
+#include "core/graph/forward_level.h"
 #include "core/graph/node.h"
 #include "core/tensor/layout.h"
 
@@ -22,7 +23,7 @@ struct SavedTensor::Packed {
 void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
   UT_CHECK(!t.impl()->has(kInference), "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
            "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal "
-           "tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.");
+           "tensor and use it in autograd, or use `undertow.no_grad()` instead of `undertow.inference_mode()`.");
   SavedTensorHooks* hooks = make_default_saved_hooks ? make_default_saved_hooks() : nullptr;
   if (hooks) {
     struct Packing {
@@ -51,6 +52,11 @@ void SavedTensor::save_output(const Tensor& t, Node* owner) {
   state_ = State::Output;
 }
 
+void SavedTensor::share_tangent(const Tensor& t) {
+  if (state_ != State::Output || output_nr_ != static_cast<uint8_t>(t.impl()->output_nr)) return;
+  forward_level::set_tangent(Tensor(Ref<TensorImpl>(impl_)), t.impl()->meta->tangent);
+}
+
 void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_output) {
   auto p = std::make_unique<Packed>();
   p->hooks.reset(hooks);
@@ -64,6 +70,10 @@ void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_ou
   }
   packed_ = p.release();
   state_ = is_output ? State::HookedOutput : State::Hooked;
+}
+
+void SavedTensor::visit_packed(PackedVisitor visit, void* context) const {
+  if (has_hooks()) packed_->hooks->visit_packed(visit, context);
 }
 
 void SavedTensor::register_hooks(SavedTensorHooks* hooks) {
@@ -87,6 +97,7 @@ void SavedTensor::register_hooks(SavedTensorHooks* hooks) {
 Tensor SavedTensor::as_output(const Tensor& data, Node* owner) const {
   if (!grad_enabled()) return data;
   Tensor t = alias(data);
+  if (UT_UNLIKELY(data.impl()->has(kHasTangent))) forward_level::set_tangent(t, data.impl()->meta->tangent);
   if (is_differentiable(t.dtype())) {
     owner->retain();
     t.impl()->grad_fn = owner;

@@ -12,12 +12,17 @@ namespace undertow {
 
 class Node;
 
+// Told of a tensor inside what hooks packed, and whether it is referred to from there only.
+using PackedVisitor = void (*)(void* context, TensorImpl* tensor, bool only_there);
+
 // Pack and unpack of one saved tensor; Python's saved_tensors_hooks derive from it.
 class SavedTensorHooks {
  public:
   virtual ~SavedTensorHooks() = default;
   virtual void pack(const Tensor& t) = 0;
   virtual Tensor unpack() = 0;
+  // The tensors that the packed thing plainly consists of, if any; must not run the user's code.
+  virtual void visit_packed(PackedVisitor visit, void* context) const { (void)visit, (void)context; }
 };
 // Makes hooks from the thread's default pair, when kSavedHooks is set. Installed by the binding layer.
 extern SavedTensorHooks* (*make_default_saved_hooks)();
@@ -51,6 +56,9 @@ class SavedTensor {
   // For a result of the node itself. See Note [Saved Outputs].
   void save_output(const Tensor& t, Node* owner = nullptr);
 
+  // If this is the output `t`, saved without its graph pointer: gives it t's tangent.
+  void share_tangent(const Tensor& t);
+
   // The tensor, after checking that nobody wrote to it. `owner` is the node that saved it.
   Tensor unpack(Node* owner) const;
   bool defined() const { return state_ != State::Empty && state_ != State::Released; }
@@ -67,6 +75,7 @@ class SavedTensor {
   bool is_released() const { return state_ == State::Released; }
   // Raises: what `owner` saved has been freed.
   [[noreturn]] static void fail_released(Node* owner);
+  void visit_packed(PackedVisitor visit, void* context) const;
   TensorImpl* peek() const { return has_hooks() ? nullptr : impl_; }
 
  private:

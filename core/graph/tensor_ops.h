@@ -16,4 +16,8 @@ Tensor detach(const Tensor& t);
 Tensor zeros(IntSpan sizes, DType dtype);
 bool has_nan(const Tensor& t);
 
+// The worst of a tensor's elements.
+enum class Look : uint8_t { Undefined, Zero, Finite, Infinite, Nan };
+Look look_at(const Tensor& t);
+
 }  // namespace undertow::graph_ops

@@ -16,7 +16,12 @@ const char* name(TraceEvent e) {
 
 namespace trace {
 
-std::atomic<bool> enabled{false};
+std::atomic<uint8_t> watchers{0};
+
+void set_switch(Watcher who, bool on) {
+  if (on) watchers.fetch_or(who);
+  else watchers.fetch_and(static_cast<uint8_t>(~who));
+}
 
 namespace {
 std::mutex mutex;  // guards records
@@ -25,19 +30,22 @@ std::atomic<uint64_t> thread_count{0};  // atomic: threads number themselves
 thread_local uint64_t thread_number = thread_count.fetch_add(1);
 }  // namespace
 
+uint64_t this_thread() { return thread_number; }
+
 void start() {
   std::lock_guard lock(mutex);
   records.clear();
-  enabled.store(true);
+  set_switch(kRecord, true);
 }
 
 std::vector<TraceRecord> stop() {
   std::lock_guard lock(mutex);
-  enabled.store(false);
+  set_switch(kRecord, false);
   return std::move(records);
 }
 
 void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t other, int32_t dependencies, const std::string& message) {
+  if (!(watchers.load(std::memory_order_relaxed) & kRecord)) return;
   TraceRecord r;
   r.event = event;
   r.time_ns = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());

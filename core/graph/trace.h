@@ -32,8 +32,13 @@ struct TraceRecord {
 };
 
 namespace trace {
-extern std::atomic<bool> enabled;  // atomic: switched by one thread, read by all
-inline bool on() { return enabled.load(std::memory_order_relaxed); }
+// Who watches: the trace itself, and those that ride on its switch.
+enum Watcher : uint8_t { kRecord = 1, kWatch = 2 };
+extern std::atomic<uint8_t> watchers;  // atomic: switched by one thread, read by all
+inline bool on() { return watchers.load(std::memory_order_relaxed) != 0; }
+inline bool watching() { return watchers.load(std::memory_order_relaxed) & kWatch; }  // see grad_watch.h
+void set_switch(Watcher who, bool on);
+uint64_t this_thread();               // its small number
 void start();                         // drops what was recorded before
 std::vector<TraceRecord> stop();
 void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t other = 0, int32_t dependencies = 0,

@@ -65,7 +65,7 @@ bool fits(PyObject* o, ArgKind kind) {
     case ArgKind::OptTensor: return o == Py_None || is_tensor(o);
     case ArgKind::TensorList: return is_tensor_list(o, false);
     case ArgKind::OptTensorList: return is_tensor_list(o, true);
-    case ArgKind::Scalar: return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad());
+    case ArgKind::Scalar: return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad() && !tensor_of(o).impl()->has(kBatched | kHasTangent));
     case ArgKind::OptScalar: return o == Py_None || fits(o, ArgKind::Scalar);
     case ArgKind::Int: return is_int_like(o);
     case ArgKind::OptInt: return o == Py_None || is_int_like(o);
@@ -75,8 +75,10 @@ bool fits(PyObject* o, ArgKind kind) {
     case ArgKind::True: return o == Py_True;
     case ArgKind::False: return o == Py_False;
     case ArgKind::OptBool: return o == Py_None || PyBool_Check(o);
-    case ArgKind::Ints: return is_int_like(o) || is_int_list(o);
-    case ArgKind::OptInts: return o == Py_None || is_int_like(o) || is_int_list(o);
+    case ArgKind::Ints: return is_int_list(o);
+    case ArgKind::OptInts: return o == Py_None || is_int_list(o);
+    case ArgKind::SizedInts: return is_int_like(o) || is_int_list(o);
+    case ArgKind::OptSizedInts: return o == Py_None || is_int_like(o) || is_int_list(o);
     case ArgKind::DType: return accepts_as_dtype(o);
     case ArgKind::OptDType: return o == Py_None || accepts_as_dtype(o);
     case ArgKind::Str: return PyUnicode_Check(o);
@@ -98,7 +100,7 @@ const char* kind_text(ArgKind k) {
     case ArgKind::Int: case ArgKind::OptInt: return "int";
     case ArgKind::Float: case ArgKind::OptFloat: return "float";
     case ArgKind::Bool: case ArgKind::OptBool: case ArgKind::True: case ArgKind::False: return "bool";
-    case ArgKind::Ints: case ArgKind::OptInts: return "tuple of ints";
+    case ArgKind::Ints: case ArgKind::OptInts: case ArgKind::SizedInts: case ArgKind::OptSizedInts: return "tuple of ints";
     case ArgKind::DType: case ArgKind::OptDType: return "undertow.dtype";
     case ArgKind::Str: case ArgKind::OptStr: return "str";
     case ArgKind::Generator: return "undertow.Generator";
@@ -134,8 +136,8 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
   };
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   // x.view(2, 4): a lone positional list may be spelled as separate ints.
-  bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count &&
-                   (o.args[given].kind == ArgKind::Ints || o.args[given].kind == ArgKind::OptInts);
+  bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count && o.args[given].kind >= ArgKind::Ints &&
+                   o.args[given].kind <= ArgKind::OptSizedInts;
   if (lone_list && nargs >= 1 && positional == 1 && is_int_like(args[0])) {
     for (Py_ssize_t i = 1; i < nargs; i++)
       if (!is_int_like(args[i])) return say("argument '", o.args[given].name, "' must be tuple of ints, but found element of type ", Py_TYPE(args[i])->tp_name, " at pos ", i);
@@ -185,6 +187,9 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
 }
 
 [[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, const Mismatch& only) {
+  // A number that differs from sample to sample: what item() says of it is the reason.
+  for (Py_ssize_t i = 0; i < nargs; i++)
+    if (is_tensor(args[i]) && tensor_of(args[i]).dim() == 0 && tensor_of(args[i]).impl()->has(kBatched)) scalar_arg(args[i]);
   if (f.count == 1) UT_FAIL_AS(Type, only.text);
   std::string got, expected;
   for (Py_ssize_t i = 0; i < nargs; i++) got += str(i ? ", " : "", Py_TYPE(args[i])->tp_name);
@@ -219,13 +224,12 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
   if (UT_UNLIKELY(!f.ready)) make_ready(f);
   try {
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total))) && (f.public_function || self)) {
+    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total)))) {
       if (!self) return call_override(f.public_function, args, nargs, kwnames);
       std::vector<PyObject*> all{self};
       all.insert(all.end(), args, args + total);
-      PyRef method(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name));
-      if (!method) PyErr_Clear();
-      return call_override(method ? method.get() : f.public_function, all.data(), nargs + 1, kwnames);
+      PyRef method(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name)));
+      return call_override(method.get(), all.data(), nargs + 1, kwnames);
     }
     PyObject* slots[kMaxArgs];
     PyRef varargs;

@@ -10,7 +10,7 @@
 namespace undertow::python {
 
 enum class ArgKind : uint8_t {
-  Tensor, OptTensor, TensorList, OptTensorList, Scalar, OptScalar, Int, OptInt, Float, OptFloat, Bool, OptBool, True, False, Ints, OptInts, DType, OptDType,
+  Tensor, OptTensor, TensorList, OptTensorList, Scalar, OptScalar, Int, OptInt, Float, OptFloat, Bool, OptBool, True, False, Ints, OptInts, SizedInts, OptSizedInts, DType, OptDType,
   Str, OptStr, Generator, Device, MemoryFormat, Layout, OutList
 };
 
@@ -59,14 +59,26 @@ inline bool exact_ints(PyObject* const* args, Py_ssize_t n) {
 PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject** slots, PyObject* (*call)(PyObject**));
 PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, Tensor (*call)(const Tensor&, IntSpan));
 
+// One overload as rules of vmap call it: by key, with every argument in its slot.
+struct TableOperator {
+  const char* key;
+  const char* rule;       // its `batch` in the table
+  const char* arguments;  // their names, joined by commas
+  PyObject* (*call)(PyObject** slots);
+};
+
 // Defined by generated code.
 void collect_bindings(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions);
+void collect_operators(std::vector<TableOperator>& operators);
 
 // Does an argument of this class take over the call? (a __torch_function__ other than Tensor's own, not disabled)
 bool has_override(PyObject* o);
 // Calls the overrides found among `args`; a new reference, or null with an error set.
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 bool overrides_active();  // a mode is on this thread's stack
+// Is there a __torch_function__ mode on this thread's stack? Returns what it was. The profiler sees calls by the same bit.
+bool set_function_modes(bool on);
+void set_profiled_calls(bool on);
 bool init_override_functions(PyObject* module);
 
 }  // namespace undertow::python

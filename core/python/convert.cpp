@@ -75,7 +75,7 @@ std::optional<bool> opt_bool_arg(PyObject* o, std::optional<bool> fallback) {
   return !o ? fallback : o == Py_None ? std::nullopt : std::optional<bool>(bool_arg(o));
 }
 
-Dims ints_arg(PyObject* o) {
+Dims ints_arg(PyObject* o, int64_t repeat) {
   Dims out;
   if (PyTuple_Check(o) || PyList_Check(o)) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
@@ -85,7 +85,7 @@ Dims ints_arg(PyObject* o) {
       out.push_back(int_arg(x));
     }
   } else {
-    out.push_back(int_arg(o));
+    out = Dims(static_cast<size_t>(repeat), int_arg(o));
   }
   return out;
 }

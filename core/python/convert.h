@@ -31,7 +31,7 @@ double float_arg(PyObject* o);
 std::optional<double> opt_float_arg(PyObject* o, std::optional<double> fallback);
 bool bool_arg(PyObject* o);
 std::optional<bool> opt_bool_arg(PyObject* o, std::optional<bool> fallback);
-Dims ints_arg(PyObject* o);
+Dims ints_arg(PyObject* o, int64_t repeat = 1);  // a bare int: so many copies of it
 DType dtype_arg(PyObject* o);
 std::optional<DType> opt_dtype_arg(PyObject* o, std::optional<DType> fallback);
 std::string str_arg(PyObject* o);
@@ -44,8 +44,8 @@ std::optional<Layout> layout_arg(PyObject* o);
 // A list of ints that may be None; owns what get() points to.
 class OptInts {
  public:
-  explicit OptInts(PyObject* o) {
-    if (o && o != Py_None) dims_ = ints_arg(o);
+  explicit OptInts(PyObject* o, int64_t repeat = 1) {
+    if (o && o != Py_None) dims_ = ints_arg(o, repeat);
   }
   std::optional<IntSpan> get() const { return dims_ ? std::optional<IntSpan>(IntSpan(*dims_)) : std::nullopt; }
 

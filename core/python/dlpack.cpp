@@ -80,6 +80,7 @@ struct Exported {
 
 template <class Managed>
 Managed* export_tensor(const Tensor& t) {
+  refuse_memory(t);
   auto* e = new Exported{Ref<Storage>(t.impl()->storage), Dims(t.sizes().begin(), t.sizes().end()), Dims(t.strides().begin(), t.strides().end())};
   e->storage->hold();
   auto* m = new Managed{};

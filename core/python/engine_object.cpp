@@ -86,7 +86,6 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
       warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. We recommend "
            "using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters to "
            "None after use to break the cycle and avoid the leak.");
-    if (PyErr_Occurred()) throw PythonError();
     std::vector<Tensor> result = engine::execute(roots, root_grads, {.keep_graph = keep_graph != 0, .create_graph = create_graph != 0, .accumulate_grad = accumulate != 0}, outputs);
     if (PyErr_Occurred()) throw PythonError();
     if (!has_inputs || accumulate) Py_RETURN_NONE;

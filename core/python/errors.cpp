@@ -33,6 +33,8 @@ void PythonError::restore() {
   type_ = value_ = traceback_ = nullptr;
 }
 
+PyObject* linalg_error = nullptr;
+
 namespace {
 PyObject* exception_class(ErrorKind kind) {
   switch (kind) {
@@ -45,10 +47,16 @@ PyObject* exception_class(ErrorKind kind) {
     case ErrorKind::Overflow: return PyExc_OverflowError;
     case ErrorKind::OutOfMemory: return PyExc_RuntimeError;
     case ErrorKind::Attribute: return PyExc_AttributeError;
+    case ErrorKind::LinAlg: return linalg_error ? linalg_error : PyExc_RuntimeError;
   }
   return PyExc_RuntimeError;
 }
 }  // namespace
+
+bool init_errors(PyObject* module) {
+  linalg_error = PyErr_NewExceptionWithDoc("undertow._C._LinAlgError", "A matrix that a linear-algebra operator cannot do with.", PyExc_RuntimeError, nullptr);
+  return linalg_error && PyModule_AddObjectRef(module, "_LinAlgError", linalg_error) == 0;
+}
 
 void set_python_error() {
   try {

@@ -23,6 +23,10 @@ class PythonError : public std::exception {
   std::string message_;
 };
 
+// undertow.linalg.LinAlgError: a matrix that an operator cannot do with, singular ones above all. Made by init_errors.
+extern PyObject* linalg_error;
+bool init_errors(PyObject* module);
+
 // Call inside catch (...): sets the Python error that fits the current exception.
 void set_python_error();
 

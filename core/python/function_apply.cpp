@@ -3,6 +3,7 @@
 
 #include "core/autograd/custom_function.h"
 #include "core/autograd/recording.h"
+#include "core/graph/profile.h"
 #include "core/python/convert.h"
 #include "core/python/function_object.h"
 #include "generated/ops.h"
@@ -84,12 +85,17 @@ bool examine(const Arguments& args, FunctionObject* ctx, TensorPointers& inputs)
   return any;
 }
 
-void give_node(FunctionObject* ctx, const TensorPointers& inputs) {
+// Returns the node's one count. See Note [Who Owns Whom In Functions].
+Ref<Node> give_node(FunctionObject* ctx, const TensorPointers& inputs) {
   auto* node = new FunctionNode(inputs.size(), ctx);
+  Ref<Node> owner = Ref<Node>::adopt(node);
+  node->owns_object = true;
+  Py_INCREF(ctx);
   ctx->node = Ref<Node>::adopt(node);
   for (size_t i = 0; i < inputs.size(); i++) ops::set_edge(node->edges()[i], *inputs[i], ops::flags_of(*inputs[i]));
   node->finish_recording();
   if (UT_UNLIKELY(origins_wanted())) ops::attach_origin(node);
+  return owner;
 }
 
 PyRef call_forward(const FunctionPlan& plan, FunctionObject* ctx, const Arguments& args) {
@@ -268,6 +274,29 @@ PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPoin
 
 }  // namespace
 
+namespace {
+
+// The event of a call, for the profiler; its name is the class's own.
+class ProfiledCall {
+ public:
+  ProfiledCall(PyTypeObject* cls, FunctionObject* ctx, const TensorPointers& inputs) : on_(mode_is(kProfile)) {
+    if (UT_LIKELY(!on_)) return;
+    std::vector<Dims> shapes;
+    for (const Tensor* t : inputs) shapes.emplace_back(t->sizes());
+    profile::begin(profile::kPlainName + std::string(cls->tp_name), std::move(shapes), ctx->node ? static_cast<int64_t>(ctx->node->sequence_nr()) : -1);
+  }
+  ~ProfiledCall() {
+    if (UT_UNLIKELY(on_)) profile::end();
+  }
+  ProfiledCall(const ProfiledCall&) = delete;
+  ProfiledCall& operator=(const ProfiledCall&) = delete;
+
+ private:
+  bool on_;
+};
+
+}  // namespace
+
 PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&]() -> PyObject* {
     auto* type = reinterpret_cast<PyTypeObject*>(cls);
@@ -278,7 +307,9 @@ PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs,
     ctx->forward_cls = reinterpret_cast<PyTypeObject*>(new_ref(cls));
     ctx->clear_on_access = plan.clear_on_access;
     TensorPointers inputs;
-    if (examine(arguments, ctx, inputs) && grad_enabled()) give_node(ctx, inputs);
+    Ref<Node> node;
+    if (examine(arguments, ctx, inputs) && grad_enabled()) node = give_node(ctx, inputs);
+    ProfiledCall profiled(type, ctx, inputs);
     PyRef output = call_forward(plan, ctx, arguments);
     return finish(ctx, plan, inputs, std::move(output));
   });

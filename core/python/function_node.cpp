@@ -29,9 +29,8 @@ void FunctionNode::delete_self() {
   }
   if (!Py_IsInitialized()) return;  // at exit: leaking is all that is left to do
   WithGil gil;
-  owns_object = false;
-  restore_own_count();
-  Py_DECREF(object);  // the object owns us again; when nobody else wants it, it goes and takes us along
+  owns_object = false;  // the last count is the object's now
+  Py_DECREF(object);    // and when nobody else wants it, it goes and takes us along
 }
 
 std::string FunctionNode::name() const { return Py_TYPE(reinterpret_cast<PyObject*>(object))->tp_name; }
@@ -44,6 +43,10 @@ void FunctionNode::release_variables() {
 void FunctionNode::visit_saved(SavedVisitor visit, void* context) const {
   for (const SavedTensor& s : saved)
     if (TensorImpl* t = s.peek()) visit(context, "tensors", t);
+}
+
+void FunctionNode::visit_kept(KeptVisitor visit, void* context) const {
+  for (const SavedTensor& s : saved) visit(context, "tensors", s);
 }
 
 Tensor FunctionNode::zeros_for(uint32_t result) const {

@@ -1,10 +1,11 @@
 // function_node.h: the graph's node of a custom Function: calls the user's backward.
 //
 // Note [Who Owns Whom In Functions]
-// A Function's ctx is its node's Python object, and keeps its identity and attributes as long as either is used. While Python
-// refers to the ctx, the ctx owns the node. When Python's last reference goes and the graph still holds the node, ownership
-// turns round: the node owns the ctx (owns_object), until someone asks for it again. As with tensors (Note [Who Owns Whom In
-// Python]), this changes only under the interpreter's lock.
+// A Function's ctx is its node's Python object, and keeps its identity and attributes as long as either is used. While the graph
+// holds the node, the node owns the ctx (owns_object), which points back without a count: so the collector, which sees results
+// own nodes that own ctxs, can open rings through them. When the graph lets go and Python still has the ctx, ownership turns
+// round: the ctx owns the node; and back again, should the graph take up the node once more and Python drop the ctx. This
+// changes only under the interpreter's lock.
 #pragma once
 #include "core/graph/node.h"
 #include "core/graph/saved_tensor.h"
@@ -25,10 +26,19 @@ class FunctionNode final : public Node {
   std::string name() const override;
   void release_variables() override;
   void visit_saved(SavedVisitor visit, void* context) const override;
+  void visit_kept(KeptVisitor visit, void* context) const override;
 
   // Lets go of one count, and says whether others remain. For turning ownership round.
   bool drop_own_count() { return refs_.fetch_sub(1, std::memory_order_acq_rel) != 1; }
-  void restore_own_count() { refs_.store(1, std::memory_order_relaxed); }
+  void restore_own_count() { refs_.fetch_add(1, std::memory_order_relaxed); }
+
+ protected:
+  // The last count is kept, for delete_self to hand on: while it waits for the interpreter's lock, a thread that has the ctx may
+  // still take and drop counts.
+  void on_last_reference() override {
+    restore_own_count();
+    destroy();
+  }
 
  private:
   static constexpr size_t kFew = 2;

@@ -246,13 +246,7 @@ void prepare_backward_class(PyTypeObject* type) {
   type->tp_clear = clear;
 }
 
-PyObject* wrap_function(FunctionNode* node) {
-  auto* o = reinterpret_cast<PyObject*>(node->object);
-  if (!node->owns_object) return new_ref(o);
-  node->owns_object = false;
-  node->retain();
-  return o;  // the node's reference becomes the caller's
-}
+PyObject* wrap_function(FunctionNode* node) { return new_ref(reinterpret_cast<PyObject*>(node->object)); }
 
 void give_function_node(PyObject* ctx) {
   FunctionObject* o = as_function(ctx);

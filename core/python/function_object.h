@@ -17,7 +17,7 @@ enum ArgumentBit : uint8_t { kIsTensorArgument = 1, kNeedsGrad = 2 };
 
 struct FunctionObject {
   PyObject_HEAD  // these are NodeObject's members
-  Ref<Node> node;
+  Ref<Node> node;  // without a count while the node owns us
   PyObject* weakrefs;
 
   PyObject* dict;

@@ -75,7 +75,7 @@ PyObject* get_state(PyObject* self, PyObject*) {
 }
 PyObject* set_state(PyObject* self, PyObject* state) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(is_tensor(state), "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
+    UT_CHECK_TYPE(is_tensor(state), "expected an undertow.ByteTensor, but got ", Py_TYPE(state)->tp_name);
     const Tensor& t = tensor_of(state);
     UT_CHECK_TYPE(t.dtype() == DType::UInt8 && t.is_contiguous(), "RNG state must be a contiguous uint8 tensor");
     UT_CHECK(t.numel() == static_cast<int64_t>(random::kStateBytes), "Expected a CPUGeneratorImplState of size ", random::kStateBytes, " but found the input RNG state size to be ", t.numel());
@@ -113,6 +113,12 @@ PyGetSetDef getset[] = {{"device", device_attribute, nullptr, nullptr, nullptr},
 
 bool is_generator(PyObject* o) { return PyType_IsSubtype(Py_TYPE(o), generator_type); }
 Generator* generator_of(PyObject* o) { return as_generator(o)->generator; }
+PyObject* generator_object(Generator* g) {
+  auto* o = reinterpret_cast<GeneratorObject*>(check(generator_type->tp_alloc(generator_type, 0)));
+  o->generator = g;
+  o->owned = false;
+  return reinterpret_cast<PyObject*>(o);
+}
 
 bool init_generator_type(PyObject* module) {
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)}, {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},

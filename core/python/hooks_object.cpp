@@ -273,6 +273,16 @@ class PySavedHooks final : public SavedTensorHooks {
     return tensor_of(r.get());
   }
 
+  void visit_packed(PackedVisitor visit, void* context) const override {
+    WithGil gil;
+    auto look = [&](PyObject* o, bool only_there) {
+      if (is_tensor(o)) visit(context, tensor_of(o).impl(), only_there && Py_REFCNT(o) == 1);
+    };
+    look(packed_, true);
+    if (!PyTuple_CheckExact(packed_) && !PyList_CheckExact(packed_)) return;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(packed_); i++) look(PySequence_Fast_GET_ITEM(packed_, i), Py_REFCNT(packed_) == 1);
+  }
+
  private:
   PyObject *pack_, *unpack_, *packed_ = nullptr;
 };

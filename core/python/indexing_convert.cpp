@@ -38,7 +38,6 @@ bool is_disguised_tuple(PyObject* index) {
     if (is_tensor(o) || PySequence_Check(o) || PySlice_Check(o) || o == Py_Ellipsis || o == Py_None) {
       warn("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq]. In a later release this will be "
            "interpreted as tensor index, x[undertow.tensor(seq)], which will result either in an error or a different result");
-      if (PyErr_Occurred()) throw PythonError();
       return true;
     }
   }

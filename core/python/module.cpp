@@ -6,6 +6,7 @@
 #include "core/base/pool.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
+#include "core/graph/provenance.h"
 #include "core/graph/trace.h"
 #include "core/python/args.h"
 #include "core/python/convert.h"
@@ -33,12 +34,14 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   }
   if (on == Py_True) thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
   else thread_mode.bits |= kNoGrad;
+  provenance::follow_process();
   Py_RETURN_NONE;
 }
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 
 // Inference mode also switches grad mode off; the guard remembers the whole mode word.
 PyObject* enter_inference(PyObject*, PyObject* on) {
+  provenance::follow_process();
   uint32_t before = thread_mode.bits;
   if (PyObject_IsTrue(on) == 1) thread_mode.bits |= kInferenceMode | kNoGrad;
   else thread_mode.bits &= ~static_cast<uint32_t>(kInferenceMode);
@@ -58,7 +61,9 @@ PyObject* is_inference_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mo
 PyObject* set_anomaly(PyObject*, PyObject* args) {
   int on, check_nan = 1;
   if (!PyArg_ParseTuple(args, "p|p", &on, &check_nan)) return nullptr;
-  process_mode.store((on ? kAnomaly : 0u) | (check_nan ? kAnomalyNan : 0u));
+  constexpr uint32_t mine = kAnomaly | kAnomalyNan;
+  process_mode.store((process_mode.load() & ~mine) | (on ? kAnomaly : 0u) | (check_nan ? kAnomalyNan : 0u));
+  provenance::follow_process();
   Py_RETURN_NONE;
 }
 PyObject* is_anomaly(PyObject*, PyObject*) { return PyBool_FromLong(anomaly_enabled()); }
@@ -119,7 +124,8 @@ PyObject* set_default_dtype_(PyObject*, PyObject* t) {
 PyObject* set_overrides(PyObject*, PyObject* args) {
   int bit, on;
   if (!PyArg_ParseTuple(args, "ip", &bit, &on)) return nullptr;
-  uint32_t mask = bit == 0 ? kOverrides : kNoOverrides;
+  if (bit == 0) return PyBool_FromLong(set_function_modes(on));
+  uint32_t mask = kNoOverrides;
   bool before = thread_mode.bits & mask;
   if (on) thread_mode.bits |= mask;
   else thread_mode.bits &= ~mask;
@@ -143,12 +149,6 @@ PyObject* trace_stop(PyObject*, PyObject*) {
     return list.release();
   });
 }
-PyObject* record_lines(PyObject*, PyObject* on) {
-  if (PyObject_IsTrue(on) == 1) thread_mode.bits |= kSourceLines;
-  else thread_mode.bits &= ~static_cast<uint32_t>(kSourceLines);
-  Py_RETURN_NONE;
-}
-
 PyObject* memory_stats(PyObject*, PyObject*) {
   AllocatorStats s = allocator_stats();
   return Py_BuildValue("{s:n,s:n,s:n}", "in_use", static_cast<Py_ssize_t>(s.in_use), "peak_in_use", static_cast<Py_ssize_t>(s.peak_in_use), "cached", static_cast<Py_ssize_t>(s.cached));
@@ -180,7 +180,6 @@ PyMethodDef functions[] = {{"_set_grad_enabled", set_grad_enabled, METH_O, nullp
                            {"_set_overrides", set_overrides, METH_VARARGS, nullptr},
                            {"_trace_start", trace_start, METH_NOARGS, nullptr},
                            {"_trace_stop", trace_stop, METH_NOARGS, nullptr},
-                           {"_record_lines", record_lines, METH_O, nullptr},
                            {"_memory_stats", memory_stats, METH_NOARGS, nullptr},
                            {"_reset_peak_memory_stats", reset_peak, METH_NOARGS, nullptr},
                            {"_empty_cache", empty_cache_, METH_NOARGS, nullptr},
@@ -190,7 +189,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core
 
 void warn_in_python(const std::string& message) {
   WithGil gil;
-  PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw PythonError();  // the user made warnings errors
 }
 
 }  // namespace
@@ -202,9 +201,9 @@ PyMODINIT_FUNC PyInit__C() {
   if (!module) return nullptr;
   undertow::set_warning_sink(warn_in_python);
   try {
-    if (init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) && init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
+    if (init_errors(module) && init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) && init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
         init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) && init_forward_functions(module) &&
-        init_type_functions(module) && init_dlpack_functions(module) && init_optim_functions(module))
+        init_type_functions(module) && init_dlpack_functions(module) && init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) && init_optim_functions(module))
       return module;
   } catch (...) {
     set_python_error();

@@ -8,6 +8,7 @@
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/storage_object.h"
+#include "core/python/tensor_attributes.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
 
@@ -61,7 +62,6 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
 void warn_read_only() {
   warn("The given NumPy array is not writable, and Undertow does not support non-writable tensors. This means writing to this tensor will result in undefined behavior. You may "
        "want to copy the array to protect its data or make it writable before converting it to a tensor.");
-  if (PyErr_Occurred()) throw PythonError();
 }
 
 // Owns a view of the array's memory until the tensor over it is gone.
@@ -132,7 +132,6 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
     if (view->buffer.readonly) {
       warn("The given buffer is not writable, and Undertow does not support non-writable tensors. This means you can write to the underlying (supposedly non-writable) buffer using "
            "the tensor. You may want to copy the buffer to protect its data or make it writable before converting it to a tensor.");
-      if (PyErr_Occurred()) throw PythonError();
     }
     ArrayView* kept = view.release();
     Ref<Storage> storage = Storage::borrow(static_cast<char*>(kept->buffer.buf) + offset, static_cast<size_t>(n * size), drop_view, kept);
@@ -202,6 +201,7 @@ std::optional<DType> dtype_from_numpy(PyObject* o) {
 }
 
 PyObject* to_ndarray(const Tensor& t) {
+  refuse_memory(t);
   PyObject* dtype = numpy_dtype(t.dtype());
   PyObject* type = ndarray_type();
   PyRef shape(check(PyTuple_New(t.dim()))), strides(check(PyTuple_New(t.dim())));

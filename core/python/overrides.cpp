@@ -1,5 +1,6 @@
 // overrides.cpp: __torch_function__: arguments whose class takes over a call, and modes that take over all calls.
 // Finds who takes over and hands the call to undertow.overrides._dispatch, which knows modes and precedence.
+#include "core/graph/profile.h"
 #include "core/python/args.h"
 #include "core/python/errors.h"
 #include "core/python/overridable.h"
@@ -8,6 +9,10 @@
 namespace undertow::python {
 
 namespace {
+// Why kOverrides is set on this thread: a mode of the user's, or the profiler, which sees calls the same way.
+thread_local bool has_modes = false;
+thread_local bool is_profiled = false;
+
 PyObject* torch_function_name() {
   static PyObject* name = PyUnicode_InternFromString("__torch_function__");
   return name;
@@ -58,7 +63,26 @@ PyRef tuple_of(PyObject* const* items, size_t n) {
   return t;
 }
 
+// A call that nobody takes over; the profiler may have wanted to see it.
+PyObject* call_plainly(PyObject* function, PyObject* args, PyObject* kwargs) {
+  ModeGuard seen(kOverrides, false);
+  if (!is_profiled || Py_IS_TYPE(function, &_PyMethodWrapper_Type)) return check(PyObject_Call(function, args, kwargs));  // reading an attribute
+  PyRef name(PyObject_GetAttrString(function, "__name__"));
+  if (!name) PyErr_Clear();
+  std::vector<Dims> shapes;
+  if (profile::options().shapes)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+      PyObject* o = PyTuple_GET_ITEM(args, i);
+      shapes.push_back(is_tensor(o) ? Dims(tensor_of(o).sizes()) : Dims());
+    }
+  profile::begin(name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call", std::move(shapes));
+  PyObject* r = PyObject_Call(function, args, kwargs);
+  profile::end();
+  return check(r);
+}
+
 PyObject* dispatch_override(PyObject* public_function, PyObject* args, PyObject* kwargs, const std::vector<PyObject*>& found) {
+  if (!has_modes && found.empty()) return call_plainly(public_function, args, kwargs);
   std::vector<PyObject*> classes;
   for (PyObject* o : found) classes.push_back(reinterpret_cast<PyObject*>(Py_TYPE(o)));
   PyRef types = tuple_of(classes.data(), classes.size()), list = tuple_of(found.data(), found.size());
@@ -78,7 +102,7 @@ PyObject* attribute_of_tensor(const char* name, const char* accessor) {
 
 // has_torch_function(args): would a call with these arguments be taken over?
 PyObject* has_torch_function(PyObject*, PyObject* relevant) {
-  if (mode_is(kOverrides)) Py_RETURN_TRUE;
+  if (has_modes) Py_RETURN_TRUE;
   if (mode_is(kNoOverrides)) Py_RETURN_FALSE;
   PyRef list(PySequence_Fast(relevant, "has_torch_function expects an iterable of arguments"));
   if (!list) return nullptr;
@@ -89,7 +113,7 @@ PyObject* has_torch_function(PyObject*, PyObject* relevant) {
   Py_RETURN_FALSE;
 }
 PyObject* has_torch_function_unary(PyObject*, PyObject* o) {
-  return PyBool_FromLong(mode_is(kOverrides) || (!mode_is(kNoOverrides) && !is_plain_tensor(o) && has_override(o)));
+  return PyBool_FromLong(has_modes || (!mode_is(kNoOverrides) && !is_plain_tensor(o) && has_override(o)));
 }
 // The arguments that take over, by precedence.
 PyObject* overloaded_args(PyObject*, PyObject* relevant) {
@@ -114,6 +138,16 @@ PyMethodDef functions[] = {{"_has_torch_function", has_torch_function, METH_O, n
 bool has_override(PyObject* o) {
   if (PyType_Check(o)) return false;
   return overrides(Py_TYPE(o));
+}
+bool set_function_modes(bool on) {
+  bool before = std::exchange(has_modes, on);
+  if (has_modes || is_profiled) thread_mode.bits |= kOverrides;
+  else thread_mode.bits &= ~static_cast<uint32_t>(kOverrides);
+  return before;
+}
+void set_profiled_calls(bool on) {
+  is_profiled = on;
+  set_function_modes(has_modes);
 }
 bool overrides_active() { return mode_is(kOverrides); }
 bool is_overridden(PyObject* self) { return mode_is(kOverrides) || (!mode_is(kNoOverrides) && has_override(self)); }

@@ -40,7 +40,10 @@ PyObject* get_layout(PyObject*, void*) { return new_ref(layout_object(Layout::St
 PyObject* get_ndim(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).dim()); }
 PyObject* get_itemsize(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
 PyObject* get_nbytes(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).nbytes()); }
-PyObject* get_requires_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).requires_grad()); }
+PyObject* get_requires_grad(PyObject* s, void*) {
+  const Tensor& t = self_of(s);
+  return PyBool_FromLong(UT_LIKELY(!t.impl()->has(kBatched)) ? t.requires_grad() : batched_requires_grad(t));
+}
 PyObject* get_is_leaf(PyObject* s, void*) {
   return attribute([&]() -> PyObject* { return PyBool_FromLong(grad_fn(self_of(s)) == nullptr); });
 }
@@ -68,7 +71,6 @@ PyObject* get_grad(PyObject* s, void*) {
       warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during autograd.backward(). If you indeed want "
            "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access "
            "the leaf Tensor instead.");
-    if (PyErr_Occurred()) throw PythonError();
     return wrap(grad_of(t));
   });
 }
@@ -87,6 +89,7 @@ int set_grad_attribute(PyObject* s, PyObject* value, void*) {
   });
 }
 void require_grad(const Tensor& t, bool on) {
+  UT_CHECK(!on || !t.impl()->has(kBatched), "You are attempting to call Tensor.requires_grad_() on a tensor under vmap: it has no gradient of its own; use undertow.func.grad inside of the function");
   UT_CHECK(!grad_fn(t) || on, "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require "
            "differentiation use var_no_grad = var.detach().");
   UT_CHECK(!on || is_differentiable(t.dtype()), "only Tensors of floating point dtype can require gradients, and complex ones; this one is ", t.dtype(), " of shape ", ShapeText{t.sizes()});
@@ -103,8 +106,10 @@ int set_requires_grad(PyObject* s, PyObject* value, void*) {
 PyObject* get_retains_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).impl()->has(kRetainsGrad)); }
 PyObject* get_data(PyObject* s, void*) {
   return attribute([&]() -> PyObject* {
+    UT_CHECK(!self_of(s).impl()->has(kBatched), "accessing `data` under vmap transform is not allowed; use detach()");
     Tensor t = alias(self_of(s));
     make_own_version(t);
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut(".data", t, self_of(s));
     return wrap(std::move(t));
   });
 }
@@ -112,6 +117,8 @@ int set_data(PyObject* s, PyObject* value, void*) {
   return settled([&] {
     UT_CHECK(value, "Deleting tensor data is not allowed. Delete tensor instead!");
     UT_CHECK_TYPE(is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    refuse_memory(self_of(s));
+    refuse_memory(tensor_of(value));
     replace_data(self_of(s), tensor_of(value));
   });
 }
@@ -209,8 +216,11 @@ PyObject* numel(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).
 PyObject* element_size(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
 PyObject* storage_offset(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).storage_offset()); }
 PyObject* data_ptr(PyObject* s, PyObject*) {
-  const Tensor& t = self_of(s);
-  return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    refuse_memory(t);
+    return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+  });
 }
 PyObject* is_contiguous(PyObject* s, PyObject* args, PyObject* kwargs) {
   return attribute([&]() -> PyObject* {
@@ -239,18 +249,25 @@ PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
     int on = 1;
     static const char* names[] = {"requires_grad", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(names), &on)) throw PythonError();
+    if (on) refuse_in_transform("Tensor.requires_grad_()");
     require_grad(self_of(s), on);
     return new_ref(s);
   });
 }
 PyObject* register_hook(PyObject* s, PyObject* hook) { return attribute([&] { return add_tensor_hook(s, hook); }); }
 PyObject* register_post_accumulate(PyObject* s, PyObject* hook) { return attribute([&] { return add_post_accumulate_hook(s, hook); }); }
-PyObject* tolist(PyObject* s, PyObject*) { return attribute([&] { return to_list(self_of(s)); }); }
+PyObject* tolist(PyObject* s, PyObject*) {
+  return attribute([&] {
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("tolist", self_of(s));
+    return to_list(self_of(s));
+  });
+}
 PyObject* detach_(PyObject* s, PyObject*) {
   return attribute([&]() -> PyObject* {
     TensorImpl* impl = self_of(s).impl();
     UT_CHECK(!impl->has(kIsView), "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set "
              "as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut("detach_", self_of(s), self_of(s));
     if (impl->grad_fn) release_node(std::exchange(impl->grad_fn, nullptr));
     impl->output_nr = 0;
     impl->set(kRequiresGrad, false);

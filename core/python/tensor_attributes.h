@@ -16,6 +16,14 @@ bool init_dlpack_functions(PyObject* module);
 bool init_forward_functions(PyObject* module);  // forward_ad.cpp
 bool init_type_functions(PyObject* module);     // type_functions.cpp
 bool init_optim_functions(PyObject* module);    // optim_functions.cpp
+bool init_watch_functions(PyObject* module);    // watch_object.cpp
+bool init_profile_functions(PyObject* module);  // profile_object.cpp
+bool init_transform_functions(PyObject* module);  // transforms.cpp
+// Throws for a tensor under vmap, which has no memory of its own. See Note [Batched Tensors].
+void refuse_memory(const Tensor& t);  // transforms.cpp
+bool batched_requires_grad(const Tensor& t);
+// Inside a function that undertow.func or vmap transforms, `what` would go behind the transform's back.
+void refuse_in_transform(const char* what);
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
 }  // namespace undertow::python

@@ -164,12 +164,12 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
     if (is_tensor(data)) {
       warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), rather than "
            "undertow.tensor(sourceTensor).");
-      if (PyErr_Occurred()) throw PythonError();
     }
     Tensor t = tensor_from_data(data, opt_dtype_arg(dtype, std::nullopt));
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
     if (mode_is(kInferenceMode)) t.impl()->set(kInference);
+    if (UT_UNLIKELY(mode_is(kProvenance)) && is_tensor(data)) provenance::note_cut("tensor", t, tensor_of(data));
     return wrap(std::move(t));
   });
 }
@@ -190,12 +190,17 @@ PyMethodDef functions[] = {{"_legacy_tensor", legacy_function, METH_VARARGS, nul
 }  // namespace
 
 PyObject* to_list(const Tensor& t) {
+  refuse_memory(t);
   Tensor plain = fwd::materialize_bits(t);
   return nested_list(plain, 0, plain.data());
 }
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   if (is_tensor(data)) {
+    if (UT_UNLIKELY(tensor_of(data).impl()->has(kBatched))) {
+      Tensor copy = ops::clone(ops::detach(tensor_of(data)), std::nullopt);
+      return dtype ? ops::to_dtype(copy, *dtype) : copy;
+    }
     Tensor t = fwd::materialize_bits(tensor_of(data));
     if (dtype && *dtype != t.dtype()) return fwd::to_dtype(t, *dtype);
     return t.is_same(tensor_of(data)) ? fwd::clone_preserve(t) : t;
@@ -217,6 +222,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
 }
 
 void for_each_element(const Tensor& t, const std::function<void(char*)>& f) {
+  refuse_memory(t);
   std::function<void(int64_t, char*)> walk = [&](int64_t dim, char* p) {
     if (dim == t.dim()) return f(p);
     for (int64_t i = 0; i < t.size(dim); i++) walk(dim + 1, p + i * t.stride(dim) * t.itemsize());
@@ -289,6 +295,7 @@ PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     Tensor t = data && data != Py_None ? alias(tensor_of(data)) : empty(Dims{0}, default_dtype());
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
+    if (UT_UNLIKELY(mode_is(kProvenance)) && data && is_tensor(data)) provenance::note_cut("Parameter", t, tensor_of(data));
     return wrap_as(type, std::move(t));
   });
 }

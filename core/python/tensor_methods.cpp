@@ -1,5 +1,6 @@
 // tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage, as_subclass.
 #include "core/autograd/inplace.h"
+#include "core/graph/provenance.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/numpy_bridge.h"
@@ -48,6 +49,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
     Tensor t = tensor_of(self);
     UT_CHECK(force || !t.requires_grad(), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);
     // torch refuses conjugate and negative views here; giving the values costs a copy and surprises nobody. See docs/why.md.
     NoGradGuard no_grad;
     return to_ndarray(ops::resolve_neg(ops::resolve_conj(t)));
@@ -57,7 +59,10 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
 // ---- storage ----
 
 PyObject* untyped_storage(PyObject* self, PyObject*) {
-  return guarded([&] { return storage_object(Ref<Storage>(tensor_of(self).impl()->storage)); });
+  return guarded([&] {
+    refuse_memory(tensor_of(self));
+    return storage_object(Ref<Storage>(tensor_of(self).impl()->storage));
+  });
 }
 // set_(), set_(tensor), set_(storage), set_(storage, offset, size, stride=())
 PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -66,6 +71,8 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", const_cast<char**>(names), &source, &offset, &size, &stride)) throw PythonError();
     const Tensor& t = tensor_of(self);
+    refuse_memory(t);
+    if (source && is_tensor(source)) refuse_memory(tensor_of(source));
     ops::check_inplace(t, "set_", grad_enabled() && t.requires_grad());
     UT_CHECK(!grad_enabled() || !t.requires_grad(), "derivative for set_ is not implemented");
     if (!source) {
@@ -163,7 +170,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     PyTypeObject* type = class_arg(cls, "as_subclass");
     const Tensor& t = tensor_of(self);
-    return wrap_as(type, ops::view(t, t.sizes()));
+    return wrap_as(type, ops::_alias(t));
   });
 }
 // _make_subclass(cls, data, require_grad=False): a leaf over data's memory.

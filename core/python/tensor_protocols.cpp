@@ -5,6 +5,7 @@
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/indexing.h"
+#include "core/python/overridable.h"
 #include "core/tensor/mode.h"
 #include "core/tensor/promotion.h"
 #include "generated/ops.h"
@@ -15,20 +16,46 @@ namespace {
 
 bool is_number(PyObject* o) { return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o); }
 
-// Operators whose Python method is the slot itself: the operator of the table that computes them, and which side self is on.
-struct Reflected {
+// Operators whose Python method is the slot itself: the operator of the table that computes them, which side self is
+// on, and the method that __torch_function__ is told of where it is another one, as in torch.
+struct SlotMethod {
   std::string_view method;
   const char* op;
   bool self_first;
+  const char* told = nullptr;
 };
-constexpr Reflected kReflected[] = {
-    {"__radd__", "add", true},          {"__rmul__", "mul", true},           {"__rsub__", "rsub", true},
-    {"__rpow__", "pow", false},         {"__rfloordiv__", "floor_divide", false}, {"__rmod__", "remainder", false},
-    {"__rmatmul__", "matmul", false},   {"__and__", "bitwise_and", true},    {"__rand__", "bitwise_and", true},
-    {"__or__", "bitwise_or", true},     {"__ror__", "bitwise_or", true},     {"__xor__", "bitwise_xor", true},
-    {"__rxor__", "bitwise_xor", true},  {"__lshift__", "bitwise_left_shift", true},   {"__rlshift__", "bitwise_left_shift", false},
-    {"__rshift__", "bitwise_right_shift", true}, {"__rrshift__", "bitwise_right_shift", false}, {"__ilshift__", "bitwise_left_shift_", true},
+constexpr SlotMethod kSlotMethods[] = {
+    {"__radd__", "add", true, "add"},
+    {"__rmul__", "mul", true, "mul"},
+    {"__rsub__", "rsub", true},
+    {"__pow__", "pow", true},
+    {"__rpow__", "pow", false},
+    {"__floordiv__", "floor_divide", true},
+    {"__rfloordiv__", "floor_divide", false},
+    {"__rmod__", "remainder", false},
+    {"__rmatmul__", "matmul", false},
+    {"__eq__", "eq", true},
+    {"__and__", "bitwise_and", true},
+    {"__rand__", "bitwise_and", true, "bitwise_and"},
+    {"__or__", "bitwise_or", true},
+    {"__ror__", "bitwise_or", true, "bitwise_or"},
+    {"__xor__", "bitwise_xor", true},
+    {"__rxor__", "bitwise_xor", true, "bitwise_xor"},
+    {"__lshift__", "bitwise_left_shift", true},
+    {"__rlshift__", "bitwise_left_shift", false},
+    {"__rshift__", "bitwise_right_shift", true},
+    {"__rrshift__", "bitwise_right_shift", false},
+    {"__ipow__", "pow_", true},
+    {"__iand__", "bitwise_and_", true},
+    {"__ior__", "bitwise_or_", true},
+    {"__ixor__", "bitwise_xor_", true},
+    {"__ilshift__", "bitwise_left_shift_", true},
     {"__irshift__", "bitwise_right_shift_", true}};
+const SlotMethod* slot_method(std::string_view method) {
+  for (const SlotMethod& m : kSlotMethods)
+    if (m.method == method) return &m;
+  return nullptr;
+}
 
 PyObject* table_function(const char* name) {
   static PyObject* table = [] {
@@ -39,16 +66,18 @@ PyObject* table_function(const char* name) {
 }
 
 PyObject* try_method(PyObject* self, std::string_view method, PyObject* other) {
+  const SlotMethod* slot = slot_method(method);
+  if (is_overridden(self) || (!mode_is(kNoOverrides) && has_override(other)))
+    return override_method(slot && slot->told ? slot->told : method.data(), self, &other, 1);
   if (method == "__rtruediv__") {  // other / self
     PyRef reciprocal(check(PyObject_CallMethod(self, "reciprocal", nullptr)));
     return PyNumber_Multiply(reciprocal.get(), other);
   }
-  for (const Reflected& r : kReflected) {
-    if (method != r.method) continue;
-    if (method.starts_with("__i")) return PyObject_CallMethod(self, r.op, "O", other);
-    PyObject* f = table_function(r.op);
+  if (slot) {
+    if (method.starts_with("__i")) return PyObject_CallMethod(self, slot->op, "O", other);
+    PyObject* f = table_function(slot->op);
     if (!f) Py_RETURN_NOTIMPLEMENTED;
-    PyObject* args[] = {r.self_first ? self : other, r.self_first ? other : self};
+    PyObject* args[] = {slot->self_first ? self : other, slot->self_first ? other : self};
     return PyObject_Vectorcall(f, args, 2, nullptr);
   }
   PyRef f(check(PyObject_GetAttrString(self, method.data())));
@@ -126,23 +155,23 @@ Tensor pow_ts(const Tensor& a, const Scalar& b) { return ops::pow(a, b); }
 Tensor pow_st(const Scalar& a, const Tensor& b) { return ops::pow(a, b); }
 
 PyObject* nb_floor_divide(PyObject* a, PyObject* b) {
-  return binary<floordiv_tt, floordiv_ts, floordiv_st>(a, b, "floor_divide", "__rfloordiv__");
+  return binary<floordiv_tt, floordiv_ts, floordiv_st>(a, b, "__floordiv__", "__rfloordiv__");
 }
 PyObject* nb_remainder(PyObject* a, PyObject* b) { return binary<mod_tt, mod_ts, mod_st>(a, b, "remainder", "__rmod__"); }
-PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) { return binary<pow_tt, pow_ts, pow_st>(a, b, "pow", "__rpow__"); }
+PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) { return binary<pow_tt, pow_ts, pow_st>(a, b, "__pow__", "__rpow__"); }
 
 // A number on the left of a comparison is Python's reflected call: the tensor is always a.
-#define UT_COMPARISON(name, reflected)                                                                    \
+#define UT_COMPARISON(name, reflected, method)                                                            \
   Tensor name##_tt(const Tensor& a, const Tensor& b) { return ops::name(a, b); }                          \
   Tensor name##_ts(const Tensor& a, const Scalar& b) { return ops::name(a, b); }                          \
   Tensor name##_st(const Scalar& a, const Tensor& b) { return ops::reflected(b, a); }                     \
-  PyObject* compare_##name(PyObject* a, PyObject* b) { return binary<name##_tt, name##_ts, name##_st>(a, b, #name, #reflected); }
-UT_COMPARISON(lt, gt)
-UT_COMPARISON(le, ge)
-UT_COMPARISON(eq, eq)
-UT_COMPARISON(ne, ne)
-UT_COMPARISON(gt, lt)
-UT_COMPARISON(ge, le)
+  PyObject* compare_##name(PyObject* a, PyObject* b) { return binary<name##_tt, name##_ts, name##_st>(a, b, method, #reflected); }
+UT_COMPARISON(lt, gt, "lt")
+UT_COMPARISON(le, ge, "le")
+UT_COMPARISON(eq, eq, "__eq__")
+UT_COMPARISON(ne, ne, "ne")
+UT_COMPARISON(gt, lt, "gt")
+UT_COMPARISON(ge, le, "ge")
 #undef UT_COMPARISON
 
 // a op= b with a plain tensor on the left and a tensor or number on the right.
@@ -196,15 +225,15 @@ UT_NAMES(lshift, "__lshift__", "__rlshift__");
 UT_NAMES(rshift, "__rshift__", "__rrshift__");
 UT_NAMES(ifloordiv, "floor_divide_", "floor_divide_");
 UT_NAMES(imod, "remainder_", "remainder_");
-UT_NAMES(iand, "bitwise_and_", "bitwise_and_");
-UT_NAMES(ior, "bitwise_or_", "bitwise_or_");
-UT_NAMES(ixor, "bitwise_xor_", "bitwise_xor_");
+UT_NAMES(iand, "__iand__", "__iand__");
+UT_NAMES(ior, "__ior__", "__ior__");
+UT_NAMES(ixor, "__ixor__", "__ixor__");
 UT_NAMES(ilshift, "__ilshift__", "__ilshift__");
 UT_NAMES(irshift, "__irshift__", "__irshift__");
 #undef UT_NAMES
 
 PyObject* nb_ipow(PyObject* a, PyObject* b, PyObject*) {
-  return guarded([&] { return by_method(a, "pow_", b); });
+  return guarded([&] { return by_method(a, "__ipow__", b); });
 }
 
 PyObject* nb_matmul(PyObject* a, PyObject* b) {
@@ -221,6 +250,10 @@ PyObject* nb_matmul(PyObject* a, PyObject* b) {
   return by_name<m_matmul, r_matmul>(a, b);
 }
 
+// Protocols of one tensor: does a subclass or a mode take over, and the call of it.
+bool is_taken(PyObject* self) { return may_be_overridden(self) && is_overridden(self); }
+PyObject* hand_over(const char* method, PyObject* self) { return override_method(method, self, &self, 0); }
+
 PyObject* nb_negative(PyObject* a) {
   if (is_plain_tensor(a) && !mode_is(kOverrides)) return guarded([&] { return wrap(ops::neg(tensor_of(a))); });
   return PyObject_CallMethod(a, "neg", nullptr);
@@ -228,6 +261,7 @@ PyObject* nb_negative(PyObject* a) {
 PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", nullptr); }
 PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
 PyObject* nb_invert(PyObject* a) {
+  if (is_taken(a)) return hand_over("__invert__", a);
   if (!is_integral(tensor_of(a).dtype())) {
     PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
@@ -241,8 +275,14 @@ Scalar one_element(PyObject* self) {
   return ops::item(tensor_of(self));
 }
 int nb_bool(PyObject* self) {
+  if (is_taken(self)) {
+    PyRef answer(hand_over("__bool__", self));
+    return answer ? PyObject_IsTrue(answer.get()) : -1;
+  }
   try {
     const Tensor& t = tensor_of(self);
+    UT_CHECK(!t.impl()->has(kBatched), "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow: its truth differs from sample to sample; use "
+             "where() in place of if");
     UT_CHECK(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     UT_CHECK(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
     return one_element(self).to<bool>();
@@ -252,6 +292,7 @@ int nb_bool(PyObject* self) {
   }
 }
 PyObject* nb_int(PyObject* self) {
+  if (is_taken(self)) return hand_over("__int__", self);
   return guarded([&]() -> PyObject* {
     Scalar s = one_element(self);
     if (s.is_integral()) return wrap(s.to_int());
@@ -260,6 +301,7 @@ PyObject* nb_int(PyObject* self) {
   });
 }
 PyObject* nb_float(PyObject* self) {
+  if (is_taken(self)) return hand_over("__float__", self);
   return guarded([&]() -> PyObject* {
     Scalar s = one_element(self);
     UT_CHECK(!s.is_complex() || s.to_complex().imag() == 0, "value cannot be converted to type double without overflow");
@@ -267,6 +309,7 @@ PyObject* nb_float(PyObject* self) {
   });
 }
 PyObject* nb_index(PyObject* self) {
+  if (is_taken(self)) return hand_over("__index__", self);
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(is_integral(tensor_of(self).dtype()) && tensor_of(self).numel() == 1, "only integer tensors of a single element can be converted to an index");
     return wrap(one_element(self).to_int());
@@ -289,6 +332,10 @@ PyObject* richcompare(PyObject* a, PyObject* b, int op) {
 }
 
 Py_ssize_t length(PyObject* self) {
+  if (is_taken(self)) {
+    PyRef answer(hand_over("__len__", self));
+    return answer ? PyLong_AsSsize_t(answer.get()) : -1;
+  }
   const Tensor& t = tensor_of(self);
   if (t.dim() == 0) {
     PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");

@@ -18,15 +18,19 @@ enum ModeBit : uint32_t {
   kNoOverrides = 1u << 6,     // __torch_function__ is disabled on this thread
   kSavedHooks = 1u << 7,      // default saved-tensor hooks are installed
   kViewReplay = 1u << 8,      // regenerate views by replaying functions instead of as_strided
-  kTransform = 1u << 9,       // a function transform (vmap) is active
+  kTransform = 1u << 9,       // a vmap is running: random operators must ask what it wants
   kProfile = 1u << 10,        // operations report to a profiler
   kFilteredPass = 1u << 11,   // the engine runs a pass over chosen inputs: nodes must ask what is wanted
   kAnomalyNan = 1u << 12,     // process_mode only: anomaly mode looks for NaNs
   kNoTangents = 1u << 13,     // forward mode is off: operations do not see the tangents of their inputs
+  kProvenance = 1u << 14,     // results remember what they were made from; see Note [Provenance] in graph/provenance.h
 };
+// What a recorder tells of its result, besides the graph.
+inline constexpr uint32_t kModeWatched = kInferenceMode | kProvenance | kProfile;
+inline constexpr uint32_t kModeToldOfWrites = kAnomaly | kSourceLines | kProvenance | kProfile;
 
 // What a recorder must look at besides the plain path.
-inline constexpr uint32_t kModeSlow = kAnomaly | kSourceLines | kForwardLevel | kTransform | kProfile | kInferenceMode;
+inline constexpr uint32_t kModeSlow = kAnomaly | kSourceLines | kForwardLevel | kTransform | kProfile | kInferenceMode | kProvenance;
 
 // Modes of the whole process, such as kAnomaly. atomic: switched on one thread, read on all; order does not matter.
 extern std::atomic<uint32_t> process_mode;

@@ -92,6 +92,8 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
 
 Tensor alias_storage(const Tensor& src) {
   const TensorImpl* from = src.impl();
+  // The memory under it is its first sample's: whoever comes here would take that for the whole.
+  UT_CHECK(UT_LIKELY(!from->has(kBatched)), "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample of many");
   auto* impl = new TensorImpl;
   impl->dtype = from->dtype;
   impl->device = from->device;

@@ -35,13 +35,16 @@ enum TensorFlag : uint32_t {
   kPySubclass = 1u << 10,    // the Python object is of a subclass
   kRetainsGrad = 1u << 11,
   kWrappedNumber = 1u << 12, // made from a Python number: weak in promotion
-  kBatched = 1u << 13,       // a function transform's wrapper; see kTransform
+  kBatched = 1u << 13,       // one sample of a vmap, standing for all; see Note [Batched Tensors]
   // How a view came to be, for the errors that in-place writes raise. See Note [Views And In-place].
   kViewNoGrad = 1u << 16,        // made in no_grad from something of grad mode
   kViewMultiOutput = 1u << 17,   // one of several outputs of one view function
   kViewInference = 1u << 18,     // made in inference mode
   kViewCustom = 1u << 19,        // returned by a custom Function
+  // Bits 20 to 31: which non-differentiable operation made this of something that requires grad. See Note [Cut Marks].
 };
+inline constexpr int kCutShift = 20;
+inline constexpr uint32_t kMostCutMarks = 4095;
 // Flags on any input that send a recorder to its careful path.
 inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kBatched;
 

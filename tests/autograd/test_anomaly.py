@@ -30,6 +30,14 @@ def test_a_node_made_before_says_so():
                 y.sum().backward()
 
 
+def test_the_failure_comes_out_even_where_warnings_are_errors():
+    with ut.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+        y = failing(ut.ones(2, requires_grad=True))
+        warnings.simplefilter("error")
+        with pytest.raises(ZeroDivisionError):
+            y.sum().backward()
+
+
 def test_nothing_is_said_outside():
     y = failing(ut.ones(2, requires_grad=True))
     with warnings.catch_warnings():

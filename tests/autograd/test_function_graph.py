@@ -367,3 +367,58 @@ def test_a_trace_knows_the_line_of_apply():
         events = ut._C._trace_stop()
     (line,) = {e["line"] for e in events if e["name"] == "ProductBackward"}
     assert line.rpartition(":")[0] == __file__
+
+
+def test_a_ring_through_both_a_result_and_its_ctx_is_collected():
+    def ring():
+        y = identity().apply(leaf())
+        y.grad_fn.both = [y, y.grad_fn, Something()]
+        return weakref.ref(y.grad_fn.both[2])
+
+    something = ring()
+    gc.collect()
+    assert something() is None
+
+
+def test_a_saved_output_taken_from_a_lone_ctx_has_the_ctx_for_its_history():
+    def forward(ctx, a):
+        y = a.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    x = leaf()
+    ctx = define(forward, lambda ctx, g: g * ctx.saved_tensors[0]).apply(x).grad_fn
+    (y,) = ctx.saved_tensors
+    assert y.grad_fn is ctx
+    del ctx
+    y.sum().backward()
+    assert x.grad.tolist() == y.tolist()
+
+
+def test_collections_while_threads_make_and_drop_rings():
+    failures, threshold = [], gc.get_threshold()
+
+    def work(number):
+        try:
+            for i in range(300):
+                y = Product.apply(leaf(), leaf())
+                fn = y.grad_fn
+                fn.ring = [y, fn] if i % 2 else fn
+                seen = weakref.ref(fn)
+                del fn
+                y = Product.apply(y, y * 0.5)
+                y.sum().backward()
+                assert seen() is None or seen().name() == "ProductBackward"
+        except BaseException as e:
+            failures.append(e)
+
+    gc.set_threshold(7, 2, 2)
+    try:
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        gc.set_threshold(*threshold)
+    assert not failures

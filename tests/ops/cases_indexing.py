@@ -25,6 +25,31 @@ def _copied(x, d, i, s):
     return x
 
 
+def _filled(x, d, i, v):
+    x = x.copy()
+    x[i] = v
+    return x
+
+
+_FOLDS = {"add": np.add, "multiply": np.multiply}
+
+
+def _scattered(x, d, i, s, reduce):
+    x, s = x.copy(), np.broadcast_to(s, i.shape)
+    for at in np.ndindex(i.shape):
+        to = (at[0], i[at])
+        x[to] = _FOLDS[reduce](x[to], s[at])
+    return x
+
+
+def _renormed(w, i, most, p):
+    w = w.copy()
+    for k in set(i.ravel().tolist()):
+        size = (np.abs(w[k]) ** p).sum() ** (1 / p)
+        w[k] *= most / (size + 1e-7) if size > most else 1
+    return w
+
+
 CASES = {
     "gather": [case(A, 1, COLUMNS, reference=lambda x, d, i: np.take_along_axis(x, i, d))],
     "take_along_dim": [case(A, COLUMNS, 1, reference=np.take_along_axis)],
@@ -33,24 +58,27 @@ CASES = {
     "index": [case(A, [ROWS, index([1, 3])], reference=lambda x, i: x[i[0], i[1]]), case(A, [None, ROWS], reference=lambda x, i: x[:, i[1]])],
     "index_add": [case(A, 0, ROWS, SMALL, reference=_added), case(A, 0, index([1, 1]), SMALL, reference=_added)],
     "index_copy": [case(A, 0, ROWS, SMALL, reference=_copied)],
-    "index_fill": [case(A, 0, ROWS, 1)],
-    "index_fill.tensor": [case(A, 0, ROWS, Array(()))],
+    "index_fill.int_Scalar": [case(A, 0, ROWS, 1, reference=_filled)],
+    "index_fill.int_Tensor": [case(A, 0, ROWS, Array(()), reference=_filled)],
     "index_put": [case(A, [ROWS, index([1, 3])], Array((2,))), case(A, [index([1, 1])], SMALL, True)],
     "index_reduce": [case(A, 0, ROWS, SMALL, "amax", real_only=True)],
-    "scatter": [case(A, 1, COLUMNS, Array((3, 3)), differentiable=False)],
     "scatter.value": [case(A, 1, index([[0], [2], [1]]), 1)],
     "scatter.src": [case(A, 1, index([[0], [2], [1]]), Array((3, 1)))],
+    "scatter.reduce": [case(A, 1, COLUMNS, Array((3, 3)), reduce=r, reference=_scattered) for r in _FOLDS],
+    "scatter.value_reduce": [case(A, 1, COLUMNS, 2, reduce=r, reference=_scattered) for r in _FOLDS],
     "scatter_add": [case(A, 1, COLUMNS, Array((3, 3)))],
     "scatter_reduce": [case(A, 1, COLUMNS, Array((3, 3)), "sum"),
                        case(DISTINCT, 1, COLUMNS, Array((3, 3), distinct=True, low=-1.9), "mean", real_only=True)],
-    "masked_fill": [case(A, MASK, 1, reference=lambda x, m, v: np.where(m, np.asarray(v, x.dtype), x))],
-    "masked_fill.tensor": [case(A, MASK, Array(()), reference=lambda x, m, v: np.where(m, v, x))],
+    "masked_fill.Scalar": [case(A, MASK, 1, reference=lambda x, m, v: np.where(m, np.asarray(v, x.dtype), x))],
+    "masked_fill.Tensor": [case(A, MASK, Array(()), reference=lambda x, m, v: np.where(m, v, x))],
     "masked_select": [case(A, MASK, reference=lambda x, m: x[m])],
     "masked_scatter": [case(A, MASK, Array((8,)))],
     "put": [case(A, index([0, 5]), Array((2,)))],
     "nonzero": [case(A, reference=np.argwhere)],
+    "nonzero.numpy": [case(A, as_tuple=True, reference=lambda x, as_tuple: np.nonzero(x)), case(mask([[True, False], [True, True]]), as_tuple=True)],
     "argwhere": [case(A, reference=np.argwhere)],
     "embedding": [case(Array((5, 3)), index([[0, 4], [2, 2]]), reference=lambda w, i: w[i])],
+    "embedding_renorm": [case(Array((5, 3)), index([[0, 4], [2, 2]]), 1.5, 2.0, reference=_renormed, real_only=True)],
     "one_hot": [case(index([0, 2, 1]), reference=lambda i: np.eye(3)[i])],
     "sort": [case(DISTINCT, reference=lambda x: (np.sort(x), np.argsort(x, kind="stable")), real_only=True)],
     "argsort": [case(DISTINCT, reference=lambda x: np.argsort(x, kind="stable"), real_only=True)],
@@ -60,6 +88,11 @@ CASES = {
     "unravel_index": [case(index([0, 5, 11]), [3, 4], reference=np.unravel_index)],
     "searchsorted": [case(index([1, 3, 5]), index([2, 5]), reference=np.searchsorted)],
     "bucketize": [case(index([2, 5]), index([1, 3, 5]), reference=lambda x, b: np.searchsorted(b, x))],
+    "searchsorted.number": [case(index([1, 3, 5]), 3), case(index([1, 3, 5]), 3, right=True)],
+    "bucketize.number": [case(3, index([1, 3, 5])), case(3, index([1, 3, 5]), right=True)],
+    "isin": [case(A, Array((5,))), case(index([[1, 2], [3, 4]]), index([2, 4, 9])), case(A, A, invert=True)],
+    "isin.number": [case(index([1, 2, 3]), 2)],
+    "isin.in_tensor": [case(2, index([1, 2, 3])), case(7, index([1, 2, 3]))],
     "where.condition": [case(MASK, reference=np.nonzero)],
     "cumsum": [case(A, 0, reference=np.cumsum), case(A, -1, reference=np.cumsum)],
     "cumprod": [case(A, 0, reference=np.cumprod), case(Array((4,)), 0, reference=np.cumprod)],

@@ -21,15 +21,27 @@ def seed_of(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
+def to_bfloat16(x) -> np.ndarray:
+    """Rounded to the nearest bfloat16, as float32: NumPy has no such dtype."""
+    bits = np.asarray(x, dtype="float32").view("uint32")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype("uint32").view("float32")
+
+
 @dataclass(frozen=True)
 class Array:
-    """A random tensor of the case's dtype, uniform in [low, high); `away` keeps it that far from zero; `distinct` apart."""
+    """A random tensor of the case's dtype, uniform in [low, high).
+
+    `away` keeps it that far from zero, `distinct` its elements apart; `diagonal` is added there, so that matrices
+    have an inverse. A `constant` is not differentiated: the operator refuses it where it requires a gradient.
+    """
 
     shape: tuple[int, ...]
     low: float = -2.0
     high: float = 2.0
     away: float = 0.0
     distinct: bool = False
+    diagonal: float = 0.0
+    constant: bool = False
 
     def draw(self, rng: np.random.Generator, dtype: str) -> np.ndarray:
         return np.asarray(self._draw(rng, dtype))
@@ -41,13 +53,17 @@ class Array:
             x = (rng.permutation(n) + 0.5)[: x.size].reshape(self.shape) / n * (self.high - self.low) + self.low
         if self.away:
             x = np.where(np.abs(x) < self.away, np.where(x < 0, x - self.away, x + self.away), x)
+        if self.diagonal:
+            x = x + self.diagonal * np.eye(self.shape[-1])
         if dtype.startswith("complex"):
             y = rng.uniform(self.low, self.high, self.shape) * 0.5
             return (x + 1j * y).astype(dtype)
         if dtype == "bool":
             return x > (self.low + self.high) / 2 if not self.away else np.ones(self.shape, bool)
+        if dtype == "bfloat16":
+            return to_bfloat16(x)
         if dtype in INEXACT:
-            return x.astype("float32" if dtype == "bfloat16" else dtype)
+            return x.astype(dtype)
         whole = np.rint(x * 3)
         if self.away or self.low > 0:
             whole = np.where(whole == 0, 1, whole)
@@ -80,10 +96,11 @@ class Case:
     reference: object = None  # a NumPy function of the same arguments, where the entry has none
     differentiable: bool = True  # off for inputs at a kink
     real_only: bool = False  # complex tensors make no sense here
+    refuses: frozenset[str] = frozenset()  # dtypes that the table has but these arguments do not go with
 
 
-def case(*args, reference=None, differentiable=True, real_only=False, **kwargs) -> Case:
-    return Case(args, kwargs, reference, differentiable, real_only)
+def case(*args, reference=None, differentiable=True, real_only=False, refuses=(), **kwargs) -> Case:
+    return Case(args, kwargs, reference, differentiable, real_only, frozenset(refuses))
 
 
 def draw(value, rng: np.random.Generator, dtype: str):
@@ -167,14 +184,19 @@ def _reduction(e):
     if "dim" not in args:
         return [case(a) for a in arrays]
     dim = args["dim"]
-    if dim.type.startswith("int[]"):
+    if dim.is_ints:
         choices = [[0], [-1], [0, 2]] + ([None] if dim.type.endswith("?") else [[]] if dim.default == "[]" else [])
     else:
         choices = [0, -1, 1] + ([None] if dim.type.endswith("?") else [])
     made = [case(arrays[0], dim=d, **k) for d in choices for k in keepdims]
-    made.append(case(arrays[1], dim=[0] if dim.type.startswith("int[]") else 0))
-    made.append(case(arrays[2], dim=[-1] if dim.type.startswith("int[]") else -1))
+    made.append(case(arrays[1], dim=[0] if dim.is_ints else 0))
+    made.append(case(arrays[2], dim=[-1] if dim.is_ints else -1))
     return made
+
+
+def _moments(e):
+    """One element has no variance: NaN, which has no derivative to compare."""
+    return [Case(c.args, c.kwargs, differentiable=c.args[0].shape != ()) for c in _reduction(e)]
 
 
 def _positive_reduction(e):
@@ -189,10 +211,7 @@ def _lerp(e):
     return [case(Array((3, 4)), Array((3, 4)), weight), case(Array((3, 4)), Array((4,)), weight)]
 
 
-def _integers(count):
-    """Small positive integers: for operators that take nothing else."""
-    values = [[6, 4, 9], [3, 8, 6]]
-    return lambda e: [case(*(index(v) if a.is_tensor else 2 for v, a in zip(values, e.args)), differentiable=False)][:count]
+_WHOLE = {"low": 0.4, "high": 3.0}  # as an integer from 1 to 9: for operators that take nothing else
 
 
 GENERATORS = {
@@ -204,13 +223,15 @@ GENERATORS = {
     "unary_open_unit": _unary(low=0.05, high=0.95),
     "unary_above_one": _unary(low=1.1, high=3.0),
     "unary_probability": _unary(low=0.05, high=0.95),
-    "unary_integer": _integers(1),
-    "binary_integer": _integers(1),
+    "unary_integer": _unary(**_WHOLE),
+    "binary_integer": _binary(_WHOLE, _WHOLE),
+    "binary_shift": _binary(_WHOLE, {"low": 0.4, "high": 1.5}),
     "binary_above_one": _binary({"low": 1.1, "high": 3.0}, {"low": 0.3, "high": 2.0}),
     "lerp": _lerp,
     "binary": _binary(),
     "binary_real": _binary(),
     "binary_nonzero": _binary(right={"away": 0.5}),
+    "binary_nonzero_first": _binary({"away": 0.5}),
     "binary_positive": _binary({"low": 0.3, "high": 2.0}, {"low": 0.3, "high": 2.0}),
     "binary_distinct": _binary({"distinct": True}, {"distinct": True, "low": -1.9, "high": 2.1}),
     "ternary": _ternary(),
@@ -220,6 +241,7 @@ GENERATORS = {
     "reduce_all": _reduction,
     "reduce_dim": _reduction,
     "reduce_dims": _reduction,
+    "reduce_moments": _moments,
     "reduction_positive": _positive_reduction,
 }
 REAL_ONLY = {"unary_real", "binary_real", "binary_distinct"}

@@ -23,9 +23,13 @@ def test_an_entry_has_properties_or_a_reason(key: str):
         assert reason, f"{key} has no property: give it samples, or a case in tests/ops/cases.py{where}"
 
 
-def test_reasons_are_of_entries_that_exist_and_need_them():
+def test_reasons_and_cases_are_of_entries_that_exist_and_need_them():
     known = {plain_id(key) for key in entries()} | set(entries())
+    names = {e.name for e in entries().values()}
     assert set(cases.UNTESTED) <= known
+    assert set(cases.CASES) <= known
+    assert set(cases.EXCEPT) <= known
+    assert names >= cases.RANDOM | cases.LAYOUT_MATTERS | cases.NOT_SMOOTH
     for key, e in entries().items():
         if key in cases.UNTESTED:
             assert not properties_of(key, e), f"{key} has properties now: take it off the list"

@@ -8,6 +8,8 @@ from table import entries
 
 
 @pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom is <= 0")
 @pytest.mark.parametrize(("key", "name"), [(key, name) for key, e in entries().items() for name in properties_of(key, e)])
 def test_property(key: str, name: str):
     PROPERTIES[name](key, entries()[key])

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 torch.set_num_threads(1)
-for name in ("autograd.forward_ad", "autograd.graph", "testing", "utils.hooks"):
+for name in ("autograd.forward_ad", "autograd.functional", "autograd.graph", "func", "testing", "utils.hooks"):
     importlib.import_module(f"torch.{name}")
 for name in list(sys.modules):
     if name == "torch" or name.startswith("torch."):
@@ -25,12 +25,16 @@ BEYOND = {
     "test_an_exception_in_the_innermost_pass_comes_out_of_the_outermost": "torch loses a Python exception beyond depth 60",
     "test_a_cycle_through_node_metadata_is_collected": "torch leaks it",
     "test_a_cycle_through_create_graph_is_collected": "torch leaks it, and warns",
+    "test_every_way_to_a_hessian_gives_the_same[writes]": "torch refuses to write to a tangent that is zero",
+    "test_writing_is_writing_each_sample[one for each sample-strangers]": "torch writes the values in another order",
 }
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        reason = BEYOND.get(item.originalname)
+        reason = BEYOND.get(item.originalname) or BEYOND.get(item.name)
         if reason:
             item.add_marker(pytest.mark.skip(reason=reason))
         item.add_marker(pytest.mark.filterwarnings("ignore:Using backward"))
+        item.add_marker(pytest.mark.filterwarnings("ignore:.*torch.jit.script.*"))
+        item.add_marker(pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node"))

@@ -21,6 +21,8 @@ def short(dtype) -> str:
 def tensor_to_ut(t: torch.Tensor) -> ut.Tensor:
     """The same values, strides and requires_grad."""
     d = t.detach().resolve_conj().resolve_neg()
+    if d.device.type != "cpu":
+        raise Untranslatable(str(d.device))
     if d.layout != torch.strided:
         raise Untranslatable(str(d.layout))
     half = d.dtype == torch.bfloat16  # NumPy has none
@@ -66,6 +68,8 @@ def to_ut(x):
 
 def to_numpy(t) -> np.ndarray:
     t = t.detach()
+    if isinstance(t, torch.Tensor) and t._is_zerotensor():
+        t = t.clone()  # torch's tensors of zeros without memory
     if short(t.dtype) == "bfloat16":
         t = t.float() if isinstance(t, torch.Tensor) else t.to(ut.float32)
     return np.asarray(t.resolve_conj().resolve_neg().numpy())
@@ -102,7 +106,7 @@ def difference(want, got, what: str, tolerance: float) -> str | None:
 def find(path: str):
     """Our function of torch's dotted name, or None."""
     if path.startswith("__"):
-        return lambda x, *a, **k: getattr(x, path)(*a, **k)
+        return getattr(ut.Tensor, path, None)
     place = ut
     for part in path.split("."):
         found = getattr(place, part, None)

@@ -16,10 +16,11 @@ import undertow as ut
 
 HERE = Path(__file__).resolve().parent
 FILES = ("accumulate", "double_backward", "engine", "errors", "hooks", "lifetime_graph", "reentrant", "saved", "threads", "validation")
+FUNC_FILES = ("functional", "transforms", "vmap", "vmap_indexing", "vmap_inplace", "vmap_random")
 
 
 def test_our_tests_say_what_torch_does():
-    paths = [str(HERE.parent / "autograd" / f"test_{name}.py") for name in FILES]
+    paths = [str(HERE.parent / "autograd" / f"test_{name}.py") for name in FILES] + [str(HERE.parent / "func" / f"test_{name}.py") for name in FUNC_FILES]
     options = ["-q", "-p", "as_torch", "-p", "no:cacheprovider", "-m", "not slow", "--tb=short"]
     env = {**os.environ, "PYTHONPATH": str(HERE)}
     env.pop("PYTEST_ADDOPTS", None)

@@ -93,7 +93,7 @@ REFUSED = {
     "vector backward": lambda L: (x(L, 2) * 2).backward(),
     "no graph": lambda L: L.ones(()).backward(),
     "gradient shape": lambda L: (x(L, 2) * 2).backward(L.ones(3)),
-    "gradient number": lambda L: L.autograd.backward([x(L, 2).sum()], [L.ones(()), L.ones(())]),
+    "gradient number": lambda L: L.autograd.backward([x(L, 2).sum(), x(L, 2).sum()], [L.ones(())]),
     "unused": lambda L: L.autograd.grad(x(L, 2).sum(), x(L, 2)),
     "second backward": second_backward,
     "saved and written": saved_and_written,
@@ -168,3 +168,11 @@ def test_is_refused_in_torchs_words(what: str):
         clause = first_clause(want[1])
         said = re.sub(r"\bundertow\b", "L", got[1])
         assert said.startswith(clause), f"{got[1]!r}\ndoes not begin with\n{clause!r}"
+
+
+def test_a_gradient_too_many_is_refused_where_torch_drops_it():
+    def call(L):
+        L.autograd.backward([x(L, 2).sum()], [L.ones(()), L.ones(())])
+
+    assert refusal(call, torch) is None
+    assert refusal(call, ut) == (RuntimeError, "got 1 tensors and 2 gradients")

@@ -38,11 +38,12 @@ def expression(e: Entry, group: str, ctype: str) -> str:
 
 
 def operands(e: Entry) -> list:
-    return [a for a in e.args if a.is_tensor or (a.type == "Scalar" and has_tensor_form(e, a.name))]
+    return [a for a in e.args if a.is_tensor or (a.type == "Scalar" and is_operand(e, a.name))]
 
 
-def has_tensor_form(e: Entry, name: str) -> bool:
-    return bool(re.search(rf"(Tensor\|Scalar|Scalar\|Tensor)\s+{name}\b", e.spec["sig"]))
+def is_operand(e: Entry, name: str) -> bool:
+    """Is a number an operand that promotes, rather than a parameter in the tensors' dtype?"""
+    return name in e.spec.get("operands", []) or bool(re.search(rf"(Tensor\|Scalar|Scalar\|Tensor)\s+{name}\b", e.spec["sig"]))
 
 
 def plain_params(e: Entry) -> list:

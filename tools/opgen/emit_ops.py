@@ -30,7 +30,7 @@ def cpp_default(type_: str, value: str) -> str:
         return "Scalar(" + value.lower() + ")" if type_.startswith("Scalar") else value.lower()
     if type_.startswith("Scalar"):
         return f"Scalar({value})"
-    if type_.startswith("int[]"):
+    if type_.startswith("int["):
         return "IntSpan{}" if value == "[]" else f"Dims{{{value.strip('[]')}}}"
     if type_.startswith("dtype"):
         return f"DType::{value}"
@@ -230,20 +230,67 @@ def tangent_function(e: Entry) -> str:
         rules = rule if isinstance(rule, dict) else {r: rule}
         for out, text in rules.items():
             lines.append(f"{at}\n    set_tangent({out}, {text});")
-    lines += ["    }", "}"]
+    lines += ["    }", f"    share_with_saved({'results' if multi else 'result'});", "}"]
     return "\n".join(lines)
+
+
+def watched(e: Entry, name: str) -> str:
+    """A name and the set of the tensor arguments that have a derivative, as watch_result and wrote take them."""
+    mask = sum(1 << i for i, a in enumerate(e.tensor_args) if a in e.diff_args)
+    return f'"{name}", {mask}u'
+
+
+def tensors_of(e: Entry) -> str:
+    """The tensors a result is made from; a factory looks at their shapes alone."""
+    return "" if e.is_factory else "".join(f", {a.name}" for a in e.tensor_args)
+
+
+def cut_mark(e: Entry) -> str:
+    """See Note [Cut Marks] in core/graph/provenance.h."""
+    return f'{{\n    static constinit provenance::CutMark cut("{e.public}");\n    cut.put(result);\n  }}'
+
+
+def slow_flags(e: Entry) -> str:
+    """Which flags of the arguments, or of the thread, send a call to slow_name; "" if none do."""
+    flags = ([] if e.spec.get("lazy_conj") or e.is_composite else ["kConj", "kNeg"]) + (["kBatched"] if e.is_batchable else [])
+    test = f"flags & ({' | '.join(flags)})" if e.tensor_args and flags else ""
+    if e.batch == "random":
+        test += (" || " if test else "") + "mode_is(kTransform)"
+    return test
+
+
+def slow_function(e: Entry, inplace: bool = False) -> str:
+    """slow_name(arguments): arguments with lazy bits, or batched ones. Apart and cold, so that the recorder's own frame stays small."""
+    slow = slow_flags(e)
+    if not slow:
+        return ""
+    name, ret = e.name + "_" * inplace, "const Tensor&" if inplace else e.cpp_return
+    lazy = "kConj" in slow
+    lines = [f"[[gnu::cold, gnu::noinline]] static {ret} slow_{name}({params(e)}) {{"]
+    if e.is_batchable:
+        key = f'"{e.key}{"_" * inplace}"'
+        act = [f"batched::call({key}, {{{names(e)}}});", "return self;"] if inplace else [f"return batched::call<{ret}>({key}, {{{names(e)}}});"]
+        tests = [f"batched::is_batched({a.name})" for a in e.tensor_args] + ["mode_is(kTransform)"] * (e.batch == "random")
+        lines += [f"  if ({' || '.join(tests)}) {{", *("    " + a for a in act), "  }"] if lazy else ["  " + a for a in act]
+    if lazy:
+        args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
+        again = f"ops::{e.name}({args})"  # qualified: an argument may have its name
+        lines.append(f"  return copy_(self, {again}, false);" if inplace else f"  return {again};")
+    return "\n".join(ln for ln in [*lines, "}"] if ln)
 
 
 def recorder(e: Entry) -> str:
     ret = e.cpp_return
     head = f"{ret} {e.name}({params(e)}) {{"
+    slow = slow_flags(e)
+    to_slow = [f"  if (UT_UNLIKELY({slow})) return slow_{e.name}({names(e)});"] if slow else []
     if e.is_composite:
         unused = "".join(f" (void){a.name};" for a in e.args if a.name not in identifiers(e.spec["composite"]))
-        return head + f'{unused}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
-    lines = [head, flags_of(e)]
-    if e.tensor_args and not e.spec.get("lazy_conj"):
-        args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
-        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return ops::{e.name}({args});")  # qualified: an argument may have its name
+        before = "\n".join([slow_function(e), ""]) if slow else ""
+        checks = "\n" + "\n".join([flags_of(e), *to_slow]) if slow else ""
+        return before + head + f'{unused}{checks}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
+    lines = [slow_function(e), head, flags_of(e), *to_slow]
+    lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) refuse_gradient("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
     lines.append(f"  {ret} {result} = fwd::{e.name}({names(e)});" if ret != "void" else f"  fwd::{e.name}({names(e)});")
@@ -255,11 +302,16 @@ def recorder(e: Entry) -> str:
     if e.spec.get("view") and tensor_result:
         lines.append(f"  as_view_of(self, {result}{', kViewMultiOutput' if ret == 'std::vector<Tensor>' else ''});")
     if tensor_result:
-        lines.append(f"  if (UT_UNLIKELY(thread_mode.bits & kInferenceMode)) mark_inference({result});")
+        lines.append(f"  if (UT_UNLIKELY(thread_mode.bits & kModeWatched)) watch_result({watched(e, e.public)}, {result}{tensors_of(e)});")
+    if ret == "Scalar":
+        self = e.tensor_args[0].name
+        lines.append(f'  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) watch_exit("{e.public}", {self});')
     if not e.diff_args:
+        if ret == "Tensor" and e.tensor_args and not e.spec.get("view") and not e.is_factory:
+            lines.append(f"  if (UT_UNLIKELY(flags & kRequiresGrad)) {cut_mark(e)}")
         lines.append(f"  return {result};" if ret != "void" else "")
         lines.append("}")
-        return "\n".join(lines)
+        return "\n".join(ln for ln in lines if ln)
     if has_tangents(e):
         lines.insert(0, tangent_function(e) + "\n")
     r0 = e.returns[0] if multi else "result"
@@ -278,12 +330,14 @@ def recorder(e: Entry) -> str:
     body += save_results(e, {r: r for r in e.returns})
     body.append("  if (UT_UNLIKELY(origins_wanted())) attach_origin(node);")
     lines += ["  " + ln for ln in body] + ["  }"]
+    if ret == "Tensor" and any(a.type == "dtype" for a in e.args):
+        lines.append(f"  if (UT_UNLIKELY((flags & kRequiresGrad) && !is_differentiable({r0}.dtype()))) {cut_mark(e)}")
     if has_tangents(e):
         lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) set_{e.name}_tangents({result}, {names(e)});")
     else:
         lines.append(f'  if (UT_UNLIKELY(has_tangents(flags))) refuse_forward("{e.name}");')
     lines += [f"  return {result};", "}"]
-    return "\n".join(lines)
+    return "\n".join(ln for ln in lines if ln)
 
 
 def inplace(e: Entry) -> str:
@@ -293,26 +347,27 @@ def inplace(e: Entry) -> str:
         return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["inplace_composite"]};\n}}'
     if e.is_composite and not e.spec.get("inplace_forward"):
         return head + f'\n  return copy_(self, ops::{e.name}({names(e)}), false);\n}}'
-    lines = [head, flags_of(e)]
-    args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
-    if not e.spec.get("lazy_conj"):
-        lines.append(f"  if (UT_UNLIKELY(flags & (kConj | kNeg))) return copy_(self, ops::{e.name}({args}), false);")
+    lines = [slow_function(e, inplace=True), head, flags_of(e)]
+    if slow_flags(e):
+        lines.append(f"  if (UT_UNLIKELY({slow_flags(e)})) return slow_{e.name}_({names(e)});")
     if e.spec.get("view"):
         return "\n".join(lines + inplace_view(e))
     anyreq = " | ".join(f"{a.name}_flags" for a in e.diff_args) or "0u"
     lines.append(f'  bool record = grad_enabled() && (({anyreq}) & kRequiresGrad);')
     lines.append(f'  check_inplace(self, "{e.name}_", record);')
     if e.diff_args:
-        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}({names(e)}));")
+        # Recorded, the operation may save self, which is about to be written.
+        rest = "".join(f", {a.name}" for a in e.args[1:])
+        lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) return inplace_with_tangent(self, ops::{e.name}(record ? clone(self, std::nullopt) : self{rest}));")
     write = f"fwd::{e.name}_out(self, {names(e)});" if e.is_pointwise or e.spec.get("inplace_forward") else f"fwd::copy_into(self, fwd::{e.name}({names(e)}));"
     if e.diff_args:
         lines.append("  if (record) {")
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
-        lines.append(f"    {write}\n    self.bump_version(\"{e.name}_\");\n    rebase_history(self, guard.ref());")
+        lines.append(f"    {write}\n    wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
         lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n    return self;\n  }")
     # Without a derivative the old history stays, as in torch (logical_not_, say).
-    lines.append(f"  {write}\n  self.bump_version(\"{e.name}_\");\n  return self;\n}}")
+    lines.append(f"  {write}\n  wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n  return self;\n}}")
     return "\n".join(ln for ln in lines if ln)
 
 
@@ -336,13 +391,13 @@ def out_variant(e: Entry) -> str:
     lines = [head]
     tensors = [a.name for a in e.tensor_args]
     for i in range(n):
-        lines.append(f'  check_out(out{i or ""}, "{e.name}", {" || ".join(f"any_requires_grad({t})" for t in tensors) or "false"});')
+        lines.append(f'  check_out(out{i or ""}, "{e.name}", {" | ".join(f"flags_of({t})" for t in tensors) or "0u"});')
     strict = []
     if e.spec.get("strict_out"):
         value = "result" if n == 1 else "std::get<{0}>(result)"
         strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype());" for i in range(n)]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
-    if e.is_pointwise:
+    if e.is_pointwise and not strict:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")
         lines.append(f'  out.bump_version("{e.name}(out=)");')
     elif e.is_composite:

@@ -9,6 +9,7 @@ KIND = {
     "int": "Int", "int?": "OptInt", "float": "Float", "float?": "OptFloat", "bool": "Bool", "bool?": "OptBool", "true": "True", "false": "False", "int[]": "Ints", "int[]?": "OptInts",
     "dtype": "DType", "dtype?": "OptDType", "str": "Str", "str?": "OptStr", "Generator?": "Generator", "device?": "Device",
     "memory_format?": "MemoryFormat", "layout?": "Layout",
+    **{f"int[{n}]": "SizedInts" for n in (1, 2, 3)}, **{f"int[{n}]?": "OptSizedInts" for n in (1, 2, 3)},
 }
 # C++ local for a converted argument, from slot {s}; `{d}` is the default.
 CONVERT = {
@@ -28,6 +29,8 @@ CONVERT = {
     "false": "std::false_type {n};",
     "int[]": "Dims {n} = {s} ? ints_arg({s}) : Dims({d});",
     "int[]?": "OptInts {n}({s});",
+    **{f"int[{n}]": f"Dims {{n}} = {{s}} ? ints_arg({{s}}, {n}) : Dims({{d}});" for n in (1, 2, 3)},
+    **{f"int[{n}]?": f"OptInts {{n}}({{s}}, {n});" for n in (1, 2, 3)},
     "dtype": "DType {n} = {s} ? dtype_arg({s}) : {d};",
     "dtype?": "std::optional<DType> {n} = opt_dtype_arg({s}, {d});",
     "str": "std::string {n} = {s} ? str_arg({s}) : std::string({d});",
@@ -41,7 +44,7 @@ CONVERT = {
 
 def default_of(a: Arg) -> str:
     if a.default is None:
-        return {"int[]": "", "Scalar": "0", "int": "0", "float": "0", "bool": "false", "dtype": "DType::Float32", "str": '""'}.get(a.type, "std::nullopt")
+        return {"int[]": "", "int[1]": "", "int[2]": "", "int[3]": "", "Scalar": "0", "int": "0", "float": "0", "bool": "false", "dtype": "DType::Float32", "str": '""'}.get(a.type, "std::nullopt")
     if a.type == "str":
         return a.default
     return cpp_default(a.type, a.default)
@@ -68,7 +71,7 @@ def glue(e: Entry, kind: str) -> tuple[str, str]:
     fname = f"{kind}_{e.name}_{e.overload or 'x'}_{e.variant}"
     lines = [f"PyObject* {fname}(PyObject** slot) {{", "  (void)slot;"]
     lines += [f"  {convert(a, i)}" for i, a in enumerate(e.args)]
-    call = ", ".join(f"{a.name}.get()" if a.type == "int[]?" else a.name for a in e.args)
+    call = ", ".join(f"{a.name}.get()" if a.is_ints and a.type.endswith("?") else a.name for a in e.args)
     if kind == "inplace":
         lines.append(f"  {{ {long_guard(e)} ops::{e.name}_({call}); }}\n  return new_ref(slot[0]);\n}}")
         return "\n".join(lines), fname
@@ -163,12 +166,31 @@ def binding_source(entries: list[Entry], chunk: int) -> str:
             out += overload_table(id_, name, list_, emitted)
         out.append(method(id_, list_))
         methods.append(f'  {{"{name}", reinterpret_cast<PyCFunction>(me_{id_}), METH_FASTCALL | METH_KEYWORDS, {c_string(list_[0][0].doc)}}}')
+    out += operator_table(entries, emitted)
     out += ["}  // namespace", f"void collect_bindings_{chunk}(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions) {{",
             "  static const PyMethodDef m[] = {", ",\n".join(methods + ["  {nullptr, nullptr, 0, nullptr}"]), "  };",
             "  static const ModuleFunction f[] = {", ",\n".join(functions + ["  {nullptr, {nullptr, nullptr, 0, nullptr}, nullptr}"]), "  };",
             "  for (const PyMethodDef& d : m) if (d.ml_name) methods.push_back(d);",
-            "  for (const ModuleFunction& d : f) if (d.module) functions.push_back(d);", "}", "", "}  // namespace undertow::python", ""]
+            "  for (const ModuleFunction& d : f) if (d.module) functions.push_back(d);", "}",
+            f"void collect_operators_{chunk}(std::vector<TableOperator>& operators) {{",
+            "  for (const TableOperator& o : table) if (o.key) operators.push_back(o);", "}", "", "}  // namespace undertow::python", ""]
     return "\n".join(out)
+
+
+def operator_table(entries: list[Entry], emitted: set[str]) -> list[str]:
+    """Every overload that vmap computes by a rule, by its key, with the glue to call it on values; hidden operators too."""
+    out, rows = [], []
+    for e in entries:
+        if not e.is_batchable:
+            continue
+        for kind in ["plain"] + ["inplace"] * ("inplace" in e.variants):
+            code, fname = glue(e, kind)
+            if fname not in emitted:
+                emitted.add(fname)
+                out.append(code)
+            key = e.key + "_" * (kind == "inplace")
+            rows.append(f'  {{"{key}", "{e.batch}", "{",".join(a.name for a in e.args)}", {fname}}}')
+    return [*out, "const TableOperator table[] = {", ",\n".join([*rows, "  {nullptr, nullptr, nullptr, nullptr}"]), "};"]
 
 
 def overload_table(id_: str, name: str, list_: list[tuple[Entry, str]], emitted: set[str]) -> list[str]:
@@ -203,7 +225,7 @@ def method(name: str, list_: list[tuple[Entry, str]]) -> str:
         if reach < 0 and all(a.default is not None for a in rest):
             fast += (f"\n  if (n == 0 && !kw && is_plain_tensor(self)) return call_fast(function_{name}, self, "
                      f"[](PyObject* t) {{ PyObject* s[{len(e.args) + 1}] = {{t}}; return {glue_name}(s); }});")
-        elif k == 0 and rest[0].type == "int[]" and all(a.kwonly and a.default is not None for a in rest[1:]):
+        elif k == 0 and rest[0].is_ints and not rest[0].type.endswith("?") and all(a.kwonly and a.default is not None for a in rest[1:]):
             more = "".join(f", {cpp_default(a.type, a.default)}" for a in rest[1:])
             unlock = "" if e.spec.get("view") else "LongOp unlocked(t); "
             fast += (f"\n  if (n > 0 && !kw && is_plain_tensor(self) && exact_ints(a, n)) return call_with_ints(function_{name}, self, a, n, "
@@ -212,7 +234,7 @@ def method(name: str, list_: list[tuple[Entry, str]]) -> str:
             slots = ", ".join(["self", *(f"a[{i}]" for i in range(ints)), *["nullptr"] * (len(rest) - ints + 1)])
             fast += (f"\n  if (n == {ints} && !kw && is_plain_tensor(self) && exact_ints(a, n)) {{\n    PyObject* s[] = {{{slots}}};\n"
                      f"    return call_slots(function_{name}, self, a, n, s, {glue_name});\n  }}")
-        reach = max(reach, 64 if any(a.type.startswith("int[]") for a in rest) else sum(not a.kwonly for a in rest))
+        reach = max(reach, 64 if any(a.is_ints for a in rest) else sum(not a.kwonly for a in rest))
     return (f"PyObject* me_{name}(PyObject* self, PyObject* const* a, Py_ssize_t n, PyObject* kw) {{{fast}\n"
             f"  return invoke(function_{name}, self, a, n, kw);\n}}")
 
@@ -233,4 +255,6 @@ def collector(count: int) -> str:
     calls = "\n".join(f"  collect_bindings_{i}(methods, functions);" for i in range(count))
     return ("// Generated by tools/opgen. Do not edit.\n#include \"core/python/args.h\"\n\nnamespace undertow::python {\n" + decl
             + "\nvoid collect_bindings(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions) {\n" + calls
+            + "\n}\n" + "\n".join(f"void collect_operators_{i}(std::vector<TableOperator>&);" for i in range(count))
+            + "\nvoid collect_operators(std::vector<TableOperator>& operators) {\n" + "\n".join(f"  collect_operators_{i}(operators);" for i in range(count))
             + "\n}\n}  // namespace undertow::python\n")

@@ -16,6 +16,9 @@ KEYS = {
     "check",  # expression evaluated before a pointwise forward: refuses arguments
     "bool_error",  # what to say to bool operands that are refused
     "strict_out",  # out= must have exactly the result dtype
+    "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
+    "constants",  # floating tensors without a derivative: refused where they require one
+    "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -35,6 +38,9 @@ TYPES = {
     "false": ("std::false_type", "Literal[False]"),
     "int[]": ("IntSpan", "Sequence[int]"),
     "int[]?": ("std::optional<IntSpan>", "Sequence[int] | None"),
+    # A list of a known length may be spelled as one int, which stands for all its elements; any other list may not.
+    **{f"int[{n}]": ("IntSpan", "int | Sequence[int]") for n in (1, 2, 3)},
+    **{f"int[{n}]?": ("std::optional<IntSpan>", "int | Sequence[int] | None") for n in (1, 2, 3)},
     "dtype": ("DType", "dtype"),
     "dtype?": ("std::optional<DType>", "dtype | None"),
     "str": ("std::string_view", "str"),
@@ -48,6 +54,7 @@ TYPES = {
 SAVED = {
     "Scalar": "Scalar", "Scalar?": "std::optional<Scalar>", "int": "int64_t", "int?": "std::optional<int64_t>", "float": "double",
     "float?": "std::optional<double>", "bool": "bool", "bool?": "std::optional<bool>", "int[]": "Dims", "int[]?": "std::optional<Dims>",
+    **{f"int[{n}]": "Dims" for n in (1, 2, 3)}, **{f"int[{n}]?": "std::optional<Dims>" for n in (1, 2, 3)},
     "dtype": "DType", "dtype?": "std::optional<DType>", "str": "std::string", "str?": "std::optional<std::string>",
 }
 
@@ -70,6 +77,11 @@ class Arg:
     @property
     def is_list(self) -> bool:
         return self.type in ("Tensor[]", "Tensor?[]")
+
+    @property
+    def is_ints(self) -> bool:
+        """A list of ints, of any or of a known length."""
+        return self.type.startswith("int[")
 
     @property
     def cpp(self) -> str:
@@ -149,6 +161,22 @@ class Entry:
     @property
     def is_composite(self) -> bool:
         return "composite" in self.spec
+
+    @property
+    def key(self) -> str:
+        """The name of this one overload, as rules of vmap are found by: add, add#1, max.dim. The in-place form adds `_`."""
+        return self.name + (f".{self.overload}" if self.overload else "") + (f"#{self.variant}" if self.variant else "")
+
+    @property
+    def batch(self) -> str:
+        """The rule for batched tensors. Pointwise entries have one by nature, composites come apart into operators that have;
+        "" is neither: such an operator runs once per sample, in a loop."""
+        return self.spec.get("batch") or ("pointwise" if self.is_pointwise else "composite" if self.is_composite else "")
+
+    @property
+    def is_batchable(self) -> bool:
+        """Does the recorder look for batched arguments?"""
+        return self.batch == "random" or (bool(self.tensor_args) and self.batch != "composite")
 
     @property
     def tensor_args(self) -> list[Arg]:
@@ -240,6 +268,10 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
             returns = ["result"] if ret == "Tensor" else []
         grads = {k: v for k, v in spec.get("grad", {}).items() if k in {a.name for a in args if a.is_tensor or a.is_list}}
         out.append(Entry(name, overload, args, returns, ret, spec, family, line, file, len(out), grads))
+    for key in ("operands", "constants"):
+        for k in spec.get(key, []):
+            if k not in {a[1] for a in raw}:
+                raise TableError(f"{where}: {key} names no argument {k}")
     for k in spec.get("grad", {}):
         if k not in {a[1] for a in raw}:
             raise TableError(f"{where}: grad.{k} names no argument")

@@ -27,8 +27,10 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "explain_grad",
     "forward_ad",
     "function",
+    "functional",
     "grad",
     "grad_mode",
     "gradcheck",
@@ -38,8 +40,24 @@ __all__ = [
     "is_grad_enabled",
     "is_multithreading_enabled",
     "no_grad",
+    "profiler",
+    "saved_tensors_report",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
     "variable",
 ]
+
+# Tools that watch a graph; loaded when asked for.
+_LAZY = {"explain_grad": "_explain", "saved_tensors_report": "_saved_report"}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in ("functional", "profiler"):
+        return import_module(f"undertow.autograd.{name}")
+    if name in _LAZY:
+        value = globals()[name] = getattr(import_module(f"undertow.autograd.{_LAZY[name]}"), name)
+        return value
+    raise AttributeError(f"module 'undertow.autograd' has no attribute {name!r}")

@@ -7,6 +7,7 @@ for the engine to say.
 from __future__ import annotations
 
 import undertow
+from undertow import _C
 from undertow._C import Tensor
 from undertow.autograd._node import GradientEdge
 from undertow.autograd.graph import _engine_run_backward
@@ -139,6 +140,12 @@ def backward(
     >>> x.grad
     tensor([4., 6.])
     """
+    if _C._is_in_transform():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "undertow.func.grad or undertow.func.vjp, or call backward() outside of the function that "
+            "is transformed"
+        )
     if grad_variables is not None:
         grad_tensors = _renamed_grads(grad_tensors, grad_variables)
     wanted = () if inputs is None else _as_inputs(inputs, "backward")
@@ -205,6 +212,8 @@ def grad(
     roots = _as_outputs(outputs)
     grads = _make_grads(roots, _as_grads(grad_outputs, len(roots)), is_grads_batched)
     run = _run_batched if is_grads_batched else _engine_run_backward
+    if _is_batched(roots + wanted):
+        run = _run_under_vmap
     results = run(
         roots,
         grads,
@@ -256,19 +265,60 @@ def _run_batched(
     inputs: tuple[Output, ...],
     **options: bool,
 ) -> tuple[Tensor | None, ...]:
-    """One engine run per row of the batch, stacked; only the last run may free the graph."""
-    sizes = {g.shape[0] if g.dim() else 0 for g in grads if g is not None}
-    if len(sizes) != 1 or 0 in sizes:
+    """One run of the engine for the whole batch: its gradients are those of a vmap."""
+    from undertow._vmap._levels import running
+    from undertow._vmap._passage import make_batched, peel, spread
+
+    sizes = [g.shape[0] if g.dim() else None for g in grads if g is not None]
+    if not sizes or None in sizes:
         raise ValueError(
-            "grad: with is_grads_batched=True every grad_output has the batch, which cannot be "
-            f"empty, as its first dimension: got batches of {sorted(sizes)}"
+            "grad: with is_grads_batched=True every grad_output has the batch as its first dimension: "
+            f"got batches of {sizes}"
         )
-    (count,) = sizes
-    rows = []
-    for row in range(count):
-        row_grads = tuple(None if g is None else g[row] for g in grads)
-        keep = retain_graph or row + 1 < count
-        rows.append(_engine_run_backward(outputs, row_grads, keep, create_graph, inputs, **options))
-    return tuple(
-        None if each[0] is None else undertow.stack(each) for each in zip(*rows, strict=True)
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    with running(sizes[0], internal=True) as level:
+        rows = tuple(None if g is None else make_batched(g, level.number) for g in grads)
+        results = _engine_run_backward(outputs, rows, retain_graph, create_graph, inputs, **options)
+        values = []
+        for g in results:
+            value = None if g is None else peel(g, level.number)
+            # One that the batch does not reach is the same for every row.
+            values.append(spread(g, level) if value is None and g is not None else value)
+    return tuple(values)
+
+
+def _run_under_vmap(
+    outputs: tuple[Output, ...],
+    grads: tuple[Tensor | None, ...],
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: tuple[Output, ...],
+    **options: bool,
+) -> tuple[Tensor | None, ...]:
+    """Outputs and inputs that are batched: their values have the graph, every sample its own part of it."""
+    from undertow._vmap._levels import vmaps
+    from undertow._vmap._passage import lift, lower
+
+    for i, o in enumerate(outputs):
+        if isinstance(o, Tensor) and not o.requires_grad:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+    levels = vmaps()
+    results = _engine_run_backward(
+        tuple(lower(o, levels) for o in outputs),
+        tuple(None if g is None else lower(g, levels) for g in grads),
+        retain_graph,
+        create_graph,
+        tuple(lower(x, levels) for x in inputs),
+        **options,
     )
+    return tuple(None if g is None else lift(g, levels) for g in results)
+
+
+def _is_batched(tensors: tuple[Any, ...]) -> bool:
+    return any(_C._batched_level(t) >= 0 for t in tensors)

@@ -108,4 +108,13 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
   return index_add(zeros_of(sizes, grad), 0, reshape(at, Dims{n}), rows, Scalar(1));
 }
 
+Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value) {
+  UT_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer, got ", size);
+  Tensor found = nonzero(self, std::false_type());
+  int64_t have = found.size(0);
+  if (have >= size) return clone(narrow(found, 0, 0, size), std::nullopt);
+  Tensor parts[] = {found, fwd::full(Dims{size - have, found.size(1)}, Scalar(static_cast<long>(fill_value)), DType::Int64)};
+  return cat(TensorSpan(parts, 2), 0);
+}
+
 }  // namespace undertow::ops

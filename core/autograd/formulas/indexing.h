@@ -38,4 +38,6 @@ Tensor index_reduce_source_grad(const Tensor& grad, const Tensor& self, int64_t 
 Tensor index_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t dim, const Tensor& index, const Tensor& source, const Tensor& source_t,
                             std::string_view reduce, bool include_self, const Tensor& result);
 
+Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value);
+
 }  // namespace undertow::ops

@@ -154,7 +154,7 @@ Tensor matmul_composite(const Tensor& self, const Tensor& other) {
     // Nobody will see the steps, so none are taken. What does not fit goes on to the operator that says so.
     Tensor out = fwd::matmul_direct(self, other);
     if (out.defined()) {
-      if (UT_UNLIKELY(mode_is(kInferenceMode))) mark_inference(out);
+      if (UT_UNLIKELY(thread_mode.bits & kModeWatched)) watch_result("matmul", 3u, out, self, other);
       return out;
     }
   }

@@ -84,7 +84,7 @@ Tensor linear_composite(const Tensor& input, const Tensor& weight, const Tensor&
     return view(flat, shape);
   }
   Tensor out = matmul(input, t(weight));
-  return add_(out, bias, Scalar(1));
+  return bias.impl()->has(kBatched) ? out + bias : add_(out, bias, Scalar(1));
 }
 
 // y[n, k] = sum over i, j of a[n, i] w[k, i, j] b[n, j]: first over i as one product, then over j for each n.
@@ -182,7 +182,7 @@ Tensor matrix_power_composite(const Tensor& self, int64_t n) {
     Tensor out = clone(self, std::nullopt);
     return copy_(out, expand(eye(self.size(-1), self.dtype()), self.sizes(), false), false);
   }
-  Tensor a = n < 0 ? linalg_inv(self) : self;
+  Tensor a = n < 0 ? inv_composite(self) : self;
   uint64_t times = n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
   if (times == 1) return n < 0 ? a : clone(a, std::nullopt);
   if (times == 3) return matmul(matmul(a, a), a);

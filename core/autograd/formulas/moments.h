@@ -15,8 +15,15 @@ Tensor var_mean_backward(std::span<Tensor> grads, const Tensor& self, const std:
 Tensor std_mean_backward(std::span<Tensor> grads, const Tensor& self, const Tensor& std, const std::optional<IntSpan>& dim, const std::optional<Scalar>& correction, bool keepdim);
 
 Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, const Tensor& norm, const std::optional<IntSpan>& dim, bool keepdim);
+// The same, and nothing at all for the order 0, which counts: torch has no gradient there, not even zeros.
+Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, const Tensor& norm, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor norm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, const Tensor& norm, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor minus_defined(const Tensor& a, const Tensor& b);  // a - b where either may be undefined
+// Distances of every row of a and every row of b, for a's gradient.
+Tensor cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p, const Tensor& result);
+Tensor cdist_jvp(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t, double p, const Tensor& result);
+Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tensor& result);
+Tensor pdist_jvp(const Tensor& self_t, const Tensor& self, double p, const Tensor& result);
 Tensor renorm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm);
 Tensor renorm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm);
 

@@ -31,6 +31,9 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p_, c
   if (p < 2) return sgn(self) * pow(abs(self), Scalar(p - 1)) * scale;
   return self * pow(abs(self), Scalar(p - 2)) * scale;
 }
+Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, const Tensor& norm, const std::optional<IntSpan>& dim, bool keepdim) {
+  return p.equals(0) ? Tensor() : norm_backward(grad, self, p, norm, dim, keepdim);
+}
 Tensor norm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, const Tensor& norm, const std::optional<IntSpan>& dim, bool keepdim) {
   Tensor one = fwd::full(norm.sizes(), Scalar(1), norm.dtype());
   Tensor parts = conj(self_t) * norm_backward(one, self, p, norm, dim, keepdim);
@@ -109,21 +112,37 @@ MatrixDims check_matrix(const Tensor& self, IntSpan dim) {
 }
 }  // namespace
 
+namespace {
+// Singular values of the matrices in two dimensions, last; keepdim's place for them is two dimensions of size one.
+Tensor singular_values(const Tensor& self, MatrixDims d, std::optional<DType> dtype) {
+  Tensor x = dtype ? to_dtype(self, *dtype) : self;
+  const Dims from{d.rows, d.columns}, to{-2, -1};
+  return linalg_svdvals(movedim(x, from, to), std::nullopt);
+}
+Tensor with_dims_kept(const Tensor& reduced, MatrixDims d, bool keepdim) {
+  if (!keepdim) return reduced;
+  return unsqueeze(unsqueeze(reduced, std::min(d.rows, d.columns)), std::max(d.rows, d.columns));
+}
+}  // namespace
+
 Tensor matrix_norm_composite(const Tensor& self, const Scalar& ord, IntSpan dim, bool keepdim, std::optional<DType> dtype) {
   MatrixDims d = check_matrix(self, dim);
   double p = ord.to_double(), size = std::abs(p);
   UT_CHECK(size == 1 || size == 2 || std::isinf(size), "linalg.matrix_norm: Order ", ord, " not supported.");
-  UT_CHECK_AS(NotImplemented, size != 2, "linalg.matrix_norm: Order ", ord, " needs singular values, which are not here yet.");
+  if (size == 2) {
+    Tensor values = singular_values(self, d, dtype);
+    return with_dims_kept(p > 0 ? amax(values, Dims{-1}, false) : amin(values, Dims{-1}, false), d, keepdim);
+  }
   int64_t first = size == 1 ? d.rows : d.columns, second = size == 1 ? d.columns : d.rows;
   Tensor sums = linalg_vector_norm(self, Scalar(1), IntSpan(&first, 1), keepdim, dtype);
   if (!keepdim && first < second) second--;
   return p > 0 ? amax(sums, IntSpan(&second, 1), keepdim) : amin(sums, IntSpan(&second, 1), keepdim);
 }
 Tensor matrix_norm_composite(const Tensor& self, std::string_view ord, IntSpan dim, bool keepdim, std::optional<DType> dtype) {
-  check_matrix(self, dim);
+  MatrixDims d = check_matrix(self, dim);
   if (ord == "fro") return linalg_vector_norm(self, Scalar(2), dim, keepdim, dtype);
   UT_CHECK(ord == "nuc", "linalg.matrix_norm: Order ", ord, " not supported.");
-  UT_FAIL_AS(NotImplemented, "linalg.matrix_norm: Order nuc needs singular values, which are not here yet.");
+  return with_dims_kept(sum(singular_values(self, d, dtype), IntSpan(Dims{-1}), false, std::nullopt), d, keepdim);
 }
 
 // Both are divided by their norms before they meet, so that neither product overflows.
@@ -145,6 +164,43 @@ Tensor pairwise_distance_composite(const Tensor& x1, const Tensor& x2, double p,
   Tensor away = x1 - x2 + Scalar(eps);
   const int64_t last = -1;
   return linalg_vector_norm(away, Scalar(p), IntSpan(&last, 1), keepdim, std::nullopt);
+}
+
+namespace {
+Tensor differences(const Tensor& a, const Tensor& b) { return unsqueeze(a, -2) - unsqueeze(b, -3); }
+const Dims kLast{-1};
+}  // namespace
+
+Tensor cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p, const Tensor& result) {
+  Tensor each = norm_backward(grad, differences(a, b), Scalar(p), result, IntSpan(kLast), false);
+  return sum(each, IntSpan(Dims{-2}), false, std::nullopt);
+}
+Tensor cdist_jvp(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t, double p, const Tensor& result) {
+  Tensor moved = minus_defined(a_t.defined() ? unsqueeze(a_t, -2) : Tensor(), b_t.defined() ? unsqueeze(b_t, -3) : Tensor());
+  Tensor apart = differences(a, b);
+  return norm_jvp(expand(moved, apart.sizes()), apart, Scalar(p), result, IntSpan(kLast), false);
+}
+namespace {
+// The rows of every pair: first[k] and second[k].
+struct Pairs {
+  Tensor first, second;
+};
+Pairs pairs_of(const Tensor& self) {
+  Tensor both = triu_indices(self.size(0), self.size(0), 1, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+  return {select(both, 0, 0), select(both, 0, 1)};
+}
+Tensor apart(const Tensor& self, const Pairs& pairs) { return index_select(self, 0, pairs.first) - index_select(self, 0, pairs.second); }
+}  // namespace
+
+Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tensor& result) {
+  Pairs pairs = pairs_of(self);
+  Tensor each = norm_backward(grad, apart(self, pairs), Scalar(p), result, IntSpan(kLast), false);
+  Tensor out = index_add(fwd::zeros(self.sizes(), self.dtype()), 0, pairs.first, each, Scalar(1));
+  return index_add(out, 0, pairs.second, each, Scalar(-1));
+}
+Tensor pdist_jvp(const Tensor& self_t, const Tensor& self, double p, const Tensor& result) {
+  Pairs pairs = pairs_of(self);
+  return norm_jvp(apart(self_t, pairs), apart(self, pairs), Scalar(p), result, IntSpan(kLast), false);
 }
 
 }  // namespace undertow::ops

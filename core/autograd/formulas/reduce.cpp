@@ -7,6 +7,7 @@ namespace undertow::ops {
 
 Tensor sum_to_composite(const Tensor& self, IntSpan size) {
   UT_CHECK(is_expandable_to(size, self.sizes()), "size {", ShapeText{size}, "} is not expandable to size {", ShapeText{self.sizes()}, "}.");
+  if (size.empty()) return sum(self);  // widens integers even where nothing is summed
   if (same(self.sizes(), size)) return self;
   Dims dims;
   int64_t lead = self.dim() - static_cast<int64_t>(size.size());

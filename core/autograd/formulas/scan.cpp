@@ -73,9 +73,10 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
 Tensor logcumsumexp_jvp(const Tensor& self_t, const Tensor& self, int64_t dim) {
   if (self.dim() == 0) return self_t;
   int64_t d = dim;
-  // Scaled by each line's greatest element, which cancels.
-  Tensor scaled = exp(self - amax(self.is_complex() ? real(self) : self, IntSpan(&d, 1), true));
-  return cumsum(self_t * scaled, dim, std::nullopt) / cumsum(scaled, dim, std::nullopt);
+  // Scaled by each line's greatest element, which cancels. The small number is torch's: where every weight so far has
+  // underflowed the tangent is zero, not 0/0.
+  Tensor scaled = exp(self.is_complex() ? self : self - amax(self, IntSpan(&d, 1), true));
+  return cumsum(self_t * scaled, dim, std::nullopt) / (cumsum(scaled, dim, std::nullopt) + Scalar(1e-13));
 }
 
 Tensor gather_at(const Tensor& t, int64_t dim, const Tensor& indices) { return t.dim() == 0 ? t : gather(t, dim, indices, false); }

@@ -27,16 +27,16 @@ Tensor product_of_others(const Tensor& x, int64_t d) {
 
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result) {
   if (self.dim() == 0) return grad;
-  if (self.numel() == 0) return fwd::zeros(self.sizes(), result.dtype());
+  if (self.numel() == 0) return expand(grad * conj(result), self.sizes());
   Tensor x = to_dtype(self, result.dtype());
   if (!has_zero(x)) return grad * conj(result / x);
   return grad * conj(reshape(product_of_others(reshape(x, Dims{-1}), 0), self.sizes()));
 }
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim) {
   if (self.dim() == 0) return grad;
-  if (self.numel() == 0) return fwd::zeros(self.sizes(), result.dtype());
   int64_t d = wrap_dim(dim, self.dim());
   IntSpan dims(&d, 1);
+  if (self.numel() == 0) return expand(restore_dims(grad * conj(result), self.dim(), dims, keepdim), self.sizes());
   Tensor x = to_dtype(self, result.dtype()), g = restore_dims(grad, self.dim(), dims, keepdim);
   if (!has_zero(x)) return g * conj(restore_dims(result, self.dim(), dims, keepdim) / x);
   return g * conj(product_of_others(x, d));

@@ -48,9 +48,14 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, i
 
 Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset) {
   Stretch s(self.sizes(), self.strides(), self.storage_offset(), size, stride, storage_offset);
-  if (same(tangent.strides(), self.strides()) && tangent.storage_offset() == self.storage_offset() &&
+  if (!tangent.impl()->has(kBatched) && same(tangent.strides(), self.strides()) && tangent.storage_offset() == self.storage_offset() &&
       tangent.storage().nbytes() / tangent.itemsize() >= static_cast<size_t>(s.extent + std::min(self.storage_offset(), storage_offset.value_or(self.storage_offset()))))
     return as_strided(tangent, size, stride, storage_offset);
+  if (tangent.impl()->has(kBatched)) {  // nothing batched can be written into a tensor that is not
+    Tensor flat = _strided_sum(tangent, self.sizes(), self.strides(), s.input, s.extent);
+    if (!is_non_overlapping_and_dense(self.sizes(), self.strides())) flat = flat / address_counts(self.sizes(), self.strides(), s, to_real(tangent.dtype()));
+    return as_strided(flat, size, stride, s.output);
+  }
   Tensor flat = fwd::zeros(IntSpan(&s.extent, 1), tangent.dtype());
   copy_(as_strided(flat, self.sizes(), self.strides(), s.input), tangent, false);
   return as_strided(flat, size, stride, s.output);

@@ -23,6 +23,7 @@ Tensor reversed_dims(const Tensor& self);
 Tensor matrix_transpose(const Tensor& self);
 Tensor hermitian(const Tensor& self);
 Tensor matrix_hermitian(const Tensor& self);
+std::vector<Tensor> unsafe_chunk_composite(const Tensor& self, int64_t chunks, int64_t dim);
 std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t dim);
 std::vector<Tensor> tensor_split_composite(const Tensor& self, int64_t sections, int64_t dim);
 std::vector<Tensor> tensor_split_composite(const Tensor& self, IntSpan indices, int64_t dim);
@@ -44,6 +45,7 @@ std::vector<Tensor> at_least(TensorSpan tensors, int64_t dims);  // atleast_1d, 
 Tensor hstack_composite(TensorSpan tensors);
 Tensor column_stack_composite(TensorSpan tensors);
 Tensor tile_composite(const Tensor& self, IntSpan dims);
+Tensor repeat_interleave_composite(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size);
 Tensor repeat_interleave_composite(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size);
 Tensor fliplr_composite(const Tensor& self);
 Tensor flipud_composite(const Tensor& self);

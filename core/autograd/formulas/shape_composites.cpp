@@ -1,6 +1,7 @@
 // shape_composites.cpp: views, copies and joins that are compositions of others.
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/inplace.h"
+#include "core/autograd/watched.h"
 #include "core/forward/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/tensor/layout.h"
@@ -23,6 +24,7 @@ Tensor view_dtype_composite(const Tensor& self, DType dtype) {
 Tensor detach_composite(const Tensor& self) {
   Tensor out = undertow::alias(self);
   share_version(self, out);
+  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) watch_result("detach", 0u, out, self);
   return out;
 }
 
@@ -122,7 +124,7 @@ Tensor reversed_dims(const Tensor& self) {
   int64_t n = self.dim();
   if (n != 2 && n != 0)
     warn_once("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future release. Consider `x.mT` to "
-              "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
+              "transpose batches of matrices or `x.permute(*undertow.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
   Dims order;
   for (int64_t d = n - 1; d >= 0; d--) order.push_back(d);
   return permute(self, order);
@@ -148,12 +150,22 @@ Tensor adjoint_composite(const Tensor& self) {
   return self.is_complex() ? conj(t) : t;
 }
 
-std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
+namespace {
+// How large each of `chunks` parts of a dimension is; 0 where the dimension is empty.
+int64_t chunk_size(const Tensor& self, int64_t chunks, int64_t dim) {
   UT_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   UT_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  int64_t size = self.size(wrap_dim(dim, self.dim())), each = (size + chunks - 1) / chunks;
-  if (each == 0) return split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
-  return split(self, each, dim);
+  return (self.size(wrap_dim(dim, self.dim())) + chunks - 1) / chunks;
+}
+}  // namespace
+
+std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
+  int64_t each = chunk_size(self, chunks, dim);
+  return each ? split(self, each, dim) : split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
+}
+std::vector<Tensor> unsafe_chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
+  int64_t each = chunk_size(self, chunks, dim);
+  return each ? unsafe_split(self, each, dim) : unsafe_split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
 }
 
 std::vector<Tensor> tensor_split_composite(const Tensor& self, int64_t sections, int64_t dim) {
@@ -189,13 +201,13 @@ std::vector<Tensor> tensor_split_composite(const Tensor& self, const Tensor& by,
 
 namespace {
 int64_t split_dim(const Tensor& self, const char* name, int64_t least, int64_t dim) {
-  UT_CHECK(self.dim() >= least, "torch.", name, " requires a tensor with at least ", least, " dimension", least > 1 ? "s" : "", ", but got a tensor with ", self.dim(),
+  UT_CHECK(self.dim() >= least, "undertow.", name, " requires a tensor with at least ", least, " dimension", least > 1 ? "s" : "", ", but got a tensor with ", self.dim(),
            " dimensions!");
   return self.dim() == 1 ? 0 : dim;
 }
 std::vector<Tensor> split_evenly(const Tensor& self, const char* name, int64_t least, int64_t dim, int64_t sections) {
   int64_t d = split_dim(self, name, least, dim);
-  UT_CHECK(sections != 0 && self.size(d) % sections == 0, "torch.", name, " attempted to split along dimension ", d, ", but the size of the dimension ", self.size(d),
+  UT_CHECK(sections != 0 && self.size(d) % sections == 0, "undertow.", name, " attempted to split along dimension ", d, ", but the size of the dimension ", self.size(d),
            " is not divisible by the split_size ", sections, "!");
   return tensor_split_composite(self, sections, d);
 }
@@ -221,6 +233,7 @@ Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<Me
 
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
   UT_CHECK(!self.requires_grad(), "cannot resize variables that require grad");
+  UT_CHECK(!self.impl()->has(kBatched), "vmap: resize_ of one sample would move the others; use a new tensor");
   check_inplace(self, "resize_", false);
   int64_t n = 1;
   for (int64_t s : size) {
@@ -271,6 +284,17 @@ Tensor tile_composite(const Tensor& self, IntSpan dims) {
   return repeat(self, counts);
 }
 
+Tensor repeat_interleave_composite(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
+  Tensor in = dim ? self : flatten(self);
+  int64_t d = wrap_dim(dim.value_or(0), in.dim());
+  if (in.dim() == 0) in = unsqueeze(in, 0);
+  UT_CHECK(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor, but got ", repeats.dim(), " dimensions");
+  bool one_for_all = repeats.dim() == 0 || repeats.size(0) == 1;
+  UT_CHECK(one_for_all || repeats.size(0) == in.size(d), "repeats must have the same size as input along dim, but got repeats.size(0) = ", repeats.dim() ? repeats.size(0) : 1,
+           " and input.size(", d, ") = ", in.size(d));
+  Tensor counts = one_for_all ? expand(reshape(repeats, Dims{1}), Dims{in.size(d)}) : repeats;
+  return index_select(in, d, _repeat_indices(counts, output_size));
+}
 Tensor repeat_interleave_composite(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size) {
   Tensor in = dim ? self : flatten(self);
   int64_t d = wrap_dim(dim.value_or(0), in.dim());

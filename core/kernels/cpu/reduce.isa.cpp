@@ -2,9 +2,11 @@
 // See Note [One Namespace Per Instruction Set] in simd.h.
 //
 // Note [Accurate Sums]
-// A float32 sum that adds one after the other loses a digit for every factor of a hundred. Here a run is added in
-// 4 vectors of lanes, blocks of 4,096 elements are joined pairwise (a binary counter of partial results), and the plan
-// above joins its rectangles the same way: the error grows with the logarithm of the length, as with torch's sums.
+// A float32 sum that adds one after the other loses a digit for every factor of a hundred, and all of them to one side
+// where the summands are alike. Here no accumulator takes more than 16 summands (columns: 16 groups of four rows)
+// before it is joined with others of its size: rows and strided runs by a binary counter of partial results, columns
+// in three stages, and the plan above joins its rectangles by a counter too. What is left over at the end of a run is
+// added up by itself first. The error grows with the logarithm of the length, as with torch's sums.
 #include "core/kernels/cpu/reduce_kernels.h"
 #include "core/kernels/cpu/simd.h"
 
@@ -51,68 +53,77 @@ inline T fold_lanes(Vec<T> v) {
   return v[0];
 }
 
-template <class Op, class T>
-inline T fold_block(const T* p, int64_t n) {
-  constexpr int L = kLanes<T>;
-  int64_t i;
-  T total;
-  if (n < L) {
-    total = Op::map(p[0]);
-    i = 1;
-  } else if (n < 4 * L) {
-    Vec<T> a = Op::map(load(p));
-    for (i = L; i + L <= n; i += L) a = Op::join(a, Op::map(load(p + i)));
-    total = fold_lanes<Op, T>(a);
-  } else {
-    Vec<T> a0 = Op::map(load(p)), a1 = Op::map(load(p + L)), a2 = Op::map(load(p + 2 * L)), a3 = Op::map(load(p + 3 * L));
-    for (i = 4 * L; i + 4 * L <= n; i += 4 * L) {
-      a0 = Op::join(a0, Op::map(load(p + i)));
-      a1 = Op::join(a1, Op::map(load(p + i + L)));
-      a2 = Op::join(a2, Op::map(load(p + i + 2 * L)));
-      a3 = Op::join(a3, Op::map(load(p + i + 3 * L)));
-    }
-    for (; i + L <= n; i += L) a0 = Op::join(a0, Op::map(load(p + i)));
-    total = fold_lanes<Op, T>(Op::join(Op::join(a0, a1), Op::join(a2, a3)));
-  }
-  for (; i < n; i++) total = Op::join(total, Op::map(p[i]));
-  return total;
-}
-
-// Pairwise joining of any number of partial results: level k holds the join of 2^k of them.
-template <class Op, class T>
+// Pairwise joining of any number of partial results, numbers or vectors: level k holds the join of 2^k of them.
+template <class Op, class V>
 class Counter {
  public:
-  void push(T x) {
+  void push(V x) {
     int k = 0;
     for (; count_ >> k & 1; k++) x = Op::join(levels_[k], x);
     levels_[k] = x;
     count_++;
   }
-  T total() const {
+  V total() const {
     int k = 0;
     while (!(count_ >> k & 1)) k++;
-    T x = levels_[k];
+    V x = levels_[k];
     for (k++; count_ >> k; k++)
       if (count_ >> k & 1) x = Op::join(levels_[k], x);
     return x;
   }
 
  private:
-  T levels_[48];
+  V levels_[48];
   uint64_t count_ = 0;
 };
 
+constexpr int64_t kDepth = 16;  // summands an accumulator takes; see Note [Accurate Sums]
+
+// `count` vectors, at least one, in four accumulators.
 template <class Op, class T>
-inline T fold_row(const T* p, int64_t n) {
-  constexpr int64_t kBlock = 4096;
-  if (n <= kBlock) return fold_block<Op, T>(p, n);
-  Counter<Op, T> counter;
-  for (int64_t i = 0; i < n; i += kBlock) counter.push(fold_block<Op, T>(p + i, min64(kBlock, n - i)));
-  return counter.total();
+inline Vec<T> fold_vectors(const T* p, int64_t count) {
+  constexpr int L = kLanes<T>;
+  Vec<T> a0 = Op::map(load(p));
+  int64_t i = 1;
+  if (count >= 4) {
+    Vec<T> a1 = Op::map(load(p + L)), a2 = Op::map(load(p + 2 * L)), a3 = Op::map(load(p + 3 * L));
+    for (i = 4; i + 4 <= count; i += 4) {
+      a0 = Op::join(a0, Op::map(load(p + i * L)));
+      a1 = Op::join(a1, Op::map(load(p + (i + 1) * L)));
+      a2 = Op::join(a2, Op::map(load(p + (i + 2) * L)));
+      a3 = Op::join(a3, Op::map(load(p + (i + 3) * L)));
+    }
+    a0 = Op::join(Op::join(a0, a1), Op::join(a2, a3));
+  }
+  for (; i < count; i++) a0 = Op::join(a0, Op::map(load(p + i * L)));
+  return a0;
 }
 
 template <class Op, class T>
-inline T fold_strided(const char* p, int64_t n, int64_t stride) {
+inline T fold_row(const T* p, int64_t n) {
+  constexpr int L = kLanes<T>;
+  constexpr int64_t kBlock = 4 * kDepth;  // in vectors
+  auto one_by_one = [p](int64_t i, int64_t end) {
+    T a = Op::map(p[i]);
+    for (i++; i < end; i++) a = Op::join(a, Op::map(p[i]));
+    return a;
+  };
+  if (n < L) return one_by_one(0, n);
+  int64_t vectors = n / L, rest = vectors * L;
+  Vec<T> sum;
+  if (vectors <= kBlock) {
+    sum = fold_vectors<Op, T>(p, vectors);
+  } else {
+    Counter<Op, Vec<T>> counter;
+    for (int64_t i = 0; i < vectors; i += kBlock) counter.push(fold_vectors<Op, T>(p + i * L, min64(kBlock, vectors - i)));
+    sum = counter.total();
+  }
+  T total = fold_lanes<Op, T>(sum);
+  return rest < n ? Op::join(total, one_by_one(rest, n)) : total;
+}
+
+template <class Op, class T>
+inline T fold_strided_block(const char* p, int64_t n, int64_t stride) {
   auto at = [&](int64_t i) { return Op::map(*reinterpret_cast<const T*>(p + i * stride)); };
   if (n < 8) {
     T a = at(0);
@@ -124,8 +135,18 @@ inline T fold_strided(const char* p, int64_t n, int64_t stride) {
   int64_t i = 8;
   for (; i + 8 <= n; i += 8)
     for (int k = 0; k < 8; k++) a[k] = Op::join(a[k], at(i + k));
-  for (; i < n; i++) a[0] = Op::join(a[0], at(i));
+  for (int k = 0; k < 7; k++)
+    if (i + k < n) a[k] = Op::join(a[k], at(i + k));
   return Op::join(Op::join(Op::join(a[0], a[1]), Op::join(a[2], a[3])), Op::join(Op::join(a[4], a[5]), Op::join(a[6], a[7])));
+}
+
+template <class Op, class T>
+inline T fold_strided(const char* p, int64_t n, int64_t stride) {
+  constexpr int64_t kBlock = 8 * kDepth;
+  if (n <= kBlock) return fold_strided_block<Op, T>(p, n, stride);
+  Counter<Op, T> counter;
+  for (int64_t i = 0; i < n; i += kBlock) counter.push(fold_strided_block<Op, T>(p + i * stride, min64(kBlock, n - i), stride));
+  return counter.total();
 }
 
 template <class Op, class T>
@@ -140,7 +161,7 @@ void join_rows(char* acc, const char* more, int64_t n) {
 
 // Columns side by side: four rows are joined among themselves before they meet the accumulators, which stay in L1.
 template <class Op, class T>
-void fold_columns(const char* in, int64_t cols, int64_t rows, int64_t row_stride, T* acc) {
+void fold_few_rows(const char* in, int64_t cols, int64_t rows, int64_t row_stride, T* acc) {
   constexpr int L = kLanes<T>;
   auto row = [&](int64_t i) { return reinterpret_cast<const T*>(in + i * row_stride); };
   const T* first = row(0);
@@ -164,6 +185,28 @@ void fold_columns(const char* in, int64_t cols, int64_t rows, int64_t row_stride
   }
 }
 
+// Any number of rows, in strips of columns: kRows rows are one stage, kRows stages the next, all of those the last.
+template <class Op, class T>
+void fold_columns(const char* in, int64_t cols, int64_t rows, int64_t row_stride, T* acc) {
+  constexpr int64_t kRows = 4 * kDepth, kStrip = 1024;
+  if (rows <= kRows) return fold_few_rows<Op, T>(in, cols, rows, row_stride, acc);
+  T few[kStrip], many[kStrip];
+  for (int64_t j = 0; j < cols; j += kStrip) {
+    int64_t width = min64(kStrip, cols - j);
+    const char* strip = in + j * static_cast<int64_t>(sizeof(T));
+    for (int64_t i = 0; i < rows; i += kRows * kRows) {
+      int64_t end = min64(rows, i + kRows * kRows);
+      T* to = i == 0 ? acc + j : many;
+      fold_few_rows<Op, T>(strip + i * row_stride, width, min64(kRows, end - i), row_stride, to);
+      for (int64_t r = i + kRows; r < end; r += kRows) {
+        fold_few_rows<Op, T>(strip + r * row_stride, width, min64(kRows, end - r), row_stride, few);
+        join_rows<Op, T>(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(few), width);
+      }
+      if (i > 0) join_rows<Op, T>(reinterpret_cast<char*>(acc + j), reinterpret_cast<const char*>(many), width);
+    }
+  }
+}
+
 // A few columns without gaps between rows: k rows are read as one long row of k * cols columns, folded at the end.
 template <class Op, class T>
 void fold_narrow(const char* in, int64_t cols, int64_t rows, T* acc) {
@@ -176,10 +219,10 @@ void fold_narrow(const char* in, int64_t cols, int64_t rows, T* acc) {
     for (int64_t j = keep * cols; j < left * cols; j++) wide[j - keep * cols] = Op::join(wide[j - keep * cols], wide[j]);
   }
   for (int64_t j = 0; j < cols; j++) acc[j] = wide[j];
-  for (int64_t i = long_rows * k; i < rows; i++) {
-    const T* p = reinterpret_cast<const T*>(in + i * stride);
-    for (int64_t j = 0; j < cols; j++) acc[j] = Op::join(acc[j], Op::map(p[j]));
-  }
+  int64_t done = long_rows * k;
+  if (done == rows) return;
+  fold_columns<Op, T>(in + done * stride, cols, rows - done, stride, wide);
+  join_rows<Op, T>(reinterpret_cast<char*>(acc), reinterpret_cast<const char*>(wide), cols);
 }
 
 template <class Op, class T>

@@ -9,6 +9,8 @@ double lgamma(double x);    // gammaln: log |Gamma(x)|; leaves libm's global sig
 double digamma(double x);   // psi: nan at negative integers, -inf at +0, inf at -0
 double trigamma(double x);  // inf at 0; huge, not inf, at negative integers, as torch's reflection
 double polygamma(int order, double x);  // order >= 0
+double igamma(double a, double x);      // regularized lower incomplete gamma function P(a, x)
+double igammac(double a, double x);     // Q(a, x) = 1 - P(a, x)
 double zeta(double x, double q);        // Hurwitz: sum over k >= 0 of (k + q)^-x
 
 double erfinv(double y);
@@ -41,6 +43,8 @@ inline float polygamma(int order, float x) {
   return static_cast<float>(polygamma(order, static_cast<double>(x)));
 }
 UNDERTOW_SPECIAL_FLOAT2(zeta)
+UNDERTOW_SPECIAL_FLOAT2(igamma)
+UNDERTOW_SPECIAL_FLOAT2(igammac)
 UNDERTOW_SPECIAL_FLOAT(erfinv)
 UNDERTOW_SPECIAL_FLOAT(erfcx)
 UNDERTOW_SPECIAL_FLOAT(ndtri)

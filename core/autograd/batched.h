@@ -1,0 +1,81 @@
+// batched.h: tensors of vmap: each stands for one sample while it holds all of them.
+//
+// Note [Batched Tensors]
+// A batched tensor has the shape, dtype and geometry of its first sample, so that whoever asks for its size reads what
+// one sample would say, and in its metadata the value: all samples, along dimension 0, and the number of the vmap that
+// made it (later ones are greater; a value may be batched itself, at an earlier level). It has no history of its own:
+// requires_grad, grad_fn and tangent are the value's. Recorders see the flag kBatched on an argument and hand the whole
+// call to `handler`, which computes on the values; so batched tensors also pass through the formulas of nodes when the
+// engine runs, and through tangents. No function below the recorders may see one: alias() refuses it.
+#pragma once
+#include <initializer_list>
+#include <span>
+
+#include "core/autograd/op_types.h"
+
+namespace undertow::batched {
+
+Tensor wrap(const Tensor& value, int64_t level);  // value's dimension 0 is the batch
+bool is_batched(const Tensor& t);
+bool is_batched(TensorSpan list);
+const Tensor& value_of(const Tensor& t);
+int64_t level_of(const Tensor& t);                // -1 if t is not batched
+void refresh(const Tensor& t);                    // after its value's geometry has changed
+
+// One argument of a call, as a pointer or a small value; what it points to is the caller's.
+struct Boxed {
+  enum class Kind : uint8_t { Tensor, Tensors, Scalar, OptScalar, Int, Float, Bool, Ints, DType, Str, Generator, MemoryFormat, Layout, Device, None };
+  Kind kind;
+  uint32_t size = 0;
+  union {
+    const void* pointer;
+    int64_t integer;
+    double real;
+  };
+  Boxed(const undertow::Tensor& t) : kind(Kind::Tensor), pointer(&t) {}
+  Boxed(TensorSpan list) : kind(Kind::Tensors), size(static_cast<uint32_t>(list.size())), pointer(list.data()) {}
+  Boxed(const undertow::Scalar& s) : kind(Kind::Scalar), pointer(&s) {}
+  Boxed(const std::optional<undertow::Scalar>& s) : kind(s ? Kind::Scalar : Kind::None), pointer(s ? &*s : nullptr) {}
+  Boxed(int64_t v) : kind(Kind::Int), integer(v) {}
+  Boxed(double v) : kind(Kind::Float), real(v) {}
+  Boxed(bool v) : kind(Kind::Bool), integer(v) {}
+  Boxed(std::true_type) : Boxed(true) {}
+  Boxed(std::false_type) : Boxed(false) {}
+  Boxed(IntSpan v) : kind(Kind::Ints), size(static_cast<uint32_t>(v.size())), pointer(v.data()) {}
+  Boxed(undertow::DType t) : kind(Kind::DType), integer(static_cast<int64_t>(t)) {}
+  Boxed(std::string_view s) : kind(Kind::Str), size(static_cast<uint32_t>(s.size())), pointer(s.data()) {}
+  Boxed(undertow::Generator* g) : kind(g ? Kind::Generator : Kind::None), pointer(g) {}
+  Boxed(undertow::MemoryFormat m) : kind(Kind::MemoryFormat), integer(static_cast<int64_t>(m)) {}
+  Boxed(undertow::Layout) : kind(Kind::Layout), integer(0) {}
+  Boxed(undertow::Device) : kind(Kind::Device), integer(0) {}
+  template <class T>
+  Boxed(const std::optional<T>& v) : Boxed(v ? Boxed(*v) : Boxed(static_cast<undertow::Generator*>(nullptr))) {}
+};
+
+struct Results {
+  std::vector<Tensor> tensors;
+  Scalar number;
+};
+
+// Computes `key` on batched arguments. Installed by the binding layer: rules are Python's. Keys are those of
+// Entry.key in tools/opgen/schema.py.
+extern void (*handler)(const char* key, std::span<const Boxed> args, Results& out);
+
+void call(const char* key, std::initializer_list<Boxed> args, Tensor& out);
+void call(const char* key, std::initializer_list<Boxed> args, std::vector<Tensor>& out);
+void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor>& out);
+void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor>& out);
+void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor, Tensor>& out);
+void call(const char* key, std::initializer_list<Boxed> args, Scalar& out);
+void call(const char* key, std::initializer_list<Boxed> args, bool& out);
+void call(const char* key, std::initializer_list<Boxed> args);  // in place: the result is an argument
+template <class R>
+R call(const char* key, std::initializer_list<Boxed> args) {
+  R out;
+  call(key, args, out);
+  return out;
+}
+
+[[noreturn]] void refuse_out(const char* name);
+
+}  // namespace undertow::batched

@@ -1,0 +1,90 @@
+// watched.h: what generated recorders tell those who watch: inference mode, provenance, the profiler.
+// All of it lies behind one test of the thread's mode word, and is cold.
+#pragma once
+#include "core/autograd/op_types.h"
+#include "core/base/small_vector.h"
+#include "core/graph/profile.h"
+#include "core/graph/provenance.h"
+
+namespace undertow::ops {
+
+// The tensors an operation read and made; `differentiable` has a bit for each tensor argument.
+class Watched {
+ public:
+  explicit Watched(uint32_t differentiable) : differentiable_(differentiable) {}
+  void input(const Tensor& t) {
+    if (t.defined()) inputs_.push_back({t.impl(), (differentiable_ & 1) != 0});
+    differentiable_ >>= 1;
+  }
+  void input(TensorSpan list) {
+    for (const Tensor& t : list)
+      if (t.defined()) inputs_.push_back({t.impl(), (differentiable_ & 1) != 0});
+    differentiable_ >>= 1;
+  }
+  void result(const Tensor& t) {
+    if (t.defined()) results_.push_back(t.impl());
+  }
+  void result(const std::vector<Tensor>& list) {
+    for (const Tensor& t : list) result(t);
+  }
+  template <class... T>
+  void result(const std::tuple<T...>& t) {
+    std::apply([this](const auto&... x) { (result(x), ...); }, t);
+  }
+  void result(int64_t) {}
+  void result(double) {}
+  void result(bool) {}
+
+  void made(const char* operation);
+  void wrote(const char* operation);
+
+ private:
+  bool recorded() const;
+  uint32_t differentiable_;
+  std::vector<provenance::Input> inputs_;
+  std::vector<TensorImpl*> results_;
+};
+
+void mark_inference(const Tensor& t);
+void mark_inference(const std::vector<Tensor>& list);
+template <class... T>
+void mark_inference(const std::tuple<T...>& t) {
+  std::apply([](const auto&... x) { (mark_inference(x), ...); }, t);
+}
+inline void mark_inference(int64_t) {}
+inline void mark_inference(bool) {}
+
+// After an operation's forward, when a bit of kModeWatched is set.
+template <class R, class... In>
+[[gnu::cold, gnu::noinline]] void watch_result(const char* operation, uint32_t differentiable, const R& result, const In&... in) {
+  if (mode_is(kInferenceMode)) mark_inference(result);
+  if (!(thread_mode.bits & (kProvenance | kProfile))) return;
+  Watched w(differentiable);
+  (w.input(in), ...);
+  w.result(result);
+  w.made(operation);
+}
+
+// An operation whose result is a number.
+void watch_exit(const char* operation, const Tensor& self);
+
+template <class... In>
+[[gnu::cold, gnu::noinline]] void watch_write(const Tensor& self, const char* operation, uint32_t differentiable, const In&... in) {
+  if (note_write && !self.impl()->has(kInference) && origins_wanted()) note_write(self.impl()->version_holder());
+  if (!(thread_mode.bits & (kProvenance | kProfile))) return;
+  Watched w(differentiable);
+  (w.input(in), ...);
+  w.result(self);
+  w.wrote(operation);
+}
+
+// After an in-place write: bumps the version. `in` begins with self.
+template <class... In>
+UT_HOT_INLINE void wrote(const Tensor& self, const char* operation, uint32_t differentiable, const In&... in) {
+  TensorImpl* impl = self.impl();
+  if (UT_LIKELY(!impl->has(kInference))) impl->version_holder()->bump_version(operation);
+  if (UT_UNLIKELY((thread_mode.bits | process_mode.load(std::memory_order_relaxed)) & kModeToldOfWrites))
+    watch_write(self, operation, differentiable, in...);
+}
+
+}  // namespace undertow::ops

@@ -1,0 +1,192 @@
+// linalg_least.cpp: forward functions of ops/spectral.toml that use a decomposition: pseudoinverse, least squares, and the
+// exponential of a matrix, by Higham's scaling and squaring with the [13/13] Pade approximant.
+#include <cmath>
+
+#include "core/forward/linalg_batch.h"
+#include "core/forward/matmul.h"
+#include "generated/fwd_shape.h"
+#include "generated/fwd_spectral.h"
+#include "core/kernels/cpu/gemm.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+Tensor adjoint(const Tensor& t) {
+  Tensor turned = transpose(t, -2, -1);
+  return t.is_complex() ? materialize_bits(conj(turned)) : turned;
+}
+
+// Columns j of `matrices` times 1 / s_j, or times 0 where |s_j| is not above its matrix's cut-off; how many were above.
+Tensor scale_columns(const Tensor& matrices, const Tensor& values, const std::vector<double>& cutoff, std::vector<int64_t>* ranks = nullptr) {
+  Tensor out = copy_columns(matrices);
+  int64_t rows = out.size(-2), k = out.size(-1), count = product(batch_of(out));
+  dispatch_inexact(out.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using R = RealOf<T>;
+    for (int64_t b = 0; b < count; b++)
+      for (int64_t j = 0; j < k; j++) {
+        R s = values.data_as<R>()[b * k + j];
+        bool keep = std::abs(static_cast<double>(s)) > cutoff[static_cast<size_t>(b)];
+        T* column = out.data_as<T>() + (b * k + j) * rows;
+        for (int64_t i = 0; i < rows; i++) column[i] = keep ? column[i] / s : T(0);
+        if (ranks) (*ranks)[static_cast<size_t>(b)] += keep;
+      }
+  });
+  return out;
+}
+
+// max(atol, rtol * the greatest of the values' sizes), for each matrix.
+std::vector<double> cutoffs(const Tensor& values, const Tensor& atol, const Tensor& rtol) {
+  int64_t k = values.size(-1), count = k ? values.numel() / k : 0;
+  Dims batch(values.sizes());
+  batch.pop_back();
+  Tensor v = contiguous(to_dtype(values, DType::Float64));
+  Tensor a = contiguous(expand(to_dtype(atol, DType::Float64), batch, false)), r = contiguous(expand(to_dtype(rtol, DType::Float64), batch, false));
+  std::vector<double> out(static_cast<size_t>(count));
+  for (int64_t b = 0; b < count; b++) {
+    double most = 0;
+    for (int64_t j = 0; j < k; j++) most = std::max(most, std::abs(v.data_as<double>()[b * k + j]));
+    out[static_cast<size_t>(b)] = std::max(a.data_as<double>()[b], r.data_as<double>()[b] * most);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor _linalg_pinv(const Tensor& self, const Tensor& atol, const Tensor& rtol, bool hermitian) {
+  if (self.numel() == 0) return zeros(joined(batch_of(self), {self.size(-1), self.size(-2)}), self.dtype());
+  if (hermitian) {
+    auto [values, vectors] = _linalg_eigh(self, "L", true);
+    return matmul_direct(scale_columns(vectors, values, cutoffs(values, atol, rtol)), adjoint(vectors));
+  }
+  auto [U, S, Vh] = _linalg_svd(self, false, true, std::nullopt);
+  return matmul_direct(scale_columns(adjoint(Vh), S, cutoffs(S, atol, rtol)), adjoint(U));
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, const Tensor& b, std::optional<double> rcond, std::optional<std::string_view> driver) {
+  check_matrix(self, "undertow.linalg.lstsq", "input");
+  check_inexact(self, "undertow.linalg.lstsq");
+  UT_CHECK(b.dim() >= 1, "undertow.linalg.lstsq: other must have at least 1 dimension.");
+  UT_CHECK(self.dtype() == b.dtype(), "undertow.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype ", self.dtype(), " and other's dtype ", b.dtype());
+  std::string_view by = driver.value_or("gelsy");
+  UT_CHECK(by == "gels" || by == "gelsy" || by == "gelsd" || by == "gelss", "undertow.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
+  bool vector = b.dim() == self.dim() - 1 && same(b.sizes(), self.sizes().first(static_cast<size_t>(self.dim() - 1)));
+  Tensor rhs = vector ? unsqueeze(b, -1) : b;
+  UT_CHECK(rhs.dim() >= 2, "undertow.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1");
+  int64_t m = self.size(-2), n = self.size(-1);
+  UT_CHECK(rhs.size(-2) == m, "undertow.linalg.lstsq: input.size(-2) should match other.size(", vector ? "-1" : "-2", ")");
+  Dims batch = broadcast_sizes(batch_of(self), batch_of(rhs));
+  Tensor a = expand(self, joined(batch, {m, n}), false), y = expand(rhs, joined(batch, {m, rhs.size(-1)}), false);
+  double eps = self.dtype() == DType::Float32 || self.dtype() == DType::Complex64 ? 0x1p-23 : 0x1p-52;
+  double limit = rcond.value_or(eps * static_cast<double>(std::max(m, n)));
+  auto [U, S, Vh] = _linalg_svd(a, false, true, std::nullopt);
+  std::vector<int64_t> ranks(static_cast<size_t>(product(batch)), 0);
+  Tensor zero = full({}, Scalar(0.0), DType::Float64), relative = full({}, Scalar(limit), DType::Float64);
+  Tensor scaled = scale_columns(adjoint(Vh), S, cutoffs(S, zero, relative), &ranks);
+  Tensor solution = matmul_direct(scaled, matmul_direct(adjoint(U), contiguous(y)));
+  // Squared lengths of what is left over, where there are more equations than unknowns and all are independent.
+  bool full_rank = true;
+  for (int64_t r : ranks) full_rank = full_rank && r == n;
+  Tensor residuals = undertow::empty(Dims{0}, to_real(self.dtype()));
+  if (m > n && full_rank && by != "gelsy") {
+    Tensor fitted = matmul_direct(a, solution), target = contiguous(y);
+    int64_t columns = y.size(-1), count = product(batch);
+    residuals = undertow::empty(joined(batch, {columns}), to_real(self.dtype()));
+    dispatch_inexact(self.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      using R = RealOf<T>;
+      for (int64_t i = 0; i < count * columns; i++) {
+        R sum = 0;
+        for (int64_t r = 0; r < m; r++) {
+          int64_t at = (i / columns * m + r) * columns + i % columns;
+          sum += std::norm(fitted.data_as<T>()[at] - target.data_as<T>()[at]);
+        }
+        residuals.data_as<R>()[i] = sum;
+      }
+    });
+  }
+  Tensor rank = undertow::empty(by == "gels" ? Dims{0} : batch, DType::Int64);
+  if (by != "gels") std::copy(ranks.begin(), ranks.end(), rank.data_as<int64_t>());
+  bool with_values = by == "gelsd" || by == "gelss";
+  return {vector ? squeeze(solution, -1) : solution, residuals, rank, with_values ? S : undertow::empty(Dims{0}, to_real(self.dtype()))};
+}
+
+namespace {
+
+template <class T>
+struct Square {
+  int64_t n;
+  std::vector<T> data;
+  explicit Square(int64_t size, T diagonal = T(0)) : n(size), data(static_cast<size_t>(size * size), T(0)) {
+    for (int64_t i = 0; i < n; i++) data[static_cast<size_t>(i * (n + 1))] = diagonal;
+  }
+  Square times(const Square& o) const {
+    Square out(n);
+    cpu::gemm<T>(n, n, n, T(1), data.data(), 1, n, o.data.data(), 1, n, T(0), out.data.data(), 1, n);
+    return out;
+  }
+  Square& add(double factor, const Square& o) {
+    T f(static_cast<RealOf<T>>(factor));
+    for (size_t i = 0; i < data.size(); i++) data[i] += f * o.data[i];
+    return *this;
+  }
+};
+
+template <class T>
+void exponential(int64_t n, T* a) {
+  Square<T> x(n);
+  double norm = 0;  // the greatest sum of a column's sizes
+  for (int64_t j = 0; j < n; j++) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += std::abs(a[i + j * n]);
+    norm = std::max(norm, std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum);
+  }
+  if (!std::isfinite(norm)) {
+    std::fill(a, a + n * n, T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
+    return;
+  }
+  // Up to this norm the approximant is exact to double's rounding.
+  const double reach = 5.371920351148152;
+  int squarings = norm > reach ? static_cast<int>(std::ceil(std::log2(norm / reach))) : 0;
+  RealOf<T> scale = static_cast<RealOf<T>>(std::ldexp(1.0, -squarings));
+  for (int64_t i = 0; i < n * n; i++) x.data[static_cast<size_t>(i)] = a[i] * scale;
+  const double c[] = {64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600., 670442572800.,
+                      33522128640.,       1323241920.,        40840800.,         960960.,           16380.,           182.,            1.};
+  Square<T> one(n, T(1)), x2 = x.times(x), x4 = x2.times(x2), x6 = x4.times(x2);
+  Square<T> odd = Square<T>(n).add(c[13], x6).add(c[11], x4).add(c[9], x2), even = Square<T>(n).add(c[12], x6).add(c[10], x4).add(c[8], x2);
+  odd = x.times(x6.times(odd).add(c[7], x6).add(c[5], x4).add(c[3], x2).add(c[1], one));
+  even = x6.times(even).add(c[6], x6).add(c[4], x4).add(c[2], x2).add(c[0], one);
+  // (even - odd) result = even + odd
+  Square<T> below = even, result = even;
+  below.add(-1, odd);
+  result.add(1, odd);
+  std::vector<int32_t> pivots(static_cast<size_t>(n));
+  cpu::lu_factor(n, n, below.data.data(), n, pivots.data());
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) std::swap(result.data[static_cast<size_t>(i + j * n)], result.data[static_cast<size_t>(pivots[static_cast<size_t>(i)] - 1 + j * n)]);
+  cpu::solve_triangular<T>({.upper = false, .unit = true}, n, n, below.data.data(), 1, n, result.data.data(), 1, n);
+  cpu::solve_triangular<T>({.upper = true, .unit = false}, n, n, below.data.data(), 1, n, result.data.data(), 1, n);
+  for (int s = 0; s < squarings; s++) result = result.times(result);
+  std::copy(result.data.begin(), result.data.end(), a);
+}
+
+}  // namespace
+
+Tensor linalg_matrix_exp(const Tensor& self) {
+  check_square(self, "linalg.matrix_exp", "A");
+  UT_CHECK(is_differentiable(self.dtype()), "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got ", long_name(self.dtype()));
+  // Squaring doubles relative errors each time, so narrow types are computed in wide ones.
+  DType wide = self.is_complex() ? DType::Complex128 : DType::Float64;
+  if (self.dtype() != wide) return to_dtype(linalg_matrix_exp(to_dtype(self, wide)), self.dtype());
+  // exp(A^T) is exp(A)^T, so rows may be read as columns.
+  Tensor out = contiguous_copy(self);
+  int64_t n = self.size(-1);
+  dispatch_inexact(wide, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for_each_matrix(n ? out.numel() / (n * n) : 0, n * n * n * 16, [&](int64_t i) { exponential(n, out.data_as<T>() + i * n * n); });
+  });
+  return out;
+}
+
+}  // namespace undertow::fwd

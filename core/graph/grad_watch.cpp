@@ -1,0 +1,78 @@
+// grad_watch.cpp: see grad_watch.h.
+#include "core/graph/grad_watch.h"
+
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "core/graph/trace.h"
+
+namespace undertow::grad_watch {
+
+namespace {
+
+struct Watch {
+  std::thread::id thread;
+  const GraphTask* task = nullptr;  // the pass, once it has started
+  std::vector<Seen> seen;
+  std::unordered_map<const Node*, size_t> index;
+};
+std::mutex mutex;  // guards watch; never held while gradients are looked at
+Watch watch;
+
+std::vector<Look> looks(std::span<const Tensor> grads) {
+  std::vector<Look> out;
+  for (const Tensor& g : grads) out.push_back(g.defined() ? graph_ops::look_at(g) : Look::Undefined);
+  return out;
+}
+
+}  // namespace
+
+// The watched pass is the first one of the thread that asked.
+void begins(const GraphTask* task) {
+  std::lock_guard lock(mutex);
+  if (!watch.task && watch.thread == std::this_thread::get_id()) watch.task = task;
+}
+bool is_watched(const GraphTask* task) {
+  std::lock_guard lock(mutex);
+  return watch.task == task;
+}
+
+void start() {
+  std::lock_guard lock(mutex);
+  watch = Watch{};
+  watch.thread = std::this_thread::get_id();
+  trace::set_switch(trace::kWatch, true);
+}
+
+std::vector<Seen> stop() {
+  trace::set_switch(trace::kWatch, false);
+  std::lock_guard lock(mutex);
+  std::vector<Seen> seen = std::move(watch.seen);
+  watch = Watch{};
+  return seen;
+}
+
+void arrived(const GraphTask* task, Node* node, std::span<const Tensor> grads) {
+  if (!is_watched(task)) return;
+  std::vector<Look> found = looks(grads);
+  std::lock_guard lock(mutex);
+  watch.index[node] = watch.seen.size();
+  watch.seen.push_back({Ref<Node>(node), found, found, {}});
+}
+
+void entered(const GraphTask* task, Node* node, std::span<const Tensor> grads) {
+  if (!is_watched(task)) return;
+  std::vector<Look> found = looks(grads);
+  std::lock_guard lock(mutex);
+  if (auto at = watch.index.find(node); at != watch.index.end()) watch.seen[at->second].entered = std::move(found);
+}
+
+void left(const GraphTask* task, Node* node, std::span<const Tensor> grads) {
+  if (!is_watched(task)) return;
+  std::vector<Look> found = looks(grads);
+  std::lock_guard lock(mutex);
+  if (auto at = watch.index.find(node); at != watch.index.end()) watch.seen[at->second].left = std::move(found);
+}
+
+}  // namespace undertow::grad_watch

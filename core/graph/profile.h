@@ -1,0 +1,48 @@
+// profile.h: which operations ran when, for the profiler. Plain records; what they mean together is the Python package's.
+//
+// Note [Profile Marks]
+// A call from Python is a range, with a beginning and an end. An operator is a mark at the end of its forward: recorders test
+// the mode word there anyway, so being watched costs nothing when it is off. A mark began where the mark before it in the same
+// range ended, or where the range began.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/small_vector.h"
+#include "core/graph/provenance.h"
+
+namespace undertow::profile {
+
+struct Event {
+  enum class Kind : uint8_t { Mark, Begin, End };
+  Kind kind;
+  uint64_t time_ns;   // steady clock, as the trace's
+  uint64_t thread;    // the trace's small number
+  int64_t sequence;   // of the node that the operator records, or -1
+  int64_t bytes;      // in use by tensors, when memory is watched
+  std::string name;
+  std::vector<Dims> shapes;  // of the inputs, when wanted
+  std::vector<std::string> stack;
+};
+struct Options {
+  bool shapes = false, memory = false, stack = false;
+};
+
+// What a range's name begins with: nothing for an operator's call, these for the user's ranges and other functions.
+inline constexpr char kUserRange = '\n';
+inline constexpr char kPlainName = '\v';
+
+void start(Options options);
+std::vector<Event> stop();
+// On the calling thread, while kProfile is set.
+void operation(const char* name, int64_t sequence, std::span<const provenance::Input> inputs);
+void begin(std::string name, std::vector<Dims> shapes = {}, int64_t sequence = -1);
+void end();
+const Options& options();
+
+// The frames of the user's program, innermost first. Installed by the binding layer.
+extern std::vector<std::string> (*current_stack)();
+
+}  // namespace undertow::profile

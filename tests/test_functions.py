@@ -1,0 +1,85 @@
+"""Functions that Python makes of operators: distinct elements, covariances, numerical gradients, histograms, shuffles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import undertow as ut
+from undertow.nn import functional as F
+
+
+def test_unique_gives_what_is_asked_for():
+    x = ut.tensor([[2, 1], [2, 3]])
+    assert x.unique().tolist() == [1, 2, 3]
+    values, inverse, counts = ut.unique(x, return_inverse=True, return_counts=True)
+    assert (values.tolist(), inverse.tolist(), counts.tolist()) == ([1, 2, 3], [[1, 0], [1, 2]], [1, 2, 1])
+    assert ut.unique(ut.tensor([[1, 1], [0, 2], [1, 1]]), dim=0).tolist() == [[0, 2], [1, 1]]
+    assert ut.unique_consecutive(ut.tensor([1, 1, 0, 1])).tolist() == [1, 0, 1]
+
+
+def test_covariances_and_correlations_are_numpys():
+    x = np.random.default_rng(0).standard_normal((3, 5))
+    count, weight = np.array([1, 2, 1, 3, 1]), np.array([0.5, 1.0, 0.2, 0.7, 1.0])
+    t = ut.from_numpy(x)
+    np.testing.assert_allclose(t.cov().numpy(), np.cov(x))
+    np.testing.assert_allclose(ut.cov(t, correction=0, fweights=ut.from_numpy(count), aweights=ut.from_numpy(weight)).numpy(),
+                               np.cov(x, ddof=0, fweights=count, aweights=weight))
+    np.testing.assert_allclose(ut.corrcoef(t).numpy(), np.corrcoef(x))
+    with pytest.raises(RuntimeError, match="expected fweights to have integral dtype"):
+        ut.cov(t, fweights=ut.from_numpy(weight))
+    with pytest.raises(RuntimeError, match="two or fewer dimensions"):
+        ut.cov(ut.ones(1, 2, 3))
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_numerical_gradients_are_numpys(edge_order: int):
+    x = np.random.default_rng(0).standard_normal((4, 5))
+    at = np.array([0.0, 1.0, 1.5, 4.0])
+    for ours, theirs in zip(ut.gradient(ut.from_numpy(x), edge_order=edge_order), np.gradient(x, edge_order=edge_order), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs)
+    (ours,) = ut.gradient(ut.from_numpy(x), spacing=[ut.from_numpy(at)], dim=0, edge_order=edge_order)
+    np.testing.assert_allclose(ours.numpy(), np.gradient(x, at, axis=0, edge_order=edge_order))
+    with pytest.raises(RuntimeError, match="at least edge_order"):
+        ut.gradient(ut.ones(edge_order), edge_order=edge_order)
+
+
+def test_histograms_are_numpys():
+    x = np.random.default_rng(0).standard_normal(50)
+    weight = np.random.default_rng(1).uniform(size=50)
+    for density in (False, True):
+        found = ut.histogram(ut.from_numpy(x), 7, range=(-1.0, 2.0), weight=ut.from_numpy(weight), density=density)
+        wanted, edges = np.histogram(x, 7, (-1.0, 2.0), weights=weight, density=density)
+        np.testing.assert_allclose(found.hist.numpy(), wanted)
+        np.testing.assert_allclose(found.bin_edges.numpy(), edges)
+    points = np.random.default_rng(2).standard_normal((40, 2))
+    found, edges = ut.histogramdd(ut.from_numpy(points), [3, 4])
+    np.testing.assert_allclose(found.numpy(), np.histogramdd(points, (3, 4))[0])
+    assert [len(e) for e in edges] == [4, 5]
+
+
+def test_pixels_are_shuffled_there_and_back():
+    x = ut.arange(48.0).reshape(1, 8, 2, 3)
+    y = F.pixel_shuffle(x, 2)
+    assert y.shape == (1, 2, 4, 6)
+    assert y[0, 0, :2, :2].tolist() == [[0.0, 6.0], [12.0, 18.0]]
+    assert ut.equal(F.pixel_unshuffle(y, 2), x)
+    assert F.channel_shuffle(x, 2)[0, :, 0, 0].tolist() == [0.0, 24.0, 6.0, 30.0, 12.0, 36.0, 18.0, 42.0]
+    with pytest.raises(RuntimeError, match="divisible by the square of upscale_factor"):
+        F.pixel_shuffle(x, 3)
+
+
+def test_margin_losses_by_hand():
+    x = ut.tensor([[0.1, 0.2, 0.4, 0.8]])
+    assert F.multi_margin_loss(x, ut.tensor([3])).item() == pytest.approx((0.3 + 0.4 + 0.6) / 4)
+    assert F.multilabel_margin_loss(x, ut.tensor([[3, 0, -1, 1]])).item() == pytest.approx(0.85)
+    with pytest.raises(RuntimeError, match="target out of range"):
+        F.multi_margin_loss(x, ut.tensor([4]))
+
+
+def test_incomplete_gamma_functions_at_known_points():
+    x = ut.tensor([0.1, 1.0, 3.0, 20.0], dtype=ut.float64)
+    np.testing.assert_allclose(ut.igamma(ut.ones_like(x), x).numpy(), -np.expm1(-x.numpy()), rtol=1e-14)
+    a = ut.tensor([0.5, 2.0, 50.0, 1000.0, 1e6], dtype=ut.float64)
+    np.testing.assert_allclose((ut.igamma(a, a) + ut.igammac(a, a)).numpy(), np.ones(5), rtol=1e-12)
+    np.testing.assert_allclose(ut.igammac(a[-1:], a[-1:]).numpy(), [0.4998670192394], rtol=1e-9)

@@ -1,0 +1,163 @@
+"""`histogram` and `histogramdd`: how many elements, or points, lie in each of a grid of bins."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import undertow as ut
+from undertow._C import Tensor
+from undertow.nn._override import overridable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["histogram", "histogramdd"]
+
+
+class Histogram(NamedTuple):
+    """Counts and the edges of the bins."""
+
+    hist: Tensor
+    bin_edges: Tensor
+
+
+class Histogramdd(NamedTuple):
+    """Counts and the edges of the bins along each dimension."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+
+def _even_edges(column: Tensor, bins: int, bounds: Sequence[float] | None) -> Tensor:
+    if bins <= 0:
+        raise RuntimeError(f"histogramdd(): bins must be > 0, but got {bins}")
+    if bounds is not None:
+        low, high = bounds
+    elif column.numel():
+        low, high = column.min().item(), column.max().item()
+    else:
+        low, high = 0.0, 1.0
+    if not (abs(low) < float("inf") and abs(high) < float("inf")):
+        raise RuntimeError(f"histogramdd(): range of values along a dimension must be finite, but got [{low}, {high}]")
+    if low > high:
+        raise RuntimeError(f"histogramdd(): min should not exceed max, but got min {low} max {high}")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return ut.linspace(low, high, bins + 1, dtype=column.dtype)
+
+
+def _count(points: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
+    """`points` is a matrix of one point a row."""
+    shape = [e.numel() - 1 for e in edges]
+    inside = ut.ones(points.size(0), dtype=ut.bool)
+    place = ut.zeros(points.size(0), dtype=ut.int64)
+    for d, e in enumerate(edges):
+        x = points[:, d].contiguous()
+        inside &= (x >= e[0]) & (x <= e[-1])
+        # Bins hold their left edge; the last one its right edge too.
+        at = (ut.bucketize(x, e, right=True) - 1).clamp(0, max(shape[d] - 1, 0))
+        place = place * shape[d] + at
+    w = ut.ones(points.size(0), dtype=points.dtype) if weight is None else weight
+    flat = ut.zeros([_product(shape)], dtype=points.dtype).index_add(0, place[inside], w[inside])
+    hist = flat.view(shape)
+    if density:
+        hist = hist / hist.sum()
+        for d, e in enumerate(edges):
+            hist = hist / e.diff().view([-1 if k == d else 1 for k in range(len(shape))])
+    return hist
+
+
+def _product(sizes: Sequence[int]) -> int:
+    n = 1
+    for size in sizes:
+        n *= size
+    return n
+
+
+def _check(input: Tensor, edges: Sequence[Tensor], weight: Tensor | None, points: int) -> None:
+    if not input.dtype.is_floating_point or input.dtype in (ut.float16, ut.bfloat16):
+        raise NotImplementedError(f'"histogramdd" not implemented for \'{input.dtype}\'')
+    for e in edges:
+        if e.dtype != input.dtype:
+            raise RuntimeError(
+                f"histogramdd(): input tensor and bins tensors should have the same dtype, but got {input.dtype} and {e.dtype}"
+            )
+        if e.dim() != 1:
+            raise RuntimeError(f"histogramdd(): bins tensor should have one dimension, but got {e.dim()} dimensions")
+        if e.numel() < 1:
+            raise RuntimeError("histogramdd(): bins tensor should have at least 1 element")
+    if weight is not None:
+        if weight.dtype != input.dtype:
+            raise RuntimeError(
+                "histogramdd(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+                f"but got {input.dtype} and {weight.dtype}"
+            )
+        if weight.numel() != points:
+            raise RuntimeError(
+                "histogramdd(): if weight tensor is provided, it should have one element for each point, "
+                f"but got {weight.numel()} for {points} points"
+            )
+
+
+@overridable
+def histogram(
+    input: Tensor,
+    bins: int | Tensor = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+) -> Histogram:
+    """How many elements of `input` lie in each bin; `bins` is their number or their edges.
+
+    >>> import undertow as ut
+    >>> ut.histogram(ut.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
+    tensor([2., 1.])
+    """
+    flat = input.detach().reshape([-1])
+    edges = bins.detach() if isinstance(bins, Tensor) else _even_edges(flat, bins, range)
+    weights = None if weight is None else weight.detach().reshape([-1])
+    _check(input, [edges], weights, flat.numel())
+    hist = _count(flat.unsqueeze(1), [edges], weights, density)
+    if out is None:
+        return Histogram(hist, edges)
+    return Histogram(out[0].resize_(hist.shape).copy_(hist), out[1].resize_(edges.shape).copy_(edges))
+
+
+@overridable
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int] | Sequence[Tensor],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Histogramdd:
+    """How many points, the last dimension of `input`, lie in each bin of a grid.
+
+    >>> import undertow as ut
+    >>> ut.histogramdd(ut.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 1.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError("undertow.histogramdd: input tensor should have at least 2 dimensions")
+    dims = input.size(-1)
+    points = input.detach().reshape([-1, dims])
+    each = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(each) != dims:
+        raise RuntimeError(
+            f"undertow.histogramdd: if bins is a sequence, it must have the size of the last dimension of the input, {dims}, "
+            f"but got {len(each)}"
+        )
+    if range is not None and len(range) != 2 * dims:
+        raise RuntimeError(f"undertow.histogramdd: for a {dims}-dimensional histogram range should have {2 * dims} elements, but got {len(range)}")
+    edges = [
+        b.detach() if isinstance(b, Tensor) else _even_edges(points[:, d], b, None if range is None else range[2 * d : 2 * d + 2])
+        for d, b in enumerate(each)
+    ]
+    weights = None if weight is None else weight.detach().reshape([-1])
+    _check(input, edges, weights, points.size(0))
+    return Histogramdd(_count(points, edges, weights, density), tuple(edges))

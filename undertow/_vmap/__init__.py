@@ -1,0 +1,36 @@
+"""Vectorised maps: the rules by which operators compute on all samples at once, and `vmap` itself.
+
+Reading order: `_levels` (which transforms run), `_dispatch` (how the core's call finds a rule), the
+rules by family, `_api`. The table key `batch` names an operator's rule.
+"""
+
+from undertow import _C
+from undertow._vmap import (
+    _advanced,
+    _dispatch,
+    _indexing,
+    _linear,
+    _loss,
+    _pointwise,
+    _random,
+    _reduce,
+    _refused,
+    _shape,
+)
+from undertow._vmap._api import vmap
+
+__all__ = [
+    "_advanced",
+    "_dispatch",
+    "_indexing",
+    "_linear",
+    "_loss",
+    "_pointwise",
+    "_random",
+    "_reduce",
+    "_refused",
+    "_shape",
+    "vmap",
+]
+
+_C._set_batched_dispatch(_dispatch.dispatch)

@@ -1,0 +1,213 @@
+"""`vmap`: inputs become batched tensors, the function runs once, its outputs become tensors again."""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+
+import undertow
+from undertow import _C
+from undertow._vmap._levels import Level, running
+from undertow._vmap._passage import level_of, make_batched, spread, value_of
+from undertow.utils._pytree import TreeSpec, broadcast_to, tree_flatten, tree_unflatten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    InDims = int | tuple[Any, ...]
+    OutDims = int | None | tuple[Any, ...]
+
+
+def _name(func: Callable[..., Any]) -> str:
+    if isinstance(func, partial):
+        return f"functools.partial({_name(func.func)}, ...)"
+    return getattr(func, "__name__", repr(func))
+
+
+def _check_in_dim(who: str, x: Any, dim: Any) -> int | None:
+    """The dimension to map over, counted from the front; None to leave the input whole."""
+    if dim is None:
+        return None
+    if not isinstance(dim, int):
+        raise ValueError(
+            f"{who}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+        )
+    if not isinstance(x, _C.Tensor):
+        raise ValueError(
+            f"{who}: Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap "
+            "over non-Tensor arguments, please use None as the respective in_dim"
+        )
+    if not -x.dim() <= dim < x.dim():
+        raise ValueError(
+            f"{who}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+            f"{x.dim()} so expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}."
+        )
+    return dim % x.dim()
+
+
+def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], TreeSpec]:
+    """The size of the batch, and for every leaf of the arguments its dimension of the batch."""
+    who = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{who}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+            "trying to vmap over a function with no inputs. The latter is unsupported."
+        )
+    leaves, spec = tree_flatten(args)
+    dims = broadcast_to(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{who}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
+    checked = [_check_in_dim(who, x, d) for x, d in zip(leaves, dims, strict=True)]
+    sizes = [x.shape[d] for x, d in zip(leaves, checked, strict=True) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    return sizes[0], checked, leaves, spec
+
+
+def _check_out_dims(func: Any, out_dims: Any) -> None:
+    if isinstance(out_dims, int):
+        return
+    if not all(d is None or isinstance(d, int) for d in tree_flatten(out_dims)[0]):
+        raise ValueError(
+            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
+            "python collection of ints representing where in the outputs the vmapped dimension should "
+            "appear."
+        )
+
+
+def _out_dims(func: Any, out_dims: Any, outputs: Any, spec: TreeSpec) -> list[int | None]:
+    dims = broadcast_to(out_dims, spec)
+    if dims is None and isinstance(outputs, _C.Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        dims = list(out_dims)
+    if dims is None:
+        raise ValueError(
+            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
+            f"the structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs "
+            f"has structure {spec}."
+        )
+    return dims
+
+
+def _unwrapped(func: Any, x: Any, dim: int | None, level: Level) -> Any:
+    is_batched = isinstance(x, _C.Tensor) and level_of(x) == level.number
+    if dim is None:
+        if is_batched:
+            raise ValueError(
+                f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None"
+            )
+        return x
+    if not isinstance(x, _C.Tensor):
+        raise ValueError(
+            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. "
+            "Did you mean to set out_dims= to None for output?"
+        )
+    value = value_of(x) if is_batched else spread(x, level)
+    return value.movedim(0, dim) if dim else value
+
+
+def _map_once(
+    func: Callable[..., Any], out_dims: Any, randomness: str, size: int, dims: list[int | None], leaves: list[Any],
+    spec: TreeSpec, kwargs: dict[str, Any], internal: bool = False,
+) -> tuple[list[Any], TreeSpec, list[int | None]]:
+    """One run of the function: the outputs' leaves, their nesting and their dimensions of the batch."""
+    with running(size, randomness, internal=internal) as level:
+        inputs = [
+            x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number)
+            for x, d in zip(leaves, dims, strict=True)
+        ]
+        outputs = func(*tree_unflatten(inputs, spec), **kwargs)
+        found, out_spec = tree_flatten(outputs)
+        places = _out_dims(func, out_dims, outputs, out_spec)
+        results = [_unwrapped(func, x, d, level) for x, d in zip(found, places, strict=True)]
+    return results, out_spec, places
+
+
+def vmap(
+    func: Callable[..., Any], in_dims: InDims = 0, out_dims: OutDims = 0, randomness: str = "error", *, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """A function that maps `func` over a dimension of its inputs, by computing on all samples at once.
+
+    `in_dims` says which dimension of each input is mapped over, None for an input that every sample
+    sees whole, in one int for all or in a tuple nested as the positional arguments are; `out_dims`
+    where the dimension comes back in the outputs. Keyword arguments are seen whole. `randomness` is
+    "error", "same" or "different": what random operators do for the samples. With `chunk_size` that
+    many samples are computed at a time.
+
+    >>> import undertow as ut
+    >>> ut.vmap(ut.dot)(ut.tensor([[1.0, 2.0], [3.0, 4.0]]), ut.ones(2, 2))
+    tensor([3., 7.])
+    >>> ut.vmap(ut.vmap(ut.mul, (None, 0)), (0, None))(ut.tensor([1, 2, 3]), ut.tensor([1, 2]))
+    tensor([[1, 2],
+            [2, 4],
+            [3, 6]])
+    """
+    _check_randomness(randomness)
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        _check_out_dims(func, out_dims)
+        size, dims, leaves, spec = _inputs(func, in_dims, args)
+        if chunk_size is None or chunk_size >= size:
+            results, out_spec, _ = _map_once(func, out_dims, randomness, size, dims, leaves, spec, kwargs)
+            return tree_unflatten(results, out_spec)
+        return _in_chunks(func, out_dims, randomness, chunk_size, size, dims, leaves, spec, kwargs)
+
+    return mapped
+
+
+def _internal_vmap(func: Callable[..., Any]) -> Callable[..., Any]:
+    """vmap over the first dimension for the package's own use: what runs inside may set requires_grad."""
+
+    def mapped(*args: Any) -> Any:
+        size, dims, leaves, spec = _inputs(func, 0, args)
+        results, out_spec, _ = _map_once(func, 0, "different", size, dims, leaves, spec, {}, internal=True)
+        return tree_unflatten(results, out_spec)
+
+    return mapped
+
+
+def _check_randomness(randomness: str) -> None:
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
+
+
+def _in_chunks(
+    func: Callable[..., Any], out_dims: Any, randomness: str, chunk: int, size: int, dims: list[int | None], leaves: list[Any],
+    spec: TreeSpec, kwargs: dict[str, Any],
+) -> Any:
+    """A few samples at a time; with the same randomness, from the same state of the generator."""
+    state = undertow.get_rng_state() if randomness == "same" else None
+    parts: list[list[Any]] = []
+    for start in range(0, size, chunk):
+        if state is not None:
+            undertow.set_rng_state(state)
+        length = min(chunk, size - start)
+        some = [x if d is None else x.narrow(d, start, length) for x, d in zip(leaves, dims, strict=True)]
+        results, out_spec, places = _map_once(func, out_dims, randomness, length, dims, some, spec, kwargs)
+        parts.append(results)
+    joined = [
+        each[0] if d is None else undertow.cat(each, d)
+        for each, d in zip(zip(*parts, strict=True), places, strict=True)
+    ]
+    return tree_unflatten(joined, out_spec)
+
+
+__all__ = ["vmap"]

@@ -1,0 +1,119 @@
+"""How tensors pass in and out of the levels of vmap, with their tangents.
+
+A tangent belongs to the value. It may be batched where its value is not: so vmap over tangents alone
+computes the primal once, and only the tangents for every sample. Where such a tensor meets one that is
+batched at the same level, it is spread over the samples first, primal and tangent each in its own way.
+"""
+
+from __future__ import annotations
+
+from undertow import _C
+from undertow.autograd import forward_ad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from undertow import Tensor
+    from undertow._vmap._levels import Level
+
+level_of = _C._batched_level  # -1 for a tensor that is not batched
+value_of = _C._batched_value
+make_batched = _C._make_batched
+
+
+def wrap_all(result: object, number: int) -> object:
+    """The same with every tensor batched at a level."""
+    if isinstance(result, _C.Tensor):
+        return make_batched(result, number)
+    return [make_batched(t, number) for t in result]  # type: ignore[attr-defined]
+
+
+def peel(t: Tensor, number: int) -> Tensor | None:
+    """`t` without one level, whose batch becomes dimension 0; None if it is not batched there."""
+    outer = level_of(t)
+    if outer == number:
+        return value_of(t)
+    if outer < number:
+        return None
+    inner = peel(value_of(t), number)
+    return None if inner is None else make_batched(inner.transpose(0, 1), outer)
+
+
+def put_on(t: Tensor, number: int) -> Tensor:
+    """The inverse of peel: dimension 0 becomes the batch of a level, inside of levels after it."""
+    outer = level_of(t)
+    if outer < number:
+        return make_batched(t, number)
+    return make_batched(put_on(value_of(t).transpose(0, 1), number), outer)
+
+
+def physical(t: Tensor) -> Tensor:
+    """The value under all levels, which has the history and the tangent."""
+    while level_of(t) >= 0:
+        t = value_of(t)
+    return t
+
+
+# ---- tangents ----
+
+
+def make_dual(primal: Tensor, tangent: Tensor) -> Tensor:
+    number = level_of(primal)
+    if number < 0:
+        return _C._make_dual(primal, tangent)
+    value = value_of(primal)
+    part = peel(tangent, number)
+    if part is None:
+        part = tangent.unsqueeze(0).expand(value.shape[0], *tangent.shape)
+    return make_batched(make_dual(value, part), number)
+
+
+def unpack_dual(dual: Tensor) -> tuple[Tensor, Tensor | None]:
+    number = level_of(dual)
+    if number < 0:
+        return _C._unpack_dual(dual)
+    primal, tangent = unpack_dual(value_of(dual))
+    return make_batched(primal, number), None if tangent is None else put_on(tangent, number)
+
+
+# ---- whole levels ----
+
+
+def spread(t: Tensor, level: Level) -> Tensor:
+    """A tensor that is not batched at `level`, repeated along a new dimension 0: one for every sample."""
+    if forward_ad._current_level >= 0:
+        primal, tangent = unpack_dual(t)
+        part = None if tangent is None else peel(tangent, level.number)
+        if part is not None:
+            return make_dual(primal.unsqueeze(0).expand(level.size, *primal.shape), part)
+    return t.unsqueeze(0).expand(level.size, *t.shape)
+
+
+def settled(t: Tensor, level: Level) -> Tensor:
+    """`t`, but batched at `level` if its tangent is."""
+    if level_of(t) == level.number:
+        return t
+    tangent = unpack_dual(t)[1]
+    if tangent is None or peel(tangent, level.number) is None:
+        return t
+    return put_on(spread(t, level), level.number)
+
+
+def lower(t: Tensor, levels: Sequence[Level]) -> Tensor:
+    """`t` with the batches of the levels as leading dimensions, outermost first.
+
+    Where it is not batched it is spread: what is differentiated by it then differs from sample to
+    sample.
+    """
+    for level in reversed(levels):
+        peeled = peel(t, level.number)
+        t = spread(t, level) if peeled is None else peeled
+    return t
+
+
+def lift(t: Tensor, levels: Sequence[Level]) -> Tensor:
+    """The inverse of lower."""
+    for level in levels:
+        t = put_on(t, level.number)
+    return t

@@ -1,0 +1,133 @@
+"""Rules of operators that treat every element alike: arithmetic, copies, fills, tensors like another."""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+from undertow._vmap._dispatch import OPERATORS, batched, rule, split
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor, dtype
+    from undertow._vmap._dispatch import Operator
+    from undertow._vmap._levels import Level
+
+
+def pad(value: Tensor, missing: int) -> Tensor:
+    """Dimensions of one behind the batch, so that samples of fewer dimensions broadcast as they would alone."""
+    for _ in range(missing):
+        value = value.unsqueeze(1)
+    return value
+
+
+def _kind(t: dtype) -> int:
+    return 3 if t.is_complex else 2 if t.is_floating_point else 1 if t != undertow.bool else 0
+
+
+def _promoted(tensors: list[Tensor], args: list[Any]) -> None:
+    """Keep promotion as it is for one sample, where a tensor without dimensions gives way to others.
+
+    Its value has a dimension, the batch. So it is converted first where it would not give way; and
+    one that is not batched gets a dimension where none of the samples has any.
+    """
+    if len({t.dtype for t in tensors}) == 1:
+        return
+    dtypes = [t.dtype for t in tensors if t.dim()]
+    if not dtypes:
+        for i, t in enumerate(args):
+            if isinstance(t, _C.Tensor) and not t.dim():
+                args[i] = t.unsqueeze(0)
+        return
+    target = dtypes[0]
+    for other in dtypes[1:]:
+        target = undertow.promote_types(target, other)
+    for i, a in enumerate(args):
+        if type(a) is tuple and not a[0].dim() and a[0].dtype != target and _kind(a[0].dtype) == _kind(target):
+            args[i] = (a[0].to(target), a[1].to(target))
+
+
+def align(level: Level, args: list[Any], *, skip: int = 0) -> list[Any]:
+    """The arguments with values for batched tensors, so that values broadcast as samples do.
+
+    `skip`: how many arguments at the front take no part in promotion (a condition, say).
+    """
+    pairs: list[Any] = []
+    tensors = []
+    rank = -1
+    for a in args:
+        value, is_batched = split(a, level)
+        if isinstance(a, _C.Tensor):
+            tensors.append(a)
+            rank = max(rank, a.dim())
+        pairs.append((a, value) if is_batched else a)
+    if len(tensors) > 1:
+        rest = pairs[skip:]
+        _promoted(tensors[skip:], rest)
+        pairs[skip:] = rest
+    return [pad(a[1], rank - a[0].dim()) if type(a) is tuple else a for a in pairs]
+
+
+@rule("pointwise")
+def pointwise(op: Operator, level: Level, args: list[Any]) -> Any:
+    return op(*align(level, args, skip=int(op.key.startswith("where"))))
+
+
+@rule("copy")
+def copy(op: Operator, level: Level, args: list[Any]) -> Any:
+    if op.inplace:
+        return op(*align(level, args))
+    # The result lies as self does, sample by sample: the engine addresses it by self's strides.
+    target, source = args[:2]
+    value, is_batched = split(target, level)
+    if not is_batched:
+        extent = 1 + sum((n - 1) * s for n, s in zip(target.shape, target.stride(), strict=True)) if target.numel() else 0
+        value = target.new_empty_strided((level.size, *target.shape), (extent, *target.stride()))
+    source_value, source_is_batched = split(source, level)
+    return op(value, pad(source_value, target.dim() - source.dim()) if source_is_batched else source, *args[2:])
+
+
+@rule("fill")
+def fill(op: Operator, level: Level, args: list[Any]) -> Any:
+    target, value = args
+    value = batched(value, level)
+    own, is_batched = split(target, level)
+    shape = (level.size, *target.shape)
+    filled = pad(value, target.dim()).expand(shape)
+    if op.inplace:
+        return own.copy_(filled)
+    return OPERATORS["copy"](own if is_batched else batched(target, level), filled, False)
+
+
+@rule("masked_fill")
+def masked_fill(op: Operator, level: Level, args: list[Any]) -> Any:
+    target, mask, value = args
+    if not isinstance(value, _C.Tensor):
+        if op.inplace or split(target, level)[1]:
+            return op(*align(level, args))
+        rank = max(target.dim(), mask.dim())
+        return op(pad(batched(target, level), rank - target.dim()), pad(split(mask, level)[0], rank - mask.dim()), value)
+    if value.dim():
+        raise RuntimeError(
+            "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.dim()} dimension(s)."
+        )
+    mask_value, target_value, filler = align(level, [mask, target, value], skip=1)
+    chosen = undertow.where(mask_value, filler.to(target.dtype), target_value)
+    return target_value.copy_(chosen) if op.inplace else chosen
+
+
+@rule("new")
+def new(op: Operator, level: Level, args: list[Any]) -> Any:
+    """new_zeros and its like: a batch of them, so that what is batched may be written into them."""
+    value, size, *rest = args
+    value = split(value, level)[0]
+    shape = (level.size, *size)
+    if "stride" in op.names:
+        stride = rest.pop(0)
+        extent = max((1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)), 0)) if 0 not in size else 0
+        return op(value, shape, (extent, *stride), *rest)
+    return op(value, shape, *rest)
+
+

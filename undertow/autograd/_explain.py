@@ -1,0 +1,356 @@
+"""Why a gradient is None, zero or not finite.
+
+The graph says what is connected; records of provenance, where lines were recorded, say where the rest was cut
+off; and one watched pass says at which node a gradient became zero or stopped being finite.
+"""
+
+from __future__ import annotations
+
+from undertow import _C
+from undertow.autograd._backward import grad as _grad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from undertow import Tensor
+
+# How a watched gradient looked (graph_ops::Look in the core).
+_UNDEFINED, _ZERO, _FINITE, _INFINITE, _NAN = range(5)
+
+_CASTS = frozenset({"to", "copy_"})
+_PLAIN_NAMES = {"_to_copy": "to", "to_dtype": "to"}  # operators below those that people call
+
+_HOW_TO_RECORD = (
+    "To know, pass a function that computes the loss, explain_grad(param, lambda: ...), or record what is made of what: set UNDERTOW_TRACE=1 "
+    "in the environment, or call undertow.autograd.set_detect_anomaly(True) before the forward pass."
+)
+
+
+class GradExplanation:
+    """What `explain_grad` found; printed, it says so in words."""
+
+    def __init__(
+        self,
+        reason: str,
+        text: str,
+        operation: str | None = None,
+        line: str | None = None,
+        grad: Tensor | None = None,
+        cuts: Iterable[tuple[str, str, str]] = (),
+    ) -> None:
+        #: A short code: see `explain_grad`.
+        self.reason = reason
+        #: The operation or node that is to blame, if one is.
+        self.operation = operation
+        #: Where it was called, as file:line, if lines were recorded.
+        self.line = line or None
+        #: The gradient, where one was computed.
+        self.grad = grad
+        #: Every place where the way was cut: (reason, operation, line), earlier ones first.
+        self.cuts = list(cuts)
+        self._text = text
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self._text}"
+
+    def __repr__(self) -> str:
+        place = f", line={self.line!r}" if self.line else ""
+        return f"GradExplanation(reason={self.reason!r}, operation={self.operation!r}{place})"
+
+
+def _at(line: str | None) -> str:
+    return f" at {line}" if line else ""
+
+
+def _short(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]
+
+
+def _is_differentiable(dtype: Any) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def _classify(cut: tuple[Any, ...]) -> tuple[str, str]:
+    """The reason of a cut, and what to say of it."""
+    operation, line, no_grad, inference, result, source, frozen, _no_derivative = cut
+    where = _at(line)
+    if frozen:
+        return "frozen", f"it did not require grad when {operation} used it{where}; requires_grad was set later"
+    if operation in ("detach", "detach_"):
+        return "detached", f"{operation}(){where} cut it off"
+    if operation == ".data":
+        return "detached", f".data{where} cut it off"
+    if operation in ("tensor", "Parameter"):
+        return "detached", f"{operation}(){where} took its values without their history"
+    if inference:
+        return "inference_mode", f"{operation}{where} ran in inference mode"
+    if no_grad:
+        return "no_grad", f"{operation}{where} ran in no_grad mode"
+    if not _is_differentiable(result) and operation in _CASTS:
+        made = _short(result)
+        return "integer", f"{operation}{where} made {made} of {_short(source)}, and gradients do not pass through {made}"
+    if not _is_differentiable(result):
+        return "nondifferentiable", f"{operation}{where} has no derivative: its result is {_short(result)}"
+    return "nondifferentiable", f"{operation}{where} has no derivative by this argument"
+
+
+def _from_history(history: tuple[Any, ...]) -> GradExplanation:
+    """From complete records: it was cut, here; or it was never used."""
+    depends, incomplete, found, exits = history
+    cuts = []
+    texts: list[str] = []
+    for recorded in found:
+        cut = (_PLAIN_NAMES.get(recorded[0], recorded[0]), *recorded[1:])
+        reason, text = _classify(cut)
+        if text not in texts:
+            cuts.append((reason, cut[0], cut[1]))
+            texts.append(text)
+    if cuts:
+        reason, operation, line = cuts[0]
+        text = f"the loss was computed from it, but {texts[0]}."
+        if len(texts) > 1:
+            text += "".join(f"\n  Also: {other}." for other in texts[1:6])
+            text += f"\n  And {len(texts) - 6} more." if len(texts) > 6 else ""
+        return GradExplanation(reason, text, operation, line, cuts=cuts)
+    if incomplete:
+        return GradExplanation(
+            "unused_or_cut",
+            "no way from it to the loss was found, but more was recorded than is kept: record a shorter part of the program.",
+        )
+    if depends:
+        return GradExplanation(
+            "unused_or_cut",
+            "the loss was computed from it by operations that have derivatives, and yet the graph does not lead to it: its history was replaced.",
+        )
+    text = "the loss was not computed from it, as far as was recorded."
+    if exits:
+        places = list(dict.fromkeys(f"{operation}(){_at(line)}" for operation, line in exits))
+        text += f" Its value was read out as numbers, and those have no history: {', '.join(places[:5])}."
+    return GradExplanation("unused", text)
+
+
+def _from_graph(param: Tensor, loss: Tensor) -> GradExplanation:
+    """Without records: what the saved tensors of the loss's graph still tell."""
+    hints = []
+    for relation, operation, node, line, name, dtype, shape in _C._cut_saved((loss,), param):
+        saved, where = f"{node} saved as `{name}`", _at(line)
+        if relation == "same":
+            text = f"it did not require grad when it was used: {saved} the tensor itself{where}; requires_grad was set later."
+            return GradExplanation("frozen", text, node, line)
+        if relation in ("no_grad", "inference_mode"):
+            mode = relation.replace("_mode", " mode")
+            return GradExplanation(relation, f"the loss uses it through a view made in {mode}: {saved} a view of it{where}.", node, line)
+        if relation in ("detach", "data"):
+            how = ".data" if relation == "data" else "detach()"
+            text = f"the loss uses its memory, cut off by {how}: {saved} a tensor on the same memory that does not require grad{where}."
+            return GradExplanation("detached", text, how.rstrip("()"), line)
+        made = _PLAIN_NAMES.get(operation, operation)
+        hints.append(f"\n  {made} made {_short(dtype)} {list(shape)}, which {saved}{where}, of something that required grad.")
+    text = (
+        "the graph of the loss does not lead to it: either the loss was not computed from it, or the way was cut off by detach, no_grad, an "
+        "integer or the like. "
+    )
+    if hints:
+        text += "The loss does use results that were cut off:" + "".join(hints[:5]) + "\n"
+    return GradExplanation("unused_or_cut", text + _HOW_TO_RECORD)
+
+
+def _unconnected(param: Tensor, loss: Tensor) -> GradExplanation:
+    history = _C._cut_history(param, loss)
+    if history is not None:
+        found = _from_history(history)
+        if found.reason != "unused_or_cut" or not loss.requires_grad:
+            return found
+    if loss.requires_grad:
+        return _from_graph(param, loss)
+    if loss.is_inference():
+        return GradExplanation("inference_mode", "the loss has no graph: it was computed in inference mode.")
+    operation, line = _C._how_made(loss)
+    if operation is not None:
+        text = f"the loss has no graph: {operation}{_at(line)}, which made it, has no derivative."
+        return GradExplanation("nondifferentiable", text, operation, line)
+    text = "the loss has no graph: nothing that requires grad went into it, or it was computed in no_grad mode, or cut off as a whole. "
+    return GradExplanation("unused_or_cut", text + _HOW_TO_RECORD)
+
+
+def _not_wanted(param: Tensor) -> GradExplanation:
+    """The tensor itself requires no grad."""
+    operation, line = _C._how_made(param)
+    if operation in ("detach", "detach_", ".data"):
+        return GradExplanation("detached", f"it requires no grad: it was made by {operation}{_at(line)}.", operation, line)
+    if not _is_differentiable(param.dtype):
+        text = f"it is of {_short(param.dtype)}, and only floating point and complex tensors have gradients."
+        return GradExplanation("integer", text, operation, line)
+    if param.is_inference():
+        return GradExplanation("inference_mode", f"it was made in inference mode{_at(line)}, and requires no grad.", operation, line)
+    made = f" (it was made by {operation}{_at(line)})" if operation else ""
+    return GradExplanation("frozen", f"it does not require grad{made}: requires_grad is False.", operation, line)
+
+
+class _Pass:
+    """A watched pass: each node's gradients as they arrived, after its hooks, and as they left."""
+
+    def __init__(self, seen: list[tuple[Any, ...]]) -> None:
+        self.order = {node[0]: k for k, node in enumerate(seen)}
+        self.nodes = {node[0]: node for node in seen}
+        self.into: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for node in seen:
+            for k, edge in enumerate(node[6]):
+                if k < len(node[5]):
+                    self.into.setdefault(edge, []).append((node[0], k))
+
+    def culprit(self, target: tuple[int, int], bad: Callable[[int], bool], wholly: bool) -> tuple[str, tuple[Any, ...]] | None:
+        """The first node, in the order of the pass, that made a `bad` gradient of good ones on the way to `target`.
+
+        `wholly`: a node is innocent only if all that entered it was bad already (zero), not if some was (nan).
+        """
+        found: list[tuple[int, str, tuple[Any, ...]]] = []
+        stack, seen = [target], {target}
+
+        def good(look: int) -> bool:
+            return look != _UNDEFINED and not bad(look)
+
+        while stack:
+            at = stack.pop()
+            node = self.nodes.get(at[0])
+            if node is None:  # not part of the pass
+                continue
+            if good(node[3][at[1]]):  # arrived well: its hooks spoiled it
+                found.append((self.order[at[0]], "hook", node))
+                continue
+            left = [(source, self.nodes[source][5][k]) for source, k in self.into.get(at, [])]
+            guilty = {source for source, look in left if bad(look)}
+            if left and (any(good(look) for _, look in left) if wholly else not guilty):
+                found.append((self.order[at[0]], "sum", node))
+                continue
+            for source in guilty:
+                entered = self.nodes[source][4]
+                spoiled = [k for k, look in enumerate(entered) if bad(look)]
+                if not spoiled or (wholly and any(good(look) for look in entered)):
+                    found.append((self.order[source], "node", self.nodes[source]))
+                    continue
+                fresh = [(source, k) for k in spoiled if (source, k) not in seen]
+                seen.update(fresh)
+                stack.extend(fresh)
+        if not found:
+            return None
+        _, how, node = min(found, key=lambda f: f[0])
+        return how, node
+
+
+def _watched(param: Tensor, loss: Tensor) -> tuple[Tensor | None, _Pass]:
+    from undertow import ones_like
+
+    grads: Any
+    _C._watch_grads()
+    try:
+        grads = _grad(loss, param, grad_outputs=ones_like(loss), retain_graph=True, allow_unused=True)
+    finally:
+        seen = _C._watched_grads()
+    return grads[0], _Pass(seen)
+
+
+def _what(how: str, node: tuple[Any, ...], became: str) -> str:
+    name, line = node[1], node[2]
+    if how == "hook":
+        return f"a hook on what enters {name}{_at(line)} made it {became}"
+    if how == "sum":
+        return f"the contributions that meet before {name}{_at(line)} add up to {became}"
+    return f"{name}{_at(line)} was the first to make it {became}"
+
+
+def _from_values(param: Tensor, loss: Tensor) -> GradExplanation:
+    """The graph leads to it: look at the gradient on its way."""
+    grad, watched = _watched(param, loss)
+    target = _C._edge_id(param)
+    if grad is None:
+        found = watched.culprit(target, lambda look: look == _UNDEFINED, wholly=True)
+        operation, line = (found[1][1], found[1][2]) if found else (None, None)
+        by = f": {operation}{_at(line)} returned none for it" if found else ""
+        return GradExplanation("nondifferentiable", f"the graph leads to it, but no gradient arrives{by}.", operation, line)
+    with _no_grad():
+        finite = bool(grad.isfinite().all())
+        nonzero = bool((grad != 0).any())
+        loss_finite = bool(loss.isfinite().all())
+    if finite and nonzero:
+        return GradExplanation("fine", "its gradient is finite and not zero.", grad=grad)
+    bad: Callable[[int], bool] = (lambda look: look in (_INFINITE, _NAN)) if not finite else (lambda look: look == _ZERO)
+    became = "not finite" if not finite else "zero"
+    found = watched.culprit(target, bad, wholly=finite)
+    text = f"its gradient is {became}"
+    text += f": {_what(*found, became)}." if found else "."
+    if not finite and not loss_finite:
+        text += " The loss itself is not finite."
+    if found is None:
+        return GradExplanation("nonfinite" if not finite else "zero", text, grad=grad)
+    return GradExplanation("nonfinite" if not finite else "zero", text, found[1][1], found[1][2], grad)
+
+
+def _no_grad() -> Any:
+    from undertow.autograd.grad_mode import no_grad
+
+    return no_grad()
+
+
+def _after_backward(param: Tensor) -> GradExplanation:
+    """The graph has been freed: what is left is the gradient itself."""
+    again = "The graph has been freed by a backward pass; for more, call explain_grad before it, or pass a function that computes the loss."
+    grad = param.grad if param.is_leaf or param.retains_grad else None
+    if grad is None:
+        text = "the graph leads to it, but its .grad is None: it was cleared, or the pass was asked for other inputs. "
+        return GradExplanation("freed", text + again)
+    with _no_grad():
+        if not bool(grad.isfinite().all()):
+            return GradExplanation("nonfinite", f"its .grad is not finite. {again}", grad=grad)
+        if not bool((grad != 0).any()):
+            return GradExplanation("zero", f"its .grad is zero. {again}", grad=grad)
+    return GradExplanation("fine", "its .grad is finite and not zero.", grad=grad)
+
+
+def explain_grad(param: Tensor, loss: Tensor | Callable[[], Tensor]) -> GradExplanation:
+    """Say why the gradient of `loss` by `param` is None, zero or not finite.
+
+    `loss` may be a function without arguments that computes it; then it runs once, and everything it does is
+    recorded. For a tensor, what was cut off is known in full if lines were recorded while it was computed
+    (`UNDERTOW_TRACE=1`, anomaly mode); otherwise as far as the graph still tells.
+
+    `.reason` is one of: "fine"; "frozen" (requires_grad is or was False); "non_leaf" (not a leaf, and no
+    `retain_grad()`); "unused"; cut by "detached", "no_grad", "inference_mode", "integer" (a cast) or
+    "nondifferentiable" (an operation); "unused_or_cut" (nothing more is known); "zero" and "nonfinite" (with the node
+    where it began); "freed" (the graph is gone). `.operation` and `.line` say which and where.
+
+    One pass is run with the graph kept; `.grad` of every tensor stays as it is. Hooks on the way do run.
+
+    >>> import undertow as ut
+    >>> w = ut.ones(3, requires_grad=True)
+    >>> x = ut.ones(3, requires_grad=True)
+    >>> why = ut.autograd.explain_grad(w, lambda: (w.detach() * x).sum())
+    >>> why.reason, why.operation
+    ('detached', 'detach')
+    >>> ut.autograd.explain_grad(x, (x.clamp(max=0.5) * 2).sum()).operation
+    'ClampBackward1'
+    """
+    if not isinstance(param, _C.Tensor):
+        raise TypeError(f"explain_grad expects a tensor, got {type(param).__name__}")
+    if not isinstance(loss, _C.Tensor):
+        if not callable(loss):
+            raise TypeError(f"explain_grad expects a tensor or a function that computes one, got {type(loss).__name__}")
+        before = _C._record_lines(True)
+        try:
+            loss = loss()
+        finally:
+            _C._record_lines(before)
+        if not isinstance(loss, _C.Tensor):
+            raise TypeError(f"explain_grad: the function should return a tensor, got {type(loss).__name__}")
+    if not param.requires_grad:
+        return _not_wanted(param)
+    reached, freed = _C._graph_reaches((loss,), param)
+    if not reached:
+        return _unconnected(param, loss)
+    if not param.is_leaf and not param.retains_grad:
+        node = param.grad_fn.name()
+        text = f"the gradient passes through it, but it is not a leaf ({node} made it): call retain_grad() on it before the backward pass."
+        return GradExplanation("non_leaf", text, node)
+    return _after_backward(param) if freed else _from_values(param, loss)

@@ -1,0 +1,20 @@
+"""Functions of functions: derivatives, Jacobians and vectorised maps that nest in each other."""
+
+from undertow._vmap import vmap
+from undertow.func._forward import jvp, linearize
+from undertow.func._functional_call import functional_call
+from undertow.func._jacobian import hessian, jacfwd, jacrev
+from undertow.func._reverse import grad, grad_and_value, vjp
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]

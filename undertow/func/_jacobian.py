@@ -1,0 +1,141 @@
+"""jacrev, jacfwd and hessian: whole Jacobians, one row or column for each basis vector, all at once by vmap."""
+
+from __future__ import annotations
+
+from functools import wraps
+
+import undertow
+from undertow import _C
+from undertow._vmap import vmap
+from undertow.func._forward import jvp
+from undertow.func._reverse import check_argnums, replaced, vjp
+from undertow.utils._pytree import tree_flatten, tree_unflatten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from undertow import Tensor
+
+    ArgNums = int | tuple[int, ...]
+
+
+def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """For every tensor its part of the unit vectors of all of them together: one row for each element of any."""
+    total = sum(t.numel() for t in tensors)
+    out = []
+    start = 0
+    for t in tensors:
+        rows = undertow.zeros((total, t.numel()), dtype=t.dtype)
+        rows.diagonal(-start).fill_(1)
+        out.append(rows.reshape(total, *t.shape))
+        start += t.numel()
+    return out
+
+
+def _check_inputs(leaves: list[Any]) -> None:
+    for leaf in leaves:
+        if not isinstance(leaf, _C.Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `func` by reverse mode: a backward pass over all outputs at once.
+
+    The result is nested as the output of func, and in each place as the arguments at `argnums`. With
+    `chunk_size` that many rows are computed at a time. With `has_aux`, func returns (output, aux), and
+    the result is (Jacobian, aux).
+
+    >>> import undertow as ut
+    >>> ut.func.jacrev(lambda x: x * x.sum())(ut.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @wraps(func)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        positions = check_argnums(argnums, len(args))
+        leaves, spec = tree_flatten(tuple(args[n] for n in positions))
+
+        def on_leaves(*values: Any) -> Any:
+            return func(*replaced(args, positions, tree_unflatten(values, spec)), **kwargs)
+
+        output, pull, *aux = vjp(on_leaves, *leaves, has_aux=has_aux)
+        outputs, out_spec = tree_flatten(output)
+        rows = vmap(lambda *units: pull(tree_unflatten(units, out_spec)), chunk_size=chunk_size)(*basis(outputs))
+        blocks = []
+        start = 0
+        for o in outputs:
+            parts = [r[start : start + o.numel()].reshape(*o.shape, *x.shape) for r, x in zip(rows, leaves, strict=True)]
+            found = tree_unflatten(parts, spec)
+            blocks.append(found[0] if isinstance(argnums, int) else found)
+            start += o.numel()
+        jacobian = tree_unflatten(blocks, out_spec)
+        return (jacobian, *aux) if has_aux else jacobian
+
+    return transformed
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `func` by forward mode: tangents of all inputs at once.
+
+    Nested as jacrev's. `randomness` is vmap's, for random operators that func calls.
+
+    >>> import undertow as ut
+    >>> ut.func.jacfwd(lambda x: x * x.sum())(ut.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+    """
+
+    @wraps(func)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        positions = check_argnums(argnums, len(args))
+        leaves, spec = tree_flatten(tuple(args[n] for n in positions))
+        _check_inputs(leaves)
+
+        def on_leaves(*values: Any) -> Any:
+            return func(*replaced(args, positions, tree_unflatten(values, spec)), **kwargs)
+
+        def push(*units: Any) -> Any:
+            _, moved, *aux = jvp(on_leaves, tuple(leaves), units, has_aux=has_aux)
+            return (moved, aux[0]) if has_aux else moved
+
+        result = vmap(push, randomness=randomness)(*basis(leaves))
+        moved, aux = result if has_aux else (result, None)
+        columns, out_spec = tree_flatten(moved)
+        blocks = []
+        for column in columns:
+            shape = column.shape[1:]
+            column = column.movedim(0, -1)
+            parts = []
+            start = 0
+            for x in leaves:
+                parts.append(column[..., start : start + x.numel()].reshape(*shape, *x.shape))
+                start += x.numel()
+            found = tree_unflatten(parts, spec)
+            blocks.append(found[0] if isinstance(argnums, int) else found)
+        jacobian = tree_unflatten(blocks, out_spec)
+        if not has_aux:
+            return jacobian
+        kept, aux_spec = tree_flatten(aux)  # the same for every column
+        return jacobian, tree_unflatten([t[0] for t in kept], aux_spec)
+
+    return transformed
+
+
+def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
+    """A function that returns the Hessian of `func`: forward mode over reverse mode.
+
+    >>> import undertow as ut
+    >>> ut.func.hessian(lambda x: (x**3).sum())(ut.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)

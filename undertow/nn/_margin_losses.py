@@ -1,0 +1,102 @@
+"""Losses on several classes or labels at once, made of other operators."""
+
+from __future__ import annotations
+
+import undertow as ut
+from undertow._C import Tensor, _ops
+from undertow.nn._override import overridable
+from undertow.nn._reduction import chosen, number
+
+__all__ = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]
+
+
+def _reduced(loss: Tensor, reduction: str) -> Tensor:
+    kind = number(reduction)
+    return loss if kind == 0 else loss.mean() if kind == 1 else loss.sum()
+
+
+@overridable
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the other classes of max(0, margin - input[target] + input[other]) ** p.
+
+    >>> import undertow as ut
+    >>> multi_margin_loss(ut.tensor([[1.0, 0.5]]), ut.tensor([0]))
+    tensor(0.2500)
+    """
+    reduction = chosen(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    single = input.dim() < 2
+    rows = input.reshape([1, -1]) if single else input
+    if rows.dim() != 2 or rows.size(1) == 0:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+    labels = target.reshape([-1])
+    if target.dim() > 1 or labels.numel() != rows.size(0):
+        raise RuntimeError(f"inconsistent target size, expected {rows.size(0)} but got {list(target.shape)}")
+    if weight is not None and weight.numel() != rows.size(1):
+        raise RuntimeError(f"inconsistent weight size, expected {rows.size(1)} but got {list(weight.shape)}")
+    if bool(((labels < 0) | (labels >= rows.size(1))).any()):
+        raise RuntimeError("target out of range")
+    at = labels.unsqueeze(1)
+    off = (margin - rows.gather(1, at) + rows).clamp_min(0)
+    if p == 2:
+        off = off * off
+    if weight is not None:
+        off = off * weight[labels].unsqueeze(1)
+    loss = off.scatter(1, at, 0.0).sum(1) / rows.size(1)
+    return _reduced(loss.squeeze(0) if single else loss, reduction)
+
+
+@overridable
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
+    """The sum over labels and non-labels of max(0, 1 - input[label] + input[other]), over the number of classes.
+
+    `target` lists the labels of each row, ended by -1 where they do not fill it.
+    """
+    reduction = chosen(reduction, size_average, reduce)
+    if input.dim() > 2 or (input.numel() == 0 and input.dim() < 2) or input.shape[-1:] == (0,):
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+    single = input.dim() < 2
+    rows, labels = (input.reshape([1, -1]), target.reshape([1, -1])) if single else (input, target)
+    if rows.shape != labels.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    if bool(((labels < -1) | (labels >= rows.size(1))).any()):
+        raise RuntimeError("target out of range")
+    listed = (labels >= 0).long().cumprod(1) > 0
+    at = labels.clamp_min(0)
+    is_label = ut.zeros_like(labels).scatter_add(1, at, listed.long()) > 0
+    off = (1 - rows.gather(1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
+    counted = listed.unsqueeze(2) & ~is_label.unsqueeze(1)
+    loss = off.masked_fill(~counted, 0.0).sum((1, 2)) / rows.size(1)
+    return _reduced(loss.squeeze(0) if single else loss, reduction)
+
+
+@overridable
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of the binary cross entropy of sigmoid(input) with `target`."""
+    reduction = chosen(reduction, size_average, reduce)
+    log_sigmoid = _ops["nn.functional.logsigmoid"]
+    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduced(loss.sum(-1) / input.size(-1), reduction)

@@ -1,0 +1,84 @@
+"""Channels moved into space and back, or among groups; and the gate of two halves."""
+
+from __future__ import annotations
+
+from undertow._C import Tensor
+from undertow.nn._override import overridable
+
+__all__ = ["channel_shuffle", "glu", "pixel_shuffle", "pixel_unshuffle"]
+
+
+def _check_image(input: Tensor, name: str) -> None:
+    if input.dim() < 3:
+        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)")
+
+
+@overridable
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(*, C r^2, H, W) as (*, C, H r, W r).
+
+    >>> import undertow as ut
+    >>> pixel_shuffle(ut.zeros(1, 8, 2, 3), 2).shape
+    undertow.Size([1, 2, 4, 6])
+    """
+    _check_image(input, "pixel_shuffle")
+    r = upscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, c, h, w = input.shape
+    if c % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={c} is not divisible by {r * r}"
+        )
+    n = len(lead)
+    parts = input.reshape([*lead, c // (r * r), r, r, h, w])
+    return parts.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]).reshape([*lead, c // (r * r), h * r, w * r])
+
+
+@overridable
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(*, C, H r, W r) as (*, C r^2, H, W)."""
+    _check_image(input, "pixel_unshuffle")
+    r = downscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, c, h, w = input.shape
+    for name, size, dim in (("height", h, -2), ("width", w, -1)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})={size} "
+                f"is not divisible by {r}"
+            )
+    n = len(lead)
+    parts = input.reshape([*lead, c, h // r, r, w // r, r])
+    return parts.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]).reshape([*lead, c * r * r, h // r, w // r])
+
+
+@overridable
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """The channels of `groups` groups in turn: (N, g c, ...) read as (N, g, c, ...) and written as (N, c, g, ...)."""
+    if input.dim() < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    n, c, *space = input.shape
+    if c % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
+    return input.reshape([n, groups, c // groups, *space]).transpose(1, 2).reshape(input.shape)
+
+
+@overridable
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of a dimension times the sigmoid of the second.
+
+    >>> import undertow as ut
+    >>> glu(ut.tensor([3.0, 0.0]))
+    tensor([1.5000])
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    if input.size(dim) % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input.dim()} is size {input.size(dim)}")
+    value, gate = input.chunk(2, dim)
+    return value * gate.sigmoid()
