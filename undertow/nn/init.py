@@ -12,8 +12,21 @@ if TYPE_CHECKING:
     from undertow import Generator, Tensor
 
 __all__ = [
-    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
-    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
 ]
 
 _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid")
@@ -61,12 +74,23 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
     with undertow.no_grad():
-        low, high = below((a - mean) / std), below((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if below((b - mean) / std) - below((a - mean) / std) > 0.3:  # most draws fit: those that do not are drawn again
+            result = tensor.normal_(mean, std, generator=generator)
+            while (outside := (result < a) | (result > b)).any():
+                result = undertow.where(outside, undertow.empty_like(result).normal_(mean, std, generator=generator), result)
+            return tensor if result is tensor else tensor.copy_(result)
+        # Few would: draw uniformly, and keep each with the probability of its density over the greatest.
+        peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+        result = tensor.uniform_(a, b, generator=generator)
+        candidates, pending = result, undertow.ones_like(tensor, dtype=undertow.bool)
+        while True:
+            heights = candidates.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+            refused = undertow.empty_like(tensor).uniform_(generator=generator).log_().gt(heights)
+            pending = undertow.where(pending, refused, pending)
+            if not pending.any():
+                return tensor if result is tensor else tensor.copy_(result)
+            candidates = undertow.empty_like(tensor).uniform_(a, b, generator=generator)
+            result = undertow.where(pending, candidates, result)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -147,7 +171,9 @@ def _is_empty(tensor: Tensor) -> bool:
     return True
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None) -> Tensor:
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+) -> Tensor:
     """He's uniform distribution."""
     if _is_empty(tensor):
         return tensor
@@ -156,7 +182,9 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None) -> Tensor:
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+) -> Tensor:
     """He's normal distribution."""
     if _is_empty(tensor):
         return tensor
@@ -207,5 +235,17 @@ def _deprecated(name: str):
     return old
 
 
-for _name in ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse"):
+for _name in (
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+):
     globals()[_name] = _deprecated(_name)

@@ -19,12 +19,33 @@ class Adagrad(Elementwise):
 
     _algorithm = "adagrad"
 
-    def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0, initial_accumulator_value: float = 0,
-                 eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False,
-                 fused: bool | None = None) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         check_at_least_zero(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
-        defaults = common_defaults(foreach, maximize, False, differentiable, fused, lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
-                                   initial_accumulator_value=initial_accumulator_value)
+        defaults = common_defaults(
+            foreach,
+            maximize,
+            False,
+            differentiable,
+            fused,
+            lr=lr,
+            lr_decay=lr_decay,
+            eps=eps,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+        )
         del defaults["capturable"]
         super().__init__(params, defaults)
         for group in self.param_groups:

@@ -24,22 +24,56 @@ class Adam(Elementwise):
 
     _algorithm = "adam"
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False, differentiable: bool = False,
-                 fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         check_at_least_zero(lr=lr, eps=eps)
         check_betas(betas)
         check_at_least_zero(weight_decay=weight_decay)
-        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, fused, lr=lr, betas=betas, eps=eps,
-                                                 weight_decay=weight_decay, amsgrad=amsgrad, decoupled_weight_decay=decoupled_weight_decay))
+        super().__init__(
+            params,
+            common_defaults(
+                foreach,
+                maximize,
+                capturable,
+                differentiable,
+                fused,
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                amsgrad=amsgrad,
+                decoupled_weight_decay=decoupled_weight_decay,
+            ),
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for key, value in (("amsgrad", False), ("maximize", False), ("foreach", None), ("capturable", False), ("differentiable", False),
-                               ("decoupled_weight_decay", False), ("fused", None)):
+            for key, value in (
+                ("amsgrad", False),
+                ("maximize", False),
+                ("foreach", None),
+                ("capturable", False),
+                ("differentiable", False),
+                ("decoupled_weight_decay", False),
+                ("fused", None),
+            ):
                 group.setdefault(key, value)
             for p in group["params"]:
                 own = self.state.get(p, {})
@@ -53,8 +87,17 @@ class Adam(Elementwise):
         lr = _number(group["lr"])
         beta1, beta2 = (_number(b) for b in group["betas"])
         decay, decoupled = group["weight_decay"], group.get("decoupled_weight_decay", False)
-        return (lr / (1 - beta1**step), beta1, beta2, group["eps"], 0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0,
-                math.sqrt(1 - beta2**step), -1.0 if group["maximize"] else 1.0, 1 - beta2)
+        return (
+            lr / (1 - beta1**step),
+            beta1,
+            beta2,
+            group["eps"],
+            0.0 if decoupled else decay,
+            1 - lr * decay if decoupled else 1.0,
+            math.sqrt(1 - beta2**step),
+            -1.0 if group["maximize"] else 1.0,
+            1 - beta2,
+        )
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
         step_size, beta1, beta2, eps, decay, shrink, root, sign, rest = c

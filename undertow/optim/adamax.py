@@ -19,12 +19,25 @@ class Adamax(Elementwise):
 
     _algorithm = "adamax"
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_at_least_zero(lr=lr, eps=eps)
         check_betas(betas)
         check_at_least_zero(weight_decay=weight_decay)
-        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+        super().__init__(
+            params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+        )
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_inf"]

@@ -19,11 +19,23 @@ class ASGD(Elementwise):
 
     _algorithm = "asgd"
 
-    def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0,
-                 foreach: bool | None = None, maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_at_least_zero(lr=lr, weight_decay=weight_decay)
-        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, lambd=lambd, alpha=alpha, t0=t0,
-                                                 weight_decay=weight_decay))
+        super().__init__(
+            params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay)
+        )
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["ax"]

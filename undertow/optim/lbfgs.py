@@ -29,8 +29,19 @@ def _cubic_minimum(x1: float, f1: float, g1: float, x2: float, f2: float, g2: fl
     return min(max(at, low), high)
 
 
-def _strong_wolfe(evaluate: Callable[..., tuple[float, Tensor]], x: Any, t: float, d: Tensor, f: float, g: Tensor, slope: float, c1: float = 1e-4,
-                  c2: float = 0.9, tolerance: float = 1e-9, most: int = 25) -> tuple[float, Tensor, float, int]:
+def _strong_wolfe(
+    evaluate: Callable[..., tuple[float, Tensor]],
+    x: Any,
+    t: float,
+    d: Tensor,
+    f: float,
+    g: Tensor,
+    slope: float,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance: float = 1e-9,
+    most: int = 25,
+) -> tuple[float, Tensor, float, int]:
     """A step along d that lowers f and flattens its slope enough: (f, gradient, step, evaluations)."""
     d_size = d.abs().max()
     g = g.clone(memory_format=undertow.contiguous_format)
@@ -101,12 +112,31 @@ class LBFGS(Optimizer):
     `line_search_fn` is None or 'strong_wolfe'.
     """
 
-    def __init__(self, params: Any, lr: Any = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
-                 tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
         if not isinstance(lr, Tensor) and not lr >= 0.0:
             raise ValueError(f"Invalid learning rate: {lr}")
-        super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval, tolerance_grad=tolerance_grad,
-                                      tolerance_change=tolerance_change, history_size=history_size, line_search_fn=line_search_fn))
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
+            },
+        )
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
@@ -199,7 +229,17 @@ class LBFGS(Optimizer):
                 break
             if _number(d.mul(t).abs().max()) <= tolerance_change or abs(loss - previous_loss) < tolerance_change:
                 break
-        state.update(al=state.get("al", [None] * group["history_size"]), d=d, t=t, old_dirs=old_dirs, old_stps=old_steps, ro=ro, H_diag=diagonal, prev_flat_grad=previous, prev_loss=previous_loss)
+        state.update(
+            al=state.get("al", [None] * group["history_size"]),
+            d=d,
+            t=t,
+            old_dirs=old_dirs,
+            old_stps=old_steps,
+            ro=ro,
+            H_diag=diagonal,
+            prev_flat_grad=previous,
+            prev_loss=previous_loss,
+        )
         return original
 
     @staticmethod

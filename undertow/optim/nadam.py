@@ -19,14 +19,39 @@ class NAdam(Elementwise):
 
     _algorithm = "nadam"
 
-    def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
-                 capturable: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_at_least_zero(lr=lr, eps=eps)
         check_betas(betas)
         check_at_least_zero(weight_decay=weight_decay, momentum_decay=momentum_decay)
-        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
-                                                 momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay))
+        super().__init__(
+            params,
+            common_defaults(
+                foreach,
+                maximize,
+                capturable,
+                differentiable,
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                momentum_decay=momentum_decay,
+                decoupled_weight_decay=decoupled_weight_decay,
+            ),
+        )
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_avg_sq"]
@@ -46,8 +71,18 @@ class NAdam(Elementwise):
         state["mu_product"] *= mu
         product = state["mu_product"].item()
         decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
-        return (lr * (1.0 - mu) / (1.0 - product), lr * mu_next / (1.0 - product * mu_next), beta1, beta2, group["eps"], 0.0 if decoupled else decay,
-                1 - lr * decay if decoupled else 1.0, 1 - beta2**step, -1.0 if group["maximize"] else 1.0, 1 - beta2)
+        return (
+            lr * (1.0 - mu) / (1.0 - product),
+            lr * mu_next / (1.0 - product * mu_next),
+            beta1,
+            beta2,
+            group["eps"],
+            0.0 if decoupled else decay,
+            1 - lr * decay if decoupled else 1.0,
+            1 - beta2**step,
+            -1.0 if group["maximize"] else 1.0,
+            1 - beta2,
+        )
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
         now, ahead, beta1, beta2, eps, decay, shrink, correction, sign, rest = c

@@ -20,14 +20,37 @@ class RAdam(Elementwise):
 
     _algorithm = "radam"
 
-    def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
-                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-                 differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_at_least_zero(lr=lr, eps=eps)
         check_betas(betas)
         check_at_least_zero(weight_decay=weight_decay)
-        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
-                                                 decoupled_weight_decay=decoupled_weight_decay))
+        super().__init__(
+            params,
+            common_defaults(
+                foreach,
+                maximize,
+                capturable,
+                differentiable,
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                decoupled_weight_decay=decoupled_weight_decay,
+            ),
+        )
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_avg_sq"]
@@ -41,8 +64,17 @@ class RAdam(Elementwise):
         if now > 5.0:
             rectified = math.sqrt((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) * math.sqrt(correction)
         decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
-        return (lr / (1 - beta1**step), beta1, beta2, group["eps"], 0.0 if decoupled else decay, 1 - lr * decay if decoupled else 1.0, rectified,
-                -1.0 if group["maximize"] else 1.0, 1 - beta2)
+        return (
+            lr / (1 - beta1**step),
+            beta1,
+            beta2,
+            group["eps"],
+            0.0 if decoupled else decay,
+            1 - lr * decay if decoupled else 1.0,
+            rectified,
+            -1.0 if group["maximize"] else 1.0,
+            1 - beta2,
+        )
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
         step_size, beta1, beta2, eps, decay, shrink, rectified, sign, rest = c

@@ -19,8 +19,18 @@ class Rprop(Elementwise):
 
     _algorithm = "rprop"
 
-    def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2), step_sizes: tuple[float, float] = (1e-6, 50), *,
-                 capturable: bool = False, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_at_least_zero(lr=lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
@@ -43,7 +53,7 @@ class Rprop(Elementwise):
         previous, size = states
         g = g * sign
         turn = g * previous
-        size.mul_(undertow.where(turn > 0, plus, undertow.where(turn < 0, minus, 1.0))).clamp_(least, most)
+        size.mul_(undertow.ones_like(g).masked_fill(turn > 0, plus).masked_fill(turn < 0, minus)).clamp_(least, most)
         g = g.masked_fill(turn < 0, 0.0)
         p.addcmul_(g.sign(), size, value=-1)
         previous.copy_(g)

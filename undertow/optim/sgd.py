@@ -28,15 +28,39 @@ class SGD(Elementwise):
     _algorithm = "sgd"
     _counts_steps = False
 
-    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0, nesterov: bool = False, *,
-                 maximize: bool = False, foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None) -> None:
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         check_at_least_zero(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, maximize=maximize,
-                                      foreach=foreach, differentiable=differentiable, fused=fused))
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -49,7 +73,7 @@ class SGD(Elementwise):
 
     def _begin(self, p: Tensor, group: dict[str, Any], keys: list[str | None]) -> dict[str, Any]:
         if not keys:
-            return self.state[p] if p in self.state else {}
+            return self.state.get(p, {})
         state = super()._begin(p, group, keys)
         self._first.add(id(state))
         return state
@@ -66,8 +90,15 @@ class SGD(Elementwise):
         return not self._first
 
     def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        return (_number(group["lr"]), group["weight_decay"], group["momentum"], 1 - group["dampening"], float(group["nesterov"]),
-                -1.0 if group["maximize"] else 1.0, float(id(state) in self._first))
+        return (
+            _number(group["lr"]),
+            group["weight_decay"],
+            group["momentum"],
+            1 - group["dampening"],
+            float(group["nesterov"]),
+            -1.0 if group["maximize"] else 1.0,
+            float(id(state) in self._first),
+        )
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
         lr, decay, momentum, rest, nesterov, sign, first = c

@@ -106,15 +106,26 @@ class BackwardHook:
                             continue
                         out = out if isinstance(out, tuple) else (out,)
                         if len(out) != expected:
-                            raise RuntimeError(f"Backward pre hook returned an invalid number of grad_output, got {len(out)}, but expected {expected}")
+                            raise RuntimeError(
+                                f"Backward pre hook returned an invalid number of grad_output, got {len(out)}, but expected {expected}"
+                            )
                         self.grad_outputs = out
                 local = self._gather(self.output_indices, self.grad_outputs)
                 if self.input_indices is None:
                     # No input wants a gradient, so the hooks run here, with none to give.
+                    if self.user_hooks:
+                        warnings.warn(
+                            "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+                            "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module."
+                            "register_full_backward_hook for more details.",
+                            stacklevel=5,
+                        )
                     empty = self._spread([], (), self.n_inputs)
                     for user_hook in self.user_hooks:
                         if user_hook(self.module, empty, self.grad_outputs) is not None and any(g is not None for g in empty):
-                            raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or None for all gradients.")
+                            raise RuntimeError(
+                                "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                            )
                     self.grad_outputs = None
                 return local if self.user_pre_hooks else None
 
@@ -122,8 +133,10 @@ class BackwardHook:
 
         if not isinstance(result, (Tensor, tuple)):
             if isinstance(result, (list, dict)):
-                warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors"
-                              f" but received {type(result)}", stacklevel=4)
+                warnings.warn(
+                    f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}",
+                    stacklevel=4,
+                )
             return result
         single = isinstance(result, Tensor)
         values = (result,) if single else result

@@ -202,8 +202,9 @@ def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called:
 
     if wrapping is not None:
         if not isinstance(result, (Tensor, tuple)):
-            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors"
-                          f" but received {type(result)}", stacklevel=3)
+            warnings.warn(
+                f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}", stacklevel=3
+            )
         result = wrapping.setup_output_hook(result)
     if old:
         tensor = _first_tensor(result)
@@ -217,8 +218,10 @@ def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called:
 
 def _call_always(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, called: set[int]) -> None:
     """Forward hooks registered with always_call that have not run, after forward has raised."""
-    for always, where, with_kwargs in ((hooks.forward_always_called, hooks.forward, hooks.forward_with_kwargs),
-                                       (module._forward_hooks_always_called, module._forward_hooks, module._forward_hooks_with_kwargs)):
+    for always, where, with_kwargs in (
+        (hooks.forward_always_called, hooks.forward, hooks.forward_with_kwargs),
+        (module._forward_hooks_always_called, module._forward_hooks, module._forward_hooks_with_kwargs),
+    ):
         for hook_id in list(always):
             if hook_id in called or hook_id not in where:
                 continue
@@ -226,5 +229,7 @@ def _call_always(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], 
                 hook = where[hook_id]
                 hook(module, args, kwargs, result) if hook_id in with_kwargs else hook(module, args, result)
             except Exception as error:
-                warnings.warn(f"forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in forward: {error}",
-                              stacklevel=3)
+                warnings.warn(
+                    f"forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in forward: {error}",
+                    stacklevel=3,
+                )

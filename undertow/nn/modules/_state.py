@@ -67,7 +67,9 @@ class StateDict:
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook")
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook"
+            )
         handle = RemovableHandle(self._state_dict_hooks)
         self._state_dict_hooks[handle.id] = hook
         return handle
@@ -89,7 +91,11 @@ class StateDict:
         if args:
             import warnings
 
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to state_dict's documentation for details.", FutureWarning, stacklevel=2)
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to state_dict's documentation for details.",
+                FutureWarning,
+                stacklevel=2,
+            )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
             keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
@@ -131,8 +137,16 @@ class StateDict:
         self._load_state_dict_post_hooks[handle.id] = hook
         return handle
 
-    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool, missing_keys: list[str],
-                              unexpected_keys: list[str], error_msgs: list[str]) -> None:
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         """Reads the module's own entries, submodules' excluded; a subclass may first change what it finds."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -161,14 +175,16 @@ class StateDict:
             for key in state_dict:
                 if not key.startswith(prefix) or key == extra_key:
                     continue
-                name, *rest = key[len(prefix):].split(".", 1)
+                name, *rest = key[len(prefix) :].split(".", 1)
                 if (name not in self._modules) if rest else (name not in own):
                     unexpected_keys.append(key)
 
     def _read_one(self, name: str, key: str, mine: Tensor, given: Any, assign: bool) -> str | None:
         """Takes one entry; what is wrong with it, if anything."""
         if not isinstance(given, Tensor):
-            return f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
+            return (
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
+            )
         if mine.dim() == 0 and given.dim() == 1 and given.shape[0] == 1:
             given = given[0]  # written by a version without zero-dimensional tensors
         if given.shape != mine.shape:
@@ -184,8 +200,10 @@ class StateDict:
                         given.requires_grad_(mine.requires_grad)
                 setattr(self, name, given)
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {mine.size()} and whose dimensions in the checkpoint are '
-                    f"{given.size()}, an exception occurred : {error.args}.")
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {mine.size()} and '
+                f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+            )
         return None
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
@@ -217,8 +235,10 @@ class StateDict:
             incompatible = _IncompatibleKeys(missing_keys, unexpected_keys)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
-                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
-                                         "if incompatible_keys need to be modified, it should be done inplace.")
+                    raise AssertionError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                        "if incompatible_keys need to be modified, it should be done inplace."
+                    )
 
         load(self, state_dict, "")
         if strict:

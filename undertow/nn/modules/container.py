@@ -25,8 +25,11 @@ class Container(Module):
         super().__init__()
         import warnings
 
-        warnings.warn("nn.Container is deprecated. All of its functionality is now implemented in nn.Module. Subclass that instead.",
-                      FutureWarning, stacklevel=2)
+        warnings.warn(
+            "nn.Container is deprecated. All of its functionality is now implemented in nn.Module. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         for key, value in kwargs.items():
             self.add_module(key, value)
 
@@ -427,7 +430,9 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value, or `default`."""
-        return self[key] if key in self else default
+        if key in self:
+            return self[key]
+        return default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dictionary with these keys."""

@@ -96,5 +96,4 @@ class Bilinear(Module):
 
     def extra_repr(self) -> str:
         """Sizes."""
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
+        return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"

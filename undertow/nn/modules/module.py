@@ -15,13 +15,21 @@ from undertow.utils.hooks import RemovableHandle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from typing import Any, Self
 
 _HOOK_DICTS = (
-    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
-    "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks", "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
 )
 _any_global_hook = (_hooks.hooks.forward, _hooks.hooks.forward_pre, _hooks.hooks.backward, _hooks.hooks.backward_pre)
 
@@ -92,7 +100,7 @@ class Module(StateDict):
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
         if not isinstance(name, str):
-            raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
+            raise TypeError(f"{kind} name should be a string. Got {undertow.typename(name)}")
         if "." in name:
             raise KeyError(f'{kind} name can\'t contain "."' if kind != "module" else f'module name can\'t contain ".", got: {name}')
         if name == "":
@@ -106,7 +114,7 @@ class Module(StateDict):
         if hasattr(self, name) and name not in self._buffers:
             raise KeyError(f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(f"cannot assign '{undertow.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
         for hook in _hooks.hooks.buffer_registration.values():
             changed = hook(self, name, tensor)
             tensor = tensor if changed is None else changed
@@ -119,10 +127,12 @@ class Module(StateDict):
         if hasattr(self, name) and name not in self._parameters:
             raise KeyError(f"attribute '{name}' already exists")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None required)")
+            raise TypeError(f"cannot assign '{undertow.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
         if param is not None and param.grad_fn is not None:
-            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' as a "
-                             "function of another Tensor, compute the value in the forward() method.")
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' as a "
+                "function of another Tensor, compute the value in the forward() method."
+            )
         for hook in _hooks.hooks.parameter_registration.values():
             changed = hook(self, name, param)
             param = param if changed is None else changed
@@ -131,7 +141,7 @@ class Module(StateDict):
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a submodule under a name."""
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(f"{undertow.typename(module)} is not a Module subclass")
         self._check_name("module", name)
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
@@ -164,8 +174,7 @@ class Module(StateDict):
             return
         if name in own.get("_parameters", ()):
             if value is not None:
-                raise TypeError(f"cannot assign '{undertow.typename(value) if hasattr(undertow, 'typename') else type(value).__name__}' as parameter '{name}' "
-                                "(torch.nn.Parameter or None expected)")
+                raise TypeError(f"cannot assign '{undertow.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
             self.register_parameter(name, value)
             return
         if isinstance(value, Module):
@@ -179,7 +188,7 @@ class Module(StateDict):
             return
         if name in own.get("_modules", ()):
             if value is not None:
-                raise TypeError(f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)")
+                raise TypeError(f"cannot assign '{undertow.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
             own["_modules"][name] = value
             return
         from undertow.nn.parameter import Buffer
@@ -187,7 +196,7 @@ class Module(StateDict):
         buffers = own.get("_buffers")
         if isinstance(value, Buffer) or (buffers is not None and name in buffers):
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
+                raise TypeError(f"cannot assign '{undertow.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
             if isinstance(value, Buffer):
                 self._forget(name, own, own.get("_parameters"), own.get("_modules"))
                 self.register_buffer(name, value, value.persistent)
@@ -273,7 +282,9 @@ class Module(StateDict):
             raise AttributeError(f"`{name}` is not a buffer")
         return getattr(module, name)
 
-    def _named_members(self, members: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self, members: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[Any] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for module_prefix, module in modules:
@@ -463,7 +474,9 @@ class Module(StateDict):
             self._forward_pre_hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; a result replaces the output."""
         handle = RemovableHandle(self._forward_hooks, extra_dict=[self._forward_hooks_with_kwargs, self._forward_hooks_always_called])
         self._forward_hooks[handle.id] = hook
@@ -508,9 +521,12 @@ class Module(StateDict):
         edges = {n for n, _ in node.next_functions if n is not None}
         wanted = {t.grad_fn for t in inputs if isinstance(t, Tensor) and t.requires_grad and t.grad_fn is not None}
         if several or (wanted and edges != wanted):
-            warnings.warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future "
-                          "versions. This hook will be missing some grad_input. Please use register_full_backward_hook to get the documented behavior.",
-                          FutureWarning, stacklevel=5)
+            warnings.warn(
+                "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future "
+                "versions. This hook will be missing some grad_input. Please use register_full_backward_hook to get the documented behavior.",
+                FutureWarning,
+                stacklevel=5,
+            )
 
     # -- text --------------------------------------------------------------------------------------------------------
 
@@ -539,5 +555,3 @@ class Module(StateDict):
         copy = type(self).__new__(type(self))
         copy.__dict__ = {**self.__dict__, "_parameters": {}, "_buffers": dict(self._buffers), "_modules": dict(self._modules)}
         return copy
-
-
