@@ -32,6 +32,7 @@ _LAZY = {
     "finfo": "_type_info",
     "get_rng_state": "random",
     "iinfo": "_type_info",
+    "typename": "_type_info",
     "initial_seed": "random",
     "manual_seed": "random",
     "seed": "random",

@@ -1,4 +1,4 @@
-"""`finfo` and `iinfo`: the limits of the dtypes."""
+"""`finfo` and `iinfo`: the limits of the dtypes; `typename`: what an object is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from undertow import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from undertow import dtype
 
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
@@ -99,3 +101,18 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def typename(obj: Any, /) -> str:
+    """The name of an object's type; of a tensor, by its elements.
+
+    >>> import undertow as ut
+    >>> ut.typename(ut.ones(1)), ut.typename(3)
+    ('undertow.FloatTensor', 'int')
+    """
+    if isinstance(obj, _C.Tensor):
+        return obj.type()
+    kind = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", "") or ""
+    name = getattr(kind, "__qualname__", type(obj).__name__)
+    return name if module in ("", "builtins", "__builtin__") else f"{module}.{name}"

@@ -1,13 +1,27 @@
-"""Neural networks: parameters and the functions that layers are made of."""
+"""Neural networks: modules, parameters, and the functions that layers are made of."""
 
 from undertow._C import Parameter
+
+_MODULES = ("functional", "init", "modules", "parameter", "utils")
 
 __all__ = ["Parameter", "functional", "parameter"]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("functional", "parameter"):
-        import importlib
+    from importlib import import_module
 
-        return importlib.import_module(f"undertow.nn.{name}")
+    if name in _MODULES:
+        return import_module(f"undertow.nn.{name}")
+    if name == "Buffer":
+        return import_module("undertow.nn.parameter").Buffer
+    layers = import_module("undertow.nn.modules")
+    if name in layers.__all__:
+        value = globals()[name] = getattr(layers, name)
+        return value
     raise AttributeError(f"module 'undertow.nn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    from undertow.nn import modules
+
+    return sorted({*globals(), *_MODULES, "Buffer", *modules.__all__})

@@ -1,0 +1,557 @@
+"""`Module`: a part of a network that owns parameters, buffers and other modules.
+
+Attributes and traversal live here; the state dict in _state.py, hooks in _hooks.py.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import undertow
+from undertow._C import Parameter, Tensor
+from undertow.nn.modules import _hooks
+from undertow.nn.modules._state import StateDict
+from undertow.utils.hooks import RemovableHandle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, Self
+
+_HOOK_DICTS = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+_any_global_hook = (_hooks.hooks.forward, _hooks.hooks.forward_pre, _hooks.hooks.backward, _hooks.hooks.backward_pre)
+
+
+def _forward_unimplemented(self: Module, *input: Any) -> None:
+    """What the module computes: every subclass says."""
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+def _indented(text: str, spaces: int) -> str:
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(" " * spaces + line for line in rest)])
+
+
+class Module(StateDict):
+    """The base of every layer and network: assign parameters and submodules as attributes, and define `forward`.
+
+    >>> import undertow as ut
+    >>> class Scale(ut.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.by = ut.nn.Parameter(ut.tensor(2.0))
+    ...     def forward(self, x):
+    ...         return x * self.by
+    >>> Scale()(ut.ones(2)).tolist()
+    [2.0, 2.0]
+    """
+
+    dump_patches: bool = False
+    _version: int = 1
+    training: bool
+    call_super_init: bool = False
+    _compiled_call_impl: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            if args:
+                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        own = self.__dict__
+        own["training"] = True
+        own["_parameters"] = {}
+        own["_buffers"] = {}
+        own["_non_persistent_buffers_set"] = set()
+        own["_is_full_backward_hook"] = None
+        own["_modules"] = {}
+        for name in _HOOK_DICTS:
+            own[name] = OrderedDict()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    # -- calling -----------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = self.__dict__
+        if not (own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"] or any(_any_global_hook)):
+            return self.forward(*args, **kwargs)
+        return _hooks.call_with_hooks(self, args, kwargs)
+
+    _call_impl = _wrapped_call_impl = __call__
+
+    # -- registration ------------------------------------------------------------------------------------------------
+
+    def _check_name(self, kind: str, name: Any) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {undertow.typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' if kind != "module" else f'module name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Adds a tensor that is part of the module's state but no parameter; `persistent` ones are in the state dict."""
+        if not persistent and "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name)
+        if hasattr(self, name) and name not in self._buffers:
+            raise KeyError(f"attribute '{name}' already exists")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign '{undertow.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+        for hook in _hooks.hooks.buffer_registration.values():
+            changed = hook(self, name, tensor)
+            tensor = tensor if changed is None else changed
+        self._buffers[name] = tensor
+        self._non_persistent_buffers_set.discard(name) if persistent else self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a parameter; None keeps its name free."""
+        self._check_name("parameter", name)
+        if hasattr(self, name) and name not in self._parameters:
+            raise KeyError(f"attribute '{name}' already exists")
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{undertow.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' as a "
+                "function of another Tensor, compute the value in the forward() method."
+            )
+        for hook in _hooks.hooks.parameter_registration.values():
+            changed = hook(self, name, param)
+            param = param if changed is None else changed
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Adds a submodule under a name."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{undertow.typename(module)} is not a Module subclass")
+        self._check_name("module", name)
+        if hasattr(self, name) and name not in self._modules:
+            raise KeyError(f"attribute '{name}' already exists")
+        for hook in _hooks.hooks.module_registration.values():
+            changed = hook(self, name, module)
+            module = module if changed is None else changed
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    # -- attributes --------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for kind in ("_parameters", "_buffers", "_modules"):
+            found = own.get(kind)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in own:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, own, own["_buffers"], own["_modules"], own["_non_persistent_buffers_set"])
+            self.register_parameter(name, value)
+            return
+        if name in own.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(f"cannot assign '{undertow.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
+            self.register_parameter(name, value)
+            return
+        if isinstance(value, Module):
+            if "_modules" not in own:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, own, own["_parameters"], own["_buffers"], own["_non_persistent_buffers_set"])
+            for hook in _hooks.hooks.module_registration.values():
+                changed = hook(self, name, value)
+                value = value if changed is None else changed
+            own["_modules"][name] = value
+            return
+        if name in own.get("_modules", ()):
+            if value is not None:
+                raise TypeError(f"cannot assign '{undertow.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
+            own["_modules"][name] = value
+            return
+        from undertow.nn.parameter import Buffer
+
+        buffers = own.get("_buffers")
+        if isinstance(value, Buffer) or (buffers is not None and name in buffers):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"cannot assign '{undertow.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
+            if isinstance(value, Buffer):
+                self._forget(name, own, own.get("_parameters"), own.get("_modules"))
+                self.register_buffer(name, value, value.persistent)
+                return
+            for hook in _hooks.hooks.buffer_registration.values():
+                changed = hook(self, name, value)
+                value = value if changed is None else changed
+            buffers[name] = value
+            return
+        object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _forget(name: str, *places: Any) -> None:
+        for place in places:
+            if place is None or name not in place:
+                continue
+            place.discard(name) if isinstance(place, set) else place.pop(name)
+
+    def __delattr__(self, name: str) -> None:
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if name in getattr(self, kind):
+                del getattr(self, kind)[name]
+                self._non_persistent_buffers_set.discard(name) if kind == "_buffers" else None
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(n for n in names if not n[0].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in _HOOK_DICTS:
+            self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+
+    # -- finding parts -----------------------------------------------------------------------------------------------
+
+    def get_submodule(self, target: str) -> Module:
+        """The submodule of a dotted name; the module itself for the empty one."""
+        module: Any = self
+        for item in target.split(".") if target else ():
+            if not hasattr(module, item):
+                raise AttributeError(f"{module._get_name()} has no attribute `{item}`")
+            module = getattr(module, item)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{item}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Puts a module at a dotted name, replacing what is there; `strict` wants something to be there."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        *path, name = target.split(".")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        parent = self.get_submodule(".".join(path))
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of a dotted name."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        param = getattr(module, name)
+        if not isinstance(param, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return param
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of a dotted name."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return getattr(module, name)
+
+    def _named_members(
+        self, members: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[Any] = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for module_prefix, module in modules:
+            for key, value in members(module):
+                if value is None or value in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(value)
+                yield f"{module_prefix}.{key}" if module_prefix else key, value
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The module's parameters, and with `recurse` its submodules', each once."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """Parameters with their dotted names."""
+        return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The module's buffers."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """Buffers with their dotted names."""
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly in this one."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly in this one, with their names."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all modules in it."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """This module and all modules in it, with their dotted names."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    # -- changing everything -----------------------------------------------------------------------------------------
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Calls `fn` on every submodule, then on the module itself."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replaces every parameter, gradient and buffer by `fn` of it; parameters stay the same objects."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for key, param in self._parameters.items():
+            if param is None:
+                continue
+            with undertow.no_grad():
+                changed = fn(param)
+                if changed.device == param.device or changed.device.type == param.device.type:
+                    param.data = changed
+                else:
+                    self._parameters[key] = param = Parameter(changed, param.requires_grad)
+                if param.grad is not None:
+                    grad = fn(param.grad)
+                    param.grad = grad.requires_grad_(param.grad.requires_grad)
+        for key, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[key] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves or casts parameters and buffers, in place: to(device), to(dtype), to(tensor), to(memory_format=...)."""
+        like = undertow.empty(0).to(*args, **{k: v for k, v in kwargs.items() if k != "memory_format"})
+        asks_dtype = any(isinstance(a, (undertow.dtype, Tensor)) for a in (*args, *kwargs.values()))
+        if asks_dtype and not (like.is_floating_point() or like.is_complex()):
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={like.dtype}")
+        format = kwargs.get("memory_format")
+
+        def convert(t: Tensor) -> Tensor:
+            dtype = like.dtype if asks_dtype and (t.is_floating_point() or t.is_complex()) else t.dtype
+            if format is not None and t.dim() in (4, 5):
+                return t.to(like.device, dtype, memory_format=format)
+            return t.to(like.device, dtype)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves parameters and buffers to a device without copying their values."""
+        return self._apply(lambda t: undertow.empty_like(t, device=device), recurse=recurse)
+
+    def _cast(self, dtype: Any) -> Self:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def type(self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Self:
+        """Casts floating-point parameters and buffers to float32."""
+        return self._cast(undertow.float32)
+
+    def double(self) -> Self:
+        """Casts floating-point parameters and buffers to float64."""
+        return self._cast(undertow.float64)
+
+    def half(self) -> Self:
+        """Casts floating-point parameters and buffers to float16."""
+        return self._cast(undertow.float16)
+
+    def bfloat16(self) -> Self:
+        """Casts floating-point parameters and buffers to bfloat16."""
+        return self._cast(undertow.bfloat16)
+
+    def cpu(self) -> Self:
+        """Moves parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to a GPU."""
+        return self._apply(lambda t: t.to("cuda" if device is None else device))
+
+    def share_memory(self) -> Self:
+        """Moves parameters and buffers to memory that processes share."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def train(self, mode: bool = True) -> Self:
+        """Sets training mode, here and in all submodules."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Sets evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Says for every parameter whether gradients are wanted."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the parameters' gradients, or sets them to zero."""
+        for param in self.parameters():
+            if param.grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+                continue
+            if param.grad.grad_fn is not None:
+                param.grad.detach_()
+            else:
+                param.grad.requires_grad_(False)
+            param.grad.zero_()
+
+    # -- hooks -------------------------------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+        """Call `hook(module, args)` before forward; a result replaces the arguments."""
+        handle = RemovableHandle(self._forward_pre_hooks, extra_dict=self._forward_pre_hooks_with_kwargs)
+        self._forward_pre_hooks[handle.id] = hook
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        if prepend:
+            self._forward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after forward; a result replaces the output."""
+        handle = RemovableHandle(self._forward_hooks, extra_dict=[self._forward_hooks_with_kwargs, self._forward_hooks_always_called])
+        self._forward_hooks[handle.id] = hook
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        if prepend:
+            self._forward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def _backward_handle(self, hook: Callable[..., Any], full: bool, prepend: bool = False) -> RemovableHandle:
+        if self._is_full_backward_hook is not None and self._is_full_backward_hook != full:
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.")
+        self._is_full_backward_hook = full
+        handle = RemovableHandle(self._backward_hooks)
+        self._backward_hooks[handle.id] = hook
+        if prepend:
+            self._backward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the inputs' gradients are known; a result replaces grad_input."""
+        return self._backward_handle(hook, full=True, prepend=prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """The older form of `register_full_backward_hook`, which sees the gradients of the last operation only."""
+        return self._backward_handle(hook, full=False)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the output's gradient is known; a result replaces it."""
+        handle = RemovableHandle(self._backward_pre_hooks)
+        self._backward_pre_hooks[handle.id] = hook
+        if prepend:
+            self._backward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def _warn_of_old_backward_hook(self, inputs: Any, result: Any, node: Any) -> None:
+        import warnings
+
+        several = isinstance(result, tuple) or isinstance(inputs, tuple) and len([t for t in inputs if isinstance(t, Tensor)]) > 1
+        edges = {n for n, _ in node.next_functions if n is not None}
+        wanted = {t.grad_fn for t in inputs if isinstance(t, Tensor) and t.requires_grad and t.grad_fn is not None}
+        if several or (wanted and edges != wanted):
+            warnings.warn(
+                "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future "
+                "versions. This hook will be missing some grad_input. Please use register_full_backward_hook to get the documented behavior.",
+                FutureWarning,
+                stacklevel=5,
+            )
+
+    # -- text --------------------------------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What the module's repr says between its parentheses."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({key}): {_indented(repr(module), 2)}" for key, module in self._modules.items()]
+        parts = [*lines, *children]
+        if not parts:
+            return f"{self._get_name()}()"
+        if len(lines) == 1 and not children:
+            return f"{self._get_name()}({lines[0]})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(parts) + "\n)"
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def _replicate_for_data_parallel(self) -> Self:
+        copy = type(self).__new__(type(self))
+        copy.__dict__ = {**self.__dict__, "_parameters": {}, "_buffers": dict(self._buffers), "_modules": dict(self._modules)}
+        return copy

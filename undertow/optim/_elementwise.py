@@ -1,0 +1,146 @@
+"""Optimizers that change each element by itself: one native update for a whole parameter group.
+
+A subclass names the core's algorithm (core/kernels/cpu/optim.isa.cpp), its states in the algorithm's order, and the constants
+of a step. `_formula` says the same in tensor operations, for `differentiable=True`.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+from undertow._C import Tensor
+from undertow.optim.optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_NATIVE = (undertow.float32, undertow.float64)
+
+
+def check_at_least_zero(**options: Any) -> None:
+    """Raises for a negative option, in torch's words."""
+    names = {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
+    for key, value in options.items():
+        if not isinstance(value, Tensor) and not value >= 0.0:
+            raise ValueError(f"Invalid {names.get(key, key + ' value')}: {value}")
+
+
+def check_betas(betas: tuple[float, float]) -> None:
+    """Raises unless both are in [0, 1)."""
+    for i, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+class Elementwise(Optimizer):
+    """The step that all of them share."""
+
+    _algorithm: str
+    _counts_steps = True
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        """State keys in the algorithm's order; None where this group's options leave one out."""
+        raise NotImplementedError
+
+    def _fresh(self, key: str, p: Tensor, group: dict[str, Any]) -> Tensor:
+        """The first value of a state."""
+        return undertow.zeros_like(p, memory_format=undertow.preserve_format)
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        """The algorithm's constants for the step of this number."""
+        raise NotImplementedError
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        """The update in tensor operations."""
+        raise NotImplementedError
+
+    def _same_for_all(self) -> bool:
+        """Do the constants depend on the options and the step's number alone?"""
+        return True
+
+    def _begin(self, p: Tensor, group: dict[str, Any], keys: list[str | None]) -> dict[str, Any]:
+        state = self.state[p]
+        if self._counts_steps:
+            state["step"] = undertow.tensor(0.0, dtype=undertow.float32)
+        for key in keys:
+            if key is not None:
+                state[key] = self._fresh(key, p, group)
+        return state
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step; returns what `closure` gave, if there is one."""
+        loss = self._loss_of(closure)
+        for group in self.param_groups:
+            if group.get("differentiable"):
+                self._step_group(group)
+            else:
+                with undertow.no_grad():
+                    self._step_group(group)
+        return loss
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        keys = self._states(group)
+        params: list[Tensor] = []
+        grads: list[Tensor] = []
+        kept: list[list[Tensor]] = [[] for _ in keys]
+        rows: list[tuple[float, ...]] = []
+        native = not group.get("differentiable")
+        by_step: dict[float, tuple[float, ...]] = {}
+        for p in group["params"]:
+            g = p.grad
+            if g is None:
+                continue
+            state = self.state[p]
+            if not state or (keys and keys[0] is not None and keys[0] not in state):
+                state = self._begin(p, group, keys)
+            number = 0.0
+            if self._counts_steps:
+                state["step"] += 1
+                number = state["step"].item()
+            if self._same_for_all():
+                row = by_step.get(number)
+                if row is None:
+                    row = by_step[number] = self._constants(group, number, state)
+            else:
+                row = self._constants(group, number, state)
+            if not native or p.dtype not in _NATIVE:
+                self._step_apart(p, g, [None if k is None else state[k] for k in keys], row, native)
+                continue
+            params.append(p)
+            grads.append(g)
+            for place, key in zip(kept, keys, strict=True):
+                if key is not None:
+                    place.append(state[key])
+            rows.append(row)
+        if params:
+            _C._optim_update(self._algorithm, [params, grads, *kept], rows[0] if len(by_step) == 1 else rows)
+
+    def _step_apart(self, p: Tensor, g: Tensor, states: list[Any], row: tuple[float, ...], native: bool) -> None:
+        """A parameter the native update does not take as it is."""
+        if p.is_complex():
+            p, g = undertow.view_as_real(p), undertow.view_as_real(g)
+            states = [undertow.view_as_real(s) if s is not None and s.is_complex() else s for s in states]
+        if not native:
+            self._formula(p, g, states, row)
+        elif p.dtype in _NATIVE:
+            _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], row)
+        else:  # half types: computed in float32, rounded once
+            wide = [None if s is None else s.float() for s in (p, *states)]
+            _C._optim_update(self._algorithm, [[wide[0]], [g.float()], *([] if s is None else [s] for s in wide[1:])], row)
+            for narrow, computed in zip((p, *states), wide, strict=True):
+                if narrow is not None:
+                    narrow.copy_(computed)
+
+
+def common_defaults(foreach: Any, maximize: bool, capturable: bool, differentiable: bool, fused: Any = ..., **more: Any) -> dict[str, Any]:
+    """The options every optimizer of torch's takes. `foreach`, `fused` and `capturable` choose among implementations there; here is one."""
+    own = dict(**more, foreach=foreach, maximize=maximize, capturable=capturable, differentiable=differentiable)
+    if fused is ...:  # torch has no fused form of this one
+        return own
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    return {**own, "fused": fused}

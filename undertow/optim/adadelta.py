@@ -1,0 +1,55 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(Elementwise):
+    """Steps whose size follows the ratio of past steps to past gradients."""
+
+    _algorithm = "adadelta"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(lr=lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_at_least_zero(eps=eps, weight_decay=weight_decay)
+        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay))
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["square_avg", "acc_delta"]
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        return _number(group["lr"]), group["rho"], group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        lr, rho, eps, decay, sign = c
+        square, delta = states
+        g = g * sign
+        if decay:
+            g = g.add(p, alpha=decay)
+        square.mul_(rho).addcmul_(g, g, value=1 - rho)
+        by = delta.add(eps).sqrt() / square.add(eps).sqrt() * g
+        delta.mul_(rho).addcmul_(by, by, value=1 - rho)
+        p.add_(by, alpha=-lr)

@@ -1,0 +1,77 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(Elementwise):
+    """Steps by the gradient over the root of the sum of its squares."""
+
+    _algorithm = "adagrad"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_at_least_zero(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
+        defaults = common_defaults(
+            foreach,
+            maximize,
+            False,
+            differentiable,
+            fused,
+            lr=lr,
+            lr_decay=lr_decay,
+            eps=eps,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+        )
+        del defaults["capturable"]
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for p in group["params"]:
+                self._begin(p, group, ["sum"])
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["sum"]
+
+    def _fresh(self, key: str, p: Tensor, group: dict[str, Any]) -> Tensor:
+        value = group["initial_accumulator_value"]
+        return undertow.full_like(p, complex(value, value) if p.is_complex() else value, memory_format=undertow.preserve_format)
+
+    def share_memory(self) -> None:
+        """Moves the state to memory that processes share."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["sum"].share_memory_()
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        return (_number(group["lr"]) / (1 + (step - 1) * group["lr_decay"]), group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0)
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        lr, eps, decay, sign = c
+        g = g * sign
+        if decay:
+            g = g.add(p, alpha=decay)
+        states[0].addcmul_(g, g, value=1)
+        p.addcdiv_(g, states[0].sqrt() + eps, value=-lr)

@@ -1,0 +1,115 @@
+"""Adam."""
+
+from __future__ import annotations
+
+import math
+
+import undertow
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Adam"]
+
+
+class Adam(Elementwise):
+    """Steps by the gradient's running mean over the root of its running square.
+
+    `weight_decay` adds to the gradient, or shrinks the parameters themselves with `decoupled_weight_decay`, as AdamW does.
+    """
+
+    _algorithm = "adam"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        check_at_least_zero(lr=lr, eps=eps)
+        check_betas(betas)
+        check_at_least_zero(weight_decay=weight_decay)
+        super().__init__(
+            params,
+            common_defaults(
+                foreach,
+                maximize,
+                capturable,
+                differentiable,
+                fused,
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                amsgrad=amsgrad,
+                decoupled_weight_decay=decoupled_weight_decay,
+            ),
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for key, value in (
+                ("amsgrad", False),
+                ("maximize", False),
+                ("foreach", None),
+                ("capturable", False),
+                ("differentiable", False),
+                ("decoupled_weight_decay", False),
+                ("fused", None),
+            ):
+                group.setdefault(key, value)
+            for p in group["params"]:
+                own = self.state.get(p, {})
+                if own and not isinstance(own.get("step"), Tensor):
+                    own["step"] = undertow.tensor(float(own["step"]), dtype=undertow.float32)
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None]
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        lr = _number(group["lr"])
+        beta1, beta2 = (_number(b) for b in group["betas"])
+        decay, decoupled = group["weight_decay"], group.get("decoupled_weight_decay", False)
+        return (
+            lr / (1 - beta1**step),
+            beta1,
+            beta2,
+            group["eps"],
+            0.0 if decoupled else decay,
+            1 - lr * decay if decoupled else 1.0,
+            math.sqrt(1 - beta2**step),
+            -1.0 if group["maximize"] else 1.0,
+            1 - beta2,
+        )
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        step_size, beta1, beta2, eps, decay, shrink, root, sign, rest = c
+        mean, square, most = states
+        if shrink != 1.0:
+            p.mul_(shrink)
+        g = g * sign
+        if decay:
+            g = g.add(p, alpha=decay)
+        mean.lerp_(g, 1 - beta1)
+        square.mul_(beta2).addcmul_(g, g, value=rest)
+        if most is not None:
+            most.copy_(undertow.maximum(most, square))
+            square = most
+        p.addcdiv_(mean, (square.sqrt() / root).add_(eps), value=-step_size)

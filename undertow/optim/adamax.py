@@ -1,0 +1,57 @@
+"""Adamax: Adam with the largest gradient in place of the mean square."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Adamax"]
+
+
+class Adamax(Elementwise):
+    """Steps by the gradient's running mean over its running maximum."""
+
+    _algorithm = "adamax"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_at_least_zero(lr=lr, eps=eps)
+        check_betas(betas)
+        check_at_least_zero(weight_decay=weight_decay)
+        super().__init__(
+            params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
+        )
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["exp_avg", "exp_inf"]
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        beta1, beta2 = group["betas"]
+        return _number(group["lr"]) / (1 - beta1**step), beta1, beta2, group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        step_size, beta1, beta2, eps, decay, sign = c
+        mean, most = states
+        g = g * sign
+        if decay:
+            g = g.add(p, alpha=decay)
+        mean.lerp_(g, 1 - beta1)
+        most.copy_(undertow.maximum(most * beta2, g.abs() + eps))
+        p.addcdiv_(mean, most, value=-step_size)

@@ -1,0 +1,456 @@
+"""Learning-rate schedules, as `torch.optim.lr_scheduler`. Those that cycle or watch a metric are in _lr_cycles.py."""
+
+from __future__ import annotations
+
+import math
+import types
+import warnings
+from bisect import bisect_right
+from collections import Counter
+from weakref import ref
+
+from undertow._C import Tensor
+from undertow.optim.optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]
+
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler."
+)
+
+
+def _set(group: dict[str, Any], key: str, value: Any) -> None:
+    """Writes an option, into its tensor if it is one."""
+    if isinstance(group[key], Tensor):
+        group[key].fill_(value.item() if isinstance(value, Tensor) else value)
+    else:
+        group[key] = value
+
+
+def _copy(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+class LRScheduler:
+    """The base: counts epochs and writes what `get_lr` says into the optimizer's groups."""
+
+    _get_lr_called_within_step = False
+    _is_initial = False
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", _copy(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0. This typically "
+                    "happens when the optimizer's state was not loaded first"
+                )
+        self.base_lrs = [_copy(group["initial_lr"]) for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._note_steps(optimizer)
+        self._initial_step()
+
+    @staticmethod
+    def _note_steps(optimizer: Any) -> None:
+        """Makes the optimizer remember that it stepped, to warn of a schedule that steps before it."""
+        if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+            return
+        step, weak = optimizer.step.__func__, ref(optimizer)
+
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            owner = weak()
+            owner._opt_called = True
+            return step.__get__(owner, type(owner))(*args, **kwargs)
+
+        counted._wrapped_by_lr_sched = True
+        optimizer.step = counted
+
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        self.step()
+        self._is_initial = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer."""
+        return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes back what `state_dict` gave."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates written last."""
+        return self._last_lr
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch, from those of the last."""
+        raise NotImplementedError
+
+    def _warn_outside_step(self) -> None:
+        if not self._get_lr_called_within_step:
+            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
+
+    def step(self, epoch: int | None = None) -> None:
+        """Goes on to the next epoch, or to the one given."""
+        if self._step_count == 1:
+            if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
+                warnings.warn(
+                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure to call "
+                    "`optimizer.step()` before `lr_scheduler.step()`.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            elif not getattr(self.optimizer, "_opt_called", False):
+                warnings.warn(
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the "
+                    "opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the "
+                    "first value of the learning rate schedule.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._update(epoch)
+
+    def _update(self, epoch: int | None = None) -> None:
+        self._get_lr_called_within_step = True
+        try:
+            if epoch is None:
+                self.last_epoch += 1
+                values = self.get_lr()
+            else:
+                self.last_epoch = epoch
+                values = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+        for group, lr in zip(self.optimizer.param_groups, values, strict=True):
+            _set(group, "lr", lr)
+        self._last_lr = [_copy(group["lr"]) for group in self.optimizer.param_groups]
+
+    def _rates(self) -> list[Any]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+
+_LRScheduler = LRScheduler
+
+
+def _per_group(optimizer: Optimizer, functions: Any) -> list[Any]:
+    if not isinstance(functions, (list, tuple)):
+        return [functions] * len(optimizer.param_groups)
+    if len(functions) != len(optimizer.param_groups):
+        raise ValueError(f"Expected {len(optimizer.param_groups)} lr_lambdas, but got {len(functions)}")
+    return list(functions)
+
+
+class LambdaLR(LRScheduler):
+    """The initial rate times `lr_lambda(epoch)`."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        self.optimizer = optimizer
+        self.lr_lambdas = _per_group(optimizer, lr_lambda)
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer; functions cannot be kept, callable objects' attributes can."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
+        state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes back what `state_dict` gave."""
+        lambdas = state_dict.pop("lr_lambdas")
+        self.__dict__.update(state_dict)
+        state_dict["lr_lambdas"] = lambdas
+        for mine, kept in zip(self.lr_lambdas, lambdas, strict=True):
+            if kept is not None:
+                mine.__dict__.update(kept)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+
+class MultiplicativeLR(LambdaLR):
+    """The rate of the epoch before times `lr_lambda(epoch)`."""
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        if self._is_initial:
+            return self._rates()
+        return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self._rates(), strict=True)]
+
+
+class StepLR(LRScheduler):
+    """Times gamma every step_size epochs."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
+            return self._rates()
+        return [lr * self.gamma for lr in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
+
+class MultiStepLR(LRScheduler):
+    """Times gamma at each milestone."""
+
+    def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        return [lr * self.gamma ** self.milestones[self.last_epoch] if self.last_epoch in self.milestones else lr for lr in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
+
+
+class ConstantLR(LRScheduler):
+    """The rate times factor for total_iters epochs, then whole."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        if self.last_epoch == 0:
+            return [lr * self.factor for lr in self._rates()]
+        if self.last_epoch != self.total_iters:
+            return self._rates()
+        return [lr * (1.0 / self.factor) for lr in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * (self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)) for base in self.base_lrs]
+
+
+class LinearLR(LRScheduler):
+    """A factor that goes from start to end in total_iters epochs."""
+
+    def __init__(
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if start_factor > 1.0 or start_factor <= 0:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if end_factor > 1.0 or end_factor < 0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        if self.last_epoch == 0:
+            return [lr * self.start_factor for lr in self._rates()]
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates()
+        rise = self.end_factor - self.start_factor
+        return [lr * (1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)) for lr in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        rise = self.end_factor - self.start_factor
+        return [base * (self.start_factor + rise * min(self.total_iters, self.last_epoch) / self.total_iters) for base in self.base_lrs]
+
+
+class ExponentialLR(LRScheduler):
+    """Times gamma every epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        return self._rates() if self._is_initial or self.last_epoch == 0 else [lr * self.gamma for lr in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """Down to zero in total_iters epochs, by a power."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        if self._is_initial or self.last_epoch == 0 or self.last_epoch > self.total_iters:
+            return self._rates()
+        decay = ((1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
+        return [lr * decay for lr in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [base * (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power for base in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Half a cosine from the initial rate to eta_min in T_max epochs, and back."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        if self._is_initial or self.last_epoch == 0:
+            return self._rates()
+        if self._step_count == 1 and self.last_epoch > 0:
+            return self._get_closed_form_lr()
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            return [
+                lr + (base - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2 for base, lr in zip(self.base_lrs, self._rates(), strict=True)
+            ]
+        ratio = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / (1 + math.cos(math.pi * (self.last_epoch - 1) / self.T_max))
+        return [ratio * (lr - self.eta_min) + self.eta_min for lr in self._rates()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2 for base in self.base_lrs]
+
+
+def _check_same_optimizer(schedulers: Sequence[Any], optimizer: Optimizer, who: str) -> None:
+    for i, scheduler in enumerate(schedulers):
+        if not hasattr(scheduler, "optimizer"):
+            raise TypeError(f"{who} at index {i} should have `optimizer` as its attribute.")
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(
+                f"{who} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling `step`, "
+                f"but got one at index {i} in the given schedulers sequence."
+            )
+        if scheduler.optimizer is not optimizer:
+            raise ValueError(
+                f"{who} expects all schedulers to belong to the same optimizer, but got scheduler {type(scheduler).__name__} at index {i} has "
+                f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}."
+            )
+
+
+class _Several(LRScheduler):
+    """Schedules over other schedules."""
+
+    _schedulers: list[Any]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer, the schedules as state dicts."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
+        state["_schedulers"] = [s.state_dict() for s in self._schedulers]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes back what `state_dict` gave."""
+        inner = state_dict.pop("_schedulers")
+        self.__dict__.update(state_dict)
+        state_dict["_schedulers"] = inner
+        for scheduler, state in zip(self._schedulers, inner, strict=True):
+            scheduler.load_state_dict(state)
+
+
+class SequentialLR(_Several):
+    """Schedules one after the other, changed at milestones."""
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler but got no scheduler.")
+        _check_same_optimizer(schedulers, optimizer, type(self).__name__)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got "
+                f"number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
+            )
+        self._schedulers, self._milestones = list(schedulers), list(milestones)
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:
+            _set(group, "lr", group["initial_lr"])
+        for scheduler in self._schedulers:
+            scheduler.last_epoch -= 1
+        self._schedulers[0]._initial_step()
+        self._last_lr = schedulers[0].get_last_lr()
+
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Takes back one step of every schedule inside."""
+        sched = self if sched is None else sched
+        if hasattr(sched, "_schedulers"):
+            for inner in sched._schedulers:
+                self.recursive_undo(inner)
+        elif hasattr(sched, "last_epoch"):
+            sched.last_epoch -= 1
+
+    def step(self) -> None:
+        """Goes on to the next epoch."""
+        self.last_epoch += 1
+        index = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[index]
+        if index > 0 and self._milestones[index - 1] == self.last_epoch:
+            scheduler._update(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Several):
+    """Schedules one on top of the other, in each epoch."""
+
+    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+        optimizer = optimizer or schedulers[0].optimizer
+        _check_same_optimizer(schedulers, optimizer, type(self).__name__)
+        self._schedulers, self.optimizer = list(schedulers), optimizer
+        self._last_lr = [_copy(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]
+
+    def step(self) -> None:
+        """Goes on to the next epoch."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = [_copy(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]
+
+
+from undertow.optim._lr_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau  # noqa: E402

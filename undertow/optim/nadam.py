@@ -1,0 +1,99 @@
+"""NAdam: Adam with Nesterov's momentum."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["NAdam"]
+
+
+class NAdam(Elementwise):
+    """Adam that looks one step of its momentum ahead."""
+
+    _algorithm = "nadam"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(lr=lr, eps=eps)
+        check_betas(betas)
+        check_at_least_zero(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        super().__init__(
+            params,
+            common_defaults(
+                foreach,
+                maximize,
+                capturable,
+                differentiable,
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                momentum_decay=momentum_decay,
+                decoupled_weight_decay=decoupled_weight_decay,
+            ),
+        )
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["exp_avg", "exp_avg_sq"]
+
+    def _begin(self, p: Tensor, group: dict[str, Any], keys: list[str | None]) -> dict[str, Any]:
+        state = super()._begin(p, group, keys)
+        state["mu_product"] = undertow.tensor(1.0, dtype=undertow.float32)
+        return state
+
+    def _same_for_all(self) -> bool:
+        return False
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        lr, (beta1, beta2), psi = _number(group["lr"]), group["betas"], group["momentum_decay"]
+        mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * psi))
+        mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * psi))
+        state["mu_product"] *= mu
+        product = state["mu_product"].item()
+        decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
+        return (
+            lr * (1.0 - mu) / (1.0 - product),
+            lr * mu_next / (1.0 - product * mu_next),
+            beta1,
+            beta2,
+            group["eps"],
+            0.0 if decoupled else decay,
+            1 - lr * decay if decoupled else 1.0,
+            1 - beta2**step,
+            -1.0 if group["maximize"] else 1.0,
+            1 - beta2,
+        )
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        now, ahead, beta1, beta2, eps, decay, shrink, correction, sign, rest = c
+        mean, square = states
+        if shrink != 1.0:
+            p.mul_(shrink)
+        g = g * sign
+        if decay:
+            g = g.add(p, alpha=decay)
+        mean.lerp_(g, 1 - beta1)
+        square.mul_(beta2).addcmul_(g, g, value=rest)
+        denominator = square.div(correction).sqrt().add(eps)
+        p.addcdiv_(g, denominator, value=-now)
+        p.addcdiv_(mean, denominator, value=-ahead)

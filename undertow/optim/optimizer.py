@@ -1,0 +1,294 @@
+"""`Optimizer`: parameter groups, state, state dicts, hooks. What a step does to the numbers is each subclass's."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Hashable, Iterable
+from copy import deepcopy
+from itertools import chain
+
+import undertow
+from undertow._C import Tensor
+from undertow.utils.hooks import RemovableHandle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+_global_pre_hooks: OrderedDict[int, Callable] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Callable] = OrderedDict()
+
+
+class _Required:
+    """Stands for an option that every group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+def _registered(hooks: OrderedDict, hook: Any, prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before every optimizer's step; a result replaces the arguments."""
+    return _registered(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after every optimizer's step."""
+    return _registered(_global_post_hooks, hook)
+
+
+def _number(value: Any) -> float:
+    """An option that may be a tensor of one element, as a number."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+class Optimizer:
+    """The base of all optimizers: `params` are tensors, (name, tensor) pairs, or groups with options of their own."""
+
+    _optimizer_step_pre_hooks: dict[int, Callable]
+    _optimizer_step_post_hooks: dict[int, Callable]
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._optimizer_step_pre_hooks = OrderedDict()
+        self._optimizer_step_post_hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: OrderedDict = OrderedDict()
+        self._optimizer_state_dict_post_hooks: OrderedDict = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: OrderedDict = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: OrderedDict = OrderedDict()
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + type(params).__name__)
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__ and not getattr(cls.step, "hooked", False):
+            cls.step = Optimizer.profile_hook_step(cls.step)
+
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """`func` with step hooks around it."""
+        import functools
+
+        @functools.wraps(func)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            self, *rest = args
+            if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+                return func(*args, **kwargs)
+            for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
+                changed = hook(self, args, kwargs)
+                if changed is None:
+                    continue
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(f"{func} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                args, kwargs = changed
+            out = func(*args, **kwargs)
+            for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
+                hook(self, args, kwargs)
+            return out
+
+        step.hooked = True
+        return step
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in (
+            "_optimizer_step_pre_hooks",
+            "_optimizer_step_post_hooks",
+            "_optimizer_state_dict_pre_hooks",
+            "_optimizer_state_dict_post_hooks",
+            "_optimizer_load_state_dict_pre_hooks",
+            "_optimizer_load_state_dict_post_hooks",
+        ):
+            self.__dict__.setdefault(name, OrderedDict())
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        lines = [type(self).__name__ + " ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join([*lines, ")"])
+
+    # -- groups ------------------------------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds parameters with options of their own."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between "
+                "runs. Please use a list instead."
+            )
+        params = list(params)
+        if any(isinstance(p, tuple) for p in params):
+            if not all(isinstance(p, tuple) for p in params):
+                raise TypeError("all optimizer params should be with/without names. Some param names are missing")
+            param_group["param_names"] = [name for name, _ in params]
+            params = [p for _, p in params]
+        param_group["params"] = params
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + type(param).__name__)
+            if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        if len(params) != len(set(params)):
+            import warnings
+
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see github.com/pytorch/"
+                "pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        seen = set(chain.from_iterable(group["params"] for group in self.param_groups))
+        if not seen.isdisjoint(params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[0]):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if 'param_names' in param_group else 'without'} names to the optimizer"
+            )
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or sets them to zero."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if set_to_none:
+                    p.grad = None
+                    continue
+                if p.grad.grad_fn is not None:
+                    p.grad.detach_()
+                else:
+                    p.grad.requires_grad_(False)
+                p.grad.zero_()
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Changes the parameters by their gradients; `closure` computes the loss again where an algorithm needs it."""
+        raise NotImplementedError
+
+    def _loss_of(self, closure: Callable[[], Any] | None) -> Any:
+        if closure is None:
+            return None
+        with undertow.enable_grad():
+            return closure()
+
+    # -- hooks -------------------------------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before step; a result replaces the arguments."""
+        return _registered(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after step."""
+        return _registered(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` before the state dict is made."""
+        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after the state dict is made; a result replaces it."""
+        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before a state dict is read; a result replaces it."""
+        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` after a state dict is read."""
+        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # -- state dicts -------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """The groups' options and every parameter's state, parameters by number."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        result = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes options and state from a state dict, by the order of the parameters."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups = self.param_groups
+        saved = deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        by_number = dict(zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups), strict=True))
+
+        def taken(param: Any, value: Any, key: Any = None) -> Any:
+            if isinstance(value, Tensor):
+                if key == "step" or not param.is_floating_point():
+                    return value.clone() if key == "step" else value
+                return value.to(dtype=param.dtype, device=param.device, copy=True)
+            if isinstance(value, dict):
+                return {k: taken(param, v, k) for k, v in value.items()}
+            if isinstance(value, Iterable) and not isinstance(value, str):
+                return type(value)(taken(param, v) for v in value)
+            return value
+
+        state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if isinstance(key, Hashable) and key in by_number:
+                state[by_number[key]] = taken(by_number[key], value)
+            else:
+                state[key] = value
+        for group, new in zip(groups, saved, strict=True):
+            new["params"] = group["params"]
+            if "param_names" in group and "param_names" not in new:
+                new["param_names"] = group["param_names"]
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)

@@ -1,0 +1,89 @@
+"""RAdam: Adam that waits until its variance can be trusted."""
+
+from __future__ import annotations
+
+import math
+
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["RAdam"]
+
+
+class RAdam(Elementwise):
+    """Adam whose first steps, before the variance is known, are plain momentum."""
+
+    _algorithm = "radam"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(lr=lr, eps=eps)
+        check_betas(betas)
+        check_at_least_zero(weight_decay=weight_decay)
+        super().__init__(
+            params,
+            common_defaults(
+                foreach,
+                maximize,
+                capturable,
+                differentiable,
+                lr=lr,
+                betas=betas,
+                eps=eps,
+                weight_decay=weight_decay,
+                decoupled_weight_decay=decoupled_weight_decay,
+            ),
+        )
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["exp_avg", "exp_avg_sq"]
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        lr, (beta1, beta2) = _number(group["lr"]), group["betas"]
+        correction = 1 - beta2**step
+        most = 2 / (1 - beta2) - 1  # the length of the longest moving average
+        now = most - 2 * step * beta2**step / correction
+        rectified = 0.0
+        if now > 5.0:
+            rectified = math.sqrt((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) * math.sqrt(correction)
+        decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
+        return (
+            lr / (1 - beta1**step),
+            beta1,
+            beta2,
+            group["eps"],
+            0.0 if decoupled else decay,
+            1 - lr * decay if decoupled else 1.0,
+            rectified,
+            -1.0 if group["maximize"] else 1.0,
+            1 - beta2,
+        )
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        step_size, beta1, beta2, eps, decay, shrink, rectified, sign, rest = c
+        mean, square = states
+        if shrink != 1.0:
+            p.mul_(shrink)
+        g = g * sign
+        if decay:
+            g = g.add(p, alpha=decay)
+        mean.lerp_(g, 1 - beta1)
+        square.mul_(beta2).addcmul_(g, g, value=rest)
+        p.sub_(mean * step_size * (rectified / (square.sqrt() + eps) if rectified else 1.0))

@@ -1,0 +1,59 @@
+"""Rprop: resilient propagation."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Rprop"]
+
+
+class Rprop(Elementwise):
+    """Steps of a size of each element's own, by the gradient's sign alone."""
+
+    _algorithm = "rprop"
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_at_least_zero(lr=lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, etas=etas, step_sizes=step_sizes))
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["prev", "step_size"]
+
+    def _fresh(self, key: str, p: Tensor, group: dict[str, Any]) -> Tensor:
+        if key == "prev":
+            return super()._fresh(key, p, group)
+        lr = _number(group["lr"])
+        return undertow.full_like(p, complex(lr, lr) if p.is_complex() else lr)
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        return *group["etas"], *group["step_sizes"], -1.0 if group["maximize"] else 1.0
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        minus, plus, least, most, sign = c
+        previous, size = states
+        g = g * sign
+        turn = g * previous
+        size.mul_(undertow.ones_like(g).masked_fill(turn > 0, plus).masked_fill(turn < 0, minus)).clamp_(least, most)
+        g = g.masked_fill(turn < 0, 0.0)
+        p.addcmul_(g.sign(), size, value=-1)
+        previous.copy_(g)

@@ -1,0 +1,112 @@
+"""Stochastic gradient descent, with momentum."""
+
+from __future__ import annotations
+
+from undertow._C import Tensor
+from undertow.optim._elementwise import Elementwise, check_at_least_zero
+from undertow.optim.optimizer import _number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["SGD"]
+
+
+class SGD(Elementwise):
+    """p -= lr * gradient, or by a running sum of gradients with `momentum`.
+
+    >>> import undertow as ut
+    >>> w = ut.tensor([1.0], requires_grad=True)
+    >>> optimizer = ut.optim.SGD([w], lr=0.1)
+    >>> (w * 3).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.7000], requires_grad=True)
+    """
+
+    _algorithm = "sgd"
+    _counts_steps = False
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        check_at_least_zero(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for key, value in (("nesterov", False), ("maximize", False), ("foreach", None), ("differentiable", False), ("fused", False)):
+                group.setdefault(key, value)
+
+    def _states(self, group: dict[str, Any]) -> list[str | None]:
+        return ["momentum_buffer"] if group["momentum"] != 0 else []
+
+    def _begin(self, p: Tensor, group: dict[str, Any], keys: list[str | None]) -> dict[str, Any]:
+        if not keys:
+            return self.state.get(p, {})
+        state = super()._begin(p, group, keys)
+        self._first.add(id(state))
+        return state
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        self._first: set[int] = set()  # states made in this step, whose buffer becomes the gradient itself
+        for p in group["params"]:
+            state = self.state.get(p)
+            if state and state.get("momentum_buffer", 0) is None:  # a state dict may say so
+                del state["momentum_buffer"]
+        super()._step_group(group)
+
+    def _same_for_all(self) -> bool:
+        return not self._first
+
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+        return (
+            _number(group["lr"]),
+            group["weight_decay"],
+            group["momentum"],
+            1 - group["dampening"],
+            float(group["nesterov"]),
+            -1.0 if group["maximize"] else 1.0,
+            float(id(state) in self._first),
+        )
+
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+        lr, decay, momentum, rest, nesterov, sign, first = c
+        g = g * sign
+        if decay:
+            g = g.add(p, alpha=decay)
+        if states:
+            buffer = states[0]
+            buffer.copy_(g) if first else buffer.mul_(momentum).add_(g, alpha=rest)
+            g = g.add(buffer, alpha=momentum) if nesterov else buffer
+        p.add_(g, alpha=-lr)

@@ -1,0 +1,177 @@
+"""Averages of models: stochastic weight averaging and exponential moving averages."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from itertools import chain
+
+import undertow
+from undertow._C import Tensor
+from undertow.nn.modules.module import Module
+from undertow.optim.lr_scheduler import LRScheduler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
+    """decay * average + (1 - decay) * new."""
+    _check_decay(decay)
+
+    def average(ema: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
+        with undertow.no_grad():
+            return decay * ema + (1 - decay) * current
+
+    return average
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
+    """The same for lists, in place."""
+    _check_decay(decay)
+
+    def average(ema: list[Tensor], current: list[Tensor], num_averaged: Any) -> None:
+        with undertow.no_grad():
+            for e, c in zip(ema, current, strict=True):
+                if e.is_floating_point() or e.is_complex():
+                    e.lerp_(c, 1 - decay)
+                else:
+                    e.copy_(e * decay + c * (1 - decay))
+
+    return average
+
+
+def _check_decay(decay: float) -> None:
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+
+def get_swa_avg_fn() -> Callable[..., Tensor]:
+    """The mean of all so far."""
+
+    def average(averaged: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
+        with undertow.no_grad():
+            return averaged + (current - averaged) / (num_averaged + 1)
+
+    return average
+
+
+def get_swa_multi_avg_fn() -> Callable[..., None]:
+    """The same for lists, in place."""
+
+    def average(averaged: list[Tensor], current: list[Tensor], num_averaged: Any) -> None:
+        with undertow.no_grad():
+            for a, c in zip(averaged, current, strict=True):
+                if a.is_floating_point() or a.is_complex():
+                    a.lerp_(c, float(1 / (num_averaged + 1)))
+                else:
+                    a.add_((c - a) // (num_averaged + 1))
+
+    return average
+
+
+class AveragedModel(Module):
+    """A copy of a model that holds the average of what `update_parameters` was shown."""
+
+    n_averaged: Tensor
+
+    def __init__(
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Callable[..., Any] | None = None,
+        multi_avg_fn: Callable[..., Any] | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", undertow.tensor(0, dtype=undertow.long, device=device))
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The averaged model's result."""
+        return self.module(*args, **kwargs)
+
+    def update_parameters(self, model: Module) -> None:
+        """Takes a model's present parameters into the average."""
+        mine = list(chain(self.module.parameters(), self.module.buffers()) if self.use_buffers else self.parameters())
+        theirs = list(chain(model.parameters(), model.buffers()) if self.use_buffers else model.parameters())
+        averaged = [m.detach() for m in mine]
+        current = [t.detach().to(m.device) for m, t in zip(mine, theirs, strict=True)]
+        if self.n_averaged == 0:
+            for m, t in zip(averaged, current, strict=True):
+                m.copy_(t)
+        elif self.avg_fn is not None:
+            for m, t in zip(averaged, current, strict=True):
+                m.copy_(self.avg_fn(m, t, self.n_averaged.to(m.device)))
+        else:
+            (self.multi_avg_fn or get_swa_multi_avg_fn())(averaged, current, self.n_averaged)
+        if not self.use_buffers:
+            for m, t in zip(self.module.buffers(), model.buffers(), strict=True):
+                m.detach().copy_(t.detach().to(m.device))
+        self.n_averaged += 1
+
+
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Computes the running statistics of a model's batch normalisations anew, over a loader's batches."""
+    with undertow.no_grad():
+        momenta = {}
+        for module in model.modules():
+            if hasattr(module, "running_mean") and hasattr(module, "reset_running_stats"):
+                module.reset_running_stats()
+                momenta[module] = module.momentum
+        if not momenta:
+            return
+        was_training = model.training
+        model.train()
+        for module in momenta:
+            module.momentum = None
+        for input in loader:
+            input = input[0] if isinstance(input, (list, tuple)) else input
+            model(input if device is None else input.to(device))
+        for module, momentum in momenta.items():
+            module.momentum = momentum
+        model.train(was_training)
+
+
+class SWALR(LRScheduler):
+    """From the present rate to swa_lr in anneal_epochs epochs, and no further."""
+
+    def __init__(self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1) -> None:
+        rates = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(optimizer.param_groups)
+        if len(rates) != len(optimizer.param_groups):
+            raise ValueError(
+                f"swa_lr must have the same length as optimizer.param_groups: swa_lr has {len(rates)}, "
+                f"optimizer.param_groups has {len(optimizer.param_groups)}"
+            )
+        for rate, group in zip(rates, optimizer.param_groups, strict=True):
+            group["swa_lr"] = rate
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _part(self, t: float) -> float:
+        return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
+
+    def get_lr(self) -> list[Any]:
+        """The rates of this epoch."""
+        self._warn_outside_step()
+        step = self._step_count - 1
+        before = self._part(max(0, min(1, (step - 1) / max(1, self.anneal_epochs))))
+        now = self._part(max(0, min(1, step / max(1, self.anneal_epochs))))
+        rates = []
+        for group in self.optimizer.param_groups:
+            start = group["swa_lr"] if before == 1 else (group["lr"] - before * group["swa_lr"]) / (1 - before)
+            rates.append(group["swa_lr"] * now + start * (1 - now))
+        return rates
