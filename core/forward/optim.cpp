@@ -82,7 +82,6 @@ void optim_update(std::string_view name, std::span<const std::vector<Tensor>> te
     for (size_t k = 0; k < tensors.size(); k++) {
       if (k == 1 || tensors[k].empty()) continue;
       if (!work[k].is_same(tensors[k][i])) copy_into(tensors[k][i], work[k]);
-      tensors[k][i].bump_version("an optimizer's step");
     }
   }
 }

@@ -38,6 +38,9 @@ PyObject* optim_update(PyObject*, PyObject* args) {
       LongOp unlocked(tensors[0]);
       fwd::optim_update(algorithm, tensors, rows);
     }
+    for (size_t k = 0; k < tensors.size(); k++)
+      for (const Tensor& t : tensors[k])
+        if (k != 1) t.bump_version("an optimizer's step");  // all but the gradients
     Py_RETURN_NONE;
   });
 }
