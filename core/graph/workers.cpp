@@ -75,24 +75,33 @@ class SharedRun {
   }
 
   void loop(ReadyQueue& queue) {
-    while (Node* node = queue.pop().node) {
-      if (!failed_.load(std::memory_order_relaxed)) {
-        try {
-          run_node(node);
-        } catch (...) {
-          report_failure(current_node);
-          std::lock_guard lock(error_mutex_);
-          if (!error_) error_ = std::current_exception();
-          failed_.store(true);
-        }
-      }
-      current_node = nullptr;
-      // The last ready node to finish ends the run; after a failure nothing new becomes ready.
-      if (outstanding_.fetch_sub(1) == 1) stop();
+    while (Node* first = queue.pop().node) {
+      // What a node makes ready goes on here, where its gradient is in the cache; only what is over goes to the queue, where
+      // it may wake another worker. A chain then runs on one thread without touching a lock.
+      for (Node* node = first; node;) node = run_one(node, queue);
     }
   }
 
-  void run_node(Node* node) {
+  // Runs a node; returns a node that became ready on the same queue, if any.
+  Node* run_one(Node* node, ReadyQueue& queue) {
+    Node* next = nullptr;
+    if (!failed_.load(std::memory_order_relaxed)) {
+      try {
+        next = run_node(node, queue);
+      } catch (...) {
+        report_failure(current_node);
+        std::lock_guard lock(error_mutex_);
+        if (!error_) error_ = std::current_exception();
+        failed_.store(true);
+      }
+    }
+    current_node = nullptr;
+    // The last ready node to finish ends the run; after a failure nothing new becomes ready.
+    if (outstanding_.fetch_sub(1) == 1) stop();
+    return next;
+  }
+
+  Node* run_node(Node* node, ReadyQueue& queue) {
     TaskSlot& slot = task_.slot(node);
     GradArray grad_outputs(std::max<uint32_t>(node->num_inputs(), 1)), grad_inputs(node->num_edges());
     input_buffer::take_shared(slot, grad_outputs.span(), [this](uint64_t rank, uint32_t edge) {
@@ -102,7 +111,8 @@ class SharedRun {
     auto found = task_.ranks.find(node);
     uint64_t rank = found == task_.ranks.end() ? 0 : found->second;
     thread_mode.sequence = first_sequence_ + rank * kBlock;
-    if (!evaluate_node(task_, slot, node, grad_outputs.span(), grad_inputs.span())) return;
+    if (!evaluate_node(task_, slot, node, grad_outputs.span(), grad_inputs.span())) return nullptr;
+    Node* kept = nullptr;
     for (uint32_t i = 0; i < node->num_edges(); i++) {
       const Edge& e = node->edges()[i];
       Node* next = e.node.get();
@@ -114,8 +124,10 @@ class SharedRun {
       if (left != 0 || !task_.should_run(next)) continue;
       outstanding_.fetch_add(1);
       if (trace::on()) trace::record(TraceEvent::Ready, &task_, next);
-      queue_of(next).push({&task_, next});
+      if (!kept && &queue_of(next) == &queue) kept = next;
+      else queue_of(next).push({&task_, next});
     }
+    return kept;
   }
 
   void stop() {
