@@ -48,6 +48,11 @@ bool is_batched(TensorSpan list) {
   return false;
 }
 const Tensor& value_of(const Tensor& t) { return t.impl()->meta->batched_value; }
+const Tensor& physical(const Tensor& t) {
+  const Tensor* value = &t;
+  while (is_batched(*value)) value = &value_of(*value);
+  return *value;
+}
 int64_t level_of(const Tensor& t) { return t.defined() && t.impl()->has(kBatched) ? t.impl()->meta->batched_level : -1; }
 
 void refresh(const Tensor& t) { take_first_sample(t.impl(), value_of(t).impl()); }

@@ -19,6 +19,7 @@ Tensor wrap(const Tensor& value, int64_t level);  // value's dimension 0 is the 
 bool is_batched(const Tensor& t);
 bool is_batched(TensorSpan list);
 const Tensor& value_of(const Tensor& t);
+const Tensor& physical(const Tensor& t);          // the value under all levels; t itself if it is not batched
 int64_t level_of(const Tensor& t);                // -1 if t is not batched
 void refresh(const Tensor& t);                    // after its value's geometry has changed
 

@@ -32,12 +32,12 @@ bool is_number_like(PyObject* o) {
 bool is_int_like(PyObject* o) {
   if (PyLong_Check(o)) return !PyBool_Check(o);
   if (PyFloat_Check(o)) return false;
-  if (is_tensor(o)) return tensor_of(o).dim() == 0 && is_integral(tensor_of(o).dtype()) && tensor_of(o).dtype() != DType::Bool;
+  if (is_tensor(o)) return tensor_of(o).dim() == 0 && is_integral(tensor_of(o).dtype()) && tensor_of(o).dtype() != DType::Bool && !tensor_of(o).impl()->has(kBatched);
   return PyIndex_Check(o);
 }
 bool is_float_like(PyObject* o) {
   if (PyFloat_Check(o) || PyLong_Check(o)) return true;
-  if (is_tensor(o)) return tensor_of(o).dim() == 0 && !tensor_of(o).is_complex();
+  if (is_tensor(o)) return tensor_of(o).dim() == 0 && !tensor_of(o).is_complex() && !tensor_of(o).impl()->has(kBatched);
   PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
   return n && (n->nb_float || n->nb_index) && !PySequence_Check(o);
 }

@@ -66,6 +66,17 @@ class Arguments {
   PyRef bound_;
 };
 
+bool any_batched(const Arguments& args) {
+  for (size_t i = 0; i < args.size(); i++)
+    if (is_tensor(args[i]) && UT_UNLIKELY(tensor_of(args[i]).impl()->has(kBatched))) return true;
+  return false;
+}
+// What vmap makes of the call; see undertow/_vmap/_function.py.
+PyObject* apply_batched(PyObject* cls, const Arguments& args) {
+  PyRef module(check(PyImport_ImportModule("undertow._vmap._function"))), all = args.tuple();
+  return check(PyObject_CallMethod(module.get(), "apply", "OO", cls, all.get()));
+}
+
 using TensorPointers = SmallVector<const Tensor*, 6>;
 
 // Notes what the arguments are. Says whether one of them requires grad.
@@ -302,6 +313,7 @@ PyObject* function_apply(PyObject* cls, PyObject* const* args, Py_ssize_t nargs,
     auto* type = reinterpret_cast<PyTypeObject*>(cls);
     FunctionPlan plan = plan_for(type);
     Arguments arguments(cls, plan, args, nargs, kwnames);
+    if (UT_UNLIKELY(any_batched(arguments))) return apply_batched(cls, arguments);
     FunctionObject* ctx = new_function_object(plan.backward_cls);
     PyRef ctx_owner(reinterpret_cast<PyObject*>(ctx));
     ctx->forward_cls = reinterpret_cast<PyTypeObject*>(new_ref(cls));

@@ -185,9 +185,7 @@ void refuse_memory(const Tensor& t) {
 bool batched_requires_grad(const Tensor& t) {
   // Inside the function, only a transform that came after the vmap makes its tensors require grad.
   if (newest_grad_level < batched::level_of(t)) return false;
-  const Tensor* value = &t;
-  while (value->impl()->has(kBatched)) value = &batched::value_of(*value);
-  return value->requires_grad();
+  return batched::physical(t).requires_grad();
 }
 
 void refuse_in_transform(const char* what) {

@@ -10,7 +10,7 @@ from apply import REFUSALS, as_function, drawn, float_arrays
 from apply import cases_of as common_cases
 from cases_batching import CASES as MORE
 from numeric import flatten
-from samples import Fixed, seed_of, tensors_of
+from samples import Fixed, seed_of, tensors_of, to_numpy
 from table import find, plain_id
 
 import undertow as ut
@@ -22,6 +22,7 @@ SIZE = 3
 REFUSED = {
     "item", "allclose", "equal", "nonzero", "nonzero.numpy", "argwhere", "where.condition", "masked_select", "one_hot", "_repeat_indices", "_unique",
     "_unique_dim", "_unique_consecutive", "tensor_split.tensor", "narrow.Tensor", "bincount", "quantile", "nanquantile",
+    "resize_", "resize_as_", "nonzero_static", "repeat_interleave.indices", "repeat_interleave.Tensor",
 }
 # Their elements' order is their meaning: samples of them are copies.
 ORDERED = {"searchsorted", "bucketize", "searchsorted.number", "bucketize.number"}
@@ -81,7 +82,7 @@ def compare(got, wanted, what: str) -> None:
     for g, w in zip(got, wanted, strict=True):
         assert g.dtype == w.dtype, (what, g.dtype, w.dtype)
         assert g.shape == w.shape, (what, g.shape, w.shape)
-        a, b = (t.detach().resolve_conj().resolve_neg().numpy() for t in (g, w))
+        a, b = (to_numpy(t) for t in (g, w))
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11, equal_nan=True, err_msg=what)
 
 
@@ -126,7 +127,7 @@ def check_vmap(key: str, e) -> None:
                 wanted = one_by_one(f, batches)
             except REFUSALS:
                 continue
-            for dim in (0,) if plain_id(key) in cases.LAYOUT_MATTERS else (0, -1):
+            for dim in (0,) if e.name in cases.LAYOUT_MATTERS else (0, -1):
                 stacked = [ut.stack(b, dim) for b in batches]
                 got = vmap_or_refusal(key, ut.vmap(f, in_dims=dim), *stacked)
                 if got is not None:

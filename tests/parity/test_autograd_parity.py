@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed
 import undertow as ut
 
 HERE = Path(__file__).resolve().parent
-FILES = ("accumulate", "double_backward", "engine", "errors", "hooks", "lifetime_graph", "reentrant", "saved", "threads", "validation")
-FUNC_FILES = ("functional", "transforms", "vmap", "vmap_indexing", "vmap_inplace", "vmap_random")
+FILES = ("accumulate", "double_backward", "engine", "errors", "gradcheck", "hooks", "lifetime_graph", "reentrant", "saved", "threads", "validation")
+FUNC_FILES = ("function_vmap", "functional", "transforms", "vmap", "vmap_indexing", "vmap_inplace", "vmap_random")
 
 
 def test_our_tests_say_what_torch_does():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import undertow
+from undertow import _C
 from undertow._vmap._dispatch import batched, rule, split
+from undertow._vmap._reduce import of_every_sample
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +90,16 @@ def dot(op: Operator, level: Level, args: list[Any]) -> Any:
     if a_is_batched and b_is_batched:
         return undertow.bmm(a.unsqueeze(1), b.unsqueeze(2)).reshape(level.size)
     return undertow.mv(a, b) if a_is_batched else undertow.mv(b, a)
+
+
+@rule("matrices")
+def matrices(op: Operator, level: Level, args: list[Any]) -> Any:
+    """Several matrices, or matrices and vectors, whatever stands before them; those of a sample without more before them."""
+    tensors = [a for a in args if isinstance(a, _C.Tensor)]
+    if tensors[0].dim() != 2:
+        return NotImplemented
+    results = op(*(batched(a, level) if isinstance(a, _C.Tensor) else a for a in args))
+    return of_every_sample(results, level)
 
 
 def _added(op: Operator, args: list[Any], product: Tensor) -> Any:

@@ -143,12 +143,21 @@ def trace(op: Operator, level: Level, args: list[Any]) -> Any:
     return args[0].diagonal().sum()
 
 
+def of_every_sample(results: Any, level: Level) -> Any:
+    """A result that was not computed is one empty tensor, whatever the batch: it is so for every sample."""
+
+    def each(r: Tensor) -> Tensor:
+        return r.new_empty((level.size, 0)) if r.shape == (0,) and level.size else r
+
+    return _each(results, each)
+
+
 @rule("matrix")
 def matrix(op: Operator, level: Level, args: list[Any]) -> Any:
     """Works on the last two dimensions, whatever stands before them."""
     if args[0].dim() < 2:
         raise RuntimeError(f"{op.public}: input tensor must have at least 2 dimensions, got {args[0].dim()}")
-    return op(split(args[0], level)[0], *args[1:])
+    return of_every_sample(op(split(args[0], level)[0], *args[1:]), level)
 
 
 @rule("searchsorted", logical=True)

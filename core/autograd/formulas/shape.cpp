@@ -61,6 +61,8 @@ Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan siz
   return as_strided(flat, size, stride, s.output);
 }
 
+Tensor packed(const Tensor& t) { return t.is_contiguous() && t.storage_offset() == 0 && !t.impl()->has(kBatched) ? t : clone(t, MemoryFormat::Contiguous); }
+
 Tensor permute_backward(const Tensor& grad, IntSpan dims) {
   Dims inverse(dims.size());
   for (size_t i = 0; i < dims.size(); i++) inverse[static_cast<size_t>(wrap_dim(dims[i], static_cast<int64_t>(dims.size())))] = static_cast<int64_t>(i);

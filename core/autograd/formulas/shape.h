@@ -54,6 +54,8 @@ Tensor flipud_composite(const Tensor& self);
 Tensor view_as_complex_of(const Tensor& grad);  // of a gradient in any layout
 Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset);
 Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan size, IntSpan stride, std::optional<int64_t> storage_offset);
+// Contiguous, at the beginning of its memory: what absolute offsets count from.
+Tensor packed(const Tensor& t);
 Tensor permute_backward(const Tensor& grad, IntSpan dims);
 Tensor unsqueeze_to(const Tensor& grad, IntSpan sizes, IntSpan dims);
 Tensor narrow_backward(const Tensor& grad, IntSpan sizes, int64_t dim, int64_t start, int64_t length);

@@ -18,7 +18,10 @@ Tensor as_column(const Tensor& v) { return unsqueeze(v, -1); }
 Tensor gaps(const Tensor& v) { return as_row(v) - as_column(v) + eye(v.size(-1), v.dtype()); }
 Tensor without_diagonal(const Tensor& t) { return t - diagonal_matrix(diagonal(t, 0, -2, -1)); }
 // Values alone are wanted, but their derivative needs vectors too.
-bool will_differentiate(const Tensor& t) { return wants_record(flags_of(t)) || (flags_of(t) & kHasTangent); }
+bool will_differentiate(const Tensor& t) {
+  uint32_t flags = flags_of(batched::physical(t));
+  return wants_record(flags) || (flags & kHasTangent);
+}
 
 void check_qr_mode(const Tensor& Q, const Tensor& R, std::string_view mode) {
   UT_CHECK(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to require gradients");
@@ -128,7 +131,7 @@ Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& othe
 
 namespace {
 void check_phase(const Tensor& turned, const char* name) {
-  if (!turned.is_complex()) return;
+  if (!turned.is_complex() || batched::is_batched(turned)) return;  // samples have no common answer
   Tensor phase = imag_part(diagonal(detach(turned), 0, -2, -1));
   UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(), name, ": The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. "
            "The specified loss function depends on this quantity, so it is ill-defined.");
@@ -191,7 +194,7 @@ Tensor svd_backward(std::span<Tensor> grads, const Tensor& U_, const Tensor& S, 
   if (!gU.defined() && !gVh.defined()) return m >= n ? matmul(U, as_column(gS) * Vh) : matmul(U * as_row(gS), Vh);
   Tensor square = S * S, gap = gaps(square), inner;
   Tensor u_turned = gU.defined() ? matmul(adjoint_of(U), gU) : Tensor(), v_turned = gVh.defined() ? matmul(Vh, adjoint_of(gVh)) : Tensor();
-  if (U.is_complex()) {
+  if (U.is_complex() && !batched::is_batched(gU) && !batched::is_batched(gVh)) {
     Tensor phase = self_t_plus(u_turned.defined() ? imag_part(diagonal(detach(u_turned), 0, -2, -1)) : Tensor(),
                                v_turned.defined() ? imag_part(diagonal(detach(v_turned), 0, -2, -1)) : Tensor());
     UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(), "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. "

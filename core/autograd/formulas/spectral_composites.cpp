@@ -1,6 +1,7 @@
 // spectral_composites.cpp: see spectral.h: pseudoinverse, rank, condition, least squares, exponential.
 #include <cmath>
 
+#include "core/autograd/batched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy.h"
 #include "core/forward/linalg_batch.h"
@@ -75,7 +76,7 @@ Tensor norm_product(const Tensor& self, const P& p) {
   auto [inverse, info] = linalg_inv_ex(self, false);
   Tensor product = matrix_norm_composite(self, p, last, false, std::nullopt) * matrix_norm_composite(inverse, p, last, false, std::nullopt);
   Tensor singular = ne(info, Scalar(0));
-  if (!item(any(singular)).to<bool>()) return product;
+  if (!batched::is_batched(singular) && !item(any(singular)).to<bool>()) return product;
   return masked_fill(product, singular, Scalar(std::numeric_limits<double>::infinity()));
 }
 }  // namespace

@@ -1,0 +1,106 @@
+"""functional_call: anything with named parameters, called with others in their place."""
+
+from __future__ import annotations
+
+import pytest
+
+import undertow as ut
+from undertow.func import functional_call, grad, vmap
+
+
+class Layer:
+    def __init__(self, weight, bias):
+        self._parameters = {"weight": weight, "bias": bias}
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["_parameters"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __call__(self, x):
+        return x @ self.weight + self.bias
+
+
+class Model:
+    """Two layers that share a weight, and a buffer."""
+
+    def __init__(self):
+        weight = ut.ones(2, 2)
+        self.first, self.second = Layer(weight, ut.zeros(2)), Layer(weight, ut.ones(2))
+        self.scale = ut.tensor(1.0)
+
+    def named_parameters(self, remove_duplicate=True):
+        seen = set()
+        for name in ("first", "second"):
+            for key, value in getattr(self, name)._parameters.items():
+                if remove_duplicate and id(value) in seen:
+                    continue
+                seen.add(id(value))
+                yield f"{name}.{key}", value
+
+    def named_buffers(self, remove_duplicate=True):
+        yield "scale", self.scale
+
+    def __call__(self, x, times=1):
+        return self.second(self.first(x)) * self.scale * times
+
+
+X = ut.ones(1, 2)
+
+
+def test_given_tensors_stand_in_for_the_call_alone():
+    model = Model()
+    before = model(X).tolist()
+    got = functional_call(model, {"second.bias": ut.zeros(2), "scale": ut.tensor(3.0)}, (X,), {"times": 2})
+    assert got.tolist() == [[24.0, 24.0]]
+    assert model(X).tolist() == before
+
+
+def test_one_argument_needs_no_tuple_and_dictionaries_may_be_several():
+    got = functional_call(Model(), ({"second.bias": ut.zeros(2)}, {"scale": ut.tensor(3.0)}), X)
+    assert got.tolist() == [[12.0, 12.0]]
+
+
+def test_a_shared_parameter_is_replaced_under_all_its_names():
+    assert functional_call(Model(), {"first.weight": ut.zeros(2, 2)}, X).tolist() == [[1.0, 1.0]]
+    assert functional_call(Model(), {"first.weight": ut.zeros(2, 2), "first.bias": ut.ones(2)}, X, tie_weights=False).tolist() == [[3.0, 3.0]]
+
+
+def test_the_modules_own_tensors_come_back_after_an_exception():
+    model = Model()
+    weight = model.first.weight
+    with pytest.raises(RuntimeError):
+        functional_call(model, {"first.weight": ut.ones(5, 5)}, X)
+    assert model.first.weight is weight and model.second.weight is weight
+
+
+def test_gradients_are_those_of_the_given_tensors():
+    model = Model()
+    params = {name: value.clone() for name, value in model.named_parameters()}
+    loss = lambda p, x: functional_call(model, p, (x.unsqueeze(0),)).sum()  # noqa: E731
+    got = vmap(grad(loss), in_dims=(None, 0))(params, ut.tensor([[1.0, 0.0], [0.0, 2.0]]))
+    assert got["second.bias"].tolist() == [[1.0, 1.0]] * 2
+    assert got["first.bias"].tolist() == [[2.0, 2.0]] * 2
+    assert got["first.weight"].shape == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("dicts", "options", "kind", "text"),
+    [
+        (3, {}, ValueError, "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts"),
+        ((3,), {}, ValueError, "Expected all elements of parameter_and_buffer_dicts to be dictionaries"),
+        (({"scale": X}, {"scale": X}), {}, ValueError, "appeared in multiple dictionaries"),
+        ({"scale": 3}, {}, TypeError, "is not an instance of"),
+        ({"other": X}, {"strict": True}, RuntimeError, "Unexpected key"),
+        ({"scale": X}, {"strict": True}, RuntimeError, "Missing key"),
+    ],
+)
+def test_functional_call_refuses(dicts, options, kind, text):
+    with pytest.raises(kind) as error:
+        functional_call(Model(), dicts, (X,), **options)
+    assert text in str(error.value)
+
+
+def test_unknown_names_are_left_out_unless_strict():
+    assert functional_call(Model(), {"other": X}, X).tolist() == [[5.0, 5.0]]

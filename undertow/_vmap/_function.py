@@ -1,0 +1,218 @@
+"""Custom Functions under vmap: by their own `vmap`, or as a Function over all samples that `generate_vmap_rule` asks for."""
+
+from __future__ import annotations
+
+from undertow import _C
+from undertow._vmap._levels import Level, alive, outside, running
+from undertow._vmap._passage import level_of, make_batched, spread, value_of
+from undertow.autograd.function import Function
+from undertow.utils._pytree import broadcast_to, tree_flatten, tree_unflatten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+
+class VmapInfo(tuple):
+    """What a Function's `vmap` is told: the size of the batch, and what random operators should do."""
+
+    __slots__ = ()
+    _fields = ("batch_size", "randomness")
+
+    def __new__(cls, batch_size: int, randomness: str) -> VmapInfo:
+        return tuple.__new__(cls, (batch_size, randomness))
+
+    @property
+    def batch_size(self) -> int:
+        """How many samples."""
+        return self[0]
+
+    @property
+    def randomness(self) -> str:
+        """vmap's: "error", "same" or "different"."""
+        return self[1]
+
+    def __repr__(self) -> str:
+        return f"VmapInfo(batch_size={self.batch_size}, randomness={self.randomness!r})"
+
+
+def _is_batched(x: Any, level: Level) -> bool:
+    return isinstance(x, _C.Tensor) and level_of(x) == level.number
+
+
+def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
+    """`cls.apply(*args)`, where a tensor among the arguments is batched."""
+    number = max(level_of(a) for a in args if isinstance(a, _C.Tensor))
+    level = alive.get(number)
+    if level is None:
+        raise RuntimeError(
+            "Either your tensor may have escaped from inside a function being vmapped and this is a user "
+            f"error, or the vmap has ended: {cls.__name__} got a tensor of a vmap that no longer runs"
+        )
+    has_own = cls.vmap is not Function.vmap
+    if cls.generate_vmap_rule:
+        if has_own:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an "
+                "overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden "
+                "vmap staticmethod to avoid ambiguity."
+            )
+        return _generated(cls, level, args)
+    if not has_own:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
+            "implement the vmap staticmethod or set generate_vmap_rule=True."
+        )
+    return _by_its_own(cls, level, args)
+
+
+def _by_its_own(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
+    in_dims = tuple(0 if _is_batched(a, level) else None for a in args)
+    values = tuple(value_of(a) if _is_batched(a, level) else a for a in args)
+    assert level.size is not None
+    with outside(level):
+        result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(
+            f"Expected the vmap staticmethod of {cls.__name__} to have two returns, an output and out_dims "
+            "with pytree structure compatible with the output."
+        )
+    output, out_dims = result
+    leaves, spec = tree_flatten(output)
+    dims = broadcast_to(out_dims, spec)
+    if dims is None:
+        raise RuntimeError(
+            f"The vmap staticmethod of {cls.__name__} returned an incompatible (output, out_dims) tuple. "
+            f"out_dims has structure {tree_flatten(out_dims)[1]} but output has structure {spec}."
+        )
+    wrapped = [
+        t if d is None or not isinstance(t, _C.Tensor) else make_batched(t.movedim(d, 0) if d else t, level.number)
+        for t, d in zip(leaves, dims, strict=True)
+    ]
+    return tree_unflatten(wrapped, spec)
+
+
+# ---- generate_vmap_rule ----
+
+
+class _Context:
+    """The ctx of one sample: what the user's methods see, while the Function over all samples has the real one."""
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors: tuple[Any, ...] = ()
+        self.materialize_grads = True
+        self._saved: tuple[Any, ...] = ()
+        self._saved_for_forward: tuple[Any, ...] | None = None
+        self._constant: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self._saved = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        self._saved_for_forward = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        self.materialize_grads = value
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        raise NotImplementedError(
+            "generate_vmap_rule: a forward that changes its inputs in place needs a vmap staticmethod of its own"
+        )
+
+
+class _Kept:
+    """Tensors across levels: batched ones as their values, to be batched anew when another level runs."""
+
+    def __init__(self, tensors: tuple[Any, ...], level: Level) -> None:
+        self.flags = [_is_batched(t, level) for t in tensors]
+        self.values = [value_of(t) if b else t for t, b in zip(tensors, self.flags, strict=True)]
+
+    def at(self, values: Any, level: Level) -> tuple[Any, ...]:
+        return tuple(make_batched(t, level.number) if b else t for t, b in zip(values, self.flags, strict=True))
+
+
+def _wrapped(values: Any, flags: list[bool], level: Level) -> list[Any]:
+    return [make_batched(v, level.number) if b and isinstance(v, _C.Tensor) else v for v, b in zip(values, flags, strict=True)]
+
+
+def _generated(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
+    """forward, backward and jvp of the user's run under a vmap of their own, inside of one Function over the values."""
+    flags = [_is_batched(a, level) for a in args]
+    values = [value_of(a) if b else a for a, b in zip(args, flags, strict=True)]
+    assert level.size is not None
+    batch, randomness = level.size, level.randomness
+    shapes: dict[str, Any] = {}
+
+    def forward(ctx: Any, *operands: Any) -> Any:
+        inner = _Context(ctx.needs_input_grad)
+        with running(batch, randomness) as own:
+            inputs = tuple(_wrapped(operands, flags, own))
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(inner, *inputs)
+            else:
+                output = cls.forward(*inputs)
+                cls.setup_context(inner, inputs, output)
+            outputs = output if isinstance(output, tuple) else (output,)
+            out = _Kept(outputs, own)
+            saved = _Kept(inner._saved, own)
+            forward_saved = None if inner._saved_for_forward is None else _Kept(inner._saved_for_forward, own)
+            constant = [i for i, o in enumerate(outputs) if any(o is c for c in inner._constant)]
+        shapes.update(is_tuple=isinstance(output, tuple), flags=out.flags)
+        ctx.inner, ctx.kept, ctx.out_flags = inner, saved, out.flags
+        ctx.save_for_backward(*saved.values)
+        if forward_saved is not None:
+            ctx.kept_for_forward = forward_saved
+            ctx.save_for_forward(*forward_saved.values)
+        ctx.mark_non_differentiable(*(out.values[i] for i in constant))
+        ctx.set_materialize_grads(inner.materialize_grads)
+        return tuple(out.values)
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        with running(batch, randomness) as own:
+            inner = ctx.inner
+            inner.saved_tensors = ctx.kept.at(ctx.saved_tensors, own)
+            method = cls.backward if cls.backward is not Function.backward else cls.vjp
+            found = method(inner, *_wrapped(grads, ctx.out_flags, own))
+            found = found if isinstance(found, tuple) else (found,)
+            return tuple(_gradient(g, b, own) for g, b in zip(found, flags, strict=True))
+
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        with running(batch, randomness) as own:
+            inner = ctx.inner
+            kept = getattr(ctx, "kept_for_forward", ctx.kept)
+            inner.saved_tensors = kept.at(ctx.saved_tensors, own)
+            found = cls.jvp(inner, *_wrapped(tangents, flags, own))
+            found = found if isinstance(found, tuple) else (found,)
+            return tuple(_tangent(t, b, own) for t, b in zip(found, ctx.out_flags, strict=True))
+
+    body: dict[str, Any] = {"forward": staticmethod(forward), "backward": staticmethod(backward), "generate_vmap_rule": True}
+    if cls.jvp is not Function.jvp:
+        body["jvp"] = staticmethod(jvp)
+    over_samples = type(f"Vmapped{cls.__name__}", (Function,), body)
+    with outside(level):
+        results = over_samples.apply(*values)
+    wrapped = _wrapped(results, shapes["flags"], level)
+    return tuple(wrapped) if shapes["is_tuple"] else wrapped[0]
+
+
+def _gradient(g: Any, input_is_batched: bool, level: Level) -> Any:
+    """Of an input that every sample shares, the samples' gradients are summed."""
+    if not isinstance(g, _C.Tensor):
+        return g
+    if _is_batched(g, level):
+        return value_of(g) if input_is_batched else value_of(g).sum(0)
+    return spread(g, level) if input_is_batched else g * level.size
+
+
+def _tangent(t: Any, output_is_batched: bool, level: Level) -> Tensor | None:
+    if not isinstance(t, _C.Tensor):
+        return None
+    if _is_batched(t, level):
+        return value_of(t)
+    return spread(t, level) if output_is_batched else t
