@@ -243,10 +243,9 @@ class _Pass:
 def _watched(param: Tensor, loss: Tensor) -> tuple[Tensor | None, _Pass]:
     from undertow import ones_like
 
-    grads: Any
     _C._watch_grads()
     try:
-        grads = _grad(loss, param, grad_outputs=ones_like(loss), retain_graph=True, allow_unused=True)
+        grads: Any = _grad(loss, param, grad_outputs=ones_like(loss), retain_graph=True, allow_unused=True)
     finally:
         seen = _C._watched_grads()
     return grads[0], _Pass(seen)
