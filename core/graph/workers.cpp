@@ -124,8 +124,9 @@ class SharedRun {
       if (left != 0 || !task_.should_run(next)) continue;
       outstanding_.fetch_add(1);
       if (trace::on()) trace::record(TraceEvent::Ready, &task_, next);
-      if (!kept && &queue_of(next) == &queue) kept = next;
-      else queue_of(next).push({&task_, next});
+      // Later-made first, as the queue has it.
+      if (&queue_of(next) == &queue && (!kept || next->sequence_nr() > kept->sequence_nr())) std::swap(kept, next);
+      if (next) queue_of(next).push({&task_, next});
     }
     return kept;
   }
