@@ -383,7 +383,8 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "check_undefined_grad": check_undefined_grad,
-               "check_grad_dtypes": check_grad_dtypes, "check_batched_grad": check_batched_grad, "check_batched_forward_grad": check_batched_forward_grad,
+               "check_grad_dtypes": check_grad_dtypes, "check_batched_grad": check_batched_grad,
+               "check_batched_forward_grad": check_batched_forward_grad,
                "check_forward_ad": check_forward_ad,
                "check_backward_ad": check_backward_ad, "fast_mode": fast_mode}
     try:
