@@ -15,13 +15,13 @@ SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pypr
            $(shell find undertow -type f \( -name '*.py' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
-.PHONY: help demo build test test-all test-cpp asan tsan bench lint parity-deps clean
+.PHONY: help demo build test test-all instructions asan tsan bench lint parity-deps clean
 help:
 	@echo "make demo       build, train a small network, check its gradients, write the trace"
 	@echo "make test       build and run the tests;  make test-all: the long ones too"
 	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: the C++ ones alone)"
 	@echo "make bench      speed and memory beside PyTorch and NumPy"
-	@echo "make lint       ruff, mypy, clang-format, layers, notes, tables"
+	@echo "make lint       ruff, mypy, layers, notes, tables"
 	@echo "make clean      remove .venv and every build folder"
 
 $(VENV)/.ready: pyproject.toml tools/requirements.py
@@ -42,6 +42,10 @@ demo: build
 test: build
 	$(BIN)/ctest --test-dir $(BUILD) -LE slow --output-on-failure
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+
+# Instruction counts of hot paths against checked-in limits, where valgrind is installed.
+instructions: build
+	@if command -v valgrind >/dev/null; then $(PY) -m bench.instructions; else echo "valgrind is not installed: instructions are not counted"; fi
 
 test-all: build
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure

@@ -53,6 +53,14 @@ Tensor zeros(IntSpan sizes, DType dtype) {
 }
 bool has_nan(const Tensor& t) { return std::any_of(t.data_as<float>(), t.data_as<float>() + t.numel(), [](float x) { return std::isnan(x); }); }
 
+Look look_at(const Tensor& t) {
+  if (!t.defined()) return Look::Undefined;
+  Look worst = Look::Zero;
+  for (const float* x = t.data_as<float>(); x < t.data_as<float>() + t.numel(); x++)
+    worst = std::max(worst, std::isnan(*x) ? Look::Nan : std::isinf(*x) ? Look::Infinite : *x != 0 ? Look::Finite : Look::Zero);
+  return worst;
+}
+
 }  // namespace graph_ops
 
 void regenerate_view_grad_fn(const Tensor&) { UT_ASSERT(false, "toy tensors are no views"); }
