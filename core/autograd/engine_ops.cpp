@@ -1,4 +1,5 @@
 // engine_ops.cpp: the operators that graph/tensor_ops.h declares, from the operator table.
+#include "core/autograd/batched.h"
 #include "core/forward/copy.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
@@ -30,7 +31,7 @@ Tensor zeros(IntSpan sizes, DType dtype) { return fwd::zeros(sizes, dtype); }
 
 bool has_nan(const Tensor& t) {
   if (!t.numel()) return false;
-  return ops::item(ops::any(ops::isnan(t))).to<bool>();
+  return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // of any sample
 }
 
 Look look_at(const Tensor& t) {

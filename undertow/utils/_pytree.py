@@ -10,7 +10,7 @@ from collections import OrderedDict, defaultdict, deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 
@@ -114,12 +114,14 @@ def tree_unflatten(leaves: Iterable[Any], spec: TreeSpec) -> Any:
         raise ValueError(
             f"tree_unflatten: the tree {spec} has {spec.num_leaves} leaves, but got {len(given)}"
         )
-    rest = iter(given)
+    return _built(spec, iter(given))
 
-    def build(s: TreeSpec) -> Any:
-        return next(rest) if s.type is None else _joined(s, [build(c) for c in s.children])
 
-    return build(spec)
+def _built(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
+    # Not a function inside of another: it would refer to itself, and keep the leaves until the collector comes.
+    if spec.type is None:
+        return next(leaves)
+    return _joined(spec, [_built(c, leaves) for c in spec.children])
 
 
 def tree_map(f: Callable[..., Any], tree: Any) -> Any:
