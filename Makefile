@@ -52,9 +52,9 @@ test-all: build
 	$(PY) -m bench.instructions
 	$(BIN)/pytest -q -n $(JOBS)
 
-# PyTorch, the oracle of tests/parity; the tests there skip without it.
+# PyTorch, the oracle of tests/parity, and what its operator database needs; the tests there skip without it.
 parity-deps: $(VENV)/.ready
-	@$(PY) -c "import torch; assert torch.__version__.startswith('2.13.0')" 2>/dev/null || $(BIN)/pip install -q "$(TORCH)" \
+	@$(PY) -c "import expecttest, torch; assert torch.__version__.startswith('2.13.0')" 2>/dev/null || $(BIN)/pip install -q "$(TORCH)" expecttest \
 	  || echo "$(TORCH) cannot be installed here: the parity tests will skip"
 
 # Sanitizer builds have folders and packages of their own.

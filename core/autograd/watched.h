@@ -54,10 +54,47 @@ void mark_inference(const std::tuple<T...>& t) {
 inline void mark_inference(int64_t) {}
 inline void mark_inference(bool) {}
 
+// Inside a custom Function's forward nothing is recorded; what depends on something that requires grad is marked, so that a
+// second derivative can tell a saved constant from a saved intermediate.
+inline bool depends(const Tensor& t) {
+  if (!t.defined()) return false;
+  const TensorImpl& impl = *t.impl();
+  return impl.has(kRequiresGrad | kDependent) || (impl.has(kIsView) && impl.base->has(kRequiresGrad | kDependent));
+}
+inline bool depends(TensorSpan list) {
+  for (const Tensor& t : list)
+    if (depends(t)) return true;
+  return false;
+}
+inline void mark_dependent(const Tensor& t) {
+  if (t.defined() && is_differentiable(t.dtype())) t.impl()->set(kDependent);
+}
+inline void mark_dependent(const std::vector<Tensor>& list) {
+  for (const Tensor& t : list) mark_dependent(t);
+}
+template <class... T>
+void mark_dependent(const std::tuple<T...>& t) {
+  std::apply([](const auto&... x) { (mark_dependent(x), ...); }, t);
+}
+inline void mark_dependent(int64_t) {}
+inline void mark_dependent(double) {}
+inline void mark_dependent(bool) {}
+// In the set of arguments with a derivative: the derivative is zero everywhere, so nothing is handed on.
+inline constexpr uint32_t kZeroDerivative = 1u << 31;
+template <class R, class... In>
+void spread_dependence(uint32_t differentiable, const R& result, const In&... in) {
+  if (differentiable & kZeroDerivative) return;
+  uint32_t i = 0;
+  bool found = false;
+  ((found = found || ((differentiable >> i & 1) && depends(in)), i++), ...);
+  if (found && !grad_enabled()) mark_dependent(result);
+}
+
 // After an operation's forward, when a bit of kModeWatched is set.
 template <class R, class... In>
 [[gnu::cold, gnu::noinline]] void watch_result(const char* operation, uint32_t differentiable, const R& result, const In&... in) {
   if (mode_is(kInferenceMode)) mark_inference(result);
+  if (mode_is(kInFunction)) spread_dependence(differentiable, result, in...);
   if (!(thread_mode.bits & (kProvenance | kProfile))) return;
   Watched w(differentiable);
   (w.input(in), ...);
@@ -71,6 +108,7 @@ void watch_exit(const char* operation, const Tensor& self);
 template <class... In>
 [[gnu::cold, gnu::noinline]] void watch_write(const Tensor& self, const char* operation, uint32_t differentiable, const In&... in) {
   if (note_write && !self.impl()->has(kInference) && origins_wanted()) note_write(self.impl()->version_holder());
+  if (mode_is(kInFunction)) spread_dependence(differentiable, self, in...);
   if (!(thread_mode.bits & (kProvenance | kProfile))) return;
   Watched w(differentiable);
   (w.input(in), ...);

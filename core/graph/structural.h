@@ -31,7 +31,9 @@ class ErrorNode final : public NodeWithEdgeList {
  public:
   explicit ErrorNode(std::string message) : message_(std::move(message)) {}
   UT_NODE_MEMORY(ErrorNode)
-  void apply(std::span<Tensor>, std::span<Tensor>) override { UT_FAIL(message_); }
+  void apply(std::span<Tensor> grad_outputs, std::span<Tensor>) override {
+    for (const Tensor& g : grad_outputs) UT_CHECK(!g.defined(), message_);
+  }
   std::string name() const override { return "Error"; }
 
  private:

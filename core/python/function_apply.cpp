@@ -112,6 +112,7 @@ Ref<Node> give_node(FunctionObject* ctx, const TensorPointers& inputs) {
 PyRef call_forward(const FunctionPlan& plan, FunctionObject* ctx, const Arguments& args) {
   NoGradGuard no_grad;
   ModeGuard no_tangents(kNoTangents, true);
+  ModeGuard in_function(kInFunction, true);
   auto* ctx_object = reinterpret_cast<PyObject*>(ctx);
   if (UT_UNLIKELY(plan.setup_context.get() != nullptr)) {
     PyRef inputs = args.tuple();
@@ -186,7 +187,7 @@ void save(FunctionObject* ctx, const TensorPointers& inputs, std::span<const Ten
     bool is_result = std::any_of(results.begin(), results.end(), [&](const Tensor& r) { return r.is_same(t); });
     if (is_result && t.impl()->grad_fn) s.save_output(t, node);
     else s.save(t, node);
-    if (UT_UNLIKELY(anomaly_enabled()) && !is_result && is_differentiable(t.dtype()) && !t.requires_grad() &&
+    if (UT_UNLIKELY(t.impl()->has(kDependent)) && !is_result && !t.requires_grad() &&
         std::none_of(inputs.begin(), inputs.end(), [&](const Tensor* in) { return in->is_same(t); }))
       node->intermediates.push_back(static_cast<uint32_t>(i));
   }

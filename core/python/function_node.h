@@ -54,7 +54,7 @@ class FunctionNode final : public Node {
   FunctionObject* object;     // never null
   bool owns_object = false;
   SmallVector<SavedTensor, 2> saved;  // filled once, after forward: raw SavedTensor objects point into it
-  std::vector<uint32_t> intermediates;  // which of `saved` are neither arguments nor results; noted in anomaly mode only
+  std::vector<uint32_t> intermediates;  // which of `saved` depend on arguments but are neither arguments nor results
   // Shapes of tensor results without a derivative, whose zeros backward gets; by result.
   std::vector<std::pair<uint32_t, InputMeta>> plain_results;
 

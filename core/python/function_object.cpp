@@ -3,8 +3,11 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+
 #include "core/graph/autograd_meta.h"
 #include "core/graph/graph_task.h"
+#include "core/graph/structural.h"
 #include "core/python/convert.h"
 #include "core/python/hooks_object.h"
 
@@ -254,21 +257,32 @@ void give_function_node(PyObject* ctx) {
   o->node->finish_recording();
 }
 
-// See "Saved intermediates" in docs/why.md: this may be right, so it is no error; but whoever looks for one wants to know.
-static void warn_of_intermediates(const FunctionNode& node) {
-  for (uint32_t i : node.intermediates)
-    warn(str(node.name(), " is being differentiated again, and the tensor that it saved as number ", i, " is neither an argument nor a result of forward: second derivatives take it for a "
-             "constant. If it depends on an argument, return it from forward too, or compute it anew in backward."));
-  if (PyErr_Occurred()) throw PythonError();
+// A saved intermediate depends on arguments, but its history was not recorded. See "Saved intermediates" in docs/why.md: a
+// second derivative that flows into it raises, because a term would be lost; one that does not is none of its business.
+static Tensor without_its_history(FunctionNode& node, size_t i, const Tensor& t) {
+  auto* error = new ErrorNode(str(node.name(), " is being differentiated again with respect to the tensor that it saved as number ", i,
+                                  ", which is neither an argument nor a result of forward but depends on an argument: its part of the second derivative would be lost. Return it from "
+                                  "forward too, compute it anew in backward, or mark backward with once_differentiable."));
+  Ref<Node> owner = Ref<Node>::adopt(error);
+  error->set_num_edges(node.num_edges());  // towards the arguments, so that a pass over chosen inputs comes here
+  for (uint32_t k = 0; k < node.num_edges(); k++) error->edges()[k] = node.edges()[k];
+  error->finish_recording();
+  Tensor out = alias(t);
+  set_history(out, owner);
+  return out;
 }
 
 PyObject* unpack_saved_tensors(FunctionObject* o) {
   refuse_freed(o);
   if (!o->node) return check(PyTuple_New(0));
   FunctionNode* node = o->function_node();
-  if (UT_UNLIKELY(!node->intermediates.empty()) && anomaly_enabled() && grad_enabled() && current_node == node) warn_of_intermediates(*node);
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(node->saved.size()))));
-  for (size_t i = 0; i < node->saved.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(node->saved[i].unpack(node))));
+  bool again = UT_UNLIKELY(!node->intermediates.empty()) && grad_enabled() && current_node == node;
+  for (size_t i = 0; i < node->saved.size(); i++) {
+    Tensor saved = node->saved[i].unpack(node);
+    if (again && saved.defined() && std::ranges::count(node->intermediates, i)) saved = without_its_history(*node, i, saved);
+    PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(saved))));
+  }
   if (o->clear_on_access) {
     for (SavedTensor& s : node->saved) s.release();
     o->accessed = true;

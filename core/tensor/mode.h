@@ -23,11 +23,12 @@ enum ModeBit : uint32_t {
   kFilteredPass = 1u << 11,   // the engine runs a pass over chosen inputs: nodes must ask what is wanted
   kAnomalyNan = 1u << 12,     // process_mode only: anomaly mode looks for NaNs
   kNoTangents = 1u << 13,     // forward mode is off: operations do not see the tangents of their inputs
+  kInFunction = 1u << 15,     // a custom Function's forward is running: results of what requires grad are marked kDependent
   kProvenance = 1u << 14,     // results remember what they were made from; see Note [Provenance] in graph/provenance.h
 };
 // What a recorder tells of its result, besides the graph.
-inline constexpr uint32_t kModeWatched = kInferenceMode | kProvenance | kProfile;
-inline constexpr uint32_t kModeToldOfWrites = kAnomaly | kSourceLines | kProvenance | kProfile;
+inline constexpr uint32_t kModeWatched = kInferenceMode | kInFunction | kProvenance | kProfile;
+inline constexpr uint32_t kModeToldOfWrites = kAnomaly | kInFunction | kSourceLines | kProvenance | kProfile;
 
 // What a recorder must look at besides the plain path.
 inline constexpr uint32_t kModeSlow = kAnomaly | kSourceLines | kForwardLevel | kTransform | kProfile | kInferenceMode | kProvenance;

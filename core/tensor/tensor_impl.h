@@ -36,6 +36,7 @@ enum TensorFlag : uint32_t {
   kRetainsGrad = 1u << 11,
   kWrappedNumber = 1u << 12, // made from a Python number: weak in promotion
   kBatched = 1u << 13,       // one sample of a vmap, standing for all; see Note [Batched Tensors]
+  kDependent = 1u << 14,     // computed in a custom Function's forward from something that requires grad; see kInFunction
   // How a view came to be, for the errors that in-place writes raise. See Note [Views And In-place].
   kViewNoGrad = 1u << 16,        // made in no_grad from something of grad mode
   kViewMultiOutput = 1u << 17,   // one of several outputs of one view function

@@ -182,15 +182,47 @@ def intermediate():
     return define(forward, lambda ctx, g: g * ctx.saved_tensors[1])
 
 
-def test_anomaly_mode_warns_of_an_intermediate_in_second_derivatives():
+def test_a_second_derivative_that_would_lose_a_term_raises():
     x = leaf()
-    with ut.autograd.set_detect_anomaly(True):
-        y = intermediate().apply(x).sum()
-        with pytest.warns(UserWarning, match="FBackward is being differentiated again, and the tensor that it saved as number 1 is neither an argument nor a result"):
-            ut.autograd.grad(y, x, create_graph=True)
+    (g,) = ut.autograd.grad(intermediate().apply(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="FBackward is being differentiated again with respect to the tensor that it saved as number 1, which is neither"):
+        ut.autograd.grad(g.sum(), x)
+    (g,) = ut.autograd.grad(intermediate().apply(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="would be lost"):
+        g.sum().backward()
 
 
-def test_anomaly_mode_does_not_warn_of_an_intermediate_in_first_derivatives(recwarn):
-    with ut.autograd.set_detect_anomaly(True):
-        intermediate().apply(leaf()).sum().backward()
-    assert not recwarn.list
+def test_a_first_derivative_with_create_graph_does_not_mind_an_intermediate():
+    x = leaf()
+    (g,) = ut.autograd.grad(intermediate().apply(x).sum(), x, create_graph=True)
+    assert ut.allclose(g, x.exp())
+    (h,) = ut.autograd.grad((intermediate().apply(x) * x).sum(), x)
+    assert ut.allclose(h, (x + 1) * x.exp())
+
+
+@pytest.mark.parametrize("compute", [
+    lambda a: (a > 0).to(a.dtype), lambda a: a.sign(), lambda a: a.detach() * 2, lambda a: ut.rand_like(a), lambda a: ut.ones(a.shape, dtype=a.dtype),
+])
+def test_a_saved_constant_is_one_in_second_derivatives(compute):
+    def forward(ctx, a):
+        b = compute(a)
+        ctx.save_for_backward(a, b)
+        return a * a * b
+
+    f = define(forward, lambda ctx, g: 2 * g * ctx.saved_tensors[0] * ctx.saved_tensors[1])
+    x = leaf()
+    (g,) = ut.autograd.grad(f.apply(x).sum(), x, create_graph=True)
+    ut.autograd.grad(g.sum(), x)
+
+
+def test_an_intermediate_written_in_place_counts_too():
+    def forward(ctx, a):
+        b = ut.zeros(a.shape, dtype=a.dtype)
+        b.add_(a.exp())
+        ctx.save_for_backward(b)
+        return b * 1
+
+    x = leaf()
+    (g,) = ut.autograd.grad(define(forward, lambda ctx, g: g * ctx.saved_tensors[0]).apply(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="would be lost"):
+        ut.autograd.grad(g.sum(), x)

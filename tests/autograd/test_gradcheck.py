@@ -162,5 +162,5 @@ def test_gradgradcheck_finds_a_first_derivative_that_forgets_its_input(factors):
             return g * 2 * x
 
     assert gradcheck(Forgets.apply, x3())
-    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+    with pytest.raises(RuntimeError, match="Jacobian mismatch|would be lost"):
         gradgradcheck(Forgets.apply, x3())

@@ -183,18 +183,6 @@ def a_saved_input_differentiates_again(lib):
 
 
 @scenario
-def a_saved_intermediate_is_a_constant(lib):
-    def forward(ctx, a):
-        b = a.exp()
-        ctx.save_for_backward(b)
-        return b * 1
-
-    x = leaf(lib)
-    (g,) = lib.autograd.grad((define(lib, forward, lambda ctx, g: g * ctx.saved_tensors[0]).apply(x) ** 2).sum(), x, create_graph=True)
-    return [g, lib.autograd.grad(g.sum(), x)]
-
-
-@scenario
 def none_among_the_saved(lib):
     def forward(ctx, a):
         ctx.save_for_backward(None, a, None)

@@ -237,6 +237,8 @@ def tangent_function(e: Entry) -> str:
 def watched(e: Entry, name: str) -> str:
     """A name and the set of the tensor arguments that have a derivative, as watch_result and wrote take them."""
     mask = sum(1 << i for i, a in enumerate(e.tensor_args) if a in e.diff_args)
+    if e.grad and all(text == "zeros_like_grad(grad)" for text in e.grad.values()):
+        mask |= 1 << 31  # kZeroDerivative in watched.h
     return f'"{name}", {mask}u'
 
 
