@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import undertow as ut
-from undertow.func import functional_call, grad, vmap
+from undertow.func import functional_call, grad, stack_module_state, vmap
 
 
 class Layer:
@@ -100,6 +100,35 @@ def test_functional_call_refuses(dicts, options, kind, text):
     with pytest.raises(kind) as error:
         functional_call(Model(), dicts, (X,), **options)
     assert text in str(error.value)
+
+
+def test_modules_are_called_with_other_parameters():
+    model = ut.nn.Sequential(ut.nn.Linear(2, 3), ut.nn.Tanh(), ut.nn.Linear(3, 1))
+    params = {name: p.detach() for name, p in model.named_parameters()}
+    x = ut.ones(4, 2)
+    got = vmap(grad(lambda p, a: functional_call(model, p, (a,)).sum()), in_dims=(None, 0))(params, x)
+    for i in range(4):
+        model.zero_grad()
+        model(x[i]).sum().backward()
+        assert all(ut.allclose(p.grad, got[name][i]) for name, p in model.named_parameters())
+
+
+def test_an_ensemble_is_a_map_over_stacked_modules():
+    models = [ut.nn.Linear(2, 3) for _ in range(4)]
+    params, buffers = stack_module_state(models)
+    assert buffers == {} and all(p.is_leaf and p.requires_grad for p in params.values())
+    got = vmap(lambda p, x: functional_call(models[0], p, (x,)), in_dims=(0, None))(params, X)
+    assert ut.allclose(got, ut.stack([m(X) for m in models]))
+    got.sum().backward()
+    assert params["weight"].grad.shape == (4, 3, 2)
+    with pytest.raises(RuntimeError, match="Expected at least one model"):
+        stack_module_state([])
+    with pytest.raises(RuntimeError, match="the same training/eval mode"):
+        stack_module_state([models[0], ut.nn.Linear(2, 3).eval()])
+    with pytest.raises(RuntimeError, match="of the same class"):
+        stack_module_state([models[0], ut.nn.Tanh()])
+    with pytest.raises(RuntimeError, match="to have the same .requires_grad"):
+        stack_module_state([models[0], ut.nn.Linear(2, 3).requires_grad_(False)])
 
 
 def test_unknown_names_are_left_out_unless_strict():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._vmap._dispatch import OPERATORS, batched, rule, split
+from undertow._vmap._passage import level_of, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,26 +27,22 @@ def _kind(t: dtype) -> int:
     return 3 if t.is_complex else 2 if t.is_floating_point else 1 if t != undertow.bool else 0
 
 
-def _promoted(tensors: list[Tensor], args: list[Any]) -> None:
-    """Keep promotion as it is for one sample, where a tensor without dimensions gives way to others.
+def _promoted(samples: list[Tensor], values: list[Tensor]) -> list[Tensor]:
+    """The values, so that promotion is as it is for one sample, where a tensor without dimensions gives way to others.
 
     Its value has a dimension, the batch. So it is converted first where it would not give way; and
     one that is not batched gets a dimension where none of the samples has any.
     """
-    if len({t.dtype for t in tensors}) == 1:
-        return
-    dtypes = [t.dtype for t in tensors if t.dim()]
+    dtypes = [t.dtype for t in samples if t.dim()]
     if not dtypes:
-        for i, t in enumerate(args):
-            if isinstance(t, _C.Tensor) and not t.dim():
-                args[i] = t.unsqueeze(0)
-        return
+        return [v if v.dim() else v.unsqueeze(0) for v in values]
     target = dtypes[0]
     for other in dtypes[1:]:
         target = undertow.promote_types(target, other)
-    for i, a in enumerate(args):
-        if type(a) is tuple and not a[0].dim() and a[0].dtype != target and _kind(a[0].dtype) == _kind(target):
-            args[i] = (a[0].to(target), a[1].to(target))
+    return [
+        v.to(target) if v is not t and not t.dim() and t.dtype != target and _kind(t.dtype) == _kind(target) else v
+        for t, v in zip(samples, values, strict=True)
+    ]
 
 
 def align(level: Level, args: list[Any], *, skip: int = 0) -> list[Any]:
@@ -53,20 +50,25 @@ def align(level: Level, args: list[Any], *, skip: int = 0) -> list[Any]:
 
     `skip`: how many arguments at the front take no part in promotion (a condition, say).
     """
-    pairs: list[Any] = []
-    tensors = []
-    rank = -1
-    for a in args:
-        value, is_batched = split(a, level)
+    number = level.number
+    out = list(args)
+    rank, uneven = -1, False
+    for i, a in enumerate(args):
         if isinstance(a, _C.Tensor):
-            tensors.append(a)
-            rank = max(rank, a.dim())
-        pairs.append((a, value) if is_batched else a)
-    if len(tensors) > 1:
-        rest = pairs[skip:]
-        _promoted(tensors[skip:], rest)
-        pairs[skip:] = rest
-    return [pad(a[1], rank - a[0].dim()) if type(a) is tuple else a for a in pairs]
+            dims = a.dim()
+            uneven |= rank not in (-1, dims)
+            rank = max(rank, dims)
+            if level_of(a) == number:
+                out[i] = value_of(a)
+    if not uneven and rank:
+        return out
+    places = [i for i, a in enumerate(args) if isinstance(a, _C.Tensor)]
+    samples, values = [args[i] for i in places], [out[i] for i in places]
+    if len({t.dtype for t in samples[skip:]}) > 1:
+        values[skip:] = _promoted(samples[skip:], values[skip:])
+    for i, t, v in zip(places, samples, values, strict=True):
+        out[i] = pad(v, rank - t.dim()) if level_of(t) == number else v
+    return out
 
 
 @rule("pointwise")

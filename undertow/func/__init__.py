@@ -4,6 +4,7 @@ from undertow._vmap import vmap
 from undertow.func._forward import jvp, linearize
 from undertow.func._functional_call import functional_call
 from undertow.func._jacobian import hessian, jacfwd, jacrev
+from undertow.func._modules import stack_module_state
 from undertow.func._reverse import grad, grad_and_value, vjp
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]
