@@ -1,6 +1,7 @@
 // operators.h: arithmetic signs for tensors, so that formulas and C++ programs read as mathematics. All record.
 #pragma once
 #include "core/autograd/op_types.h"
+#include "generated/ops.h"  // which includes this file at its end
 
 namespace undertow {
 
