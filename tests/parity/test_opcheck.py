@@ -54,6 +54,11 @@ DIFFERS = {
     "div": ("result 0", "torch rounds the quotient to bfloat16 before it truncates"),
     "histc": ("result 0", "torch places elements by bfloat16 arithmetic"),
     "nn.functional.binary_cross_entropy_with_logits": ("result 0", "torch rounds to bfloat16 after each step"),
+    **{
+        f"{module}conv_transpose{n}d": ("result 0", "torch adds overlapping blocks in bfloat16")
+        for n in (1, 2, 3)
+        for module in ("", "nn.functional.")
+    },
     **dict.fromkeys(("sort", "argsort", "msort"), ("", "torch's order of equal elements is any; ours is stable")),
 }
 # Functions of the package that are no entries of the tables.
