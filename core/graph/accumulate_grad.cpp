@@ -80,11 +80,12 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
   Tensor& current = leaf->meta->grad;
   if (!current.defined()) {
     // Keep the tensor itself when it is ours alone and dense in the leaf's own order; else copy into that order.
-    bool dense_alike = is_non_overlapping_and_dense(leaf->sizes(), leaf->strides())
-                           ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
-                           : grad.is_contiguous();
+    bool own_order = is_non_overlapping_and_dense(leaf->sizes(), leaf->strides())
+                         ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
+                         : grad.is_contiguous();
+    bool order_fits = own_order || mode_is(kAnyGradLayout);
     bool exclusive = grad.impl()->use_count() == 1 && !grad.impl()->has(kConj | kNeg | kIsView | kInference);
-    if (!grad_enabled() && exclusive && dense_alike) {
+    if (!grad_enabled() && exclusive && order_fits) {
       if (grad.requires_grad()) grad = graph_ops::detach(grad);
       current = std::move(grad);
     } else if (!grad_enabled()) {

@@ -406,7 +406,8 @@ bool init_hook_types(PyObject* module) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)}, {Py_tp_methods, raw_methods}, {0, nullptr}};
   PyType_Spec spec = {"undertow._C._autograd.SavedTensor", sizeof(RawSavedObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   raw_saved_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return raw_saved_type && PyModule_AddFunctions(module, module_methods) == 0;
+  return raw_saved_type && PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(raw_saved_type)) == 0 &&
+         PyModule_AddFunctions(module, module_methods) == 0;
 }
 
 }  // namespace undertow::python

@@ -81,3 +81,9 @@ def told(library, call) -> list[str]:
 def test_a_subclass_is_told_what_torch_tells_it(what: str):
     want = told(torch, CALLS[what])
     assert want and told(ut, CALLS[what]) == want
+
+
+def test_torchs_tensors_beside_ours_are_refused_with_advice():
+    for mix in (lambda a, b: a + b, lambda a, b: ut.add(a, b), lambda a, b: a == b):
+        with pytest.raises(TypeError, match="from_torch|unsupported operand"):
+            mix(ut.ones(2), torch.ones(2))
