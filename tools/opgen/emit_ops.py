@@ -112,16 +112,18 @@ def node_apply(e: Entry) -> str:
     else:
         lines.append("  Tensor& grad = grads[0];")
         lines.append("  if (!grad.defined()) return;")
-    index = 0
-    for a in e.diff_args:
+    for group in e.grad_groups:
+        a, index = e.diff_args[group[0]], group[0]
         unpack, text = in_node(e, e.grad[a.name])
         body = "\n    ".join(unpack)
         at = f'#line {e.line} "ops/{e.file}"\n'
-        if a.is_list:
+        if len(group) > 1:
+            wanted, places = (" || ".join(f"needs({i})" for i in group), ", ".join(f"grad_inputs[{i}]" for i in group))
+            lines.append(f"  if ({wanted}) {{\n    {body}\n{at}    std::tie({places}) = {text};\n  }}")
+        elif a.is_list:
             lines.append(f"  {{\n    {body}\n{at}    assign_list(*this, grad_inputs, {index}, {text});\n  }}")
         else:
             lines.append(f"  if (needs({index})) {{\n    {body}\n{at}    grad_inputs[{index}] = {text};\n  }}")
-        index += 1
     lines.append("}")
     return "\n".join(lines)
 
