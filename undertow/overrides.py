@@ -294,7 +294,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     found[Tensor] = [m for m in _methods() - ignored if not isinstance(m, type)]
     for name in dir(Tensor):
         attribute = Tensor.__dict__.get(name)
-        if hasattr(attribute, "__get__") and hasattr(attribute, "__set__"):
+        if attribute is not None and hasattr(attribute, "__get__") and hasattr(attribute, "__set__"):
             found.setdefault(Tensor, []).append(attribute.__get__)
     return found
 

@@ -50,12 +50,16 @@ AccumulateGrad::AccumulateGrad(TensorImpl* leaf) : leaf_(leaf) {
   is_embedded_ = true;
   sequence_ = UINT64_MAX;  // runs as soon as it is ready
   num_inputs_ = 1;
-  meta_.set(leaf->sizes(), leaf->dtype, leaf->device);
+  refresh_meta();
 }
 
 void AccumulateGrad::on_first_reference() { leaf_->retain(); }
 
-void AccumulateGrad::refresh_meta() { meta_.set(leaf_->sizes(), leaf_->dtype, leaf_->device); }
+void AccumulateGrad::refresh_meta() {
+  const GradDType wanted = leaf_->meta ? leaf_->meta->grad_dtype : GradDType{};
+  meta_.set(leaf_->sizes(), wanted.choice == GradDType::Chosen ? wanted.dtype : leaf_->dtype, leaf_->device);
+  meta_.set_any_dtype(wanted.choice == GradDType::Any);
+}
 
 void AccumulateGrad::on_last_reference() {
   if (extra_) delete std::exchange(extra_, nullptr);  // threads that record on one leaf meet here: no write without need

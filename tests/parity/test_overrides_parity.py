@@ -84,6 +84,8 @@ def test_a_subclass_is_told_what_torch_tells_it(what: str):
 
 
 def test_torchs_tensors_beside_ours_are_refused_with_advice():
-    for mix in (lambda a, b: a + b, lambda a, b: ut.add(a, b), lambda a, b: a == b):
-        with pytest.raises(TypeError, match="from_torch|unsupported operand"):
-            mix(ut.ones(2), torch.ones(2))
+    ours, theirs = ut.ones(2), torch.ones(2)
+    for mix in (lambda: ours + theirs, lambda: theirs + ours, lambda: ut.add(ours, theirs), lambda: ours < theirs):
+        with pytest.raises(TypeError, match="from_torch|unsupported operand|not supported between"):
+            mix()
+    assert (ours == theirs) is False  # as for any two objects that know nothing of each other
