@@ -26,8 +26,9 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = tuple(
-    "fft func interop linalg multiprocessing nn optim overrides profiler random serialization special storage testing utils".split()
+_MODULES = (
+    *("fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special", "storage"),
+    *("testing", "utils"),
 )
 _LAZY = {
     "TypedStorage": "storage",

@@ -241,6 +241,6 @@ def find(module: str, name: str) -> Any:
         raise UnpicklingError(f"Weights only load failed: {module}.{name}: there is no such dtype here")
     raise UnpicklingError(
         f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global: a file may name any function of any "
-        "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file, open it with the library "
-        "that wrote it, and save the state_dict()"
+        "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file, open it "
+        "with the library that wrote it, and save the state_dict()"
     )

@@ -106,7 +106,7 @@ class Machine:
         import pickletools
 
         known = {ord(op.code): op.name for op in pickletools.opcodes}
-        raise UnpicklingError(f"Weights only load failed: Unsupported operand {code} ({known.get(code, 'no opcode of pickle')}) at byte {self.at - 1}")
+        raise UnpicklingError(f"Weights only load failed: Unsupported operand {code} ({known.get(code, 'no opcode of pickle')}) at {self.at - 1}")
 
     # -- what builders use ---------------------------------------------------------------------------------------------
 
