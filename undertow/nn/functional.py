@@ -13,6 +13,8 @@ from undertow.nn._losses import __all__ as _losses
 from undertow.nn._margin_losses import *  # noqa: F403
 from undertow.nn._margin_losses import __all__ as _margin_losses
 from undertow.nn._override import overridable
+from undertow.nn._padding import *  # noqa: F403
+from undertow.nn._padding import __all__ as _padding
 from undertow.nn._shuffle import *  # noqa: F403
 from undertow.nn._shuffle import __all__ as _shuffles
 
@@ -70,6 +72,7 @@ __all__ = [
     *publish("nn.functional", globals()),
     *_losses,
     *_margin_losses,
+    *_padding,
     *_shuffles,
     "embedding",
     "fold",

@@ -27,14 +27,6 @@ Tensor trim(Tensor t, IntSpan size) {
   return t;
 }
 
-// With a zero behind the last element of dimension d.
-Tensor one_more(const Tensor& t, int64_t d) {
-  Dims size(t.sizes());
-  size[static_cast<size_t>(d)] = 1;
-  const Tensor both[2] = {t, zeros(size, t.dtype())};
-  return cat(both, d);
-}
-
 int64_t at(IntSpan list, int64_t i) { return list[list.size() == 1 ? 0 : static_cast<size_t>(i)]; }
 
 }  // namespace
@@ -57,13 +49,16 @@ Tensor conv_named_composite(int64_t dims, const Tensor& input, const Tensor& wei
   UT_CHECK(dilation.size() == n || dilation.size() == 1, "dilation cannot broadcast to ", dims, " dimensions: got ", ShapeText{dilation});
   for (int64_t s : stride) UT_CHECK(s == 1, "padding='same' is not supported for strided convolutions: got stride=", ShapeText{stride});
   Dims both(n);
-  Tensor x = input;
-  for (int64_t i = 0; i < dims; i++) {
+  Dims behind;  // as constant_pad_nd takes it: the last dimension first
+  bool even = true;
+  for (int64_t i = dims - 1; i >= 0; i--) {
     int64_t total = at(dilation, i) * (weight.size(i + 2) - 1);
     both[static_cast<size_t>(i)] = total / 2;
-    if (total % 2 != 0) x = one_more(x, x.dim() - dims + i);
+    behind.push_back(0);
+    behind.push_back(total % 2);
+    even = even && total % 2 == 0;
   }
-  return conv_composite(dims, x, weight, bias, stride, both, dilation, groups);
+  return conv_composite(dims, even ? input : constant_pad_nd(input, behind, Scalar(0)), weight, bias, stride, both, dilation, groups);
 }
 
 Tensor conv_transpose_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias, IntSpan stride, IntSpan padding,

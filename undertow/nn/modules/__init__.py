@@ -13,6 +13,8 @@ from undertow.nn.modules.linear import Bilinear, Identity, Linear
 from undertow.nn.modules.loss import *  # noqa: F403
 from undertow.nn.modules.loss import __all__ as _loss
 from undertow.nn.modules.module import Module
+from undertow.nn.modules.padding import *  # noqa: F403
+from undertow.nn.modules.padding import __all__ as _padding
 from undertow.nn.modules.sparse import Embedding
 
 __all__ = [
@@ -35,4 +37,5 @@ __all__ = [
     *_conv,
     *_lazy_layers,
     *_loss,
+    *_padding,
 ]
