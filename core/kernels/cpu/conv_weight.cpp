@@ -113,17 +113,23 @@ class WeightWork {
     }
   }
 
-  void add_up(const T* sums, T* w) const {
-    int64_t depth = plan_.depth();
-    parallel_for(0, s_.out_channels, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(depth * chunks_, 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        const T* from = sums + o / rows_ * sums_size_ + o % rows_;
-        T* to = w + o * depth;
-        for (int64_t p = 0; p < depth; ++p) to[p] = from[p * width_];
+  // Adds the chunks' sums into the first one's, tap by tap, and turns them round.
+  void add_up(T* sums, T* w) const {
+    int64_t depth = plan_.depth(), step = s_.groups * sums_size_;
+    int64_t grain = std::max<int64_t>(1, (1 << 15) / (width_ * chunks_));
+    parallel_for(0, s_.groups * depth, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end;) {
+        int64_t group = at / depth, tap = at % depth, taps = std::min(depth - tap, end - at);
+        T* first = sums + at * width_;
         for (int64_t chunk = 1; chunk < chunks_; ++chunk) {
-          from += s_.groups * sums_size_;
-          for (int64_t p = 0; p < depth; ++p) to[p] += from[p * width_];
+          const T* more = first + chunk * step;
+          for (int64_t i = 0; i < taps * width_; ++i) first[i] += more[i];
         }
+        for (int64_t o = 0; o < rows_; ++o) {
+          T* to = w + (group * rows_ + o) * depth + tap;
+          for (int64_t p = 0; p < taps; ++p) to[p] = first[p * width_ + o];
+        }
+        at += taps;
       }
     });
   }
