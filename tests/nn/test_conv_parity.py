@@ -224,3 +224,10 @@ def test_blocks_that_do_not_fit_are_refused_in_torchs_words(make):
             make(L.nn.functional, L.tensor(numbers((2, 3, 6, 6))), L.tensor(numbers((2, 27, 16))))
         said.append(str(error.value)[:40])
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("name", ["Conv1d", "Conv2d"])
+def test_an_image_may_be_padded_by_what_it_shows(name, mode):
+    args, shape = LAYERS[name]
+    agree(lambda L: [layer := getattr(L.nn, name)(*args, padding=1, padding_mode=mode), layer(L.tensor(numbers(shape)))])
