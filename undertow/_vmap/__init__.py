@@ -17,6 +17,7 @@ from undertow._vmap import (
     _reduce,
     _refused,
     _shape,
+    _spatial,
 )
 from undertow._vmap._api import vmap
 
@@ -32,6 +33,7 @@ __all__ = [
     "_reduce",
     "_refused",
     "_shape",
+    "_spatial",
     "vmap",
 ]
 
