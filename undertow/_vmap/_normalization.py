@@ -80,7 +80,7 @@ def batch_norm(op: Operator, level: Level, args: list[Any]) -> Any:
     )
     if training:
         for t, moved in zip((mean, var), own, strict=True):
-            if t is not None:
+            if t is not None and moved is not None:
                 split(t, level)[0].copy_(moved.reshape(size, c))
     return [again(out.reshape(value.shape).movedim(1, 0), level), *(again(s.reshape(size, -1), level) for s in stats)]
 

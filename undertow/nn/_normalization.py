@@ -92,8 +92,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise RuntimeError(f"kernel size should be greater than zero, but got {size}")
     if input.numel() == 0:
         return input
-    bound = (channel_window_sum(input * input, size // 2, (size - 1) // 2) / size).mul(alpha).add(k).pow(beta)
-    return input / bound
+    total = channel_window_sum(input * input, size // 2, (size - 1) // 2)
+    mean = total / size if input.is_floating_point() or input.is_complex() else total // size
+    return input / mean.mul(alpha).add(k).pow(beta)
 
 
 def channel_window_sum(input: Tensor, before: int, after: int) -> Tensor:
