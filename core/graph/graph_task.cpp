@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <queue>
+#include <unordered_set>
 
 #include "core/graph/input_buffer.h"
 
@@ -90,8 +91,11 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
     }
   }
   if (!options.accumulate_grad) captured.resize(outputs.size());
+  std::unordered_set<Node*> stops;
+  for (const Edge& e : options.stops) stops.insert(e.node.get());
+  auto stops_at = [&](Node* n) { return !stops.empty() && stops.contains(n); };
   // A root whose own gradient is wanted runs only if more is wanted below it: a leaf is not accumulated into.
-  if (!slot(root).captured) slot(root).needed = true;
+  if (!slot(root).captured && !stops_at(root)) slot(root).needed = true;
 
   // Depth first with an explicit stack; a node is needed if any child is needed or captured.
   struct Frame {
@@ -121,7 +125,7 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
         enter(child);  // invalidates f; come back to the same edge afterwards
         continue;
       }
-      if (c.needed || c.captured) slot(f.node).needed = true;
+      if ((c.needed || c.captured) && !stops_at(f.node)) slot(f.node).needed = true;
       f.next++;
     } else {
       stack.pop_back();
