@@ -198,6 +198,7 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
     for (const Edge& e : outputs) min_topological = std::min(min_topological, e.node->topological_nr());
   }
   task.compute_dependencies(root.get(), min_topological);
+  if (UT_UNLIKELY(!options.stops.empty())) task.cut_at_stops(min_topological);
   if (!outputs.empty()) task.plan_for_outputs(root.get(), outputs);
   if (task.other_devices && !task.parallel) task.share_slots();
   if (task.parallel) task.compute_ranks(root.get());

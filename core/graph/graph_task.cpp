@@ -76,6 +76,20 @@ void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
   }
 }
 
+void GraphTask::cut_at_stops(uint32_t min_topological) {
+  std::vector<Node*> cut;
+  std::unordered_set<Node*> done;
+  for (const Edge& e : options.stops)
+    if (has_slot(e.node.get()) && done.insert(e.node.get()).second) cut.push_back(e.node.get());
+  while (!cut.empty()) {
+    Node* node = cut.back();
+    cut.pop_back();
+    if (node->topological_nr() < min_topological) continue;  // its edges were not counted
+    for (const Edge& e : node->next_edges())
+      if (e.node && --slot(e.node.get()).dependencies == 0 && done.insert(e.node.get()).second) cut.push_back(e.node.get());
+  }
+}
+
 void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
   filtered = true;
   uint32_t min_topological = UINT32_MAX;

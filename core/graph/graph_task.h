@@ -52,6 +52,9 @@ class GraphTask {
 
   // Counts, for every node reachable from root, the edges that lead into it. `min_topological` prunes below.
   void compute_dependencies(Node* root, uint32_t min_topological);
+  // For passes over chosen inputs, after the counting: takes back the edges that leave options.stops, and those that nothing but
+  // them leads to.
+  void cut_at_stops(uint32_t min_topological);
   // For passes over chosen inputs: which nodes must run, which gradients are captured.
   void plan_for_outputs(Node* root, std::span<const Edge> outputs);
   // Turns a sequential task into a parallel one before anything has arrived (the graph touches other devices).

@@ -44,8 +44,11 @@ class ExponentialMovingAverage:
         return self._name
 
     def _decay_now(self) -> float:
-        decay, updates = (x.item() if isinstance(x, Tensor) else x for x in (self._decay, self._num_updates))
-        return decay if updates is None else min(decay, (1.0 + updates) / (10.0 + updates))
+        decay = float(self._decay)
+        if self._num_updates is None:
+            return decay
+        updates = float(self._num_updates)
+        return min(decay, (1.0 + updates) / (10.0 + updates))
 
     def apply(self, var_list: Sequence[Tensor]) -> None:
         """Makes the shadows that are not there, and moves all of them towards their variables."""

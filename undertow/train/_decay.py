@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _number(x: Any) -> float:
     """The value of a number, a tensor, or a function that gives one."""
     value = x() if callable(x) and not isinstance(x, Tensor) else x
-    return value.item() if isinstance(value, Tensor) else value
+    return float(value.item()) if isinstance(value, Tensor) else value
 
 
 def _rate(what: str, global_step: Any, rate_at: Callable[[float], float]) -> Rate:

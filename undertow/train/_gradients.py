@@ -86,7 +86,7 @@ class _Wanted:
         if users and not x._backward_hooks:  # hooks want to see the whole gradient
             rows = [_rows_of(node, x) for node in users]
             self.rows = [] if None in rows else rows
-        self.edges = [r.edge for r in self.rows] or [get_gradient_edge(x)]
+        self.edges: list[Any] = [r.edge for r in self.rows] or [x]
         self.parts: list[Tensor | None] = [None] * len(self.edges)
         self.left = len(self.edges)
 
@@ -163,15 +163,15 @@ def run(
     pairs = [(y, g) for y, g in zip(ys, _root_grads(ys, grad_ys), strict=True) if y.requires_grad]
     roots = [y for y, _ in pairs]
     users = {id(leaf): nodes for leaf, nodes in _C._graph_leaves(roots)}
-    wanted = [_Wanted(x, users.get(id(x))) if x.requires_grad and (not x.is_leaf or id(x) in users) else None for x in xs]
-    places = [(i, number) for i, w in enumerate(wanted) if w is not None for number in range(len(w.edges))]
+    wanted = {i: _Wanted(x, users.get(id(x))) for i, x in enumerate(xs) if x.requires_grad and (not x.is_leaf or id(x) in users)}
+    places = [(i, number) for i, w in wanted.items() for number in range(len(w.edges))]
     if not places:
         return [None] * len(xs)
     edges = [wanted[i].edges[number] for i, number in places]
 
     def arrived(index: int, grad: Tensor | None) -> None:
         i, number = places[index]
-        if wanted[i].put(number, grad):
+        if wanted[i].put(number, grad) and ready is not None:
             ready(i, wanted[i].gradient())
 
     ends, handles = _stop_edges(stop_gradients)
@@ -185,7 +185,7 @@ def run(
         return []
     for (i, number), grad in zip(places, grads, strict=True):
         wanted[i].put(number, grad)
-    return [None if w is None else w.gradient() for w in wanted]
+    return [wanted[i].gradient() if i in wanted else None for i in range(len(xs))]
 
 
 def gradients(

@@ -194,7 +194,7 @@ class Optimizer:
     def _number(self, param: Any) -> float:
         """The value of an option: a number, a tensor of one element, or a function that gives one."""
         value = self._call_if_callable(param)
-        return value.item() if isinstance(value, Tensor) else float(value)
+        return float(value.item() if isinstance(value, Tensor) else value)
 
     def _get_or_make_slot(self, var: Tensor, value: Tensor, slot_name: str, op_name: str) -> Variable:
         """The slot, starting with `value`; named after the variable and `op_name`."""

@@ -54,11 +54,12 @@ class _RefVariableProcessor(_DenseProcessor):
 class _SparseProcessor(_Processor):
     """Rows of a variable: those that have the same index are summed first, because an update is not linear in the gradient."""
 
-    def update_op(self, optimizer: Optimizer, g: IndexedSlices) -> None:
+    def update_op(self, optimizer: Optimizer, g: Any) -> None:
         if getattr(self._v, "constraint", None) is not None:
             raise RuntimeError("Cannot use a constraint function on a sparse variable.")
         if tuple(g.values.shape[1:]) != tuple(self._v.shape[1:]):
-            raise ValueError(f"Shapes must be equal: the gradient has rows of shape {tuple(g.values.shape[1:])}, its variable is {described(self._v)}")
+            rows = tuple(g.values.shape[1:])
+            raise ValueError(f"Shapes must be equal: the gradient has rows of shape {rows}, its variable is {described(self._v)}")
         optimizer._apply_sparse_duplicate_indices(g, self._v)
 
 
@@ -66,7 +67,9 @@ class _TensorProcessor(_Processor):
     """A tensor that was computed, or wants no gradient: it can be differentiated by, not updated."""
 
     def check(self) -> None:
-        raise NotImplementedError(f"Trying to update a Tensor: {described(self._v)} is no variable: expected a train.Variable or a leaf that requires grad")
+        raise NotImplementedError(
+            f"Trying to update a Tensor: {described(self._v)} is no variable: expected a train.Variable or a leaf that requires grad"
+        )
 
     def update_op(self, optimizer: Optimizer, g: Tensor | IndexedSlices) -> None:
         self.check()

@@ -27,7 +27,8 @@ class IndexedSlices:
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Sequence[int] | None = None) -> None:
         if indices.dim() != 1 or values.dim() < 1 or len(indices) != len(values):
-            raise ValueError(f"IndexedSlices: expected one index for each row, got indices of shape {tuple(indices.shape)} and values of shape {tuple(values.shape)}")
+            shapes = f"indices of shape {tuple(indices.shape)} and values of shape {tuple(values.shape)}"
+            raise ValueError(f"IndexedSlices: expected one index for each row, got {shapes}")
         if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == undertow.bool:
             raise TypeError(f"IndexedSlices: expected integer indices, got {indices.dtype}")
         self.values = values
