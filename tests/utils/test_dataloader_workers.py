@@ -18,6 +18,7 @@ import undertow as ut
 
 sys.path.insert(0, str(Path(__file__).parent))
 import worker_datasets as w
+
 from undertow.utils.data import DataLoader, IterableDataset, TensorDataset
 
 every_start = pytest.mark.parametrize("start", ["fork", "spawn"])

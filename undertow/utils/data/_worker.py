@@ -194,7 +194,8 @@ def _serve(tasks: queue.SimpleQueue, results: queue.SimpleQueue, make_fetcher: C
     from undertow.utils.data._wire import packed
 
     where = f"in DataLoader worker process {worker}"
-    fetcher = failure = None
+    fetcher: Any = None
+    failure = None
     try:
         if init is not None:
             init(worker)

@@ -170,7 +170,7 @@ class DataLoader(Generic[_T_co]):
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory:
             warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", UserWarning, stacklevel=2
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=2
             )
         if self.num_workers == 0:
             return _Iterator(self)
