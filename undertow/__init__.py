@@ -28,7 +28,7 @@ _tensor_methods.install()
 
 _MODULES = (
     *("fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special", "storage"),
-    *("testing", "utils"),
+    *("testing", "train", "utils"),
 )
 _LAZY = {
     "TypedStorage": "storage",
