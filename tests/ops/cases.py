@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cases_convolution import CASES as CONVOLUTION
 from cases_indexing import CASES as INDEXING
 from cases_linear import CASES as LINEAR
 from cases_loss import CASES as LOSS
@@ -49,6 +50,7 @@ _ENDS = {"tensor_tensor": (Fixed(0.0, "float64"), Fixed(1.0, "float64")), "tenso
          "number_tensor": (0.0, Fixed(1.0, "float64"))}
 
 CASES = {
+    **CONVOLUTION,
     # creation
     "zeros": [case([2, 3], reference=_filled(0)), case([], reference=_filled(0)), case([0, 2], reference=_filled(0))],
     "ones": [case([2, 3], reference=_filled(1)), case([], reference=_filled(1)), case([0, 2], reference=_filled(1))],

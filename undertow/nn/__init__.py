@@ -3,6 +3,7 @@
 from undertow._C import Parameter
 
 _MODULES = ("functional", "init", "modules", "parameter", "utils")
+_OF_PARAMETER = ("Buffer", "UninitializedBuffer", "UninitializedParameter")
 
 __all__ = ["Parameter", "functional", "parameter"]
 
@@ -12,8 +13,8 @@ def __getattr__(name: str) -> object:
 
     if name in _MODULES:
         return import_module(f"undertow.nn.{name}")
-    if name == "Buffer":
-        return import_module("undertow.nn.parameter").Buffer
+    if name in _OF_PARAMETER:
+        return getattr(import_module("undertow.nn.parameter"), name)
     layers = import_module("undertow.nn.modules")
     if name in layers.__all__:
         value = globals()[name] = getattr(layers, name)
@@ -24,4 +25,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from undertow.nn import modules
 
-    return sorted({*globals(), *_MODULES, "Buffer", *modules.__all__})
+    return sorted({*globals(), *_MODULES, *_OF_PARAMETER, *modules.__all__})

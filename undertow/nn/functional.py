@@ -9,6 +9,7 @@ from undertow._namespace import publish
 from undertow.nn._dropout import *  # noqa: F403
 from undertow.nn._dropout import __all__ as _dropouts
 from undertow.nn._embedding import embedding
+from undertow.nn._fold import fold, unfold
 from undertow.nn._losses import *  # noqa: F403
 from undertow.nn._losses import __all__ as _losses
 from undertow.nn._margin_losses import *  # noqa: F403
@@ -80,8 +81,10 @@ __all__ = [
     *_padding,
     *_shuffles,
     "embedding",
+    "fold",
     "log_softmax",
     "normalize",
     "softmax",
     "softmin",
+    "unfold",
 ]

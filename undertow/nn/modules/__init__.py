@@ -1,13 +1,18 @@
 """The layers, by family."""
 
+from undertow.nn.modules._lazy_layers import *  # noqa: F403
+from undertow.nn.modules._lazy_layers import __all__ as _lazy_layers
 from undertow.nn.modules.activation import *  # noqa: F403
 from undertow.nn.modules.activation import __all__ as _activation
 from undertow.nn.modules.batchnorm import *  # noqa: F403
 from undertow.nn.modules.batchnorm import __all__ as _batchnorm
 from undertow.nn.modules.container import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from undertow.nn.modules.conv import *  # noqa: F403
+from undertow.nn.modules.conv import __all__ as _conv
 from undertow.nn.modules.dropout import *  # noqa: F403
 from undertow.nn.modules.dropout import __all__ as _dropout
 from undertow.nn.modules.flatten import Flatten, Unflatten
+from undertow.nn.modules.fold import Fold, Unfold
 from undertow.nn.modules.instancenorm import *  # noqa: F403
 from undertow.nn.modules.instancenorm import __all__ as _instancenorm
 from undertow.nn.modules.linear import Bilinear, Identity, Linear
@@ -25,6 +30,7 @@ __all__ = [
     "Container",
     "Embedding",
     "Flatten",
+    "Fold",
     "Identity",
     "Linear",
     "Module",
@@ -34,7 +40,10 @@ __all__ = [
     "ParameterList",
     "Sequential",
     "Unflatten",
+    "Unfold",
     *_activation,
+    *_conv,
+    *_lazy_layers,
     *_loss,
     *_normalization,
     *_instancenorm,
