@@ -26,7 +26,7 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "signal", "special", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -42,6 +42,11 @@ _LAZY = {
     **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
     **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
+    **dict.fromkeys(("affine_grid_generator", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), "nn._grid_sample"),
+    **dict.fromkeys(("adaptive_avg_pool1d", "avg_pool1d"), "nn._pooling"),
+    **dict.fromkeys(("max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"), "nn._pooling"),
+    **dict.fromkeys(("istft", "stft"), "_spectrogram"),
+    **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }

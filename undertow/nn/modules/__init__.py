@@ -10,7 +10,10 @@ from undertow.nn.modules.loss import __all__ as _loss
 from undertow.nn.modules.module import Module
 from undertow.nn.modules.padding import *  # noqa: F403
 from undertow.nn.modules.padding import __all__ as _padding
+from undertow.nn.modules.pooling import *  # noqa: F403
+from undertow.nn.modules.pooling import __all__ as _pooling
 from undertow.nn.modules.sparse import Embedding
+from undertow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
     "Bilinear",
@@ -26,7 +29,11 @@ __all__ = [
     "ParameterList",
     "Sequential",
     "Unflatten",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     *_activation,
     *_loss,
     *_padding,
+    *_pooling,
 ]
