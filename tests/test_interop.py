@@ -127,6 +127,11 @@ def test_numpy_scalars_keep_their_dtype(name):
     assert ut.tensor([scalar, scalar]).dtype is getattr(ut, name)
 
 
+def test_arrays_without_dimensions_are_elements():
+    assert ut.tensor([np.array(3), np.array(4)]).tolist() == [3, 4]
+    assert ut.tensor([[np.array(1.5)], [2]], dtype=ut.float64).tolist() == [[1.5], [2.0]]
+
+
 def test_a_resize_under_an_array_is_refused():
     t = ut.ones(4)
     array = t.numpy()
@@ -263,6 +268,9 @@ def test_set_lays_a_tensor_over_other_memory():
     assert b.shape == (0,)
     with pytest.raises(RuntimeError, match="out of bounds"):
         b.set_(a.untyped_storage(), 0, (5,))
+    for size, stride in (((2**61 + 1,), (8,)), ((2**62, 8), (0, 0)), ((2,), (2**63 - 1,))):  # each wraps to something small
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            b.set_(a.untyped_storage(), 0, size, stride)
 
 
 def test_forked_children_write_to_shared_memory():

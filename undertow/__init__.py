@@ -26,7 +26,10 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "signal", "special", "storage", "testing", "utils")
+_MODULES = (
+    *("fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "signal", "special", "storage"),
+    *("testing", "train", "utils"),
+)
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -36,11 +39,15 @@ _LAZY = {
     "initial_seed": "random",
     "manual_seed": "random",
     "seed": "random",
+    "load": "serialization",
+    "save": "serialization",
     "set_rng_state": "random",
     "vmap": "_vmap",
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
     **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
+    **{f"{kind}dropout{end}": "nn._dropout_core" for kind in ("", "alpha_", "feature_", "feature_alpha_") for end in ("", "_")},
+    **dict.fromkeys(("rrelu", "rrelu_"), "nn._dropout"),
     **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
     **dict.fromkeys(("affine_grid_generator", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), "nn._grid_sample"),
     **dict.fromkeys(("adaptive_avg_pool1d", "avg_pool1d"), "nn._pooling"),
