@@ -28,8 +28,8 @@ _publish("", globals())
 _tensor_methods.install()
 
 _MODULES = (
-    *("array_api", "fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special"),
-    *("storage", "testing", "train", "utils"),
+    *("array_api", "fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "signal"),
+    *("special", "storage", "testing", "train", "utils"),
 )
 _LAZY = {
     "TypedStorage": "storage",
@@ -52,6 +52,11 @@ _LAZY = {
     **{f"{kind}dropout{end}": "nn._dropout_core" for kind in ("", "alpha_", "feature_", "feature_alpha_") for end in ("", "_")},
     **dict.fromkeys(("rrelu", "rrelu_"), "nn._dropout"),
     **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
+    **dict.fromkeys(("affine_grid_generator", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), "nn._grid_sample"),
+    **dict.fromkeys(("adaptive_avg_pool1d", "avg_pool1d"), "nn._pooling"),
+    **dict.fromkeys(("max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"), "nn._pooling"),
+    **dict.fromkeys(("istft", "stft"), "_spectrogram"),
+    **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }

@@ -204,6 +204,7 @@ def _of_module(module: str, name: str) -> Callable[..., Any]:
 _ELSEWHERE = (
     *(_of_module("_unique", name) for name in ("unique", "unique_consecutive")),
     *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
+    *(_of_module("_spectrogram", name) for name in ("istft", "stft")),
     _of_module("_histogram", "histogram"),
 )
 _PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)

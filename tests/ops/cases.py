@@ -8,12 +8,14 @@ from cases_indexing import CASES as INDEXING
 from cases_linear import CASES as LINEAR
 from cases_loss import CASES as LOSS
 from cases_normalization import CASES as NORMALIZATION
+from cases_pad import CASES as PAD
 from cases_pointwise import CASES as POINTWISE
+from cases_pool import CASES as POOL
 from cases_reduce import CASES as REDUCE
+from cases_resample import CASES as RESAMPLE
 from cases_shape import CASES as SHAPE
 from cases_solve import CASES as SOLVE
 from cases_solve import EXCEPT as SOLVE_EXCEPT
-from cases_spatial import CASES as SPATIAL
 from samples import Array, Fixed, case
 
 A = Array((3, 4))
@@ -109,9 +111,11 @@ CASES = {
     **LOSS,
     **NORMALIZATION,
     **POINTWISE,
+    **POOL,
     **REDUCE,
+    **RESAMPLE,
     **SOLVE,
-    **SPATIAL,
+    **PAD,
 }
 
 # No property can run; each with its reason.

@@ -66,7 +66,10 @@ DIFFERS = {
     **dict.fromkeys(("sort", "argsort", "msort"), ("", "torch's order of equal elements is any; ours is stable")),
 }
 # Functions of the package that are no entries of the tables.
-MADE_IN_PYTHON = ("corrcoef", "cov", "gradient", "histogram", "histogramdd", "unique", "unique_consecutive")
+MADE_IN_PYTHON = (
+    "corrcoef", "cov", "gradient", "grid_sampler_2d", "grid_sampler_3d", "histogram", "histogramdd", "istft", "stft", "unique", "unique_consecutive",
+    *(f"fft.{name}" for name in ut.fft.__all__), *(f"signal.windows.{name}" for name in ut.signal.windows.__all__),
+)
 DTYPES = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "bfloat16": 2e-2, "int64": 0.0}
 
 

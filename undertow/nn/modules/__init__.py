@@ -23,7 +23,10 @@ from undertow.nn.modules.normalization import *  # noqa: F403
 from undertow.nn.modules.normalization import __all__ as _normalization
 from undertow.nn.modules.padding import *  # noqa: F403
 from undertow.nn.modules.padding import __all__ as _padding
+from undertow.nn.modules.pooling import *  # noqa: F403
+from undertow.nn.modules.pooling import __all__ as _pooling
 from undertow.nn.modules.sparse import Embedding
+from undertow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
     "Bilinear",
@@ -41,6 +44,9 @@ __all__ = [
     "Sequential",
     "Unflatten",
     "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     *_activation,
     *_conv,
     *_lazy_layers,
@@ -50,4 +56,5 @@ __all__ = [
     *_dropout,
     *_batchnorm,
     *_padding,
+    *_pooling,
 ]
