@@ -26,7 +26,7 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_MODULES = ("_VF", "fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -42,6 +42,7 @@ _LAZY = {
     **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
     **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
+    **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"), "_recurrent"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }

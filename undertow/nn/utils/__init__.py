@@ -1,5 +1,6 @@
 """Tools for parameters: clipping gradients, vectors of parameters."""
 
+from undertow.nn.utils import rnn
 from undertow.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from undertow.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 
@@ -10,5 +11,6 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "rnn",
     "vector_to_parameters",
 ]
