@@ -26,7 +26,7 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("_VF", "fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_MODULES = ("_VF", "fft", "func", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
