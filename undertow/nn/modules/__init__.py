@@ -2,7 +2,10 @@
 
 from undertow.nn.modules.activation import *  # noqa: F403
 from undertow.nn.modules.activation import __all__ as _activation
+from undertow.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from undertow.nn.modules.channelshuffle import ChannelShuffle
 from undertow.nn.modules.container import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from undertow.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from undertow.nn.modules.flatten import Flatten, Unflatten
 from undertow.nn.modules.linear import Bilinear, Identity, Linear
 from undertow.nn.modules.loss import *  # noqa: F403
@@ -10,13 +13,17 @@ from undertow.nn.modules.loss import __all__ as _loss
 from undertow.nn.modules.module import Module
 from undertow.nn.modules.padding import *  # noqa: F403
 from undertow.nn.modules.padding import __all__ as _padding
+from undertow.nn.modules.pixelshuffle import PixelShuffle, PixelUnshuffle
 from undertow.nn.modules.rnn import *  # noqa: F403
 from undertow.nn.modules.rnn import __all__ as _rnn
 from undertow.nn.modules.sparse import Embedding
 
 __all__ = [
+    "AdaptiveLogSoftmaxWithLoss",
     "Bilinear",
+    "ChannelShuffle",
     "Container",
+    "CosineSimilarity",
     "Embedding",
     "Flatten",
     "Identity",
@@ -24,8 +31,11 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "PairwiseDistance",
     "ParameterDict",
     "ParameterList",
+    "PixelShuffle",
+    "PixelUnshuffle",
     "Sequential",
     "Unflatten",
     *_activation,
