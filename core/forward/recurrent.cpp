@@ -62,13 +62,13 @@ void run_steps_back(const Sizes& s, bool reverse, F&& f) {
 }
 
 template <class T>
-void run(const Sizes& s, const Tensor& hx, const Tensor& cx, const Tensor& weight, const Tensor& output, const Tensor& cells, const Tensor& activations, bool reverse) {
+void run(const Sizes& s, const Tensor& hx, const Tensor& cx, const Tensor& turned, const Tensor& output, const Tensor& cells, const Tensor& activations, bool reverse) {
   const auto& kernels = cpu::lstm_kernels<T>();
   int64_t n = s.hidden, row = s.batch * n;
   T *gates = activations.data_as<T>(), *out = output.data_as<T>(), *c = cells.data_as<T>();
   run_steps(s, reverse, [&](int64_t t, int64_t before) {
     const T* h = before < 0 ? hx.data_as<T>() : out + before * row;
-    cpu::gemm<T>(s.batch, 4 * n, n, T(1), h, n, 1, weight.data_as<T>(), 1, n, T(1), gates + t * 4 * row, 4 * n, 1);
+    cpu::gemm<T>(s.batch, 4 * n, n, T(1), h, n, 1, turned.data_as<T>(), 4 * n, 1, T(1), gates + t * 4 * row, 4 * n, 1);
     const T* c_before = before < 0 ? cx.data_as<T>() : c + before * row;
     parallel_for(0, s.batch, s.grain(), [&](int64_t begin, int64_t end) {
       int64_t at = t * row + begin * n;
@@ -110,9 +110,10 @@ std::tuple<Tensor, Tensor, Tensor> lstm_layer(const Tensor& gates, const Tensor&
   Tensor activations = contiguous_copy(gates);
   Dims states{s.steps, s.batch, s.hidden};
   Tensor output = empty(states, gates.dtype()), cells = empty(states, gates.dtype());
-  Tensor h = contiguous(hx), c = contiguous(cx), w = contiguous(weight);
-  if (gates.dtype() == DType::Float32) run<float>(s, h, c, w, output, cells, activations, reverse);
-  else run<double>(s, h, c, w, output, cells, activations, reverse);
+  // Turned once: a product packs its right side by rows, and would turn it anew at every step.
+  Tensor h = contiguous(hx), c = contiguous(cx), turned = contiguous(transpose(weight, 0, 1));
+  if (gates.dtype() == DType::Float32) run<float>(s, h, c, turned, output, cells, activations, reverse);
+  else run<double>(s, h, c, turned, output, cells, activations, reverse);
   return {output, cells, activations};
 }
 
