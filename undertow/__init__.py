@@ -27,8 +27,8 @@ _publish("", globals())
 _tensor_methods.install()
 
 _MODULES = (
-    *("_VF", "fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special", "storage"),
-    *("testing", "utils"),
+    *("fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special", "storage"),
+    *("_VF", "testing", "train", "utils"),
 )
 _LAZY = {
     "TypedStorage": "storage",
