@@ -51,7 +51,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if not is_sorted or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1 or any(int(c) != c for c in cutoffs):
             raise ValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and "
-                f"n_classes-1, {n_classes - 1}; got {cutoffs}"
+                f"n_classes-1; got {cutoffs} for {n_classes} classes"
             )
         self.in_features, self.n_classes = in_features, n_classes
         self.cutoffs = [*cutoffs, n_classes]
