@@ -9,6 +9,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._C import Tensor
+from undertow.nn.functional import dropout as drop
 from undertow.nn.functional import linear
 
 TYPE_CHECKING = False
@@ -122,13 +123,6 @@ def _packed_layer(step: Step, data: Tensor, sizes: list[int], state: State, w: _
 # -- all layers ------------------------------------------------------------------------------------------------------
 
 
-def _dropped(input: Tensor, p: float) -> Tensor:
-    """Elements zero with probability p, the others larger; what `dropout` draws."""
-    if p == 1:
-        return input * 0
-    return input * undertow.empty_like(input).bernoulli_(1 - p).div_(1 - p)
-
-
 def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, directions: int) -> list[_Weights]:
     size = 2 + 2 * has_biases + projected
     if len(params) % size or len(params) // size != directions:
@@ -159,7 +153,7 @@ def _stacked(
             final.append(last)
         input = outs[0] if directions == 1 else undertow.cat(outs, -1)
         if dropout and layer < layers - 1:
-            input = _dropped(input, dropout)
+            input = drop(input, dropout)
     return input, tuple(undertow.stack(parts) for parts in zip(*final, strict=True))
 
 

@@ -4,7 +4,11 @@ from undertow._C import Parameter
 
 _MODULES = ("functional", "init", "modules", "parallel", "parameter", "utils")
 
-_ELSEWHERE = {"Buffer": "undertow.nn.parameter", "DataParallel": "undertow.nn.parallel", "factory_kwargs": "undertow.nn._factory"}
+_ELSEWHERE = {
+    **dict.fromkeys(("Buffer", "UninitializedBuffer", "UninitializedParameter"), "undertow.nn.parameter"),
+    "DataParallel": "undertow.nn.parallel",
+    "factory_kwargs": "undertow.nn._factory",
+}
 
 __all__ = ["Parameter", "functional", "parameter"]
 

@@ -1,5 +1,7 @@
 """The layers, by family."""
 
+from undertow.nn.modules._lazy_layers import *  # noqa: F403
+from undertow.nn.modules._lazy_layers import __all__ as _lazy_layers
 from undertow.nn.modules.activation import *  # noqa: F403
 from undertow.nn.modules.activation import __all__ as _activation
 from undertow.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
@@ -47,6 +49,7 @@ __all__ = [
     "Sequential",
     "Unflatten",
     *_activation,
+    *_lazy_layers,
     *_loss,
     *_normalization,
     *_instancenorm,
