@@ -28,8 +28,8 @@ _publish("", globals())
 _tensor_methods.install()
 
 _MODULES = (
-    *("array_api", "fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "signal"),
-    *("special", "storage", "testing", "train", "utils"),
+    *("_VF", "array_api", "fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization"),
+    *("signal", "special", "storage", "testing", "train", "utils"),
 )
 _LAZY = {
     "TypedStorage": "storage",
@@ -57,6 +57,7 @@ _LAZY = {
     **dict.fromkeys(("max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"), "nn._pooling"),
     **dict.fromkeys(("istft", "stft"), "_spectrogram"),
     **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
+    **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"), "_recurrent"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }

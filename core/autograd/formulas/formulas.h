@@ -8,6 +8,7 @@
 #include "core/autograd/formulas/moments.h"
 #include "core/autograd/formulas/normalization.h"
 #include "core/autograd/formulas/pointwise.h"
+#include "core/autograd/formulas/recurrent.h"
 #include "core/autograd/formulas/reduce.h"
 #include "core/autograd/formulas/scan.h"
 #include "core/autograd/formulas/shape.h"
