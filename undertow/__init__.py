@@ -26,7 +26,9 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
+_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "return_types", "serialization", "types", "version")
+_MODULES = (*_DEVICES, *_PROGRAMS, "fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -38,6 +40,17 @@ _LAZY = {
     "seed": "random",
     "set_rng_state": "random",
     "vmap": "_vmap",
+    "compile": "compiler",
+    "DisableTorchFunction": "overrides",
+    "DisableTorchFunctionSubclass": "overrides",
+    "GradScaler": "amp",
+    "OutOfMemoryError": "cuda",
+    **dict.fromkeys(("autocast", "get_autocast_dtype", "is_autocast_enabled"), "amp.autocast_mode"),
+    **dict.fromkeys(("are_deterministic_algorithms_enabled", "use_deterministic_algorithms", "compiled_with_cxx11_abi"), "_settings"),
+    **dict.fromkeys(("get_default_device", "set_default_device", "set_default_tensor_type", "set_flush_denormal"), "_settings"),
+    **dict.fromkeys(("get_deterministic_debug_mode", "set_deterministic_debug_mode", "is_warn_always_enabled", "set_warn_always"), "_settings"),
+    **dict.fromkeys(("get_float32_matmul_precision", "set_float32_matmul_precision"), "_settings"),
+    **dict.fromkeys(("get_num_interop_threads", "set_num_interop_threads", "is_deterministic_algorithms_warn_only_enabled"), "_settings"),
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
     **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
