@@ -1,6 +1,8 @@
 """Recorders and nodes: for each entry the C++ operator that computes, and remembers how to differentiate."""
 from __future__ import annotations
 
+import re
+
 from .formula import Saved, all_saved, identifiers, in_node, saved_for
 from .schema import Entry, split_top
 
@@ -61,6 +63,15 @@ def declarations(e: Entry) -> list[str]:
     return out
 
 
+def node_name(e: Entry) -> str:
+    """C++ for the node's name: a constant, or made with the saved arguments that stand in it as {arg}."""
+    saved = {s.arg for s in all_saved(e) if s.type == "std::string"}
+    parts = re.split(r"\{(\w+)\}", e.node)
+    if not saved.issuperset(parts[1::2]):
+        e.fail(f"node {e.node}: only str arguments that the derivative uses can stand in a node's name")
+    return " + ".join(f"{part}_" if i % 2 else f'std::string("{part}")' for i, part in enumerate(parts)) if len(parts) > 1 else f'"{e.node}"'
+
+
 def node_class(e: Entry) -> str:
     saved = all_saved(e)
     has_list = any(a.is_list for a in e.diff_args)
@@ -71,7 +82,7 @@ def node_class(e: Entry) -> str:
     final = "" if "inplace_node" in e.spec else " final"
     lines = [f"class {e.node_class}{final} : public {base} {{", " public:", f"  UT_NODE_MEMORY({e.node_class})",
              "  void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override;",
-             f'  std::string name() const override {{ return "{e.node}"; }}']
+             f"  std::string name() const override {{ return {node_name(e)}; }}"]
     tensors = [s for s in saved if s.kind in ("tensor", "list")]
     if tensors:
         body = " ".join(f"{s.member}.release();" if s.kind == "tensor" else f"for (auto& s : {s.member}) s.release();" for s in tensors)

@@ -110,6 +110,7 @@ class Entry:
 
     @property
     def node(self) -> str:
+        """The node's public name; {arg} in it stands for a str argument that the node saves."""
         base = self.spec.get("node") or camel(self.name) + "Backward0"
         return base if isinstance(base, str) else base[self.variant]  # a list names one per Tensor|Scalar choice
 
@@ -117,7 +118,8 @@ class Entry:
     def node_class(self) -> str:
         """Unique C++ name: overloads that share a node's public name have classes of their own."""
         suffix = f"_{self.overload}" if self.overload else ""
-        node = self.node if self.node.startswith(camel(self.name)) else f"{self.node}_{self.name}"
+        node = re.sub(r"\{\w+\}", "", self.node)
+        node = node if node.startswith(camel(self.name)) else f"{node}_{self.name}"
         return node + suffix + (f"_v{self.variant}" if self.variant else "")
 
     @property
