@@ -41,6 +41,8 @@ _LAZY = {
     "set_rng_state": "random",
     "vmap": "_vmap",
     "compile": "compiler",
+    **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
+    **dict.fromkeys(("empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
     "GradScaler": "amp",

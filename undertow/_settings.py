@@ -106,7 +106,7 @@ def get_num_interop_threads() -> int:
 def set_default_device(device: Any) -> None:
     """Where tensors are made when nothing is said: the CPU, or None for the same. Any other device is refused."""
     if device is not None:
-        _C.empty(0, device=device)
+        _C.tensor(0, device=device)
 
 
 def get_default_device() -> _device:
@@ -116,7 +116,7 @@ def get_default_device() -> _device:
 
 def set_default_tensor_type(t: Any) -> None:
     """Sets the default dtype by a legacy class, such as `undertow.DoubleTensor`, or its name."""
-    dtype = _C.empty(0).type(t).dtype
+    dtype = _C.tensor(0).type(t).dtype
     if not dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     _C.set_default_dtype(dtype)

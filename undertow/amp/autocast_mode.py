@@ -90,7 +90,7 @@ class _Mode(TorchFunctionMode):
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         on, half = _state().get("cpu", (False, None))
-        kind = _kinds().get(getattr(func, "__name__", ""))
+        kind = _kinds().get(getattr(func, "__name__", "").rpartition(".")[2])
         if kind is None or not on:
             inner = getattr(func, "__wrapped__", None)
             if inner is None or not on:

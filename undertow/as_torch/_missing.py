@@ -70,7 +70,7 @@ _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reaso
 TENSOR_METHODS = (
     "ccol_indices chalf coalesce col_indices crow_indices dense_dim dequantize indices int_repr ipu is_coalesced "
     "istft map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme "
-    "record_stream resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
+    "resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
     "sparse_resize_and_clear_ sspaddmm stft to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr "
     "to_sparse_coo to_sparse_csc to_sparse_csr values align_to align_as refine_names rename rename_ symeig eig lstsq solve lu"
 )
