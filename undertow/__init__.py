@@ -28,7 +28,7 @@ _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
 _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "return_types", "serialization", "types", "version")
-_MODULES = (*_DEVICES, *_PROGRAMS, "fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_MODULES = (*_DEVICES, *_PROGRAMS, "fft", "func", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",

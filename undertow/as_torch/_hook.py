@@ -176,12 +176,11 @@ def installed() -> bool:
 def install() -> None:
     """From now on `import torch`, and any of its submodules, gives Undertow in this process and its children.
 
-    >>> import undertow as ut, undertow.as_torch
-    >>> undertow.as_torch.install()
-    >>> import torch, torch.nn.functional as F
-    >>> torch.Tensor is ut.Tensor, F is ut.nn.functional, torch.__version__[:15]
-    (True, True, '2.13.0+undertow')
-    >>> undertow.as_torch.uninstall()
+    Before anything has imported PyTorch itself::
+
+        undertow.as_torch.install()
+        import torch, torch.nn.functional as F  # torch.Tensor is undertow.Tensor, torch.__version__ is '2.13.0+undertow…'
+        undertow.as_torch.uninstall()
     """
     if installed():
         return
