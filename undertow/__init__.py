@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 newaxis = None
+has_lapack, has_mkl, has_openmp, has_spectral = True, False, False, False
 _publish("", globals())
 _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
-_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "return_types", "serialization", "types", "version")
-_MODULES = (*_DEVICES, *_PROGRAMS, "fft", "func", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "types", "version")
+_MATHEMATICS = ("fft", "func", "linalg", "nn", "optim", "random", "special")
+_MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "storage", "testing", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -43,6 +45,7 @@ _LAZY = {
     "compile": "compiler",
     **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
     **dict.fromkeys(("empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
+    **dict.fromkeys(("addmv_", "detach_", "index_put_", "resize_as_", "set_anomaly_enabled", "to_dlpack"), "_rare"),
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
     "GradScaler": "amp",

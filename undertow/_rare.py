@@ -7,7 +7,7 @@ from undertow._C import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
 
@@ -51,9 +51,35 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     (1, 2)
     """
     if sorted(physical_layout) != list(range(len(size))):
-        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout: {tuple(size)} and {tuple(physical_layout)}")
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout: {tuple(size)} and {tuple(physical_layout)}"
+        )
     back = [list(physical_layout).index(d) for d in range(len(size))]
     return undertow.empty([size[d] for d in physical_layout], **options).permute(back)
+
+
+def _written(name: str) -> Callable[..., Tensor]:
+    """The function of a method that writes into its tensor."""
+
+    def function(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return getattr(input, name)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"See `Tensor.{name}`."
+    return function
+
+
+addmv_, detach_, index_put_, resize_as_ = (_written(name) for name in ("addmv_", "detach_", "index_put_", "resize_as_"))
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """See `autograd.set_detect_anomaly`, which is also a context."""
+    undertow.autograd.set_detect_anomaly(mode, check_nan)
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule over the tensor's memory; see `utils.dlpack`."""
+    return tensor.__dlpack__()
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:

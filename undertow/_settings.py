@@ -79,7 +79,9 @@ def get_deterministic_debug_mode() -> int:
 def set_float32_matmul_precision(precision: str) -> None:
     """Remembers "highest", "high" or "medium". Products of float32 are computed in float32 whatever it says."""
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.", stacklevel=2)
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.", stacklevel=2
+        )
         return
     _state["precision"] = precision
 
@@ -94,7 +96,7 @@ def set_num_interop_threads(n: int) -> None:
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
-        raise RuntimeError(f"Expected positive number of threads, got {n}")
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer, got {n}")
     _state["interop"] = n
 
 

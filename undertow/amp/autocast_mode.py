@@ -28,7 +28,7 @@ _FLOAT32 = (
     "avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits cdist cosine_embedding_loss cross_entropy ctc_loss gaussian_nll_loss "
     "grid_sample hinge_embedding_loss huber_loss kl_div l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss nll_loss "
     "poisson_nll_loss prod smooth_l1_loss soft_margin_loss trace triplet_margin_loss multilabel_soft_margin_loss renorm quantile nanquantile stft "
-    "cholesky inverse det slogdet pinverse qr svd geqrf orgqr ormqr eigh eigvalsh eig eigvals solve inv matrix_rank lstsq matrix_power norm_except_dim"
+    "cholesky inverse det slogdet pinverse qr svd geqrf orgqr ormqr eigh eigvalsh eig eigvals solve inv matrix_rank lstsq matrix_power"
 )
 _PROMOTE = "cat concat concatenate stack hstack vstack dstack index_copy"
 
@@ -90,7 +90,7 @@ class _Mode(TorchFunctionMode):
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         on, half = _state().get("cpu", (False, None))
-        kind = _kinds().get(getattr(func, "__name__", "").rpartition(".")[2])
+        kind = _kinds().get(getattr(func, "__name__", "").removeprefix("linalg_"))
         if kind is None or not on:
             inner = getattr(func, "__wrapped__", None)
             if inner is None or not on:
@@ -146,7 +146,7 @@ class autocast:
         self._entered.append((before, mode))
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         before, mode = self._entered.pop()
         if mode is not None:
             mode.__exit__(kind, error, trace)
@@ -154,7 +154,6 @@ class autocast:
             del _state()[self.device]
         else:
             _state()[self.device] = before
-        return False
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)

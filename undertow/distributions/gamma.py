@@ -19,11 +19,11 @@ __all__ = ["Chi2", "Gamma"]
 
 
 def _uniform() -> float:
-    return undertow.rand((), dtype=undertow.float64).item()
+    return float(undertow.rand((), dtype=undertow.float64))
 
 
 def _normal() -> float:
-    return undertow.randn((), dtype=undertow.float64).item()
+    return float(undertow.randn((), dtype=undertow.float64))
 
 
 _THIRD = 0.3333333432674408  # in float32, as torch has it: its draws are ours to the last digits
