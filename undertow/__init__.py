@@ -28,7 +28,7 @@ _publish("", globals())
 _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
-_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "types", "version")
+_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "serialization", "types", "version")
 _MATHEMATICS = ("fft", "func", "linalg", "nn", "optim", "random", "special")
 _MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "storage", "testing", "utils")
 _LAZY = {
@@ -40,6 +40,8 @@ _LAZY = {
     "initial_seed": "random",
     "manual_seed": "random",
     "seed": "random",
+    "load": "serialization",
+    "save": "serialization",
     "set_rng_state": "random",
     "vmap": "_vmap",
     "compile": "compiler",
