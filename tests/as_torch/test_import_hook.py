@@ -72,18 +72,24 @@ try:
 except ModuleNotFoundError as error:
     print(error.name, str(error).split(";")[0])
 try:
-    from torch.testing._internal import common_utils
+    from torch.onnx import export
 except ImportError as error:
     print(str(error).split(";")[0])
 try:
     from torch import no_such_thing
 except ImportError as error:
     print("no_such_thing" in str(error))
+import torch.optim.lr_scheduler as l
+try:
+    l.no_such_schedule
+except AttributeError as error:
+    print(str(error).split(":")[0])
 print(importlib.util.find_spec("torch.fx"), importlib.util.find_spec("torch.nn") is not None)
 """).splitlines() == [
         "torch.fx No module named 'torch.fx': torch.fx is not in Undertow: not planned: there is no compiler and no graph representation",
-        "No module named 'torch.testing._internal': torch.testing._internal is not in Undertow: not planned: torch's own test machinery is private to torch",
+        "No module named 'torch.onnx': torch.onnx is not in Undertow: not planned: there is no compiler and no graph representation",
         "True",
+        "torch.optim.lr_scheduler.no_such_schedule is not in Undertow",
         "None True",
     ]
 

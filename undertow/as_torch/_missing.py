@@ -75,7 +75,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
     (r"torch\.(Gradient|GraphExecutorState|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|Node|OperatorInfo|PRIVATE_OPS)", FOREIGN),
     (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
-    (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch(_version)?)", FOREIGN),
+    (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
     (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
     (r"torch\.return_types", "not planned: results with names are tuples whose classes are made on first use"),
     (r"torch\.(kl_div|rrelu_?)", LAYERS),

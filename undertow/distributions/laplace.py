@@ -20,8 +20,8 @@ class Laplace(Distribution):
     """Density exp(-|x - loc| / scale) / (2 scale).
 
     >>> import undertow as ut
-    >>> Laplace(0.0, 0.5).log_prob(ut.tensor(0.0))
-    tensor(0.)
+    >>> Laplace(0.0, 1.0).log_prob(ut.tensor(0.0))
+    tensor(-0.6931)
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
