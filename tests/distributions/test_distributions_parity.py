@@ -24,6 +24,10 @@ CASES = {
     "LogNormal": [([-1.0, 0.0, 0.5], VECTOR)],
     "HalfNormal": [(VECTOR,)],
     "Poisson": [(VECTOR,)],
+    "Cauchy": [([-1.0, 0.0, 2.0], VECTOR)],
+    "Gumbel": [([-1.0, 0.0, 2.0], VECTOR)],
+    "Geometric": [([0.1, 0.5, 0.9],), {"logits": [0.3, -1.0, 2.0]}],
+    "StudentT": [([3.0, 2.5, 1.5], [-1.0, 0.0, 2.0], VECTOR)],
     "Gamma": [(VECTOR, [0.5, 1.0, 2.0])],
     "Chi2": [(VECTOR,)],
     "Beta": [(VECTOR, [0.7, 1.2, 3.0])],
@@ -32,7 +36,7 @@ CASES = {
 }
 FLAT = [(name, arguments, dtype) for name, cases in CASES.items() for arguments in cases for dtype in ("float64", "float32")]
 TOLERANCE = {"float64": {"rtol": 1e-10, "atol": 1e-12}, "float32": {"rtol": 2e-5, "atol": 1e-6}}
-GAMMAS = ("Gamma", "Chi2", "Beta", "Dirichlet")
+GAMMAS = ("Gamma", "Chi2", "Beta", "Dirichlet", "StudentT")
 
 
 def made(library, module, name, arguments, dtype, requires_grad=False):
@@ -103,7 +107,7 @@ def test_the_pathwise_derivative_of_dirichlet_is_unbiased():
     assert (a.grad - b.grad).abs().max().item() < 0.02
 
 
-PAIRS = [name for name in CASES if name not in ("HalfNormal",)]
+PAIRS = [name for name in CASES if name not in ("HalfNormal", "Cauchy", "Gumbel", "Geometric", "StudentT")]
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -132,6 +136,38 @@ def test_independent_and_mixtures():
         assert (tuple(mixture.batch_shape), tuple(mixture.event_shape)) == ((), (3,))
     for a, b in zip(*results):
         close(a, b, "float32")
+
+
+TRANSFORMS = {
+    "tanh": lambda d, x: [d.TanhTransform()],
+    "exp": lambda d, x: [d.ExpTransform()],
+    "sigmoid of a line": lambda d, x: [d.AffineTransform(0.5, -2.0), d.SigmoidTransform()],
+    "a composition": lambda d, x: d.ComposeTransform([d.AffineTransform(x, x * x + 1.0), d.SoftplusTransform()]),
+    "the logarithm of a square": lambda d, x: [d.ExpTransform(), d.AffineTransform(0.0, 2.0), d.ExpTransform().inv],
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transformed_distributions(name):
+    results = []
+    for library, module in ((ut, ours), (torch, theirs)):
+        library.manual_seed(3)
+        x = library.tensor([0.3, -0.2], dtype=library.float64, requires_grad=True)
+        d = module.TransformedDistribution(module.Normal(x, library.ones(2, dtype=library.float64)), TRANSFORMS[name](module, x))
+        value = d.rsample((3,))
+        density = d.log_prob(value.detach())
+        (density.sum() + value.sum()).backward()
+        results.append([value, d.sample((2,)), density, d.cdf(value), x.grad])
+    for a, b in zip(*results):
+        close(a, b, "float64")
+
+
+def test_a_cached_transform_finds_its_way_back_from_the_edge():
+    for library, module in ((ut, ours), (torch, theirs)):
+        x = library.tensor([20.0], requires_grad=True)
+        for size, finite in ((0, False), (1, True)):
+            transform = module.TanhTransform(cache_size=size)
+            assert bool(transform.inv(transform(x)).isfinite().all()) is finite
 
 
 @pytest.mark.parametrize(
