@@ -263,6 +263,9 @@ def test_set_lays_a_tensor_over_other_memory():
     assert b.shape == (0,)
     with pytest.raises(RuntimeError, match="out of bounds"):
         b.set_(a.untyped_storage(), 0, (5,))
+    for size, stride in (((2**61 + 1,), (8,)), ((2**62, 8), (0, 0)), ((2,), (2**63 - 1,))):  # each wraps to something small
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            b.set_(a.untyped_storage(), 0, size, stride)
 
 
 def test_forked_children_write_to_shared_memory():

@@ -207,3 +207,22 @@ def test_an_operator_that_is_only_a_method_is_overridden_too():
 
     x = ut.ones(2).as_subclass(Plain)
     assert type(x.view(2, 1)) is Plain and type(x.view_as(x)) is Plain and type(x.expand_as(x)) is Plain
+
+
+def test_what_can_be_taken_over_is_listed_by_where_it_is_found():
+    found = ut.overrides.get_overridable_functions()
+    assert ut.exp in found[ut] and ut.Tensor.add in found[ut.Tensor]
+    assert ut.nn.functional.softmax in found[ut.nn.functional]
+    assert not set(found[ut]) & ut.overrides.get_ignored_functions()
+    assert ut.overrides.is_tensor_method_or_property(ut.Tensor.shape.__get__)
+    assert not ut.overrides.is_tensor_method_or_property(ut.exp)
+
+    class Loud(ut.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "taken"
+
+    x = ut.ones(2).as_subclass(Loud)
+    unary = [f for f in found[ut] if getattr(f, "__name__", "") in ("exp", "sin", "abs", "neg")]
+    assert len(unary) == 4
+    assert [f(x) for f in unary] == ["taken"] * 4

@@ -26,7 +26,10 @@ newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = ("fft", "func", "interop", "linalg", "nn", "optim", "overrides", "profiler", "random", "special", "storage", "testing", "utils")
+_MODULES = (
+    *("fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special", "storage"),
+    *("testing", "utils"),
+)
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -36,6 +39,8 @@ _LAZY = {
     "initial_seed": "random",
     "manual_seed": "random",
     "seed": "random",
+    "load": "serialization",
+    "save": "serialization",
     "set_rng_state": "random",
     "vmap": "_vmap",
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),

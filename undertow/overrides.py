@@ -24,11 +24,14 @@ __all__ = [
     "DisableTorchFunctionSubclass",
     "TorchFunctionMode",
     "enable_reentrant_dispatch",
+    "get_ignored_functions",
+    "get_overridable_functions",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
     "is_tensor_like",
+    "is_tensor_method_or_property",
     "resolve_name",
     "wrap_torch_function",
 ]
@@ -170,17 +173,27 @@ def _dispatch(
         if result is not NotImplemented:
             return result
     for each in overloaded:
+        if _is_torchs(type(each)):
+            continue
         result = each.__torch_function__(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
     if not overloaded and not _stack.modes:
         return func(*args, **kwargs)
     name = resolve_name(func) or repr(func)
+    strangers = [each for each in types if _is_torchs(each)]
+    if strangers:
+        raise TypeError(f"{name}: {strangers[0].__module__}.{strangers[0].__name__} is PyTorch's; bring it here by undertow.from_torch")
     modes = f" nor in mode {_stack.modes[-1]!r}" if _stack.modes else ""
     raise TypeError(
         f"no implementation found for '{name}' on types that implement __torch_function__: "
         f"[{', '.join(each.__name__ for each in types)}]{modes}"
     )
+
+
+def _is_torchs(cls: type) -> bool:
+    """Whether these are PyTorch's own tensors: their override calls our function again, and would do so for ever."""
+    return cls.__module__.partition(".")[0] == "torch" and cls.__module__ != Tensor.__module__
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -247,6 +260,59 @@ def is_tensor_like(inp: Any) -> bool:
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether `func` is a method of Tensor, or reads or writes one of its attributes.
+
+    >>> import undertow as ut
+    >>> ut.overrides.is_tensor_method_or_property(ut.Tensor.add), ut.overrides.is_tensor_method_or_property(ut.add)
+    (True, False)
+    """
+    return getattr(func, "__name__", "") in ("__get__", "__set__") or func in _methods()
+
+
+def _methods() -> set[Any]:
+    return {m for m in (getattr(Tensor, name, None) for name in dir(Tensor)) if callable(m)}
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """What `__torch_function__` may take over, by the module or class it is found in.
+
+    >>> import undertow as ut
+    >>> ut.exp in ut.overrides.get_overridable_functions()[ut]
+    True
+    """
+    import undertow
+    from undertow import fft, linalg, special
+    from undertow.nn import functional
+
+    found: dict[Any, list[Callable[..., Any]]] = {}
+    operators, ignored = set(_C._ops.values()), get_ignored_functions()
+    for module in (undertow, functional, linalg, fft, special):
+        names = [n for n in dir(module) if not n.startswith("_")]
+        candidates = [f for f in (getattr(module, n, None) for n in names) if callable(f) and not isinstance(f, type)]
+        found[module] = [f for f in candidates if (f in operators or hasattr(f, "__wrapped__")) and f not in ignored]
+    found[Tensor] = [m for m in _methods() - ignored if not isinstance(m, type)]
+    for name in dir(Tensor):
+        attribute = Tensor.__dict__.get(name)
+        if attribute is not None and hasattr(attribute, "__get__") and hasattr(attribute, "__set__"):
+            found.setdefault(Tensor, []).append(attribute.__get__)
+    return found
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """What `__torch_function__` is not asked about: functions that make tensors out of none, and what every object has.
+
+    >>> import undertow as ut
+    >>> ut.zeros in ut.overrides.get_ignored_functions()
+    True
+    """
+    import undertow
+
+    makers = "arange as_tensor empty empty_strided eye from_numpy full linspace logspace ones rand randint randn randperm tensor zeros"
+    plain = {getattr(Tensor, name) for name in dir(object) if name not in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")}
+    return {getattr(undertow, name) for name in makers.split()} | {m for m in plain if callable(m)}
+
+
 def resolve_name(func: Callable[..., Any]) -> str | None:
     """A name by which people know `func`: undertow.exp, Tensor.mul, Tensor.shape.__get__.
 
@@ -308,7 +374,7 @@ def _default_torch_function(
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
     """`Tensor.__torch_function__`: run the function, give its results the subclass."""
-    if not all(issubclass(cls, each) for each in types):
+    if not all(issubclass(cls, each) for each in types) or any(_is_torchs(type(a)) for a in args):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))

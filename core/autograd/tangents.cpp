@@ -48,10 +48,10 @@ Tensor make_dual(const Tensor& t, const Tensor& tangent) {
   UT_CHECK(forward_level::current() >= 0, "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.");
   UT_CHECK(same(t.sizes(), tangent.sizes()), "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size ",
            ShapeText{t.sizes()}, " while the given forward gradient is of size ", ShapeText{tangent.sizes()}, ".");
-  UT_CHECK(t.dtype() == tangent.dtype(), "Expected the tangent to have the dtype of the tensor, ", t.dtype(), ", but got ", tangent.dtype());
-  UT_CHECK(!t.impl()->has(kHasTangent), "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level is not supported.");
+  UT_CHECK(!t.impl()->has(kHasTangent), "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level ", forward_level::current(), " is not supported.");
+  UT_CHECK(is_complex(t.dtype()) || !is_complex(tangent.dtype()), "make_dual: a real tensor of dtype ", t.dtype(), " cannot have a tangent of dtype ", tangent.dtype());
   Tensor dual = view(t, t.sizes());
-  forward_level::set_tangent(dual, fit_tangent(t, tangent));
+  forward_level::set_tangent(dual, fit_tangent(t, tangent.dtype() == t.dtype() ? tangent : ops::to_dtype(tangent, t.dtype())));
   return dual;
 }
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {

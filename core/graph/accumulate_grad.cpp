@@ -50,12 +50,16 @@ AccumulateGrad::AccumulateGrad(TensorImpl* leaf) : leaf_(leaf) {
   is_embedded_ = true;
   sequence_ = UINT64_MAX;  // runs as soon as it is ready
   num_inputs_ = 1;
-  meta_.set(leaf->sizes(), leaf->dtype, leaf->device);
+  refresh_meta();
 }
 
 void AccumulateGrad::on_first_reference() { leaf_->retain(); }
 
-void AccumulateGrad::refresh_meta() { meta_.set(leaf_->sizes(), leaf_->dtype, leaf_->device); }
+void AccumulateGrad::refresh_meta() {
+  const GradDType wanted = leaf_->meta ? leaf_->meta->grad_dtype : GradDType{};
+  meta_.set(leaf_->sizes(), wanted.choice == GradDType::Chosen ? wanted.dtype : leaf_->dtype, leaf_->device);
+  meta_.set_any_dtype(wanted.choice == GradDType::Any);
+}
 
 void AccumulateGrad::on_last_reference() {
   if (extra_) delete std::exchange(extra_, nullptr);  // threads that record on one leaf meet here: no write without need
@@ -80,11 +84,12 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
   Tensor& current = leaf->meta->grad;
   if (!current.defined()) {
     // Keep the tensor itself when it is ours alone and dense in the leaf's own order; else copy into that order.
-    bool dense_alike = is_non_overlapping_and_dense(leaf->sizes(), leaf->strides())
-                           ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
-                           : grad.is_contiguous();
+    bool own_order = is_non_overlapping_and_dense(leaf->sizes(), leaf->strides())
+                         ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
+                         : grad.is_contiguous();
+    bool order_fits = own_order || mode_is(kAnyGradLayout);
     bool exclusive = grad.impl()->use_count() == 1 && !grad.impl()->has(kConj | kNeg | kIsView | kInference);
-    if (!grad_enabled() && exclusive && dense_alike) {
+    if (!grad_enabled() && exclusive && order_fits) {
       if (grad.requires_grad()) grad = graph_ops::detach(grad);
       current = std::move(grad);
     } else if (!grad_enabled()) {

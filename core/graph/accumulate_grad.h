@@ -20,7 +20,7 @@ class AccumulateGrad final : public NodeWithEdges<0> {
   std::string name() const override { return "AccumulateGrad"; }
   bool is_accumulate() const override { return true; }
   TensorImpl* leaf() const { return leaf_; }
-  void refresh_meta();  // the leaf's shape or dtype was changed through .data
+  void refresh_meta();  // the leaf's shape or dtype was changed through .data, or its gradient's dtype was chosen
 
  protected:
   void on_first_reference() override;

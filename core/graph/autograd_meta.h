@@ -18,6 +18,12 @@ struct ViewFunction {
   virtual Tensor replay(const Tensor& base) const = 0;
 };
 
+// Which dtype .grad has: the tensor's own, a chosen one, or whichever comes.
+struct GradDType {
+  enum Choice : uint8_t { Own, Chosen, Any } choice = Own;
+  DType dtype = DType::Float32;  // iff Chosen
+};
+
 struct AutogradMeta {
   Tensor grad;
   AccumulateGrad* accumulator = nullptr;  // owned; see accumulate_grad.h
@@ -32,6 +38,7 @@ struct AutogradMeta {
   Tensor batched_value;                   // iff kBatched; see Note [Batched Tensors] in autograd/batched.h
   int64_t batched_level = -1;
   std::string name;
+  GradDType grad_dtype;
   bool has_gradient_history = false;      // known to cycles.h
   void* py_hooks = nullptr;               // Python's dict of hooks, owned through release_metadata
 };

@@ -29,7 +29,7 @@ void leave(int64_t level) {
   std::vector<Tensor> dropped;
   {
     std::lock_guard lock(mutex);
-    UT_CHECK(open_level >= 0, "Trying to exit a forward AD level when none is open");
+    UT_CHECK(open_level >= 0, "Dual level must be a positive number: no level is open to exit from");
     UT_CHECK(level == open_level, "Trying to exit a forward AD level that is not the last one that was created: got ", level, ", the last is ", open_level);
     open_level = -1;
     for (auto& [meta, impl] : duals()) {

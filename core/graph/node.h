@@ -53,6 +53,9 @@ class InputMeta {
     for (size_t i = 0; i < sizes.size(); i++) to[i] = sizes[i];
   }
   bool defined() const { return defined_; }
+  // A leaf may take gradients of any dtype; see grad_dtype of AutogradMeta.
+  bool any_dtype() const { return any_dtype_; }
+  void set_any_dtype(bool on) { any_dtype_ = on; }
   DType dtype() const { return dtype_; }
   uint16_t device() const { return device_; }
   IntSpan sizes() const { return {ndim_ <= kInline ? inline_ : heap_, ndim_}; }
@@ -74,6 +77,7 @@ class InputMeta {
   uint8_t ndim_ = 0;
   uint16_t device_ = 0;
   bool defined_ = false;
+  bool any_dtype_ = false;
   union {
     int64_t inline_[kInline];
     int64_t* heap_;

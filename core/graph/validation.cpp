@@ -27,7 +27,7 @@ void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const 
              " but expected shape compatible with ", ShapeText{meta.sizes()});
     grad = graph_ops::sum_to(grad, meta.sizes());
   }
-  if (meta.dtype() == grad.dtype()) return;
+  if (meta.dtype() == grad.dtype() || meta.any_dtype()) return;
   UT_CHECK(is_complex(grad.dtype()) || !is_complex(meta.dtype()) || is_floating(grad.dtype()), who(index, producer), " - expected type ", meta.dtype(), " but got ", grad.dtype());
   if (is_complex(grad.dtype()) && !is_complex(meta.dtype())) grad = graph_ops::real(grad);
   if (meta.dtype() != grad.dtype()) grad = graph_ops::cast(grad, meta.dtype());

@@ -1,9 +1,11 @@
 // dtype_object.cpp: see dtype_object.h.
 #include "core/python/dtype_object.h"
 
+#include <iterator>
 #include <string>
 
 #include "core/python/errors.h"
+#include "core/python/printed_name.h"
 
 namespace undertow::python {
 
@@ -11,13 +13,23 @@ PyTypeObject *dtype_type, *device_type, *layout_type, *memory_format_type, *size
 
 namespace {
 
+const char* package = "undertow";
+PyObject* print_as(PyObject*, PyObject* name) {  // `as_torch` alone calls it, with "torch" and, when it ends, "undertow"
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(PyUnicode_Check(name), "_print_as: expected a string, got ", Py_TYPE(name)->tp_name);
+    package = PyUnicode_CompareWithASCIIString(name, "torch") == 0 ? "torch" : "undertow";
+    Py_RETURN_NONE;
+  });
+}
+PyMethodDef functions[] = {{"_print_as", print_as, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
 struct DTypeObject {
   PyObject_HEAD
   DType dtype;
 };
 PyObject* dtypes[kNumDTypes];
 
-PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("undertow.%s", name(reinterpret_cast<DTypeObject*>(self)->dtype)); }
+PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package, name(reinterpret_cast<DTypeObject*>(self)->dtype)); }
 PyObject* dtype_reduce(PyObject* self, PyObject*) {  // pickles as the name of an attribute of the module
   PyRef module(PyImport_ImportModule("undertow._pickle"));
   if (!module) return nullptr;
@@ -50,12 +62,19 @@ struct DeviceObject {
   PyObject_HEAD
   Device device;
 };
+// Devices that torch's programs name. All but the first can be named and compared, and nothing can be put there.
+constexpr const char* kDeviceNames[] = {"cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve",
+                                        "fpga", "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone"};
+const char* name(Device d) { return kDeviceNames[d.type]; }
 Device parse_device(const char* text) {
   std::string s = text;
+  UT_CHECK(!s.empty(), "Device string must not be empty");
   size_t colon = s.find(':');
-  std::string kind = s.substr(0, colon);
-  UT_CHECK(kind == "cpu", "Expected one of cpu device type at start of device string: ", s, "; this build of Undertow knows cpu alone");
-  Device d;
+  std::string kind = s.substr(0, colon), known;
+  uint16_t type = 0;
+  while (type < std::size(kDeviceNames) && kind != kDeviceNames[type]) known += str(type ? ", " : "", kDeviceNames[type]), type++;
+  UT_CHECK(type < std::size(kDeviceNames), "Expected one of ", known, " device type at start of device string: ", s);
+  Device d{.type = type};
   if (colon != std::string::npos) {
     std::string index = s.substr(colon + 1);
     UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '", s, "'");
@@ -79,11 +98,11 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
 }
 PyObject* device_str(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
-  return d.index < 0 ? PyUnicode_FromString("cpu") : PyUnicode_FromFormat("cpu:%d", d.index);
+  return d.index < 0 ? PyUnicode_FromString(name(d)) : PyUnicode_FromFormat("%s:%d", name(d), d.index);
 }
 PyObject* device_repr(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
-  return d.index < 0 ? PyUnicode_FromString("device(type='cpu')") : PyUnicode_FromFormat("device(type='cpu', index=%d)", d.index);
+  return d.index < 0 ? PyUnicode_FromFormat("device(type='%s')", name(d)) : PyUnicode_FromFormat("device(type='%s', index=%d)", name(d), d.index);
 }
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   if (Py_TYPE(b) != device_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -94,14 +113,22 @@ Py_hash_t device_hash(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
   return d.type * 1000 + d.index + 2;
 }
-PyObject* device_type_of(PyObject*, void*) { return PyUnicode_FromString("cpu"); }
+PyObject* device_type_of(PyObject* s, void*) { return PyUnicode_FromString(name(reinterpret_cast<DeviceObject*>(s)->device)); }
 PyObject* device_index(PyObject* s, void*) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
   if (d.index < 0) Py_RETURN_NONE;
   return PyLong_FromLong(d.index);
 }
 PyObject* device_reduce(PyObject* s, PyObject*) { return Py_BuildValue("O(N)", device_type, device_str(s)); }
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+// `with device(...)`: what is made inside is made there.
+PyObject* device_enter(PyObject* s, PyObject*) {
+  return guarded([&]() -> PyObject* { return device_of(s), new_ref(s); });
+}
+PyObject* device_exit(PyObject*, PyObject*) { Py_RETURN_NONE; }
+PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
+                                {"__enter__", device_enter, METH_NOARGS, nullptr},
+                                {"__exit__", device_exit, METH_VARARGS, nullptr},
+                                {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef device_getset[] = {{"type", device_type_of, nullptr, nullptr, nullptr}, {"index", device_index, nullptr, nullptr, nullptr},
                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)}, {Py_tp_str, reinterpret_cast<void*>(device_str)},
@@ -116,7 +143,7 @@ struct NamedObject {
   const char* name;
   int value;
 };
-PyObject* named_repr(PyObject* s) { return PyUnicode_FromFormat("undertow.%s", reinterpret_cast<NamedObject*>(s)->name); }
+PyObject* named_repr(PyObject* s) { return PyUnicode_FromFormat("%s.%s", package, reinterpret_cast<NamedObject*>(s)->name); }
 PyObject* named_reduce(PyObject* s, PyObject*) {
   PyRef module(PyImport_ImportModule("undertow._pickle"));
   if (!module) return nullptr;
@@ -142,7 +169,7 @@ PyObject* make_named(PyTypeObject* type, const char* name, int value) {
 // Size: a tuple of ints with numel(), printed as torch prints it.
 PyObject* size_repr(PyObject* s) {
   PyRef list(PySequence_List(s));
-  return list ? PyUnicode_FromFormat("undertow.Size(%R)", list.get()) : nullptr;
+  return list ? PyUnicode_FromFormat("%s.Size(%R)", package, list.get()) : nullptr;
 }
 PyObject* size_numel(PyObject* s, PyObject*) {
   long long n = 1;
@@ -212,15 +239,21 @@ PyObject* device_object(Device d) {
   return reinterpret_cast<PyObject*>(o);
 }
 Device device_of(PyObject* o) {
-  if (Py_TYPE(o) == device_type) return reinterpret_cast<DeviceObject*>(o)->device;
-  UT_CHECK_TYPE(PyUnicode_Check(o), "expected a device or a string, got ", Py_TYPE(o)->tp_name);
-  return parse_device(PyUnicode_AsUTF8(o));
+  UT_CHECK_TYPE(Py_TYPE(o) == device_type || PyUnicode_Check(o), "expected a device or a string, got ", Py_TYPE(o)->tp_name);
+  Device d = Py_TYPE(o) == device_type ? reinterpret_cast<DeviceObject*>(o)->device : parse_device(PyUnicode_AsUTF8(o));
+  if (d.type == 0) return d;
+  std::string kind = name(d);
+  UT_CHECK(kind == "cuda" || kind == "xpu", "PyTorch is not linked with support for ", kind, " devices; this build of Undertow computes on the CPU only");
+  PyErr_Format(PyExc_AssertionError, "Torch not compiled with %s enabled; this build of Undertow computes on the CPU only", kind == "cuda" ? "CUDA" : "XPU");
+  throw PythonError();  // torch raises AssertionError here, which is no kind of error of the core
 }
+const char* printed_package() { return package; }
 PyObject* layout_object(Layout) { return strided_object; }
 PyObject* memory_format_object(MemoryFormat m) { return format_objects[static_cast<int>(m)]; }
 MemoryFormat memory_format_of(PyObject* o) { return static_cast<MemoryFormat>(reinterpret_cast<NamedObject*>(o)->value); }
 
 bool init_dtype_types(PyObject* module) {
+  if (PyModule_AddFunctions(module, functions) < 0) return false;
   auto make = [&](PyTypeObject*& slot, PyType_Spec& spec, PyObject* base, const char* name) {
     slot = reinterpret_cast<PyTypeObject*>(base ? PyType_FromSpecWithBases(&spec, base) : PyType_FromSpec(&spec));
     return slot && PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(slot)) == 0;

@@ -149,6 +149,12 @@ PyObject* set_multithreading(PyObject*, PyObject* on) {
 }
 PyObject* is_multithreading(PyObject*, PyObject*) { return PyBool_FromLong(engine::multithreading_enabled()); }
 
+PyObject* set_grad_layout(PyObject*, PyObject* on) {
+  thread_mode.bits = PyObject_IsTrue(on) == 1 ? thread_mode.bits & ~static_cast<uint32_t>(kAnyGradLayout) : thread_mode.bits | kAnyGradLayout;
+  Py_RETURN_NONE;
+}
+PyObject* is_grad_layout(PyObject*, PyObject*) { return PyBool_FromLong(!mode_is(kAnyGradLayout)); }
+
 PyMethodDef module_methods[] = {{"_current_graph_task_id", graph_task_id, METH_NOARGS, nullptr},
                                 {"_current_autograd_node", autograd_node, METH_NOARGS, nullptr},
                                 {"_packing_node_name", packing_node_name, METH_NOARGS, "The name of the node whose tensor a pack hook is given."},
@@ -156,6 +162,8 @@ PyMethodDef module_methods[] = {{"_current_graph_task_id", graph_task_id, METH_N
                                 {"_set_num_workers", set_num_workers, METH_O, nullptr},
                                 {"_get_num_workers", get_num_workers, METH_NOARGS, nullptr},
                                 {"_set_multithreading_enabled", set_multithreading, METH_O, nullptr},
+                                {"_set_grad_layout_enforcement_enabled", set_grad_layout, METH_O, nullptr},
+                                {"_is_grad_layout_enforcement_enabled", is_grad_layout, METH_NOARGS, nullptr},
                                 {"_is_multithreading_enabled", is_multithreading, METH_NOARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
 

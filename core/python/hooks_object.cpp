@@ -7,6 +7,7 @@
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 #include "core/python/node_object.h"
+#include "core/python/printed_name.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::python {
@@ -36,7 +37,8 @@ std::string called(PyObject* hook) {
   return name && PyUnicode_Check(name.get()) ? str("hook '", PyUnicode_AsUTF8(name.get()), "'") : "hook";
 }
 void check_replacement(const Tensor& old, const Tensor& now, PyObject* hook) {
-  UT_CHECK(old.dtype() == now.dtype(), called(hook), " has changed the type of value (was ", old.dtype(), " got ", now.dtype(), ")");
+  auto type = [](const Tensor& t) { return str(printed_package(), ".", kDTypeInfo[static_cast<size_t>(t.dtype())].long_name, "Tensor"); };
+  UT_CHECK(old.dtype() == now.dtype(), called(hook), " has changed the type of value (was ", type(old), " got ", type(now), ")");
   UT_CHECK(same(old.sizes(), now.sizes()), called(hook), " has changed the size of value: was ", ShapeText{old.sizes()}, ", got ", ShapeText{now.sizes()});
 }
 
@@ -71,13 +73,13 @@ PyRef tuple_of(std::span<const Tensor> grads) {
   for (size_t i = 0; i < grads.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(grads[i])));
   return t;
 }
-// What a node hook returned: a tuple, or one tensor where there is one gradient.
-void replace(std::span<Tensor> grads, PyObject* r, PyObject* hook) {
-  PyRef tuple = PyTuple_Check(r) ? PyRef::borrow(r) : PyRef(check(PyTuple_Pack(1, r)));
-  UT_CHECK(PyTuple_GET_SIZE(tuple.get()) == static_cast<Py_ssize_t>(grads.size()), called(hook), " has returned an incorrect number of values (got ",
-           PyTuple_GET_SIZE(tuple.get()), ", but expected ", grads.size(), ")");
+// What a node hook returned: one value for each gradient.
+void replace(std::span<Tensor> grads, PyObject* tuple, PyObject* hook) {
+  UT_CHECK_TYPE(PyTuple_Check(tuple), "expected tuple, but hook returned '", is_tensor(tuple) ? "Tensor" : Py_TYPE(tuple)->tp_name, "'");
+  UT_CHECK(PyTuple_GET_SIZE(tuple) == static_cast<Py_ssize_t>(grads.size()), called(hook), " has returned an incorrect number of values (got ",
+           PyTuple_GET_SIZE(tuple), ", but expected ", grads.size(), ")");
   for (size_t i = 0; i < grads.size(); i++) {
-    PyObject* x = PyTuple_GET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i));
+    PyObject* x = PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i));
     UT_CHECK_TYPE(x == Py_None || is_tensor(x), "expected Variable or None (got ", Py_TYPE(x)->tp_name, ")");
     grads[i] = opt_tensor_arg(x);
   }
@@ -262,7 +264,7 @@ class PySavedHooks final : public SavedTensorHooks {
     PyRef arg(check(wrap(t)));
     uint32_t before = t.version();
     packed_ = check(PyObject_CallOneArg(pack_, arg.get()));
-    UT_CHECK(t.version() == before, "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be modified by "
+    UT_CHECK(t.version() == before, "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
              "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input to a pack hook.");
     Py_CLEAR(pack_);
   }
@@ -406,7 +408,8 @@ bool init_hook_types(PyObject* module) {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)}, {Py_tp_methods, raw_methods}, {0, nullptr}};
   PyType_Spec spec = {"undertow._C._autograd.SavedTensor", sizeof(RawSavedObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   raw_saved_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return raw_saved_type && PyModule_AddFunctions(module, module_methods) == 0;
+  return raw_saved_type && PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(raw_saved_type)) == 0 &&
+         PyModule_AddFunctions(module, module_methods) == 0;
 }
 
 }  // namespace undertow::python

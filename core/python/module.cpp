@@ -101,6 +101,23 @@ PyObject* increment_version(PyObject*, PyObject* tensors) {
   });
 }
 
+// Undoes what writes since did to version counters: (tensors, versions).
+PyObject* set_versions(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *tensors, *versions;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &tensors, &PyTuple_Type, &versions)) return nullptr;
+    UT_CHECK(PyTuple_GET_SIZE(tensors) == PyTuple_GET_SIZE(versions), "_unsafe_set_version_counter: ", PyTuple_GET_SIZE(tensors), " tensors and ",
+             PyTuple_GET_SIZE(versions), " versions");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); i++) {
+      PyObject* t = PyTuple_GET_ITEM(tensors, i);
+      UT_CHECK_TYPE(is_tensor(t), "_unsafe_set_version_counter expects tensors, but got ", Py_TYPE(t)->tp_name);
+      UT_CHECK(!tensor_of(t).impl()->has(kInference), "Inference tensors do not track version counter.");
+      tensor_of(t).impl()->version_holder()->set_version(static_cast<uint32_t>(int_arg(PyTuple_GET_ITEM(versions, i))));
+    }
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* set_threads(PyObject*, PyObject* n) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(PyLong_Check(n) && !PyBool_Check(n), "set_num_threads expects an int, but got ", Py_TYPE(n)->tp_name);
@@ -173,6 +190,7 @@ PyMethodDef functions[] = {{"_set_grad_enabled", set_grad_enabled, METH_O, nullp
                            {"_live_counts", live_counts, METH_NOARGS, "Blocks in use of the pool behind tensors, nodes and small storages, by their size in bytes."},
                            {"_collect_cycles", collect_cycles, METH_NOARGS, nullptr},
                            {"_increment_version", increment_version, METH_O, nullptr},
+                           {"_unsafe_set_version_counter", set_versions, METH_VARARGS, nullptr},
                            {"set_num_threads", set_threads, METH_O, "How many threads large operations may use."},
                            {"get_num_threads", get_threads, METH_NOARGS, "How many threads large operations may use."},
                            {"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},

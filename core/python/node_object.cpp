@@ -49,7 +49,12 @@ int clear(PyObject* self) {
 }
 
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name().c_str(), self); }
-PyObject* name_method(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self)->name().c_str()); }
+// Programs that walk a graph compare the names of the structural nodes with torch's, which are those of its C++ classes.
+PyObject* name_method(PyObject* self, PyObject*) {
+  std::string name = node_of(self)->name();
+  if (name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards") name = "torch::autograd::" + name;
+  return PyUnicode_FromString(name.c_str());
+}
 PyObject* next_functions(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Node* n = node_of(self);

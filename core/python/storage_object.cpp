@@ -270,6 +270,25 @@ Ref<Storage> storage_over_buffer(PyObject* o) {
   }, kept);
 }
 
+namespace {
+// The bytes up to the last element, INT64_MAX where more: sizes come from users and files.
+int64_t bytes_needed(IntSpan sizes, IntSpan strides, int64_t offset, int64_t itemsize) {
+  constexpr int64_t kMost = INT64_MAX;
+  bool empty = false, overflow = false;
+  int64_t last = offset, numel = 1, step, bytes;
+  for (size_t i = 0; i < sizes.size(); i++) {
+    if (sizes[i] == 0) {
+      empty = true;
+      continue;
+    }
+    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last) || __builtin_mul_overflow(numel, sizes[i], &numel);
+  }
+  if (empty) return 0;
+  if (overflow || __builtin_mul_overflow(numel, itemsize, &bytes) || __builtin_add_overflow(last, int64_t{1}, &last) || __builtin_mul_overflow(last, itemsize, &bytes)) return kMost;
+  return bytes;
+}
+}  // namespace
+
 Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
   UT_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", ShapeText{strides}, " and ", ShapeText{sizes});
   UT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
@@ -277,8 +296,7 @@ Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_
     UT_CHECK(sizes[i] >= 0, "Trying to create tensor with negative dimension ", sizes[i], ": ", ShapeText{sizes});
     UT_CHECK(strides[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", ShapeText{strides});
   }
-  int64_t extent = storage_extent(sizes, strides);
-  int64_t needed = extent ? (offset + extent) * itemsize(dtype) : 0;
+  int64_t needed = bytes_needed(sizes, strides, offset, itemsize(dtype));
   UT_CHECK(needed <= static_cast<int64_t>(storage->nbytes()), "setStorage: sizes ", ShapeText{sizes}, ", strides ", ShapeText{strides}, ", storage offset ", offset,
            ", and itemsize ", itemsize(dtype), " requiring a storage size of ", needed, " are out of bounds for storage of size ", storage->nbytes());
   auto* impl = new TensorImpl;

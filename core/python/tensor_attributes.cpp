@@ -2,6 +2,7 @@
 #include "core/python/tensor_attributes.h"
 
 #include "core/autograd/formulas/shape.h"
+#include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -81,11 +82,38 @@ int set_grad_attribute(PyObject* s, PyObject* value, void*) {
     UT_CHECK_TYPE(is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
     const Tensor& g = tensor_of(value);
     UT_CHECK(s != value, "can't assign Variable as its own grad");
-    UT_CHECK(g.dtype() == t.dtype(), "attempting to assign a gradient with dtype '", g.dtype(), "' to a tensor with dtype '", t.dtype(),
-             "'. Please ensure that the gradient and the tensor have the same dtype.");
+    const GradDType wanted = t.impl()->meta ? t.impl()->meta->grad_dtype : GradDType{};
+    const DType expected = wanted.choice == GradDType::Chosen ? wanted.dtype : t.dtype();
+    UT_CHECK(g.dtype() == expected || wanted.choice == GradDType::Any, "attempting to assign a gradient with dtype '", g.dtype(), "' to a tensor with grad_dtype '", expected,
+             "'. The gradient must match the tensor's grad_dtype, which is the tensor's dtype unless it was set; None allows any.");
     UT_CHECK(same(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", ShapeText{g.sizes()}, "' to a tensor of size '", ShapeText{t.sizes()},
              "'. Please ensure that the gradient and the tensor are the same size");
     set_grad(t, g);
+  });
+}
+PyObject* get_grad_dtype(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    UT_CHECK(!grad_fn(t), "grad_dtype can only be accessed on leaf tensors.");
+    const GradDType wanted = t.impl()->meta ? t.impl()->meta->grad_dtype : GradDType{};
+    if (wanted.choice == GradDType::Any) Py_RETURN_NONE;
+    return new_ref(dtype_object(wanted.choice == GradDType::Chosen ? wanted.dtype : t.dtype()));
+  });
+}
+int set_grad_dtype(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    const Tensor& t = self_of(s);
+    UT_CHECK(value && (value == Py_None || is_dtype(value)), "grad_dtype must be a torch.dtype or None, but got ", value ? Py_TYPE(value)->tp_name : "nothing");
+    UT_CHECK(!grad_fn(t), "grad_dtype can only be set on leaf tensors.");
+    GradDType wanted{GradDType::Any};
+    if (value != Py_None) wanted = {GradDType::Chosen, dtype_of(value)};
+    const Tensor& grad = grad_of(t);
+    UT_CHECK(!grad.defined() || wanted.choice == GradDType::Any || grad.dtype() == wanted.dtype, "Cannot set grad_dtype to '", wanted.dtype,
+             "' because there is already a gradient with dtype '", grad.defined() ? grad.dtype() : wanted.dtype,
+             "'. Please clear the gradient (.grad = None) before changing grad_dtype, or choose the dtype it has.");
+    AutogradMeta& meta = make_meta(t);
+    meta.grad_dtype = wanted;
+    if (meta.accumulator) meta.accumulator->refresh_meta();
   });
 }
 void require_grad(const Tensor& t, bool on) {
@@ -168,6 +196,7 @@ PyGetSetDef getset[] = {attribute_row<"shape", get_shape>("The sizes."),
                         attribute_row<"_base", get_base>("What this is a view of, or None."),
                         attribute_row<"grad_fn", get_grad_fn>("The node that made this tensor."),
                         attribute_row<"grad", get_grad, set_grad_attribute>("The accumulated gradient."),
+                        attribute_row<"grad_dtype", get_grad_dtype, set_grad_dtype>("The dtype gradients are cast to before they are accumulated; None takes any."),
                         attribute_row<"_grad", get_grad, set_grad_attribute>(),
                         attribute_row<"retains_grad", get_retains_grad>(),
                         attribute_row<"data", get_data, set_data>("The same memory without history and with its own version counter."),

@@ -5,6 +5,7 @@
 #include "core/python/errors.h"
 #include "core/python/numpy_bridge.h"
 #include "core/python/overridable.h"
+#include "core/python/printed_name.h"
 #include "core/python/storage_object.h"
 #include "core/python/tensor_attributes.h"
 #include "core/python/tensor_data.h"
@@ -26,7 +27,7 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     int non_blocking = 0;
     static const char* names[] = {"dtype", "non_blocking", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking)) throw PythonError();
-    if (wanted == Py_None) return PyUnicode_FromFormat("undertow.%sTensor", long_name(tensor_of(self).dtype()));
+    if (wanted == Py_None) return PyUnicode_FromFormat("%s.%sTensor", printed_package(), long_name(tensor_of(self).dtype()));
     if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
     PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
     if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
@@ -35,7 +36,7 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     std::string_view name = PyUnicode_AsUTF8(text.get());
     for (int i = 0; i < kNumDTypes; i++)
-      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor")) return cast(self, static_cast<DType>(i));
+      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor") || name == str("torch.", kDTypeInfo[i].long_name, "Tensor")) return cast(self, static_cast<DType>(i));
     UT_FAIL_AS(Value, "invalid type: '", name, "'");
   });
 }

@@ -17,7 +17,7 @@ enum ModeBit : uint32_t {
   kOverrides = 1u << 5,       // a __torch_function__ mode is active
   kNoOverrides = 1u << 6,     // __torch_function__ is disabled on this thread
   kSavedHooks = 1u << 7,      // default saved-tensor hooks are installed
-  kViewReplay = 1u << 8,      // regenerate views by replaying functions instead of as_strided
+  kAnyGradLayout = 1u << 8,   // a leaf may keep a first gradient whose strides are not its own
   kTransform = 1u << 9,       // a vmap is running: random operators must ask what it wants
   kProfile = 1u << 10,        // operations report to a profiler
   kFilteredPass = 1u << 11,   // the engine runs a pass over chosen inputs: nodes must ask what is wanted

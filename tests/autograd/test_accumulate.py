@@ -315,3 +315,36 @@ def test_a_scalar_leaf_gets_a_scalar_gradient():
     (x * ut.ones(3)).sum().backward()
     assert x.grad.shape == ()
     assert x.grad.item() == 3.0
+
+
+def test_gradients_are_cast_to_the_dtype_chosen_for_them():
+    x = ut.ones(2, dtype=ut.float16, requires_grad=True)
+    assert x.grad_dtype == ut.float16
+    x.grad_dtype = ut.float32
+    for _ in range(2):
+        (x * 2).sum().backward()
+    assert x.grad.dtype == ut.float32 and x.grad.tolist() == [4.0, 4.0]
+    with pytest.raises(RuntimeError, match="Cannot set grad_dtype to"):
+        x.grad_dtype = ut.float64
+    x.grad = None
+    x.grad_dtype = None
+    assert x.grad_dtype is None
+    x.grad = ut.ones(2, dtype=ut.float64)
+    x.grad = None
+    (x * 2).sum().backward()
+    assert x.grad.dtype == ut.float16
+
+
+def test_a_gradient_of_another_dtype_is_refused_unless_it_was_chosen():
+    x = ut.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype .* to a tensor with grad_dtype"):
+        x.grad = ut.ones(2, dtype=ut.float64)
+    x.grad_dtype = ut.float64
+    x.grad = ut.ones(2, dtype=ut.float64)
+    assert x.grad.dtype == ut.float64
+    with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
+        (x * 2).grad_dtype
+    with pytest.raises(RuntimeError, match="grad_dtype can only be set on leaf tensors"):
+        (x * 2).grad_dtype = ut.float64
+    with pytest.raises(RuntimeError, match="grad_dtype must be a torch.dtype or None"):
+        x.grad_dtype = 3

@@ -231,3 +231,34 @@ def test_anomaly_detection_is_set_by_call_and_by_context():
     assert (ut.is_anomaly_enabled(), ut.is_anomaly_check_nan_enabled()) == (True, False)
     autograd.set_detect_anomaly(False)
     assert (ut.is_anomaly_enabled(), ut.is_anomaly_check_nan_enabled()) == (False, True)
+
+
+def test_a_first_gradient_keeps_its_strides_where_the_policy_is_off():
+    def first_strides():
+        p = ut.zeros(3, 2, requires_grad=True)
+        (p.t() * ut.ones(2, 3)).sum().backward()
+        q = ut.zeros(2, 3).t().requires_grad_()
+        q.mul(ut.ones(3, 2)).sum().backward()
+        return q.grad.stride()
+
+    assert first_strides() == (1, 3)
+    with ut.autograd.enforce_grad_layout_policy(False):
+        assert first_strides() == (2, 1)
+    assert first_strides() == (1, 3)
+
+    @ut.autograd.enforce_grad_layout_policy(False)
+    def relaxed():
+        return first_strides()
+
+    assert relaxed() == (2, 1) and first_strides() == (1, 3)
+
+
+def test_versions_can_be_preserved_by_those_who_know():
+    x = ut.ones(2, requires_grad=True)
+    y = x.clone()
+    z = y * y
+    with ut.autograd._unsafe_preserve_version_counter(y), ut.no_grad():
+        y.fill_(5)
+    assert y._version == 0
+    z.sum().backward()
+    assert x.grad.tolist() == [10.0, 10.0]

@@ -472,3 +472,12 @@ def test_a_hook_over_several_tensors_gets_none_for_those_not_reached():
     ut.autograd.graph.register_multi_grad_hook((x, y), lambda gs: seen.append([g is None for g in gs]))
     (x * 2).sum().backward()
     assert seen == [[False, True]]
+
+
+def test_a_node_hook_that_replaces_gradients_returns_a_tuple():
+    for register in (lambda n: n.register_prehook(lambda grads: grads[0] * 2), lambda n: n.register_hook(lambda inputs, outputs: inputs[0] * 2)):
+        x = ut.ones(2, requires_grad=True)
+        y = x.exp()
+        register(y.grad_fn)
+        with pytest.raises(TypeError, match="expected tuple, but hook returned 'Tensor'"):
+            y.sum().backward()

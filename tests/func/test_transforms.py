@@ -345,3 +345,14 @@ def test_transforms_refuse(name):
     with pytest.raises(kind) as error:
         f(x3())
     assert text in str(error.value)
+
+
+def test_a_function_that_returns_its_argument_has_the_identity_for_jacobian():
+    x = ut.tensor([1.0, 2.0])
+    for jacobian in (ut.func.jacrev, ut.func.jacfwd):
+        assert jacobian(lambda t: t)(x).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+        assert jacobian(lambda t: (t, t * 2), has_aux=True)(x)[0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert ut.func.vjp(lambda t: (t, t * 2), x)[1]((x, x))[0].tolist() == [3.0, 6.0]
+    assert ut.func.grad(lambda t: t)(ut.tensor(3.0)).item() == 1.0
+    assert ut.func.grad(ut.func.grad(lambda t: t))(ut.tensor(3.0)).item() == 0.0
+    assert ut.vmap(ut.func.grad(lambda t: t))(x).tolist() == [1.0, 1.0]

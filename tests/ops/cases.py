@@ -11,6 +11,7 @@ from cases_reduce import CASES as REDUCE
 from cases_shape import CASES as SHAPE
 from cases_solve import CASES as SOLVE
 from cases_solve import EXCEPT as SOLVE_EXCEPT
+from cases_spatial import CASES as SPATIAL
 from samples import Array, Fixed, case
 
 A = Array((3, 4))
@@ -106,6 +107,7 @@ CASES = {
     **POINTWISE,
     **REDUCE,
     **SOLVE,
+    **SPATIAL,
 }
 
 # No property can run; each with its reason.

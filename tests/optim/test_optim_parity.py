@@ -207,3 +207,10 @@ def test_bad_parameters_are_refused_with_torchs_class(params):
             L.optim.SGD(given, lr=0.1)
         kinds.append((caught.type, str(caught.value).split(",")[0]))
     assert kinds[0] == kinds[1]
+
+
+def test_plain_descent_keeps_no_state_as_in_torch():
+    for L in (ut, torch):
+        _, optimizer = trained(L, "SGD", {"lr": 0.01, "weight_decay": 0.1}, 2)
+        assert len(optimizer.state) == 0
+        assert optimizer.state_dict()["state"] == {}

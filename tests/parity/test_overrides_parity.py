@@ -81,3 +81,11 @@ def told(library, call) -> list[str]:
 def test_a_subclass_is_told_what_torch_tells_it(what: str):
     want = told(torch, CALLS[what])
     assert want and told(ut, CALLS[what]) == want
+
+
+def test_torchs_tensors_beside_ours_are_refused_with_advice():
+    ours, theirs = ut.ones(2), torch.ones(2)
+    for mix in (lambda: ours + theirs, lambda: theirs + ours, lambda: ut.add(ours, theirs), lambda: ours < theirs):
+        with pytest.raises(TypeError, match="from_torch|unsupported operand|not supported between"):
+            mix()
+    assert (ours == theirs) is False  # as for any two objects that know nothing of each other

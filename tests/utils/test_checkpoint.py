@@ -1,6 +1,7 @@
 """Checkpoints: the same gradients from less memory, and errors that name what differs."""
 
 import functools
+import weakref
 
 import pytest
 
@@ -8,6 +9,7 @@ import undertow as ut
 from undertow.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,
+    GraphExecGroup,
     checkpoint,
     checkpoint_sequential,
     create_selective_checkpoint_contexts,
@@ -259,3 +261,62 @@ def test_reentrant_checkpoints_a_hundred_deep():
 
     checkpoint(nest(100), x, use_reentrant=True).sum().backward()
     assert ut.allclose(x.grad, x.detach().cos())
+
+
+def test_a_checkpoint_inside_a_selective_one_keeps_its_own_slots():
+    contexts = functools.partial(create_selective_checkpoint_contexts, [ut.mm, ut.sin])
+    w = ut.randn(3, 3, dtype=ut.float64, requires_grad=True)
+
+    def inner(a):
+        return ut.mm(a.sin(), w).exp()
+
+    def outer(a):
+        b = ut.mm(a, w).sin()
+        c = checkpoint(inner, b, use_reentrant=False)
+        return ut.mm(c, w).cos().sum()
+
+    expected = ut.autograd.grad(ut.mm(ut.mm(ut.mm(w, w).sin().sin(), w).exp(), w).cos().sum(), w)[0]
+    checkpoint(outer, w, use_reentrant=False, context_fn=contexts).backward()
+    assert ut.allclose(w.grad, expected)
+
+
+def test_looking_at_a_saved_value_outside_of_a_pass_keeps_nothing():
+    x = ut.randn(3, requires_grad=True)
+    y = checkpoint(lambda x: x.exp(), x, use_reentrant=False)
+    first = y.grad_fn._saved_result
+    alive = weakref.ref(first)
+    assert ut.equal(first, x.exp())
+    del first
+    assert alive() is None
+    y.sum().backward()
+    assert ut.equal(x.grad, x.exp())
+
+
+def test_passes_of_one_group_share_a_recomputation():
+    runs = []
+
+    def function(x):
+        runs.append(1)
+        return x.exp(), x.sin()
+
+    x = ut.randn(3, requires_grad=True)
+    a, b = checkpoint(function, x, use_reentrant=False, early_stop=False)
+    with GraphExecGroup():
+        a.sum().backward()
+        b.sum().backward()
+    assert len(runs) == 2
+    assert ut.allclose(x.grad, x.exp() + x.cos())
+    with GraphExecGroup(), pytest.raises(RuntimeError, match="cannot be nested"), GraphExecGroup():
+        pass
+
+
+def test_names_of_the_reentrant_way_are_public():
+    from undertow.utils import checkpoint as module
+
+    assert set(module.__all__) <= set(dir(module))
+    x = ut.ones(2, requires_grad=True)
+    (y,) = module.detach_variable((x.exp(),))
+    assert y.is_leaf and y.requires_grad
+    with pytest.warns(UserWarning, match="None of the inputs"):
+        module.check_backward_validity([ut.ones(1)])
+    assert module.get_device_states(x) == ([], [])

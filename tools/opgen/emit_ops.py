@@ -1,6 +1,8 @@
 """Recorders and nodes: for each entry the C++ operator that computes, and remembers how to differentiate."""
 from __future__ import annotations
 
+import re
+
 from .formula import Saved, all_saved, identifiers, in_node, saved_for
 from .schema import Entry, split_top
 
@@ -61,6 +63,15 @@ def declarations(e: Entry) -> list[str]:
     return out
 
 
+def node_name(e: Entry) -> str:
+    """C++ for the node's name: a constant, or made with the saved arguments that stand in it as {arg}."""
+    saved = {s.arg for s in all_saved(e) if s.type == "std::string"}
+    parts = re.split(r"\{(\w+)\}", e.node)
+    if not saved.issuperset(parts[1::2]):
+        e.fail(f"node {e.node}: only str arguments that the derivative uses can stand in a node's name")
+    return " + ".join(f"{part}_" if i % 2 else f'std::string("{part}")' for i, part in enumerate(parts)) if len(parts) > 1 else f'"{e.node}"'
+
+
 def node_class(e: Entry) -> str:
     saved = all_saved(e)
     has_list = any(a.is_list for a in e.diff_args)
@@ -71,7 +82,7 @@ def node_class(e: Entry) -> str:
     final = "" if "inplace_node" in e.spec else " final"
     lines = [f"class {e.node_class}{final} : public {base} {{", " public:", f"  UT_NODE_MEMORY({e.node_class})",
              "  void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override;",
-             f'  std::string name() const override {{ return "{e.node}"; }}']
+             f"  std::string name() const override {{ return {node_name(e)}; }}"]
     tensors = [s for s in saved if s.kind in ("tensor", "list")]
     if tensors:
         body = " ".join(f"{s.member}.release();" if s.kind == "tensor" else f"for (auto& s : {s.member}) s.release();" for s in tensors)
@@ -101,16 +112,18 @@ def node_apply(e: Entry) -> str:
     else:
         lines.append("  Tensor& grad = grads[0];")
         lines.append("  if (!grad.defined()) return;")
-    index = 0
-    for a in e.diff_args:
+    for group in e.grad_groups:
+        a, index = e.diff_args[group[0]], group[0]
         unpack, text = in_node(e, e.grad[a.name])
         body = "\n    ".join(unpack)
         at = f'#line {e.line} "ops/{e.file}"\n'
-        if a.is_list:
+        if len(group) > 1:
+            wanted, places = (" || ".join(f"needs({i})" for i in group), ", ".join(f"grad_inputs[{i}]" for i in group))
+            lines.append(f"  if ({wanted}) {{\n    {body}\n{at}    std::tie({places}) = {text};\n  }}")
+        elif a.is_list:
             lines.append(f"  {{\n    {body}\n{at}    assign_list(*this, grad_inputs, {index}, {text});\n  }}")
         else:
             lines.append(f"  if (needs({index})) {{\n    {body}\n{at}    grad_inputs[{index}] = {text};\n  }}")
-        index += 1
     lines.append("}")
     return "\n".join(lines)
 

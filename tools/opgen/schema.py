@@ -111,6 +111,7 @@ class Entry:
 
     @property
     def node(self) -> str:
+        """The node's public name; {arg} in it stands for a str argument that the node saves."""
         base = self.spec.get("node") or camel(self.name) + "Backward0"
         return base if isinstance(base, str) else base[self.variant]  # a list names one per Tensor|Scalar choice
 
@@ -118,7 +119,8 @@ class Entry:
     def node_class(self) -> str:
         """Unique C++ name: overloads that share a node's public name have classes of their own."""
         suffix = f"_{self.overload}" if self.overload else ""
-        node = self.node if self.node.startswith(camel(self.name)) else f"{self.node}_{self.name}"
+        node = re.sub(r"\{\w+\}", "", self.node)
+        node = node if node.startswith(camel(self.name)) else f"{node}_{self.name}"
         return node + suffix + (f"_v{self.variant}" if self.variant else "")
 
     @property
@@ -188,6 +190,13 @@ class Entry:
         return [a for a in self.args if a.name in self.grad]
 
     @property
+    def grad_groups(self) -> list[list[int]]:
+        """Places among diff_args of the arguments whose gradients one formula gives: grad."input, weight" is one of two."""
+        place = {a.name: i for i, a in enumerate(self.diff_args)}
+        found = [[place[name] for name in names_in(k) if name in place] for k in self.spec.get("grad", {})]
+        return sorted(group for group in found if group)
+
+    @property
     def cpp_return(self) -> str:
         return cpp_return(self.return_type)
 
@@ -201,6 +210,11 @@ class Entry:
 
 def camel(name: str) -> str:
     return "".join(p[:1].upper() + p[1:] for p in name.strip("_").split("_"))
+
+
+def names_in(key: str) -> list[str]:
+    """The arguments a key of `grad` is about."""
+    return [name.strip() for name in key.split(",")]
 
 
 def cpp_return(t: str) -> str:
@@ -267,13 +281,14 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
             returns = names or [f"result{i}" for i in range(n)]
         else:
             returns = ["result"] if ret == "Tensor" else []
-        grads = {k: v for k, v in spec.get("grad", {}).items() if k in {a.name for a in args if a.is_tensor or a.is_list}}
+        tensors = {a.name for a in args if a.is_tensor or a.is_list}
+        grads = {name: v for k, v in spec.get("grad", {}).items() for name in names_in(k) if name in tensors}
         out.append(Entry(name, overload, args, returns, ret, spec, family, line, file, len(out), grads))
     for key in ("operands", "constants"):
         for k in spec.get(key, []):
             if k not in {a[1] for a in raw}:
                 raise TableError(f"{where}: {key} names no argument {k}")
-    for k in spec.get("grad", {}):
+    for k in (name for key in spec.get("grad", {}) for name in names_in(key)):
         if k not in {a[1] for a in raw}:
             raise TableError(f"{where}: grad.{k} names no argument")
     return out

@@ -16,6 +16,7 @@ from undertow._vmap import (
     _reduce,
     _refused,
     _shape,
+    _spatial,
 )
 from undertow._vmap._api import vmap
 
@@ -30,6 +31,7 @@ __all__ = [
     "_reduce",
     "_refused",
     "_shape",
+    "_spatial",
     "vmap",
 ]
 

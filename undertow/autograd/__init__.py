@@ -1,12 +1,15 @@
 """Reverse-mode differentiation: backward and grad, the graph, and the modes of recording."""
 
+from undertow._C import SavedTensor, _pop_saved_tensors_default_hooks, _push_saved_tensors_default_hooks
 from undertow._C import _is_multithreading_enabled as is_multithreading_enabled
 from undertow.autograd import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from undertow.autograd._backward import _make_grads, backward, grad
 from undertow.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from undertow.autograd.function import Function, NestedIOFunction
 from undertow.autograd.grad_mode import (
+    _unsafe_preserve_version_counter,
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_grad_enabled,
     no_grad,
@@ -20,13 +23,18 @@ from undertow.autograd.variable import Variable
 __all__ = [
     "Function",
     "NestedIOFunction",
+    "SavedTensor",
     "Variable",
     "_engine_run_backward",
     "_make_grads",
+    "_pop_saved_tensors_default_hooks",
+    "_push_saved_tensors_default_hooks",
+    "_unsafe_preserve_version_counter",
     "anomaly_mode",
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "explain_grad",
     "forward_ad",
     "function",

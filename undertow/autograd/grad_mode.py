@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from undertow._C import Tensor
+
 __all__ = [
     "enable_grad",
+    "enforce_grad_layout_policy",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",
@@ -175,3 +178,49 @@ class set_multithreading_enabled(_DecoratorContextManager):
     def clone(self) -> set_multithreading_enabled:
         """A context of the same mode; making it switches, as every call does."""
         return type(self)(self.mode)
+
+
+class enforce_grad_layout_policy(_DecoratorContextManager):
+    """Whether a leaf's first gradient is copied into the leaf's own strides where it has others (True, as always), or kept as it came.
+
+    As a call at once, as a context until its end, as a decorator; for this thread and the passes it starts.
+
+    >>> import undertow as ut
+    >>> p = ut.empty(2, 3).t().requires_grad_()
+    >>> with ut.autograd.enforce_grad_layout_policy(False):
+    ...     p.backward(ut.ones(3, 2))
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        self.prev = _C._is_grad_layout_enforcement_enabled()
+        self.mode = enable
+        _C._set_grad_layout_enforcement_enabled(enable)
+
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+        _C._set_grad_layout_enforcement_enabled(self.prev)
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        _C._set_grad_layout_enforcement_enabled(self.mode)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _C._set_grad_layout_enforcement_enabled(self.prev)
+
+    def clone(self) -> enforce_grad_layout_policy:
+        return self.__class__(self.mode)
+
+
+class _unsafe_preserve_version_counter(_DecoratorContextManager):
+    """Writes to these tensors in this context do not count: what was saved of them passes its check, whatever it now holds."""
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, _C.Tensor) else tensors
+        if not isinstance(self.tensors, tuple):
+            raise AssertionError("Expected tensors to be a tuple")
+        self.versions = tuple(t._version for t in self.tensors)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _C._unsafe_set_version_counter(self.tensors, self.versions)

@@ -96,18 +96,18 @@ class Tape:
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], retain_graph: bool, create_graph: bool) -> list[Tensor]:
         """The gradients of values that lower() made, weighted by cotangents of the same shape."""
-        kept = [(o, v) for o, v in zip(outputs, cotangents, strict=True) if o.requires_grad]
         found: Sequence[Tensor | None] = [None] * len(self.values)
-        if kept and self.values:
-            roots, weights = (tuple(side) for side in zip(*kept, strict=True))
-            create = create_graph and any(map(self._leads_out, (*roots, *map(physical, weights))))
-            self._let_leaves_require(True)
-            try:
+        self._let_leaves_require(True)  # before asking who requires grad: an output may be a leaf itself
+        try:
+            kept = [(o, v) for o, v in zip(outputs, cotangents, strict=True) if o.requires_grad]
+            if kept and self.values:
+                roots, weights = (tuple(side) for side in zip(*kept, strict=True))
+                create = create_graph and any(map(self._leads_out, (*roots, *map(physical, weights))))
                 found = _engine_run_backward(
                     roots, weights, retain_graph or create, create, tuple(self.values), allow_unreachable=True, accumulate_grad=False
                 )
-            finally:
-                self._let_leaves_require(False)
+        finally:
+            self._let_leaves_require(False)
         return [
             lift(undertow.zeros_like(value) if g is None else self.cut(g, create_graph), self.levels)
             for value, g in zip(self.values, found, strict=True)

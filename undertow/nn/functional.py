@@ -12,6 +12,8 @@ from undertow.nn._losses import __all__ as _losses
 from undertow.nn._margin_losses import *  # noqa: F403
 from undertow.nn._margin_losses import __all__ as _margin_losses
 from undertow.nn._override import overridable
+from undertow.nn._padding import *  # noqa: F403
+from undertow.nn._padding import __all__ as _padding
 from undertow.nn._shuffle import *  # noqa: F403
 from undertow.nn._shuffle import __all__ as _shuffles
 
@@ -65,4 +67,15 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     return input / bound if out is None else _ops["div"](input, bound, out=out)
 
 
-__all__ = [*publish("nn.functional", globals()), *_losses, *_margin_losses, *_shuffles, "embedding", "log_softmax", "normalize", "softmax", "softmin"]
+__all__ = [
+    *publish("nn.functional", globals()),
+    *_losses,
+    *_margin_losses,
+    *_padding,
+    *_shuffles,
+    "embedding",
+    "log_softmax",
+    "normalize",
+    "softmax",
+    "softmin",
+]

@@ -92,7 +92,7 @@ class Elementwise(Optimizer):
             g = p.grad
             if g is None:
                 continue
-            state = self.state[p]
+            state = self.state.get(p)  # indexing would leave an empty entry for a parameter that needs none
             if not state or (keys and keys[0] is not None and keys[0] not in state):
                 state = self._begin(p, group, keys)
             number = 0.0

@@ -7,6 +7,7 @@ import math
 import undertow
 from undertow._C import Tensor
 from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim._moments import decay_constants, regularised, update_moments
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -86,14 +87,12 @@ class Adam(Elementwise):
     def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
         lr = _number(group["lr"])
         beta1, beta2 = (_number(b) for b in group["betas"])
-        decay, decoupled = group["weight_decay"], group.get("decoupled_weight_decay", False)
         return (
             lr / (1 - beta1**step),
             beta1,
             beta2,
             group["eps"],
-            0.0 if decoupled else decay,
-            1 - lr * decay if decoupled else 1.0,
+            *decay_constants(group, lr),
             math.sqrt(1 - beta2**step),
             -1.0 if group["maximize"] else 1.0,
             1 - beta2,
@@ -102,13 +101,8 @@ class Adam(Elementwise):
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
         step_size, beta1, beta2, eps, decay, shrink, root, sign, rest = c
         mean, square, most = states
-        if shrink != 1.0:
-            p.mul_(shrink)
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        mean.lerp_(g, 1 - beta1)
-        square.mul_(beta2).addcmul_(g, g, value=rest)
+        g = regularised(p, g, decay, shrink, sign)
+        update_moments(mean, square, g, beta1, beta2, rest)
         if most is not None:
             most.copy_(undertow.maximum(most, square))
             square = most

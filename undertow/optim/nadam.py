@@ -5,6 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow._C import Tensor
 from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim._moments import decay_constants, regularised, update_moments
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -70,15 +71,13 @@ class NAdam(Elementwise):
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * psi))
         state["mu_product"] *= mu
         product = state["mu_product"].item()
-        decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
         return (
             lr * (1.0 - mu) / (1.0 - product),
             lr * mu_next / (1.0 - product * mu_next),
             beta1,
             beta2,
             group["eps"],
-            0.0 if decoupled else decay,
-            1 - lr * decay if decoupled else 1.0,
+            *decay_constants(group, lr),
             1 - beta2**step,
             -1.0 if group["maximize"] else 1.0,
             1 - beta2,
@@ -87,13 +86,8 @@ class NAdam(Elementwise):
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
         now, ahead, beta1, beta2, eps, decay, shrink, correction, sign, rest = c
         mean, square = states
-        if shrink != 1.0:
-            p.mul_(shrink)
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        mean.lerp_(g, 1 - beta1)
-        square.mul_(beta2).addcmul_(g, g, value=rest)
+        g = regularised(p, g, decay, shrink, sign)
+        update_moments(mean, square, g, beta1, beta2, rest)
         denominator = square.div(correction).sqrt().add(eps)
         p.addcdiv_(g, denominator, value=-now)
         p.addcdiv_(mean, denominator, value=-ahead)

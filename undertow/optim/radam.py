@@ -6,6 +6,7 @@ import math
 
 from undertow._C import Tensor
 from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim._moments import decay_constants, regularised, update_moments
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -63,14 +64,12 @@ class RAdam(Elementwise):
         rectified = 0.0
         if now > 5.0:
             rectified = math.sqrt((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) * math.sqrt(correction)
-        decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
         return (
             lr / (1 - beta1**step),
             beta1,
             beta2,
             group["eps"],
-            0.0 if decoupled else decay,
-            1 - lr * decay if decoupled else 1.0,
+            *decay_constants(group, lr),
             rectified,
             -1.0 if group["maximize"] else 1.0,
             1 - beta2,
@@ -79,11 +78,6 @@ class RAdam(Elementwise):
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
         step_size, beta1, beta2, eps, decay, shrink, rectified, sign, rest = c
         mean, square = states
-        if shrink != 1.0:
-            p.mul_(shrink)
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        mean.lerp_(g, 1 - beta1)
-        square.mul_(beta2).addcmul_(g, g, value=rest)
+        g = regularised(p, g, decay, shrink, sign)
+        update_moments(mean, square, g, beta1, beta2, rest)
         p.sub_(mean * step_size * (rectified / (square.sqrt() + eps) if rectified else 1.0))

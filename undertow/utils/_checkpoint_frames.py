@@ -96,6 +96,43 @@ class Saving:
         return self.node
 
 
+class GraphExecGroup:
+    """Passes inside this context share what checkpoints compute again: each function runs at most once more for all of them.
+
+    The passes must not need the same saved tensor twice.
+
+    >>> import undertow as ut
+    >>> from undertow.utils.checkpoint import GraphExecGroup, checkpoint
+    >>> runs = []
+    >>> x = ut.ones(2, requires_grad=True)
+    >>> a, b = checkpoint(lambda x: (runs.append(1), (x.exp(), x.sin()))[1], x, early_stop=False)
+    >>> with GraphExecGroup():
+    ...     a.sum().backward()
+    ...     b.sum().backward()
+    >>> len(runs)
+    2
+    """
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+
+    def __enter__(self) -> GraphExecGroup:
+        if self._get_current_group() is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested.")
+        _local.group = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _local.group = None
+        for frame in self.frames:
+            frame.filled.pop(self, None)
+        self.frames.clear()
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return getattr(_local, "group", None)
+
+
 class _Input:
     """A tensor argument as the frame keeps it: packed by the hooks around the frame, or as it is, with its version."""
 
@@ -135,7 +172,7 @@ class Frame:
         self.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
         self.saved: list[Saving] = []
         self.again: list[Saving] = []  # of the latest recomputation
-        self.filled: dict[int, dict[int, Tensor]] = {}  # by pass, by slot
+        self.filled: dict[int | GraphExecGroup, dict[int, Tensor]] = {}  # by pass or group of passes, by slot
         self.complete = False  # the forward call has returned
 
     # -- the first run ---------------------------------------------------------------------------------------------
@@ -145,13 +182,19 @@ class Frame:
         return self, len(self.saved) - 1
 
     def unpack(self, slot: tuple[Frame, int]) -> Tensor:
-        pass_id = _C._current_graph_task_id()
         index = slot[1]
-        values = self.filled.get(pass_id)
+        pass_id = _C._current_graph_task_id()
+        group = GraphExecGroup._get_current_group()
+        owner = pass_id if group is None else group
+        if group is None and pass_id < 0:  # a look at a saved tensor outside of a pass: nothing would free what it left behind
+            return self.recompute()[index]
+        values = self.filled.get(owner)
         if values is None or index not in values:
-            values = self.filled[pass_id] = self.recompute()
-            if pass_id >= 0:
-                undertow.autograd.Variable._execution_engine.queue_callback(lambda: self.filled.pop(pass_id, None))
+            values = self.filled[owner] = self.recompute()
+            if group is not None:
+                group.frames.append(self)
+            else:
+                undertow.autograd.Variable._execution_engine.queue_callback(lambda: self.filled.pop(owner, None))
         # Each is wanted once in a pass as a rule, so it goes; if it is wanted again the function runs again.
         return values.pop(index)
 

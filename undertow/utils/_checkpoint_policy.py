@@ -83,6 +83,14 @@ class _Mode(TorchFunctionMode):
         super().__init__()
         self.policy, self.kept, self.allow_mutation = policy, kept, allow_mutation
 
+    def __enter__(self) -> Any:
+        self.frame: Frame = frames()[-1].owner
+        return super().__enter__()
+
+    def elsewhere(self) -> bool:
+        """Whether a checkpoint inside this one is running, whose operations fill its own slots and run as they are."""
+        return frames()[-1].owner is not self.frame
+
     def decide(self, context: SelectiveCheckpointContext, func: Any, args: Any, kwargs: Any) -> bool:
         answer = self.policy(context, _canonical(func), *args, **kwargs)
         if isinstance(answer, bool):
@@ -95,15 +103,16 @@ class _Keeping(_Mode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        frame: Frame = frames()[-1].owner
-        first = len(frame.saved)
+        if self.elsewhere():
+            return func(*args, **kwargs)
+        first = len(self.frame.saved)
         output = func(*args, **kwargs)
         if not _tensors(output) or not self.decide(SelectiveCheckpointContext(is_recompute=False, op_output=output), func, args, kwargs):
             return output
         inputs, outputs = _tensors(list(args) + list(kwargs.values())), _tensors(output)
-        for saving in frame.saved[first:]:
+        for saving in self.frame.saved[first:]:
             saving.find_source(inputs, outputs)
-        savings = frame.saved[first:]
+        savings = self.frame.saved[first:]
         # What is neither argument nor result cannot be had without running the operation.
         kept = _Kept(func, _detached(output), savings) if all(s.source for s in savings) else None
         self.kept.setdefault(_canonical(func), []).append(kept)
@@ -120,7 +129,7 @@ class _Replaying(_Mode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         key = _canonical(func)
-        if key not in self.kept or not self.decide(SelectiveCheckpointContext(is_recompute=True), func, args, kwargs):
+        if self.elsewhere() or key not in self.kept or not self.decide(SelectiveCheckpointContext(is_recompute=True), func, args, kwargs):
             return func(*args, **kwargs)
         index = self.next.get(key, 0)
         self.next[key] = index + 1

@@ -11,7 +11,7 @@ from undertow.autograd.function import Function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 
@@ -22,13 +22,18 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs)
 
 
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warns where no tensor among the inputs wants a gradient: a reentrant checkpoint of them gives none."""
+    if not any(isinstance(a, Tensor) and a.requires_grad for a in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3)
+
+
 class CheckpointFunction(Function):
     """A function as one node, whose backward runs it again."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
-        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3)
+        check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
         ctx.at = [i for i, a in enumerate(args) if isinstance(a, Tensor)]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 
-from undertow.utils._checkpoint_frames import CheckpointError, Frame
+from undertow.utils._checkpoint_device import DefaultDeviceType, get_device_states, set_device_states
+from undertow.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup
 from undertow.utils._checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext, create_selective_checkpoint_contexts
+from undertow.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,18 +21,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckpointError",
+    "CheckpointFunction",
     "CheckpointPolicy",
+    "DefaultDeviceType",
+    "GraphExecGroup",
     "SelectiveCheckpointContext",
+    "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
     "create_selective_checkpoint_contexts",
+    "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 _early_stop: bool | None = None  # what set_checkpoint_early_stop says; None: each call says
-_debug: bool | None = None
 
 
 def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
@@ -57,12 +65,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     """Accepted for torch's sake: errors always name the operations that differ, so there is no slower mode that does."""
-    global _debug
-    before, _debug = _debug, enabled
-    try:
-        yield
-    finally:
-        _debug = before
+    yield
 
 
 def checkpoint(
@@ -94,8 +97,6 @@ def checkpoint(
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        from undertow.utils._checkpoint_reentrant import CheckpointFunction
-
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")

@@ -10,5 +10,6 @@
 #include "core/autograd/formulas/scan.h"
 #include "core/autograd/formulas/shape.h"
 #include "core/autograd/formulas/solve.h"
+#include "core/autograd/formulas/spatial.h"
 #include "core/autograd/formulas/spectral.h"
 #include "generated/ops.h"

@@ -8,6 +8,8 @@ from undertow.nn.modules.linear import Bilinear, Identity, Linear
 from undertow.nn.modules.loss import *  # noqa: F403
 from undertow.nn.modules.loss import __all__ as _loss
 from undertow.nn.modules.module import Module
+from undertow.nn.modules.padding import *  # noqa: F403
+from undertow.nn.modules.padding import __all__ as _padding
 from undertow.nn.modules.sparse import Embedding
 
 __all__ = [
@@ -26,4 +28,5 @@ __all__ = [
     "Unflatten",
     *_activation,
     *_loss,
+    *_padding,
 ]

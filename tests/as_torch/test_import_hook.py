@@ -1,0 +1,131 @@
+"""After `as_torch.install()` every way to import torch gives Undertow, and what is missing says so."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import undertow
+
+
+def run(code: str) -> str:
+    """What the code prints, in a process where torch is Undertow."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
+    code = "import undertow, undertow.as_torch; undertow.as_torch.install()\n" + code
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_submodules_are_the_same_objects():
+    assert run("""
+import torch, torch.nn as nn, torch.nn.functional as F, torch.autograd.function, torch.testing
+from torch import nn as nn2, optim
+from torch.nn.modules.linear import Linear
+from torch.autograd import Function
+print(nn is undertow.nn, nn2 is nn, F is undertow.nn.functional, torch.optim is undertow.optim, optim is torch.optim)
+print(torch.autograd.function is undertow.autograd.function, Linear is undertow.nn.Linear, Function is undertow.autograd.Function)
+print(torch.nn.functional is F, torch.utils.checkpoint is undertow.utils.checkpoint, torch.exp is undertow.exp)
+print(F.__spec__.name, F.__name__)
+""").split() == ["True"] * 11 + ["undertow.nn.functional"] * 2
+
+
+def test_the_version_is_one_that_comparisons_read():
+    assert run("""
+import torch
+numbers = torch.__version__.split("+")[0].split(".")
+print(tuple(map(int, numbers)) >= (2, 1), torch.__version__.startswith("2.13.0+undertow."))
+""") == "True True"
+    if importlib.util.find_spec("packaging"):
+        assert run("import torch; from packaging.version import Version as V; print(V(torch.__version__) > V('2.0'))") == "True"
+
+
+def test_a_missing_name_says_which_and_whether_it_is_planned():
+    assert run("""
+import torch
+for expression in ("torch.sparse_coo_tensor", "torch.distributed.init_process_group", "torch.nn.NoSuchLayer", "torch.no_such_thing",
+                   "torch.ones(1).to_sparse()", "torch.nn.functional.no_such"):
+    try:
+        eval(expression)
+    except AttributeError as error:
+        print(str(error).split(";")[0])
+print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "to_sparse"), getattr(torch, "fx", None))
+""").splitlines() == [
+        "torch.sparse_coo_tensor is not in Undertow: not planned: tensors are strided",
+        "torch.distributed is not in Undertow: planned: training over several processes",
+        "torch.nn.NoSuchLayer is not in Undertow: planned: layers, and the operators they need, are being added",
+        "torch.no_such_thing is not in Undertow: it is not on the list of what is planned or refused",
+        "torch.Tensor.to_sparse is not in Undertow: not planned: tensors are strided",
+        "torch.nn.functional.no_such is not in Undertow: planned: layers, and the operators they need, are being added",
+        "False False None",
+    ]
+
+
+def test_a_missing_module_says_which_and_can_be_probed_for():
+    assert run("""
+import importlib.util, torch
+try:
+    import torch.fx
+except ModuleNotFoundError as error:
+    print(error.name, str(error).split(";")[0])
+try:
+    from torch.testing._internal import common_utils
+except ImportError as error:
+    print(str(error).split(";")[0])
+try:
+    from torch import no_such_thing
+except ImportError as error:
+    print("no_such_thing" in str(error))
+print(importlib.util.find_spec("torch.fx"), importlib.util.find_spec("torch.nn") is not None)
+""").splitlines() == [
+        "torch.fx No module named 'torch.fx': torch.fx is not in Undertow: not planned: there is no compiler and no graph representation",
+        "No module named 'torch.testing._internal': torch.testing._internal is not in Undertow: not planned: torch's own test machinery is private to torch",
+        "True",
+        "None True",
+    ]
+
+
+def test_dtypes_print_as_torch_s_and_tensors_too():
+    assert run("""
+import torch
+x = torch.ones(2, dtype=torch.float64)
+print(x.dtype, x.shape, x.type(), x)
+print(x.type("torch.LongTensor"), torch.strided)
+undertow.as_torch.uninstall()
+print(x.dtype, "torch" in __import__("sys").modules)
+""").splitlines() == [
+        "torch.float64 torch.Size([2]) torch.DoubleTensor tensor([1., 1.], dtype=torch.float64)",
+        "tensor([1, 1]) torch.strided",
+        "undertow.float64 False",
+    ]
+
+
+def test_after_uninstalling_a_missing_name_is_undertow_s_affair():
+    assert run("""
+import torch, torch.nn
+undertow.as_torch.uninstall()
+undertow.as_torch.uninstall()
+for module in (undertow, undertow.nn):
+    try:
+        module.no_such_thing
+    except AttributeError as error:
+        print(error)
+""").splitlines() == ["module 'undertow' has no attribute 'no_such_thing'", "module 'undertow.nn' has no attribute 'no_such_thing'"]
+
+
+def test_names_that_load_on_first_use_arrive():
+    assert run("import torch; print(torch.finfo(torch.float32).bits, torch.FloatTensor([1]).dtype, torch.vmap is undertow.vmap)") == "32 torch.float32 True"
+
+
+def test_installing_after_real_torch_is_refused():
+    code = "import sys, types; sys.modules['torch'] = types.ModuleType('torch')\nimport undertow.as_torch as a\ntry: a.install()\nexcept RuntimeError as e: print(e)"
+    environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert "torch is already imported" in done.stdout
+
+
+def test_installing_costs_no_more_than_what_it_needs():
+    assert run("import sys, torch; print([m for m in ('numpy', 'undertow.nn', 'undertow.optim', 'inspect') if m in sys.modules])") == "[]"

@@ -1,0 +1,215 @@
+"""`import torch` gives Undertow: a finder on sys.meta_path, and the module that stands for `torch`.
+
+Knows nothing of command lines (_run.py) or of what is planned (_missing.py words that).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import undertow
+from undertow.as_torch import _children, _missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+TORCH_VERSION = "2.13.0"
+_OURS = "undertow"
+
+
+def _our_name(torch_name: str) -> str:
+    return _OURS + torch_name[len("torch") :]
+
+
+def _torch_name(our_name: str) -> str:
+    return "torch" + our_name[len(_OURS) :]
+
+
+def _exists(our_name: str) -> bool:
+    """Whether Undertow has this module; as_torch itself and private helpers are not torch's."""
+    if our_name == __package__ or our_name.startswith(f"{__package__}."):
+        return False
+    try:
+        return our_name in sys.modules or importlib.util.find_spec(our_name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _adopt(module: ModuleType) -> ModuleType:
+    """Registers an undertow module under its torch name; what it lacks is then said in torch's terms.
+
+    Modules found as attributes are adopted with it, since the import system is not asked for those.
+    """
+    pending = [module]
+    while pending:
+        current = pending.pop()
+        name = _torch_name(current.__name__)
+        if sys.modules.get(name) is current:
+            continue
+        sys.modules[name] = current
+        _explain_missing(current, name)
+        inside = current.__name__ + "."
+        pending += [
+            value
+            for value in list(vars(current).values())
+            if isinstance(value, ModuleType) and value.__name__.startswith(inside)
+        ]
+    return module
+
+
+def _explain_missing(module: ModuleType, torch_name: str) -> None:
+    """Gives the module a last resort: its submodules, as torch imports them early, else the reason of absence."""
+    own = vars(module).get("__getattr__")
+
+    def __getattr__(name: str) -> Any:
+        if own is not None:
+            try:
+                value = own(name)
+                return _adopt(value) if isinstance(value, ModuleType) and value.__name__.startswith("undertow.") else value
+            except AttributeError:
+                pass
+        if name.startswith("__"):
+            raise AttributeError(f"module {torch_name!r} has no attribute {name!r}", name=name, obj=module)
+        if hasattr(module, "__path__") and not name.startswith("_") and _exists(f"{module.__name__}.{name}"):
+            return _adopt(importlib.import_module(f"{module.__name__}.{name}"))
+        raise AttributeError(_missing.sentence(f"{torch_name}.{name}"), name=name, obj=module)
+
+    __getattr__.__undertow_own__ = own
+    vars(module)["__getattr__"] = __getattr__
+
+
+def _make_torch() -> ModuleType:
+    """The module `torch`: undertow's names, torch's version. Names that undertow loads on first use are copied then."""
+    module = ModuleType("torch", undertow.__doc__)
+    own = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__", "__dir__", "__builtins__"}
+    names = vars(module)
+    names.update({k: v for k, v in vars(undertow).items() if k not in own})
+    names["__package__"] = "torch"
+    names["__version__"] = f"{TORCH_VERSION}+undertow.{undertow.__version__}"
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module 'torch' has no attribute {name!r}", name=name, obj=module)
+        try:
+            value = getattr(undertow, name)
+        except AttributeError:
+            if name.startswith("_") or not _exists(f"undertow.{name}"):
+                raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
+            value = importlib.import_module(f"undertow.{name}")
+        if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
+            _adopt(value)
+        names[name] = value
+        return value
+
+    names["__getattr__"] = __getattr__
+    names["__dir__"] = lambda: sorted({*names, *dir(undertow)})
+    return module
+
+
+class _AliasLoader(Loader):
+    """Gives a module that exists already; the import system must not mark it as newly made."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        self.spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.spec is not None:
+            module.__spec__ = self.spec  # importlib has just set the alias's
+        if module.__name__ != "torch":
+            _adopt(module)
+            return
+        for value in list(vars(module).values()):
+            if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
+                _adopt(value)
+
+
+class TorchFinder(MetaPathFinder):
+    """Finds `torch` and `torch.*`, before any finder that could find PyTorch itself."""
+
+    def __init__(self) -> None:
+        self.torch = _make_torch()
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        if fullname == "torch":
+            module = self.torch
+        elif _exists(_our_name(fullname)):
+            module = importlib.import_module(_our_name(fullname))
+        elif _asked_by_import():
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)
+        else:
+            return None  # importlib.util.find_spec: absent, as it is documented to say
+        return ModuleSpec(fullname, _AliasLoader(module), origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__"))
+
+
+def _asked_by_import() -> bool:
+    """Whether an import statement asks, which should hear the reason, and not a program that probes."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name in ("_find_spec", "find_spec"):
+        if frame.f_code.co_filename.endswith("util.py") or "importlib.util" in frame.f_code.co_filename:
+            return False
+        frame = frame.f_back
+    return True
+
+
+def _finder() -> TorchFinder | None:
+    return next((f for f in sys.meta_path if isinstance(f, TorchFinder)), None)
+
+
+def installed() -> bool:
+    """Whether `import torch` gives Undertow in this process."""
+    return _finder() is not None
+
+
+def install() -> None:
+    """From now on `import torch`, and any of its submodules, gives Undertow in this process and its children.
+
+    Before anything has imported PyTorch itself::
+
+        undertow.as_torch.install()
+        import torch, torch.nn.functional as F  # torch.Tensor is undertow.Tensor, torch.__version__ is '2.13.0+undertow…'
+        undertow.as_torch.uninstall()
+    """
+    if installed():
+        return
+    present = sys.modules.get("torch")
+    if present is not None:
+        raise RuntimeError(
+            f"as_torch.install: torch is already imported, from {getattr(present, '__file__', 'somewhere')}; "
+            "call install() before anything imports torch, or run the program with python -m undertow.as_torch"
+        )
+    sys.meta_path.insert(0, TorchFinder())
+    undertow._C._print_as("torch")
+    _missing.mark_tensor_methods()
+    _children.follow()
+
+
+def uninstall() -> None:
+    """Undoes `install`; modules that are imported already keep what they have."""
+    finder = _finder()
+    if finder is None:
+        return
+    sys.meta_path.remove(finder)
+    for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
+        module = sys.modules.pop(name)
+        fallback: Any = vars(module).get("__getattr__")
+        if hasattr(fallback, "__undertow_own__"):
+            if fallback.__undertow_own__ is None:
+                del vars(module)["__getattr__"]
+            else:
+                vars(module)["__getattr__"] = fallback.__undertow_own__
+    undertow._C._print_as("undertow")
+    _missing.unmark_tensor_methods()
+    _children.unfollow()

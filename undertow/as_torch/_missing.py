@@ -1,0 +1,122 @@
+"""What torch has and Undertow has not: whether it is planned, and if it is not, why.
+
+Looked up by name when an attribute or a module is missing; nothing here makes a name exist.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+CUDA = "planned: a CUDA backend; this build computes on the CPU only"
+COMPILED = "not planned: there is no compiler and no graph representation; programs run eagerly, as they are written"
+SPARSE = "not planned: tensors are strided; gradients of embeddings are dense"
+QUANTIZED = "not planned: no quantized dtypes or kernels"
+DISTRIBUTED = "planned: training over several processes"
+VENDOR = "not planned: the call of one vendor's library; use the public operator of the same name without the prefix"
+SYMBOLIC = "not planned: shapes are numbers; nothing is traced symbolically"
+OTHER_DEVICE = "not planned: a device other than CPU and CUDA"
+COPIES = "not planned: the operator without _copy, followed by clone(), does the same"
+COMPLEX_HALF = "not planned: no dtype below float16 and bfloat16, no complex of halves"
+SPECIAL = "planned: the rarer special functions"
+LAYERS = "planned: layers, and the operators they need, are being added"
+FOURIER = "planned: Fourier transforms and the windows for them"
+NAMED = "not planned: named dimensions"
+NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
+TESTS = "not planned: torch's own test machinery is private to torch; torch.testing has assert_close and make_tensor"
+INTERNAL = "not planned: torch's internals have no counterpart here"
+TENSORBOARD = "not planned: write events with the tensorboard package itself"
+REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
+
+# The first pattern that matches the whole dotted name, or a beginning of it that ends before a dot, answers.
+REASONS: tuple[tuple[str, str], ...] = (
+    (r"torch\.testing\._internal", TESTS),
+    (r"torch\.utils\.tensorboard", TENSORBOARD),
+    (r"torch\.(jit|fx|export|onnx|package|_dynamo|_inductor|_export|compiler|classes|library|ops|_ops)", COMPILED),
+    (r"torch\.(utils\.)?(mobile_optimizer|bundled_inputs|bottleneck|jit|mkldnn|_sympy|_triton)", COMPILED),
+    (r"torch\.(Script\w*|CompilationUnit|Graph|Block|Code|parse_ir|import_ir_module\w*|StaticModule|Tracing\w*|FunctionSchema|\w+Type)", COMPILED),
+    (r"torch\.(fork|wait|futures|Future|cond|while_loop|merge_type_from_type_comment|parse_\w+|unify_type_list)", COMPILED),
+    (r"torch\.cuda", CUDA),
+    (r"torch\.(Stream|Event|get_device_module|backends\.cuda)", CUDA),
+    (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|is_vulkan_available|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
+    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.DataParallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
+    (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
+    (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
+    (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
+    (r"torch\.(sparse\w*|hspmm|hsmm|dsmm|smm|spmm|sspaddmm|saddmm|optim\.SparseAdam|resize_as_sparse_)", SPARSE),
+    (r"torch\.Tensor\.(to_sparse\w*|sparse_\w+|s?smm|sspaddmm|coalesce|is_coalesced|indices|values|c?col_indices|c?row_indices|dense_dim)", SPARSE),
+    (r"torch\.(cudnn|miopen|mkldnn)_\w+", VENDOR),
+    (r"torch\.(Tensor\.)?(to_mkldnn|is_mkldnn)", VENDOR),
+    (r"torch\.(sym_\w+|Sym\w+)", SYMBOLIC),
+    (r"torch\.\w+_copy", COPIES),
+    (r"torch\.(Tensor\.)?(complex32|chalf|float8\w*|float4\w*|bits\w*|uint[1-7]|int[1-7])", COMPLEX_HALF),
+    (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
+    (r"torch\.special", SPECIAL),
+    (r"torch\.(fft|stft|istft|signal|Tensor\.i?stft|\w+_window)", FOURIER),
+    (r"torch\.(nested|jagged)", NESTED),
+    (r"torch\.nn", LAYERS),
+    (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
+    (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank|lu)", REMOVED),
+    (r"torch\.hub", "not planned: it downloads and runs code; download the weights and use torch.load"),
+    (r"torch\.(rnn\w*|gru\w*|lstm\w*|conv\w*|\w*dropout_?|\w+_norm|\w+_loss|\w*pool\dd\w*|grid_sampler\w*|embedding\w*|bilinear)", LAYERS),
+    (r"torch\.(\w+\.)*_\w*", INTERNAL),
+)
+_PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)
+
+# Methods of tensors that torch has and we have not: each raises AttributeError, with the reason.
+TENSOR_METHODS = (
+    "ccol_indices chalf coalesce col_indices crow_indices dense_dim dequantize indices int_repr ipu is_coalesced "
+    "istft map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme "
+    "record_stream resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
+    "sparse_resize_and_clear_ sspaddmm stft to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr "
+    "to_sparse_coo to_sparse_csc to_sparse_csr values align_to align_as refine_names rename rename_ symeig eig lstsq solve lu"
+)
+
+
+def reason(name: str) -> str:
+    """Whether the dotted name of torch's is planned, or why it is not.
+
+    >>> from undertow.as_torch._missing import reason
+    >>> reason("torch.sparse.mm")
+    'not planned: tensors are strided; gradients of embeddings are dense'
+    """
+    for pattern, why in _PATTERNS:
+        if pattern.match(name):
+            return why
+    return "it is not on the list of what is planned or refused; torch 2.13's public names that Undertow lacks are in docs/from_pytorch.md"
+
+
+def sentence(name: str) -> str:
+    """What an error says of a missing name."""
+    return f"{name} is not in Undertow: {reason(name)}"
+
+
+class _Absent:
+    """Stands for a missing method: looking it up says why, and `hasattr` says no."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        raise AttributeError(sentence(f"torch.Tensor.{self.name}"), name=self.name, obj=instance)
+
+
+def mark_tensor_methods() -> None:
+    """Lets missing methods of tensors say why they are missing."""
+    from undertow import Tensor
+
+    for name in TENSOR_METHODS.split():
+        if name not in vars(Tensor):
+            setattr(Tensor, name, _Absent(name))
+
+
+def unmark_tensor_methods() -> None:
+    """Undoes `mark_tensor_methods`."""
+    from undertow import Tensor
+
+    for name in TENSOR_METHODS.split():
+        if isinstance(vars(Tensor).get(name), _Absent):
+            delattr(Tensor, name)

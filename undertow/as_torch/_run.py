@@ -1,0 +1,149 @@
+"""The command line: `python -m undertow.as_torch` takes what `python` takes after its options, and does with it the same.
+
+The program becomes `__main__`, sees its own `sys.argv` and `sys.path[0]`, and its tracebacks begin with it.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from importlib.machinery import BuiltinImporter
+
+from undertow.as_torch._hook import install
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+USAGE = """usage: python -m undertow.as_torch [-m module | -c code | script | -] [arguments]
+
+Runs a PyTorch program on Undertow: `import torch` resolves to Undertow, and everything else is as python has it.
+Without a program it reads one from the standard input, or asks for it line by line on a terminal.
+"""
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _first_frame_of_program(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback from where the program begins: past the last of our frames at its start."""
+    last, current = traceback, traceback
+    while current is not None:
+        if os.path.dirname(current.tb_frame.f_code.co_filename) == _HERE:
+            last = current.tb_next
+        elif "runpy" not in current.tb_frame.f_code.co_filename:
+            break
+        current = current.tb_next
+    return last
+
+
+def _excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    shown = _first_frame_of_program(traceback)
+    sys.__excepthook__(kind, error.with_traceback(shown), shown)
+
+
+def _main_namespace(**names: Any) -> dict[str, Any]:
+    """The namespace of `__main__`, with nothing of ours left in it."""
+    namespace = vars(sys.modules["__main__"])
+    builtins = namespace["__builtins__"]
+    namespace.clear()
+    namespace.update({"__name__": "__main__", "__doc__": None, "__package__": None, "__loader__": BuiltinImporter, "__spec__": None})
+    namespace.update({"__builtins__": builtins, **names})
+    return namespace
+
+
+def _set_first_path(folder: str) -> None:
+    """What python puts first in sys.path; under -P it puts nothing there."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+
+
+def _run_script(path: str) -> None:
+    if os.path.isdir(path) or not os.path.exists(path) or _is_archive(path):
+        _run_container(path)
+        return
+    from importlib.machinery import SourceFileLoader, SourcelessFileLoader
+
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    file = os.path.join(os.getcwd(), path)  # absolute, and otherwise as it was given
+    if path.endswith(".pyc"):
+        loader = SourcelessFileLoader("__main__", file)
+        code = loader.get_code("__main__")
+    else:
+        loader = SourceFileLoader("__main__", file)
+        code = compile(loader.get_data(file), file, "exec", dont_inherit=True)
+    exec(code, _main_namespace(__file__=file, __loader__=loader, __cached__=None))
+
+
+def _is_archive(path: str) -> bool:
+    import zipfile
+
+    return zipfile.is_zipfile(path)
+
+
+def _run_container(path: str) -> None:
+    """A folder or archive with a `__main__.py` of its own."""
+    if not os.path.exists(path):
+        print(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno 2] No such file or directory", file=sys.stderr)
+        raise SystemExit(2)
+    _set_first_path(path)
+    if sys.flags.safe_path:
+        sys.path.insert(0, path)
+    _main_namespace()
+    runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
+
+
+def _run_code(source: str, filename: str, **names: Any) -> None:
+    _set_first_path("")
+    code = compile(source, filename, "exec", dont_inherit=True)
+    exec(code, _main_namespace(**names))
+
+
+def _run_terminal() -> None:
+    """The interactive interpreter, in `__main__`."""
+    import code
+
+    try:
+        import readline  # noqa: F401  # line editing, as python has it
+    except ImportError:
+        pass
+    _set_first_path("")
+    import undertow
+
+    banner = f"Python {sys.version} on {sys.platform}\nimport torch gives Undertow {undertow.__version__}."
+    code.interact(banner=banner, local=_main_namespace(), exitmsg="")
+
+
+def main() -> None:
+    """Runs the program that `sys.argv` names."""
+    arguments = sys.argv[1:]
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE, end="")
+        return
+    install()
+    sys.excepthook = _excepthook
+    if not arguments or arguments[0] == "-":
+        sys.argv = arguments or [""]
+        if sys.stdin is not None and sys.stdin.isatty():
+            _run_terminal()
+        elif sys.stdin is not None:
+            _run_code(sys.stdin.read(), "<stdin>", __file__="<stdin>", __cached__=None)
+    elif arguments[0].startswith("-m") or arguments[0].startswith("-c"):
+        option, joined = arguments[0][:2], arguments[0][2:]
+        rest = ([joined] if joined else []) + arguments[1:]
+        if not rest:
+            print(f"Argument expected for the {option} option\n{USAGE}", file=sys.stderr, end="")
+            raise SystemExit(2)
+        if option == "-c":
+            sys.argv = ["-c", *rest[1:]]
+            _run_code(rest[0], "<string>")
+        else:
+            sys.argv = ["-m", *rest[1:]]
+            _main_namespace()
+            runpy._run_module_as_main(rest[0])  # type: ignore[attr-defined]
+    elif arguments[0].startswith("-"):
+        print(f"unknown option {arguments[0]}: options of python itself go before -m\n{USAGE}", file=sys.stderr, end="")
+        raise SystemExit(2)
+    else:
+        sys.argv = arguments
+        _run_script(arguments[0])

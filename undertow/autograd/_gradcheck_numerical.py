@@ -1,0 +1,88 @@
+"""What finite differences say of a function, for gradcheck: slopes along a direction, and whole Jacobians.
+
+Knows nothing of derivatives that someone claims.
+"""
+
+from __future__ import annotations
+
+import undertow as ut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    import numpy as np
+
+    from undertow import Tensor
+
+
+def as_tuple(x: Any) -> tuple:
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def array(t: Tensor) -> np.ndarray:
+    t = t.detach().resolve_conj().resolve_neg()
+    return (t.to(ut.float32) if t.dtype == ut.bfloat16 else t).numpy()
+
+
+def tensor(a: np.ndarray, like: Tensor) -> Tensor:
+    import numpy as np
+
+    a = np.asarray(a, order="C")  # unlike ascontiguousarray it leaves a scalar without dimensions
+    return (ut.from_numpy(a) if a.ndim else ut.tensor(a.item(), dtype=like.dtype)).to(like.dtype)
+
+
+def _values(fn: Callable[..., Any], inputs: tuple) -> list[np.ndarray]:
+    """The outputs as arrays of their own, so that an output that aliases an input does not move with it."""
+    return [array(o).copy().reshape(-1) for o in as_tuple(fn(*inputs)) if isinstance(o, ut.Tensor)]
+
+
+def slopes(fn: Callable[..., Any], inputs: tuple, x: Tensor, direction: np.ndarray, eps: float) -> list[np.ndarray]:
+    """The central difference of every output as x moves along direction. Writes into x's own memory, and restores it."""
+    data = x.detach()
+    start = array(data).copy()
+
+    def moved(step: float) -> list[np.ndarray]:
+        with ut.no_grad():
+            x.data.copy_(tensor(start + step * direction.astype(start.dtype), x))
+        return _values(fn, inputs)
+
+    try:
+        above, below = moved(eps), moved(-eps)
+    finally:
+        with ut.no_grad():
+            x.data.copy_(tensor(start, x))
+    return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
+
+
+def units(x: Tensor) -> Iterator[np.ndarray]:
+    import numpy as np
+
+    for i in range(x.numel()):
+        unit = np.zeros(x.numel())
+        unit[i] = 1
+        yield unit.reshape(tuple(x.shape))
+
+
+def numerical_jacobians(fn: Callable[..., Any], inputs: tuple, x: Tensor, eps: float) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For every output, the slopes along the real and along the imaginary units of x: (numel of x, numel of output) each."""
+    import numpy as np
+
+    real = [slopes(fn, inputs, x, unit, eps) for unit in units(x)]
+    imaginary = [slopes(fn, inputs, x, unit * 1j, eps) for unit in units(x)] if x.is_complex() else []
+    count = len(_values(fn, inputs))
+    sizes = [v.size for v in _values(fn, inputs)]
+
+    def rows(found: list[list[np.ndarray]], k: int) -> np.ndarray:
+        return np.stack([f[k] for f in found]) if found else np.zeros((0, sizes[k]))
+
+    return [(rows(real, k), rows(imaginary, k) if imaginary else np.zeros((x.numel(), sizes[k]))) for k in range(count)]
+
+
+def random_units(rng: np.random.Generator, t: Tensor) -> list[np.ndarray]:
+    """Random directions of length one with no negative part: one, or for a complex tensor one for each of its parts."""
+    import numpy as np
+
+    found = [np.asarray(rng.random(tuple(t.shape))) for _ in range(2 if t.is_complex() else 1)]
+    return [a / max(float(np.sqrt(np.sum(a * a))), 1e-30) for a in found]

@@ -1,0 +1,137 @@
+"""What changes a module as a whole: functions applied everywhere, casts and moves, modes, gradients."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Parameter, Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
+    from undertow.nn.modules.module import Module
+
+
+class Changes:
+    """The part of Module that changes the module and everything in it."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+
+    def apply(self, fn: Callable[[Module], None]) -> Self:
+        """Calls `fn` on every submodule, then on the module itself."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replaces every parameter, gradient and buffer by `fn` of it; parameters stay the same objects."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for key, param in self._parameters.items():
+            if param is None:
+                continue
+            with undertow.no_grad():
+                changed = fn(param)
+                if changed.device == param.device or changed.device.type == param.device.type:
+                    param.data = changed
+                else:
+                    self._parameters[key] = param = Parameter(changed, param.requires_grad)
+                if param.grad is not None:
+                    grad = fn(param.grad)
+                    param.grad = grad.requires_grad_(param.grad.requires_grad)
+        for key, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[key] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves or casts parameters and buffers, in place: to(device), to(dtype), to(tensor), to(memory_format=...)."""
+        like = undertow.empty(0).to(*args, **{k: v for k, v in kwargs.items() if k != "memory_format"})
+        asks_dtype = any(isinstance(a, (undertow.dtype, Tensor)) for a in (*args, *kwargs.values()))
+        if asks_dtype and not (like.is_floating_point() or like.is_complex()):
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={like.dtype}")
+        format = kwargs.get("memory_format")
+
+        def convert(t: Tensor) -> Tensor:
+            dtype = like.dtype if asks_dtype and (t.is_floating_point() or t.is_complex()) else t.dtype
+            if format is not None and t.dim() in (4, 5):
+                return t.to(like.device, dtype, memory_format=format)
+            return t.to(like.device, dtype)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves parameters and buffers to a device without copying their values."""
+        return self._apply(lambda t: undertow.empty_like(t, device=device), recurse=recurse)
+
+    def _cast(self, dtype: Any) -> Self:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def type(self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Self:
+        """Casts floating-point parameters and buffers to float32."""
+        return self._cast(undertow.float32)
+
+    def double(self) -> Self:
+        """Casts floating-point parameters and buffers to float64."""
+        return self._cast(undertow.float64)
+
+    def half(self) -> Self:
+        """Casts floating-point parameters and buffers to float16."""
+        return self._cast(undertow.float16)
+
+    def bfloat16(self) -> Self:
+        """Casts floating-point parameters and buffers to bfloat16."""
+        return self._cast(undertow.bfloat16)
+
+    def cpu(self) -> Self:
+        """Moves parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to a GPU."""
+        return self._apply(lambda t: t.to("cuda" if device is None else device))
+
+    def share_memory(self) -> Self:
+        """Moves parameters and buffers to memory that processes share."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def train(self, mode: bool = True) -> Self:
+        """Sets training mode, here and in all submodules."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Sets evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Says for every parameter whether gradients are wanted."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the parameters' gradients, or sets them to zero."""
+        for param in self.parameters():
+            if param.grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+                continue
+            if param.grad.grad_fn is not None:
+                param.grad.detach_()
+            else:
+                param.grad.requires_grad_(False)
+            param.grad.zero_()

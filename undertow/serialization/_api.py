@@ -1,0 +1,167 @@
+"""`save` and `load`: which format a file has, where tensors go, and what is refused before a file is touched."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from undertow import _C
+from undertow._C import UntypedStorage
+from undertow.serialization import _safetensors, _torch_legacy, _torch_zip
+from undertow.serialization._emit import Emitter
+from undertow.serialization._source import Source, is_path
+from undertow.storage import TypedStorage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO, Any
+
+
+def save(
+    obj: Any,
+    f: str | os.PathLike[str] | IO[bytes],
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Write tensors, and dicts, lists, tuples and sets of them and of numbers and strings, to a file.
+
+    A path that ends in `.safetensors` gets that format; everything else, file objects too, the format of torch.save,
+    which torch.load(weights_only=True) reads. Tensors that share storage share it again after loading a `.pt` file; a
+    safetensors file holds each tensor's values for itself. What could only be loaded by running code is refused, before
+    the file is touched.
+
+    >>> import io
+    >>> import undertow as ut
+    >>> file = io.BytesIO()
+    >>> ut.save({"weight": ut.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> ut.load(file)
+    {'weight': tensor([1., 1.])}
+    """
+    _check_pickle_module(pickle_module)
+    if not 2 <= pickle_protocol <= 5:
+        raise ValueError(f"save: pickle_protocol must be from 2 to 5, got {pickle_protocol}; what is written is protocol 2, which all readers know")
+    if not is_path(f) and not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    if is_path(f) and os.fspath(f).endswith(".safetensors"):
+        tensors, metadata = _safetensors.prepare(obj)
+        write = lambda file: _safetensors.save(file, tensors, metadata)
+    else:
+        legacy = not _use_new_zipfile_serialization
+        emitter = Emitter(legacy)
+        pickled = emitter.pickle(obj)
+        if legacy:
+            write = lambda file: _torch_legacy.save(file, pickled, emitter.storages, emitter.counts)
+        else:
+            prefix = Path(f).stem if is_path(f) else "archive"
+            write = lambda file: _torch_zip.save(file, prefix or "archive", pickled, emitter.storages)
+    if not is_path(f):
+        write(f)
+        return
+    if not Path(f).parent.is_dir():
+        raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")
+    with open(f, "wb") as file:
+        write(file)
+
+
+def load(
+    f: str | os.PathLike[str] | IO[bytes],
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read what `save` or torch.save wrote, or a safetensors file; the bytes say which.
+
+    No file can run code: a `.pt` file is read by an interpreter that builds tensors, parameters and plain containers.
+    weights_only=False changes nothing; a file that needs more raises UnpicklingError, which names what it asks for.
+    A corrupt or truncated file raises, and nothing is loaded. With mmap=True, which needs a path, tensors lie on the
+    mapped file: pages are read when they are used, and writing to the tensors does not change the file.
+
+    >>> import io
+    >>> import pickle
+    >>> import undertow as ut
+    >>> ut.load(io.BytesIO(pickle.dumps(print)))
+    Traceback (most recent call last):
+    _pickle.UnpicklingError: Weights only load failed. Unsupported global: GLOBAL builtins.print was not ...
+    """
+    _check_pickle_module(pickle_module)
+    encoding = pickle_load_args.pop("encoding", "utf-8")
+    if pickle_load_args:
+        raise TypeError(f"load: unexpected arguments {', '.join(pickle_load_args)}; nothing but encoding is passed on")
+    if encoding not in ("utf-8", "ascii", "latin1", "latin-1", "bytes"):
+        raise ValueError(f"load: encoding {encoding!r} is none of utf-8, ascii, latin1 and bytes")
+    restore = _restore_by(map_location)
+    if is_path(f):
+        with open(f, "rb") as file:
+            return _load(file, restore, bool(mmap), encoding)
+    if mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    for method in ("read", "seek", "tell"):
+        if not hasattr(f, method):
+            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}': load takes a path or a seekable file, such as io.BytesIO")
+    return _load(f, restore, False, encoding)
+
+
+def _load(file: IO[bytes], restore: Callable[[Any, str], Any], mapped: bool, encoding: str) -> Any:
+    source = Source(file, mapped)
+    if source.size == 0:
+        raise EOFError("Ran out of input: the file is empty, or has been read to its end")
+    start = source.read(0, min(16, source.size), "the file")
+    if _safetensors.looks_like(start):
+        return _safetensors.load(source, restore)
+    if start.startswith(b"PK\x03\x04"):
+        return _torch_zip.load(source, restore, mapped, encoding)
+    if mapped:
+        raise RuntimeError("mmap can only be used with files of the zip format of torch.save and with safetensors files")
+    if start.startswith(b"\x80"):
+        return _torch_legacy.load(source, restore, encoding)
+    tail = source.read(257, 5, "the file") if source.size >= 262 else b""
+    what = "a tar file, as PyTorch wrote before 0.1.10; save it again with PyTorch" if tail == b"ustar" else f"it begins with {start[:8]!r}"
+    raise RuntimeError(f"Invalid magic number; corrupt file? It is neither a file of torch.save nor of safetensors: {what}")
+
+
+def _check_pickle_module(module: Any) -> None:
+    if module is not None and getattr(module, "__name__", None) != "pickle":
+        raise ValueError(f"pickle_module: no pickle module is used to read or write, so {module!r} would be without effect; leave it out")
+
+
+def _restore_by(map_location: Any) -> Callable[[Any, str], Any]:
+    """What puts a storage where it belongs, given the location that the file names."""
+    if map_location is None:
+        return _restored
+    if isinstance(map_location, dict):
+        names = {str(k): str(v) for k, v in map_location.items()}
+        return lambda storage, location: _restored(storage, names.get(location, location))
+    if isinstance(map_location, (str, _C.device)):
+        place = str(map_location)
+        return lambda storage, location: _restored(storage, place)
+    if not callable(map_location):
+        raise TypeError(f"load: map_location must be a device, its name, a dict or a function, got {type(map_location).__name__}")
+
+    def by_function(storage: Any, location: str) -> Any:
+        result = map_location(storage, location)
+        if result is None:
+            return _restored(storage, location)
+        if isinstance(result, TypedStorage):
+            result = result.untyped()
+        if not isinstance(result, UntypedStorage):
+            raise TypeError(f"load: map_location returned a {type(result).__name__}; a storage or None is expected")
+        return result
+
+    return by_function
+
+
+def _restored(storage: UntypedStorage, location: str) -> UntypedStorage:
+    if location == "cpu" or location.startswith("cpu:"):
+        return storage
+    if location.startswith("cuda"):
+        raise RuntimeError(
+            f"Attempting to deserialize object on a CUDA device ({location}), but there is none here. Use map_location='cpu' to load it to the CPU"
+        )
+    raise RuntimeError(f"don't know how to restore data location of UntypedStorage (tagged with {location}); use map_location='cpu'")

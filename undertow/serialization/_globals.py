@@ -1,0 +1,246 @@
+"""The closed table of what a PyTorch file may name: how tensors, parameters and a few containers are built from it.
+
+Knows nothing of files: a storage comes ready from whoever reads them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from pickle import UnpicklingError
+
+from undertow import _C
+from undertow._C import Tensor, UntypedStorage
+from undertow.serialization._machine import Builder, check_key
+from undertow.storage import TypedStorage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow.serialization._machine import Machine
+
+MOST_DIMENSIONS = 64
+_LARGEST = (1 << 63) - 1
+DTYPES = {
+    "Float": _C.float32,
+    "Double": _C.float64,
+    "Half": _C.float16,
+    "BFloat16": _C.bfloat16,
+    "Long": _C.int64,
+    "Int": _C.int32,
+    "Short": _C.int16,
+    "Char": _C.int8,
+    "Byte": _C.uint8,
+    "Bool": _C.bool,
+    "ComplexFloat": _C.complex64,
+    "ComplexDouble": _C.complex128,
+}  # by the names of torch's storage classes
+_DTYPE_NAMES = {str(dtype).rpartition(".")[2]: dtype for dtype in DTYPES.values()}
+
+
+class StorageType(Builder):
+    """`torch.FloatStorage` and its kin; dtype None is bytes. Named by references to storages, never called."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, name: str, dtype: Any) -> None:
+        super().__init__(name)
+        self.dtype = dtype
+
+
+def check_layout(nbytes: int, dtype: Any, offset: Any, size: Any, stride: Any) -> None:
+    """Refuse a layout that is no layout, or that leaves its storage. See Note [Sizes From Files]."""
+    if type(offset) is not int or not isinstance(size, tuple) or not isinstance(stride, tuple):
+        raise UnpicklingError("corrupt pickle: a tensor's offset, size and stride must be an int and two tuples")
+    if len(size) != len(stride) or len(size) > MOST_DIMENSIONS:
+        raise UnpicklingError(f"corrupt pickle: a tensor of {len(size)} sizes and {len(stride)} strides")
+    if any(type(n) is not int or n < 0 for n in (offset, *size, *stride)):
+        raise UnpicklingError(f"corrupt pickle: a tensor's sizes {size}, strides {stride} and offset {offset} must be ints from 0 on")
+    numel = 1
+    for n in size:
+        numel *= n
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+    if numel and (last + 1) * dtype.itemsize > nbytes:
+        raise UnpicklingError(
+            f"corrupt pickle: a tensor of size {size}, stride {stride} and offset {offset} of {dtype} is out of bounds for storage of {nbytes} bytes"
+        )
+    if max(numel * dtype.itemsize, offset, *size, *stride, 0) > _LARGEST:
+        raise UnpicklingError(f"corrupt pickle: a tensor of size {size} and stride {stride} is larger than any memory")
+
+
+def check_bools(storage: UntypedStorage) -> None:
+    """Refuse bytes that no bool has: what computes with them may count on 0 and 1."""
+    if storage.nbytes() and _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).amax().item() > 1:
+        raise UnpicklingError("corrupt file: a storage of bool holds bytes other than 0 and 1")
+
+
+def _tensor(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any) -> Tensor:
+    if type(requires_grad) is not bool:
+        raise UnpicklingError("corrupt pickle: requires_grad must be a bool")
+    if hooks:
+        raise UnpicklingError("Weights only load failed: a tensor with backward hooks, which are code")
+    check_layout(storage.nbytes(), dtype, offset, size, stride)
+    t = _C._tensor_over(storage, dtype, offset, size, stride)
+    for name in metadata or ():
+        if name not in ("conj", "neg") or metadata[name] is not True:
+            raise UnpicklingError(f"Weights only load failed: a tensor with metadata {name!r}")
+        t = t.conj() if name == "conj" else t._neg_view()
+    return (t.detach() if metadata else t).requires_grad_(requires_grad)
+
+
+def _rebuild_tensor(m: Machine, storage: Any, offset: Any, size: Any, stride: Any) -> Tensor:
+    return _rebuild_tensor_v2(m, storage, offset, size, stride, False, None)
+
+
+def _rebuild_tensor_v2(m: Machine, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any = None) -> Tensor:
+    if type(storage) is not TypedStorage:
+        raise UnpicklingError(f"corrupt pickle: a tensor over a {type(storage).__name__}")
+    return _tensor(storage.untyped(), storage.dtype, offset, size, stride, requires_grad, hooks, metadata)
+
+
+def _rebuild_tensor_v3(
+    m: Machine, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, dtype: Any, metadata: Any = None
+) -> Tensor:
+    if type(storage) not in (TypedStorage, UntypedStorage) or not isinstance(dtype, _C.dtype):
+        raise UnpicklingError(f"corrupt pickle: a tensor of {dtype} over a {type(storage).__name__}")
+    untyped = storage.untyped()
+    if dtype is _C.bool:
+        m.spend(untyped.nbytes())
+        check_bools(untyped)
+    return _tensor(untyped, dtype, offset, size, stride, requires_grad, hooks, metadata)
+
+
+def _rebuild_parameter(m: Machine, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
+    if not isinstance(data, Tensor) or type(requires_grad) is not bool or hooks:
+        raise UnpicklingError("corrupt pickle: a Parameter is made of a tensor, a bool and no hooks")
+    return _C.Parameter(data.detach(), requires_grad)
+
+
+def _with_attributes(m: Machine, t: Tensor, state: Any) -> Tensor:
+    if isinstance(state, tuple) and len(state) == 2 and not state[1]:
+        state = state[0]  # attributes and slots
+    if type(state) is not dict:
+        raise UnpicklingError("Weights only load failed: a tensor whose state is no dict of attributes")
+    m.spend(len(state))
+    for name, value in state.items():
+        if type(name) is not str or name.startswith("__") or hasattr(Tensor, name):
+            raise UnpicklingError(f"Weights only load failed: the attribute {name!r} of a tensor")
+        setattr(t, name, m.loadable(value))
+    return t
+
+
+def _rebuild_parameter_with_state(m: Machine, data: Any, requires_grad: Any, hooks: Any, state: Any) -> Tensor:
+    return _with_attributes(m, _rebuild_parameter(m, data, requires_grad, hooks), state)
+
+
+def _rebuild_from_type_v2(m: Machine, make: Any, cls: Any, arguments: Any, state: Any) -> Tensor:
+    if make not in _MAKE_TENSORS or cls not in (_TENSOR, _PARAMETER) or not isinstance(arguments, tuple):
+        name = cls.name if isinstance(cls, Builder) else cls
+        raise UnpicklingError(f"Weights only load failed: a tensor of the class {name}")
+    t = make.call(m, *arguments)
+    if cls is _PARAMETER and not isinstance(t, _C.Parameter):
+        t = _C.Parameter(t.detach(), t.requires_grad)
+    return _with_attributes(m, t, state)
+
+
+def _size(m: Machine, sizes: Any = ()) -> Any:
+    if not isinstance(sizes, (tuple, list)) or len(sizes) > MOST_DIMENSIONS or any(type(n) is not int or abs(n) > _LARGEST for n in sizes):
+        raise UnpicklingError("corrupt pickle: torch.Size of something else than ints")
+    return _C.Size(sizes)
+
+
+def _device(m: Machine, name: Any, index: Any = None) -> Any:
+    if type(name) is not str or len(name) > 64 or (index is not None and type(index) is not int):
+        raise UnpicklingError("corrupt pickle: torch.device is made of a name and a number")
+    return _C.device(name if index is None else f"{name}:{index}")
+
+
+def _ordered(m: Machine, pairs: Any = ()) -> OrderedDict:
+    if not isinstance(pairs, (list, tuple)) or any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
+        raise UnpicklingError("corrupt pickle: an OrderedDict of something else than pairs")
+    m.spend(len(pairs))
+    result: OrderedDict = OrderedDict()
+    m.filled(result, [part for pair in pairs for part in pair])
+    return result
+
+
+def _counter(m: Machine, counts: Any = None) -> Counter:
+    if counts is not None and type(counts) is not dict:
+        raise UnpicklingError("corrupt pickle: a Counter of something else than a dict")
+    m.spend(len(counts or ()))
+    return Counter(counts)
+
+
+def _elements(m: Machine, items: Any) -> list[Any]:
+    if type(items) not in (list, tuple, set):
+        raise UnpicklingError(f"corrupt pickle: a set of a {type(items).__name__}")
+    m.spend(len(items))
+    return [check_key(item) for item in items]
+
+
+def _encode(m: Machine, text: Any, encoding: Any) -> bytes:
+    if type(text) is not str or encoding not in ("latin1", "latin-1"):
+        raise UnpicklingError("Weights only load failed: _codecs.encode with anything but text and latin1, as bytes are written")
+    m.spend(len(text))
+    return text.encode("latin-1")
+
+
+def _bytearray(m: Machine, data: Any = b"", *encoding: Any) -> bytearray:
+    if type(data) is str and len(encoding) == 1:
+        data = _encode(m, data, encoding[0])
+    elif type(data) is not bytes or encoding:
+        raise UnpicklingError(f"Weights only load failed: a bytearray of a {type(data).__name__}")
+    m.spend(len(data))
+    return bytearray(data)
+
+
+def _complex(m: Machine, real: Any, imag: Any) -> complex:
+    if type(real) not in (int, float) or type(imag) not in (int, float):
+        raise UnpicklingError("corrupt pickle: a complex number of something else than two numbers")
+    return complex(real, imag)
+
+
+_TENSOR = Builder("torch.Tensor")
+_PARAMETER = Builder("torch.nn.Parameter")
+_MAKE_TENSORS = [
+    Builder("torch._utils._rebuild_tensor", _rebuild_tensor),
+    Builder("torch._utils._rebuild_tensor_v2", _rebuild_tensor_v2),
+    Builder("torch._utils._rebuild_tensor_v3", _rebuild_tensor_v3),
+    Builder("torch._utils._rebuild_parameter", _rebuild_parameter),
+]
+_GLOBALS: dict[str, Any] = {
+    **{b.name: b for b in _MAKE_TENSORS},
+    "torch._utils._rebuild_parameter_with_state": Builder("torch._utils._rebuild_parameter_with_state", _rebuild_parameter_with_state),
+    "torch._tensor._rebuild_from_type_v2": Builder("torch._tensor._rebuild_from_type_v2", _rebuild_from_type_v2),
+    "torch.Tensor": _TENSOR,
+    "torch.nn.parameter.Parameter": _PARAMETER,
+    "torch.Size": Builder("torch.Size", _size),
+    "torch.device": Builder("torch.device", _device),
+    "torch.storage.UntypedStorage": StorageType("torch.storage.UntypedStorage", None),
+    "collections.OrderedDict": Builder("collections.OrderedDict", _ordered),
+    "collections.Counter": Builder("collections.Counter", _counter),
+    "builtins.set": Builder("builtins.set", lambda m, items=(): set(_elements(m, items))),
+    "builtins.frozenset": Builder("builtins.frozenset", lambda m, items=(): frozenset(_elements(m, items))),
+    "builtins.complex": Builder("builtins.complex", _complex),
+    "builtins.bytearray": Builder("builtins.bytearray", _bytearray),
+    "_codecs.encode": Builder("_codecs.encode", _encode),
+}
+for _name, _dtype in DTYPES.items():
+    for _place in ("torch", "torch.cuda"):
+        _GLOBALS[f"{_place}.{_name}Storage"] = StorageType(f"{_place}.{_name}Storage", _dtype)
+_GLOBALS.update({f"torch.{name}": dtype for name, dtype in _DTYPE_NAMES.items()})
+
+
+def find(module: str, name: str) -> Any:
+    """What a pickle means by a global: something out of the table, or an error that names it."""
+    path = f"{'builtins' if module == '__builtin__' else module}.{name}"
+    found = _GLOBALS.get(path)
+    if found is not None:
+        return found
+    if module == "torch" and (name.endswith("Storage") or name.startswith(("uint", "int", "float", "complex", "q", "bits"))):
+        raise UnpicklingError(f"Weights only load failed: {module}.{name}: there is no such dtype here")
+    raise UnpicklingError(
+        f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global: a file may name any function of any "
+        "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file, open it "
+        "with the library that wrote it, and save the state_dict()"
+    )

@@ -1,0 +1,347 @@
+"""An interpreter of pickle's opcodes that can build containers, numbers and strings, and call only what it is given.
+
+The standard library's unpickler is not used: it takes memory by what a file says (a memo index, a frame's length), and
+what may be called is decided by a method that is easy to leave open. Here a global is a `Builder` out of a closed
+table or nothing; there is no opcode that imports, none that sets attributes of anything but an OrderedDict, and none
+that makes an instance of a class.
+
+Note [Cost Of Hostile Pickles]: Building is linear in the length of the pickle. A reference to something made before
+costs two bytes, so whatever copies it spends from a budget of as many elements as the pickle has bytes; what is
+hashed must be small, because a tuple of tuples of the same tuple takes exponential time; nothing recurses.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import OrderedDict
+from pickle import UnpicklingError
+
+from undertow import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MOST_KEY_PARTS = 64
+_LARGEST_INT_KEY = 1 << 60  # beyond Python's hash modulus a file could choose ints that all collide
+_PLAIN_KEYS = (str, bytes, float, complex, bool, type(None), _C.dtype, _C.device)
+
+
+class Builder:
+    """A global that a pickle may name: what it does with the arguments it is called with."""
+
+    __slots__ = ("call", "name")
+
+    def __init__(self, name: str, call: Callable[..., Any] | None = None) -> None:
+        self.name = name
+        self.call = call
+
+
+class _Arguments(tuple):
+    """A tuple with a builder somewhere in it: fit to be called with, not to be loaded."""
+
+
+def check_key(value: Any) -> Any:
+    """`value`, if it may be hashed: a small thing made of plain ones. See Note [Cost Of Hostile Pickles]."""
+    parts, open_ = 0, [value]
+    while open_:
+        part = open_.pop()
+        parts += 1
+        if parts > MOST_KEY_PARTS or (isinstance(part, (tuple, frozenset)) and len(part) > MOST_KEY_PARTS):
+            raise UnpicklingError(f"a key or set element of more than {MOST_KEY_PARTS} parts")
+        if isinstance(part, (tuple, frozenset)):
+            open_ += part
+        elif type(part) is int:
+            if abs(part) > _LARGEST_INT_KEY:
+                raise UnpicklingError(f"an int of {part.bit_length()} bits as a key")
+        elif not isinstance(part, _PLAIN_KEYS):
+            raise UnpicklingError(f"a {type(part).__name__} as a key or set element")
+    return value
+
+
+class Machine:
+    """One run over one pickle. `find(module, name)` answers globals; `load_persistent(pid)` the storages."""
+
+    def __init__(
+        self,
+        data: memoryview,
+        find: Callable[[str, str], Any],
+        load_persistent: Callable[[Machine, Any], Any] | None = None,
+        at: int = 0,
+        encoding: str = "utf-8",
+    ) -> None:
+        self._data = data
+        self.at = at
+        self._find = find
+        self._load_persistent = load_persistent
+        self._encoding = encoding
+        self._budget = len(data) - at
+        self._memo: dict[int, Any] = {}
+        self._stack: list[Any] = []
+        self._marks: list[list[Any]] = []
+
+    def run(self) -> Any:
+        """The object of the pickle that starts at `at`; `at` is then behind it."""
+        try:
+            while True:
+                code = self._byte()
+                if code == _STOP:
+                    break
+                operation = _OPERATIONS.get(code)
+                if operation is None:
+                    self._refuse_opcode(code)
+                operation(self)
+            if len(self._stack) != 1 or self._marks:
+                raise UnpicklingError(f"corrupt pickle: {len(self._stack)} objects are left at its end; there should be one")
+            return self.loadable(self._stack.pop())
+        except UnpicklingError:
+            raise
+        except (IndexError, KeyError, TypeError, ValueError, OverflowError, AttributeError, struct.error) as error:
+            if code == _PERSISTENT:
+                raise  # whoever places storages may be the user's own function
+            raise UnpicklingError(f"corrupt pickle, at byte {self.at}: {type(error).__name__}: {error}") from error
+
+    def _refuse_opcode(self, code: int) -> None:
+        import pickletools
+
+        known = {ord(op.code): op.name for op in pickletools.opcodes}
+        raise UnpicklingError(f"Weights only load failed: Unsupported operand {code} ({known.get(code, 'no opcode of pickle')}) at {self.at - 1}")
+
+    # -- what builders use ---------------------------------------------------------------------------------------------
+
+    def spend(self, count: int) -> None:
+        """Pay for copying `count` elements. See Note [Cost Of Hostile Pickles]."""
+        self._budget -= count
+        if self._budget < 0:
+            raise UnpicklingError("the pickle copies more than it holds: it was made to fill the memory")
+
+    def loadable(self, value: Any) -> Any:
+        """`value`, unless it is a builder or holds one."""
+        if isinstance(value, (Builder, _Arguments)):
+            name = value.name if isinstance(value, Builder) else "inside a tuple"
+            raise UnpicklingError(f"Weights only load failed: a function or class ({name}) is no value to load")
+        return value
+
+    def filled(self, target: dict, pairs: list[Any]) -> dict:
+        """`target` with keys and values from a flat list."""
+        if len(pairs) % 2:
+            raise UnpicklingError("corrupt pickle: a key without a value")
+        for i in range(0, len(pairs), 2):
+            target[check_key(pairs[i])] = self.loadable(pairs[i + 1])
+        return target
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def _byte(self) -> int:
+        at = self.at
+        if at >= len(self._data):
+            raise EOFError("Ran out of input: the pickle has no end")
+        self.at = at + 1
+        return self._data[at]
+
+    def _take(self, count: int) -> bytes:
+        at = self.at
+        if count < 0 or at + count > len(self._data):
+            raise EOFError(f"Ran out of input: {count} bytes expected at byte {at}, {len(self._data) - at} are left")
+        self.at = at + count
+        return bytes(self._data[at : at + count])
+
+    def _number(self, layout: str) -> Any:
+        return struct.unpack(layout, self._take(struct.calcsize(layout)))[0]
+
+    def _line(self) -> str:
+        # A name is short; looking further for its end would read a whole file of zeros once per opcode.
+        limit = min(self.at + 1024, len(self._data))
+        line = bytes(self._data[self.at : limit])
+        end = line.find(b"\n")
+        if end < 0:
+            raise UnpicklingError(f"corrupt pickle: a name without an end at byte {self.at}")
+        self.at += end + 1
+        return line[:end].decode("utf-8")
+
+    def _pop_mark(self) -> list[Any]:
+        items = self._stack
+        self._stack = self._marks.pop()
+        return items
+
+    def _remember(self, index: int) -> None:
+        self._memo[index] = self._stack[-1]
+
+    # -- opcodes -------------------------------------------------------------------------------------------------------
+
+    def _protocol(self) -> None:
+        if (protocol := self._byte()) > 5:
+            raise UnpicklingError(f"unsupported pickle protocol: {protocol}")
+
+    def _frame(self) -> None:
+        self._take(8)  # a hint for readers of streams
+
+    def _mark(self) -> None:
+        self._marks.append(self._stack)
+        self._stack = []
+
+    def _push_text(self, layout: str) -> None:
+        self._stack.append(self._take(self._number(layout)).decode("utf-8", "surrogatepass"))
+
+    def _push_old_text(self, layout: str) -> None:
+        data = self._take(self._number(layout))
+        self._stack.append(data if self._encoding == "bytes" else data.decode(self._encoding))
+
+    def _push_bytes(self, layout: str) -> None:
+        self._stack.append(self._take(self._number(layout)))
+
+    def _push_long(self, layout: str) -> None:
+        self._stack.append(int.from_bytes(self._take(self._number(layout)), "little", signed=True))
+
+    def _tuple_of(self, items: list[Any]) -> None:
+        builders = any(isinstance(item, (Builder, _Arguments)) for item in items)
+        self._stack.append(_Arguments(items) if builders else tuple(items))
+
+    def _tuple(self, count: int) -> None:
+        if len(self._stack) < count:
+            raise UnpicklingError("corrupt pickle: a tuple of more than there is")
+        items = self._stack[-count:]
+        del self._stack[-count:]
+        self._tuple_of(items)
+
+    def _append(self, items: list[Any]) -> None:
+        target = self._stack[-1]
+        if type(target) is not list:
+            raise UnpicklingError(f"corrupt pickle: an element for a {type(target).__name__}")
+        target.extend([self.loadable(item) for item in items])
+
+    def _set_items(self, pairs: list[Any]) -> None:
+        target = self._stack[-1]
+        if type(target) not in (dict, OrderedDict):
+            raise UnpicklingError(f"corrupt pickle: an item for a {type(target).__name__}")
+        self.filled(target, pairs)
+
+    def _add_items(self) -> None:
+        items, target = self._pop_mark(), self._stack[-1]
+        if type(target) is not set:
+            raise UnpicklingError(f"corrupt pickle: an element for a {type(target).__name__}")
+        target.update([check_key(item) for item in items])
+
+    def _global(self, module: Any, name: Any) -> None:
+        if type(module) is not str or type(name) is not str:
+            raise UnpicklingError("corrupt pickle: a global whose name is no string")
+        self._stack.append(self._find(module, name))
+
+    def _reduce(self) -> None:
+        arguments, called = self._stack.pop(), self._stack.pop()
+        if not isinstance(called, Builder) or called.call is None or not isinstance(arguments, tuple):
+            name = called.name if isinstance(called, Builder) else type(called).__name__
+            raise UnpicklingError(f"Weights only load failed: a call of {name}, which load does not call")
+        try:
+            self._stack.append(called.call(self, *arguments))
+        except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+            if isinstance(error, NotImplementedError):
+                raise
+            raise UnpicklingError(f"{called.name}: {error}") from error
+
+    def _build(self) -> None:
+        state, target = self._stack.pop(), self._stack[-1]
+        if type(target) is not OrderedDict or type(state) is not dict:
+            raise UnpicklingError(f"Weights only load failed: a state for a {type(target).__name__}; only an OrderedDict can have one")
+        self.spend(len(state))
+        for name, value in state.items():
+            # An attribute must not stand where a method is looked for.
+            if type(name) is not str or name.startswith("__") or hasattr(OrderedDict, name):
+                raise UnpicklingError(f"Weights only load failed: the attribute {name!r} of an OrderedDict")
+            setattr(target, name, value)
+
+    def _persistent(self) -> None:
+        if self._load_persistent is None or not self._stack:
+            raise UnpicklingError("corrupt pickle: a reference to something outside it")
+        self._stack.append(self._load_persistent(self, self._stack.pop()))
+
+
+_STOP, _PERSISTENT = ord("."), ord("Q")
+
+
+def _pusher(value: Any) -> Callable[[Machine], None]:
+    return lambda m: m._stack.append(value)
+
+
+def _maker(cls: type) -> Callable[[Machine], None]:
+    return lambda m: m._stack.append(cls())
+
+
+def _frozen(m: Machine) -> None:
+    items = m._pop_mark()
+    m._stack.append(frozenset([check_key(item) for item in items]))
+
+
+def _list(m: Machine) -> None:
+    items = m._pop_mark()
+    m._stack.append([m.loadable(item) for item in items])
+
+
+def _dict(m: Machine) -> None:
+    pairs = m._pop_mark()
+    m._stack.append(m.filled({}, pairs))
+
+
+def _two(m: Machine) -> list[Any]:
+    value, key = m._stack.pop(), m._stack.pop()
+    return [key, value]
+
+
+def _stack_global(m: Machine) -> None:
+    module, name = _two(m)
+    m._global(module, name)
+
+
+_OPERATIONS: dict[int, Callable[[Machine], Any]] = {
+    0x80: Machine._protocol,
+    0x95: Machine._frame,
+    ord("("): Machine._mark,
+    ord("0"): lambda m: m._stack.pop() if m._stack else m._pop_mark(),
+    ord("1"): lambda m: m._pop_mark() and None,
+    ord("2"): lambda m: m._stack.append(m._stack[-1]),
+    ord("N"): _pusher(None),
+    0x88: _pusher(True),
+    0x89: _pusher(False),
+    ord("J"): lambda m: m._stack.append(m._number("<i")),
+    ord("K"): lambda m: m._stack.append(m._byte()),
+    ord("M"): lambda m: m._stack.append(m._number("<H")),
+    0x8A: lambda m: m._push_long("<B"),
+    0x8B: lambda m: m._push_long("<i"),
+    ord("G"): lambda m: m._stack.append(m._number(">d")),
+    ord("X"): lambda m: m._push_text("<I"),
+    0x8C: lambda m: m._push_text("<B"),
+    0x8D: lambda m: m._push_text("<Q"),
+    ord("T"): lambda m: m._push_old_text("<i"),
+    ord("U"): lambda m: m._push_old_text("<B"),
+    ord("B"): lambda m: m._push_bytes("<I"),
+    ord("C"): lambda m: m._push_bytes("<B"),
+    0x8E: lambda m: m._push_bytes("<Q"),
+    0x96: lambda m: m._stack.append(bytearray(m._take(m._number("<Q")))),
+    ord("]"): _maker(list),
+    ord("a"): lambda m: m._append([m._stack.pop()]),
+    ord("e"): lambda m: m._append(m._pop_mark()),
+    ord("l"): _list,
+    ord(")"): _pusher(()),
+    ord("t"): lambda m: m._tuple_of(m._pop_mark()),
+    0x85: lambda m: m._tuple(1),
+    0x86: lambda m: m._tuple(2),
+    0x87: lambda m: m._tuple(3),
+    ord("}"): _maker(dict),
+    ord("s"): lambda m: m._set_items(_two(m)),
+    ord("u"): lambda m: m._set_items(m._pop_mark()),
+    ord("d"): _dict,
+    0x8F: _maker(set),
+    0x90: Machine._add_items,
+    0x91: _frozen,
+    ord("h"): lambda m: m._stack.append(m._memo[m._byte()]),
+    ord("j"): lambda m: m._stack.append(m._memo[m._number("<I")]),
+    ord("q"): lambda m: m._remember(m._byte()),
+    ord("r"): lambda m: m._remember(m._number("<I")),
+    0x94: lambda m: m._remember(len(m._memo)),
+    ord("c"): lambda m: m._global(m._line(), m._line()),
+    0x93: _stack_global,
+    ord("R"): Machine._reduce,
+    ord("b"): Machine._build,
+    _PERSISTENT: Machine._persistent,
+}

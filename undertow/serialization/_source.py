@@ -1,0 +1,97 @@
+"""Where bytes are read from: a path, a file object or a mapped file, as numbered positions of a known size.
+
+Note [Sizes From Files]: A file may say anything about itself. Every length and position read from one is compared with
+what the file really holds before memory is taken for it, and everything read at once lies in disjoint ranges of the
+file, so that loading takes at most a small multiple of the file's own size. Numbers stay Python's, which do not
+overflow, until they have passed.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+from undertow._C import UntypedStorage, _storage_from_buffer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any
+
+
+class Source:
+    """The bytes of `file` from its present position to its end. Positions count from there."""
+
+    def __init__(self, file: IO[bytes], mapped: bool = False) -> None:
+        self._file = file
+        self._start = file.tell()
+        file.seek(0, os.SEEK_END)
+        self.size = file.tell() - self._start
+        file.seek(self._start)
+        self._map: memoryview | None = None
+        if mapped and self.size:
+            self._map = self._mapping(writable=True)
+
+    def _mapping(self, writable: bool) -> memoryview:
+        access = mmap.ACCESS_COPY if writable else mmap.ACCESS_READ  # copy: what is written stays in this process
+        return memoryview(mmap.mmap(self._file.fileno(), 0, access=access))[self._start :]
+
+    def check(self, at: int, count: int, what: str) -> None:
+        """Refuse a range that the file does not hold. See Note [Sizes From Files]."""
+        if at < 0 or count < 0 or at + count > self.size:
+            raise RuntimeError(
+                f"load: the file is truncated or corrupt: {what} is said to lie at bytes {at} to {at + count}, but the file has {self.size}"
+            )
+
+    def read(self, at: int, count: int, what: str) -> bytes:
+        """A copy of some bytes."""
+        self.check(at, count, what)
+        if self._map is not None:
+            return bytes(self._map[at : at + count])
+        self._file.seek(self._start + at)
+        data = self._file.read(count)
+        if len(data) != count:
+            raise RuntimeError(f"load: the file ended inside {what}: {count} bytes expected, {len(data)} read")
+        return data
+
+    def storage(self, at: int, count: int, what: str) -> UntypedStorage:
+        """Some bytes as a storage: a copy, or the mapped file's own memory."""
+        self.check(at, count, what)
+        if self._map is not None:
+            return _storage_from_buffer(self._map[at : at + count])
+        storage = UntypedStorage(count)
+        if count:
+            self._file.seek(self._start + at)
+            self._fill(memoryview(storage), what)
+        return storage
+
+    def _fill(self, view: memoryview, what: str) -> None:
+        readinto = getattr(self._file, "readinto", None)
+        done = 0
+        while done < len(view):
+            if readinto is not None:
+                got = readinto(view[done:])
+            else:
+                data = self._file.read(len(view) - done)
+                got = len(data)
+                view[done : done + got] = data
+            if not got:
+                raise RuntimeError(f"load: the file ended inside {what}: {len(view)} bytes expected, {done} read")
+            done += got
+
+    def whole(self) -> memoryview:
+        """All bytes, to be looked at: mapped if the file can be, read otherwise."""
+        if self._map is not None:
+            return self._map.toreadonly()
+        try:
+            return self._mapping(writable=False)
+        except (AttributeError, OSError, ValueError):
+            return memoryview(self.read(0, self.size, "the file"))
+
+    def moved_to(self, at: int) -> None:
+        """Leave the file object behind what was read, for whoever reads on."""
+        self._file.seek(self._start + at)
+
+
+def is_path(f: Any) -> bool:
+    """Whether `f` names a file rather than being one."""
+    return isinstance(f, (str, os.PathLike))

@@ -1,0 +1,102 @@
+"""PyTorch's format before 1.6: pickles one after the other, then the storages' bytes.
+
+In order: a magic number, a protocol number, facts about the machine, the object, the list of storages, and for each
+the number of its elements and its bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from pickle import UnpicklingError
+
+from undertow._C import UntypedStorage
+from undertow.serialization._globals import check_bools, find
+from undertow.serialization._machine import Machine
+from undertow.serialization._torch_zip import check_reference
+from undertow.storage import TypedStorage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO, Any
+
+    from undertow.serialization._source import Source
+
+_MAGIC = 0x1950A86A20F9469CFC6C
+_PROTOCOL = 1001
+START = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."  # the magic number's pickle
+
+
+def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> Any:
+    """The object in a file of torch.save's older format."""
+    data = source.whole()
+    at = 0
+
+    def pickled(load_persistent: Any = None) -> Any:
+        nonlocal at
+        machine = Machine(data, find, load_persistent, at, encoding)
+        result = machine.run()
+        at = machine.at
+        return result
+
+    if pickled() != _MAGIC:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    if (protocol := pickled()) != _PROTOCOL:
+        raise RuntimeError(f"Invalid protocol version: {protocol}")
+    facts = pickled()
+    if not isinstance(facts, dict) or facts.get("little_endian") is not True:
+        raise RuntimeError("load: the file was not written on a little-endian machine, as load needs it")
+    storages: dict[str, tuple[UntypedStorage, Any]] = {}
+    total = 0
+
+    def persistent(machine: Machine, pid: Any) -> Any:
+        nonlocal total
+        kind, key, location, count = check_reference(pid)
+        if len(pid) == 6 and pid[5] is not None:
+            raise UnpicklingError("load: a storage that is a view of another, as only very old files have")
+        if key not in storages:
+            nbytes = count * (kind.dtype.itemsize if kind.dtype else 1)
+            total += nbytes
+            source.check(0, total, "storages")  # before memory is taken: all of them are in this file
+            storage = restore(UntypedStorage(nbytes), location)
+            if storage.nbytes() != nbytes:
+                raise ValueError(f"load: map_location gave a storage of {storage.nbytes()} bytes in place of {nbytes}")
+            storages[key] = (storage, kind.dtype)
+        storage, dtype = storages[key]
+        if dtype is not kind.dtype:
+            raise UnpicklingError(f"corrupt pickle: the storage {key!r} is of two dtypes")
+        return storage if dtype is None else TypedStorage(wrap_storage=storage, dtype=dtype)
+
+    result = pickled(persistent)
+    keys = pickled()
+    if not isinstance(keys, list) or not all(isinstance(k, str) for k in keys) or sorted(keys) != sorted(storages):
+        raise RuntimeError("load: the storages of the file are not those that its tensors name")
+    for key in keys:
+        storage, dtype = storages[key]
+        nbytes = storage.nbytes()
+        source.check(at, 8 + nbytes, f"the storage {key!r}")
+        (count,) = struct.unpack("<q", data[at : at + 8])
+        if count * (dtype.itemsize if dtype else 1) != nbytes:
+            raise RuntimeError(f"load: the storage {key!r} has {count} elements, but the pickle says {nbytes} bytes")
+        memoryview(storage)[:] = data[at + 8 : at + 8 + nbytes]
+        at += 8 + nbytes
+        if str(dtype).endswith("bool"):
+            check_bools(storage)
+    source.moved_to(at)
+    return result
+
+
+def save(file: IO[bytes], pickled: bytes, storages: list[UntypedStorage], counts: list[int]) -> None:
+    """Write a file that torch.load reads as one of the older format."""
+    from undertow.serialization._emit import Emitter
+
+    sizes = {"short": 2, "int": 4, "long": 4}
+    facts = {"protocol_version": _PROTOCOL, "little_endian": True, "type_sizes": sizes}
+    file.write(START)
+    for value in (_PROTOCOL, facts):
+        file.write(Emitter().pickle(value))
+    file.write(pickled)
+    file.write(Emitter().pickle([str(i) for i in range(len(storages))]))
+    for storage, count in zip(storages, counts, strict=True):
+        file.write(struct.pack("<q", count))
+        file.write(memoryview(storage))
