@@ -78,7 +78,7 @@ def add_peaks(report: Report, libraries: list[str], repeats: int) -> None:
     """The least peak of a few fresh processes; and a check that both libraries computed the same."""
     for f, name, _ in training.STEPS:
         say(f"  peak memory: {name}")
-        found: dict[str, list[dict]] = {lib: [training.peaks(lib, f.__name__) for _ in range(repeats)] for lib in (cases.OURS, cases.TORCH) if lib in libraries}
+        found = {lib: [training.peaks(lib, f.__name__) for _ in range(repeats)] for lib in (cases.OURS, cases.TORCH) if lib in libraries}
         figures = {lib: min((float(a["bytes"]) for a in answers if "bytes" in a), default=answers[0].get("error")) for lib, answers in found.items()}
         report.rows.append(Row(f"peak: {name}", figures.get(cases.OURS), figures.get(cases.TORCH), None, 1.0, show=size))
         if cases.TORCH in found:
