@@ -27,7 +27,7 @@ struct Algorithm {
 constexpr Algorithm kAlgorithms[] = {{"sgd", Optim::Sgd, 7},       {"adam", Optim::Adam, 9},         {"adamax", Optim::Adamax, 6},
                                      {"nadam", Optim::NAdam, 10},  {"radam", Optim::RAdam, 9},       {"rmsprop", Optim::RMSprop, 6},
                                      {"adagrad", Optim::Adagrad, 4}, {"adadelta", Optim::Adadelta, 5}, {"rprop", Optim::Rprop, 5},
-                                     {"asgd", Optim::Asgd, 5},     {"ftrl", Optim::Ftrl, 6}};
+                                     {"asgd", Optim::Asgd, 5},     {"ftrl", Optim::Ftrl, 6},         {"rmsprop_in_root", Optim::RMSpropInRoot, 4}};
 
 const Algorithm& algorithm_named(std::string_view name) {
   for (const Algorithm& a : kAlgorithms)

@@ -86,6 +86,15 @@ struct CurrentTask {
   Node* saved_node;
 };
 
+// Of a pass that chooses how to sum: the first contribution lies in the buffer, the others wait.
+void add_or_wait(GraphTask& task, TaskSlot& slot, Node* next, uint32_t input_nr, Tensor grad) {
+  bool wait = task.options.aggregation != Aggregation::AsTheyArrive && input_buffer::peek(slot, *next, input_nr).defined();
+  if (wait) task.waiting.keep(next, input_nr, std::move(grad));
+  else input_buffer::add(slot, *next, input_nr, std::move(grad));
+}
+
+// kChosen: the pass has a sink, or its own way to sum; the usual one pays nothing for these.
+template <bool kChosen>
 void run_sequentially(GraphTask& task, Node* root) {
   LocalQueue queue;
   LongPass long_pass;
@@ -97,6 +106,10 @@ void run_sequentially(GraphTask& task, Node* root) {
     std::span<Tensor> grad_outputs = outputs_room.take(std::max<uint32_t>(node->num_inputs(), 1));
     std::span<Tensor> grad_inputs = inputs_room.take(node->num_edges());
     input_buffer::take(slot, *node, grad_outputs);
+    if constexpr (kChosen) {
+      if (task.options.sink && !node->is_accumulate()) task.options.sink->between_nodes();
+      if (task.options.aggregation != Aggregation::AsTheyArrive) task.waiting.sum_into(node, grad_outputs, task.options.aggregation);
+    }
     long_pass.count(grad_outputs);
     current_node = node;
     if (!evaluate_node(task, slot, node, grad_outputs, grad_inputs)) continue;
@@ -108,7 +121,8 @@ void run_sequentially(GraphTask& task, Node* root) {
       next_slot.dependencies--;
       if (UT_UNLIKELY(task.filtered) && !next_slot.needed && !next_slot.captured) continue;
       if (grad_inputs[i].defined()) {
-        input_buffer::add(next_slot, *next, e.input_nr, std::move(grad_inputs[i]));
+        if constexpr (kChosen) add_or_wait(task, next_slot, next, e.input_nr, std::move(grad_inputs[i]));
+        else input_buffer::add(next_slot, *next, e.input_nr, std::move(grad_inputs[i]));
         if (UT_UNLIKELY(trace::on()))
           trace::record(TraceEvent::Arrived, &task, next, reinterpret_cast<uint64_t>(node), next_slot.dependencies);
       }
@@ -144,8 +158,10 @@ std::vector<Tensor> run_task(GraphTask& task, Node* root) {
   }
   try {
     if (task.parallel) run_in_parallel(task, root);
-    else run_sequentially(task, root);
+    else if (task.options.sink || task.options.aggregation != Aggregation::AsTheyArrive) run_sequentially<true>(task, root);
+    else run_sequentially<false>(task, root);
     current_node = nullptr;
+    if (task.options.sink) task.options.sink->between_nodes();
     run_callbacks(task);
   } catch (const std::exception& e) {
     if (trace::on()) trace::record(TraceEvent::Failed, &task, current_node, 0, 0, e.what());
@@ -174,7 +190,7 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
   GraphTask task(options);
   task.root = root.get();
   if (note_pass) note_pass(task.id);
-  task.parallel = num_workers() > 1 && multithreading_enabled();
+  task.parallel = num_workers() > 1 && multithreading_enabled() && !options.one_thread;
   task.reentrant_depth = current_graph_task ? current_graph_task->reentrant_depth + 1 : 0;
   uint32_t min_topological = 0;
   if (!outputs.empty()) {
@@ -182,6 +198,7 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
     for (const Edge& e : outputs) min_topological = std::min(min_topological, e.node->topological_nr());
   }
   task.compute_dependencies(root.get(), min_topological);
+  if (UT_UNLIKELY(!options.stops.empty())) task.cut_at_stops(min_topological);
   if (!outputs.empty()) task.plan_for_outputs(root.get(), outputs);
   if (task.other_devices && !task.parallel) task.share_slots();
   if (task.parallel) task.compute_ranks(root.get());

@@ -66,7 +66,8 @@ void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
   for (const GraphTask::Capture& c : task.captures) {
     if (c.node != node) continue;
     if (trace::on()) trace::record(TraceEvent::Captured, &task, node, c.input_nr);
-    task.captured[c.index] = grads[c.input_nr];
+    if (task.options.sink) task.options.sink->captured(c.index, grads[c.input_nr]);
+    else task.captured[c.index] = grads[c.input_nr];
   }
 }
 

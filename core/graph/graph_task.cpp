@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <queue>
+#include <unordered_set>
 
 #include "core/graph/input_buffer.h"
 
@@ -75,6 +76,20 @@ void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
   }
 }
 
+void GraphTask::cut_at_stops(uint32_t min_topological) {
+  std::vector<Node*> cut;
+  std::unordered_set<Node*> done;
+  for (const Edge& e : options.stops)
+    if (has_slot(e.node.get()) && done.insert(e.node.get()).second) cut.push_back(e.node.get());
+  while (!cut.empty()) {
+    Node* node = cut.back();
+    cut.pop_back();
+    if (node->topological_nr() < min_topological) continue;  // its edges were not counted
+    for (const Edge& e : node->next_edges())
+      if (e.node && --slot(e.node.get()).dependencies == 0 && done.insert(e.node.get()).second) cut.push_back(e.node.get());
+  }
+}
+
 void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
   filtered = true;
   uint32_t min_topological = UINT32_MAX;
@@ -90,8 +105,11 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
     }
   }
   if (!options.accumulate_grad) captured.resize(outputs.size());
+  std::unordered_set<Node*> stops;
+  for (const Edge& e : options.stops) stops.insert(e.node.get());
+  auto stops_at = [&](Node* n) { return !stops.empty() && stops.contains(n); };
   // A root whose own gradient is wanted runs only if more is wanted below it: a leaf is not accumulated into.
-  if (!slot(root).captured) slot(root).needed = true;
+  if (!slot(root).captured && !stops_at(root)) slot(root).needed = true;
 
   // Depth first with an explicit stack; a node is needed if any child is needed or captured.
   struct Frame {
@@ -121,7 +139,7 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
         enter(child);  // invalidates f; come back to the same edge afterwards
         continue;
       }
-      if (c.needed || c.captured) slot(f.node).needed = true;
+      if ((c.needed || c.captured) && !stops_at(f.node)) slot(f.node).needed = true;
       f.next++;
     } else {
       stack.pop_back();

@@ -4,17 +4,33 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "core/graph/aggregate.h"
 #include "core/graph/node.h"
 
 namespace undertow {
+
+// Is told of each captured gradient when it is done, inside the pass; the pass then keeps none of them.
+class CaptureSink {
+ public:
+  virtual ~CaptureSink() = default;
+  // Gradient `index` is done, or is known to be undefined. May be called by any thread of the pass.
+  virtual void captured(size_t index, Tensor grad) = 0;
+  // A node has finished, and every leaf it completed has been captured. A pass over several threads says so once, at its end.
+  virtual void between_nodes() = 0;
+};
 
 struct ExecuteOptions {
   bool keep_graph = false;
   bool create_graph = false;
   bool accumulate_grad = true;  // false: outputs are captured and returned instead
+  Aggregation aggregation = Aggregation::AsTheyArrive;
+  CaptureSink* sink = nullptr;       // borrowed
+  bool one_thread = false;           // the sink asks for between_nodes
+  std::span<const Edge> stops = {};  // passes over chosen inputs: what enters these nodes goes no further
 };
 
 class GraphTask {
@@ -36,6 +52,9 @@ class GraphTask {
 
   // Counts, for every node reachable from root, the edges that lead into it. `min_topological` prunes below.
   void compute_dependencies(Node* root, uint32_t min_topological);
+  // For passes over chosen inputs, after the counting: takes back the edges that leave options.stops, and those that nothing but
+  // them leads to.
+  void cut_at_stops(uint32_t min_topological);
   // For passes over chosen inputs: which nodes must run, which gradients are captured.
   void plan_for_outputs(Node* root, std::span<const Edge> outputs);
   // Turns a sequential task into a parallel one before anything has arrived (the graph touches other devices).
@@ -64,6 +83,7 @@ class GraphTask {
   std::mutex callbacks_mutex;  // guards final_callbacks: hooks on several threads may queue
   std::unordered_map<Node*, uint64_t> ranks;
   std::vector<Node*> nodes;  // every node claimed, in order of first visit
+  WaitingTerms waiting;      // sequential passes that sum at the end
 
  private:
   TaskSlot& slow_slot(Node* node);

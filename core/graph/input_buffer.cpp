@@ -79,15 +79,33 @@ void add_shared(TaskSlot& slot, Contribution contribution) {
   shared->busy.clear(std::memory_order_release);
 }
 
-void take_shared(TaskSlot& slot, std::span<Tensor> out, const std::function<void(uint64_t, uint32_t)>& before_addition) {
-  auto* shared = static_cast<Shared*>(slot.buffer);
-  std::sort(shared->list.begin(), shared->list.end(),
-            [](const Contribution& a, const Contribution& b) { return a.rank != b.rank ? a.rank < b.rank : a.edge < b.edge; });
-  for (Contribution& c : shared->list) {
+namespace {
+void sum_at_the_end(std::span<Contribution> list, std::span<Tensor> out, Aggregation how, const std::function<void(uint64_t, uint32_t)>& before_addition) {
+  for (uint32_t i = 0; i < out.size(); i++) {
+    std::vector<Tensor> terms;
+    for (Contribution& c : list) {
+      if (c.input_nr != i) continue;
+      if (!terms.empty()) before_addition(c.rank, c.edge);
+      terms.push_back(std::move(c.grad));
+    }
+    if (!terms.empty()) out[i] = aggregate(how, terms);
+  }
+}
+void add_in_order(std::span<Contribution> list, std::span<Tensor> out, const std::function<void(uint64_t, uint32_t)>& before_addition) {
+  for (Contribution& c : list) {
     if (c.input_nr >= out.size()) continue;
     if (out[c.input_nr].defined()) before_addition(c.rank, c.edge);
     out[c.input_nr] = accumulate(std::move(out[c.input_nr]), std::move(c.grad));
   }
+}
+}  // namespace
+
+void take_shared(TaskSlot& slot, std::span<Tensor> out, Aggregation how, const std::function<void(uint64_t, uint32_t)>& before_addition) {
+  auto* shared = static_cast<Shared*>(slot.buffer);
+  std::sort(shared->list.begin(), shared->list.end(),
+            [](const Contribution& a, const Contribution& b) { return a.rank != b.rank ? a.rank < b.rank : a.edge < b.edge; });
+  if (how != Aggregation::AsTheyArrive) sum_at_the_end(shared->list, out, how, before_addition);
+  else add_in_order(shared->list, out, before_addition);
   delete shared;
   slot.buffer = nullptr;
 }

@@ -104,7 +104,7 @@ class SharedRun {
   Node* run_node(Node* node, ReadyQueue& queue) {
     TaskSlot& slot = task_.slot(node);
     GradArray grad_outputs(std::max<uint32_t>(node->num_inputs(), 1)), grad_inputs(node->num_edges());
-    input_buffer::take_shared(slot, grad_outputs.span(), [this](uint64_t rank, uint32_t edge) {
+    input_buffer::take_shared(slot, grad_outputs.span(), task_.options.aggregation, [this](uint64_t rank, uint32_t edge) {
       thread_mode.sequence = first_sequence_ + rank * kBlock + kBlock / 2 + edge;
     });
     current_node = node;

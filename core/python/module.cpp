@@ -221,7 +221,7 @@ PyMODINIT_FUNC PyInit__C() {
   try {
     if (init_errors(module) && init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) && init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
         init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) && init_forward_functions(module) &&
-        init_type_functions(module) && init_dlpack_functions(module) && init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) && init_optim_functions(module))
+        init_type_functions(module) && init_dlpack_functions(module) && init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) && init_optim_functions(module) && init_chosen_pass(module))
       return module;
   } catch (...) {
     set_python_error();

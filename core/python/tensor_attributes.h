@@ -16,6 +16,7 @@ bool init_dlpack_functions(PyObject* module);
 bool init_forward_functions(PyObject* module);  // forward_ad.cpp
 bool init_type_functions(PyObject* module);     // type_functions.cpp
 bool init_optim_functions(PyObject* module);    // optim_functions.cpp
+bool init_chosen_pass(PyObject* module);        // chosen_pass.cpp
 bool init_watch_functions(PyObject* module);    // watch_object.cpp
 bool init_profile_functions(PyObject* module);  // profile_object.cpp
 bool init_transform_functions(PyObject* module);  // transforms.cpp

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/graph/aggregate.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
@@ -30,6 +31,11 @@ void add_in_place(const Tensor& a, const Tensor& b) {
 Tensor add(const Tensor& a, const Tensor& b) {
   Tensor out = clone(a);
   add_in_place(out, b);
+  return out;
+}
+Tensor add_n(std::span<const Tensor> terms) {
+  Tensor out = clone(terms[0]);
+  for (const Tensor& t : terms.subspan(1)) add_in_place(out, t);
   return out;
 }
 Tensor sum_to(const Tensor& t, IntSpan sizes) {

@@ -1,5 +1,6 @@
 // optim.isa.cpp: the loops of optim_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
-// Each formula is written in the order in which torch applies its operations, so that trajectories agree to rounding.
+// Each formula is written in the order in which torch applies its operations, so that trajectories agree to rounding; ftrl and
+// rmsprop_in_root are TensorFlow's.
 #include "core/kernels/cpu/optim_kernels.h"
 
 #include <cmath>
@@ -220,7 +221,7 @@ void asgd(void* const* from, int64_t n, const double* c) {
   }
 }
 
-// States: accumulator, linear. c: lr, -lr_power, l1, l2 (with shrinkage folded in), beta, l2_shrinkage.
+// States: accumulator, linear. c: lr, -lr_power, l1, l2, beta, l2_shrinkage.
 template <class T>
 void ftrl(void* const* from, int64_t n, const double* c) {
   Arrays<T> a(from);
@@ -240,6 +241,26 @@ void ftrl(void* const* from, int64_t n, const double* c) {
   }
 }
 
+// TensorFlow's: epsilon stands inside the root, and the momentum buffer holds steps, with the learning rate in them.
+// States: mean square, momentum buffer, mean. c: lr, decay, momentum, eps.
+template <class T>
+void rmsprop_in_root(void* const* from, int64_t n, const double* c) {
+  Arrays<T> a(from);
+  T *v = a.s[0], *buffer = a.s[1], *mean = a.s[2];
+  const T lr = T(c[0]), rest = T(1 - c[1]), momentum = T(c[2]), eps = T(c[3]);
+  for (int64_t i = 0; i < n; i++) {
+    T g = a.g[i];
+    T vi = v[i] = v[i] + (g * g - v[i]) * rest;
+    T under = vi + eps;
+    if (mean) {
+      T mi = mean[i] = mean[i] + (g - mean[i]) * rest;
+      under -= mi * mi;
+    }
+    T by = buffer[i] = buffer[i] * momentum + lr * g / std::sqrt(under);
+    a.p[i] -= by;
+  }
+}
+
 template <class T>
 OptimFn of_type(Optim which) {
   switch (which) {
@@ -254,6 +275,7 @@ OptimFn of_type(Optim which) {
     case Optim::Rprop: return rprop<T>;
     case Optim::Asgd: return asgd<T>;
     case Optim::Ftrl: return ftrl<T>;
+    case Optim::RMSpropInRoot: return rmsprop_in_root<T>;
     case Optim::Count: break;
   }
   return nullptr;

@@ -5,7 +5,7 @@
 
 namespace undertow::cpu {
 
-enum class Optim : uint8_t { Sgd, Adam, Adamax, NAdam, RAdam, RMSprop, Adagrad, Adadelta, Rprop, Asgd, Ftrl, Count };
+enum class Optim : uint8_t { Sgd, Adam, Adamax, NAdam, RAdam, RMSprop, Adagrad, Adadelta, Rprop, Asgd, Ftrl, RMSpropInRoot, Count };
 inline constexpr int kOptims = static_cast<int>(Optim::Count);
 inline constexpr int kMaxOptimTensors = 6;
 inline constexpr int kMaxOptimConstants = 12;

@@ -1,0 +1,62 @@
+"""Families of dtypes, by torch's names."""
+
+from __future__ import annotations
+
+import undertow as ut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class _Types(tuple):
+    """A tuple of dtypes that are all different."""
+
+    __slots__ = ()
+
+    def __new__(cls, *dtypes: Any) -> _Types:
+        return super().__new__(cls, dict.fromkeys(dtypes))
+
+
+_floating = _Types(ut.float32, ut.float64)
+_complex = _Types(ut.complex64, ut.complex128)
+_integral = _Types(ut.uint8, ut.int8, ut.int16, ut.int32, ut.int64)
+_halves = _Types(ut.float16, ut.bfloat16)
+
+
+def empty_types() -> _Types: return _Types()
+def floating_types() -> _Types: return _floating
+def floating_types_and_half() -> _Types: return _Types(*_floating, ut.float16)
+def floating_types_and(*dtypes: Any) -> _Types: return _Types(*_floating, *dtypes)
+def complex_types() -> _Types: return _complex
+def complex_types_and(*dtypes: Any) -> _Types: return _Types(*_complex, *dtypes)
+def floating_and_complex_types() -> _Types: return _Types(*_floating, *_complex)
+def floating_and_complex_types_and(*dtypes: Any) -> _Types: return _Types(*_floating, *_complex, *dtypes)
+def double_types() -> _Types: return _Types(ut.float64, ut.complex128)
+def integral_types() -> _Types: return _integral
+def integral_types_and(*dtypes: Any) -> _Types: return _Types(*_integral, *dtypes)
+def all_types() -> _Types: return _Types(*_floating, *_integral)
+def all_types_and(*dtypes: Any) -> _Types: return _Types(*_floating, *_integral, *dtypes)
+def all_types_and_half() -> _Types: return _Types(*_floating, *_integral, ut.float16)
+def all_types_and_complex() -> _Types: return _Types(*_floating, *_integral, *_complex)
+def all_types_and_complex_and(*dtypes: Any) -> _Types: return _Types(*_floating, *_integral, *_complex, *dtypes)
+def custom_types(*dtypes: Any) -> _Types: return _Types(*dtypes)
+def get_all_int_dtypes() -> list[Any]: return list(_integral)
+def get_all_complex_dtypes(include_complex32: bool = False) -> list[Any]: return list(_complex)
+
+
+def get_all_fp_dtypes(include_half: bool = True, include_bfloat16: bool = True) -> list[Any]:
+    return [*_floating, *([ut.float16] if include_half else []), *([ut.bfloat16] if include_bfloat16 else [])]
+
+
+def get_all_dtypes(include_half: bool = True, include_bfloat16: bool = True, include_bool: bool = True, include_complex: bool = True,
+                   include_complex32: bool = False, include_qint: bool = False) -> list[Any]:
+    return [*get_all_int_dtypes(), *get_all_fp_dtypes(include_half, include_bfloat16), *([ut.bool] if include_bool else []),
+            *(get_all_complex_dtypes() if include_complex else [])]
+
+
+def get_all_math_dtypes(device: Any) -> list[Any]:
+    return [*get_all_int_dtypes(), *get_all_fp_dtypes(include_half=False, include_bfloat16=False), *get_all_complex_dtypes()]
+
+
+float_to_corresponding_complex_type_map = {ut.float32: ut.complex64, ut.float64: ut.complex128}

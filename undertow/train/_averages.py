@@ -1,0 +1,89 @@
+"""`ExponentialMovingAverage`: shadows of variables that follow them slowly."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.train._slices import IndexedSlices
+from undertow.train._variable import Variable, name_of, state_variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+class ExponentialMovingAverage:
+    """Each `apply` moves the shadows: shadow -= (1 - decay) * (shadow - variable).
+
+    With `num_updates`, a number, a tensor or a variable, the decay is at most (1 + num_updates) / (10 + num_updates), so that the
+    average moves faster at first. A variable's shadow starts at its value, another tensor's at zero, freed of that bias by
+    `zero_debias`.
+
+    >>> import undertow as ut
+    >>> v = ut.train.Variable(0.0, name="v")
+    >>> ema = ut.train.ExponentialMovingAverage(0.75)
+    >>> ema.apply([v])
+    >>> _ = v.assign(4.0)
+    >>> ema.apply([v])
+    >>> ema.average(v)
+    <Variable 'v/ExponentialMovingAverage' shape=() dtype=float32, 1.0>
+    """
+
+    def __init__(self, decay: Any, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage") -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Tensor, Variable] = {}
+        self._biased: dict[Tensor, tuple[Tensor, list[float]]] = {}
+
+    @property
+    def name(self) -> str:
+        """Its name, of which shadows' names are made."""
+        return self._name
+
+    def _decay_now(self) -> float:
+        decay = float(self._decay)
+        if self._num_updates is None:
+            return decay
+        updates = float(self._num_updates)
+        return min(decay, (1.0 + updates) / (10.0 + updates))
+
+    def apply(self, var_list: Sequence[Tensor]) -> None:
+        """Makes the shadows that are not there, and moves all of them towards their variables."""
+        decay = self._decay_now()
+        with undertow.no_grad():
+            for v in var_list:
+                if isinstance(v, IndexedSlices) or not isinstance(v, Tensor):
+                    raise TypeError(f"apply: expected variables or tensors, got {type(v).__name__}")
+                if not v.dtype.is_floating_point:
+                    raise TypeError(f"The variables must be half, float, or double: {name_of(v)} is {v.dtype}")
+                self._move(v, decay)
+
+    def _move(self, v: Tensor, decay: float) -> None:
+        is_variable = isinstance(v, undertow.nn.Parameter)
+        if v not in self._averages:
+            self._averages[v] = state_variable(v if is_variable else undertow.zeros_like(v), self.average_name(v))
+            if self._zero_debias and not is_variable:
+                self._biased[v] = (undertow.zeros_like(v, requires_grad=False), [1.0])
+        shadow = self._averages[v]
+        if v not in self._biased:
+            shadow.sub_((shadow - v) * (1 - decay))
+            return
+        biased, share = self._biased[v]
+        biased.sub_((biased - v) * (1 - decay))
+        share[0] *= decay  # what is still the zero of the start
+        shadow.copy_(biased / (1 - share[0]))
+
+    def average(self, var: Tensor) -> Variable | None:
+        """The shadow of `var`, or None."""
+        return self._averages.get(var)
+
+    def average_name(self, var: Tensor) -> str:
+        """The name of the shadow of `var`, there or not."""
+        return f"{name_of(var)}/{self.name}"
+
+    def variables_to_restore(self, moving_avg_variables: Sequence[Tensor] | None = None) -> dict[str, Tensor]:
+        """Names to restore variables from: those of the shadows, for the variables that have them or for those given."""
+        return {self.average_name(v): v for v in (self._averages if moving_avg_variables is None else moving_avg_variables)}

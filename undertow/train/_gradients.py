@@ -1,0 +1,240 @@
+"""`gradients` and what it stands on: which gradients a pass captures, as tensors or as rows, and how their terms are summed.
+
+Knows the engine's `_run_chosen_pass`; does not know optimizers.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+from undertow._C import Tensor
+from undertow.autograd.graph import GradientEdge, get_gradient_edge
+from undertow.train._slices import IndexedSlices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    Gradient = Tensor | IndexedSlices | None
+
+
+class AggregationMethod:
+    """How the contributions to one gradient are summed.
+
+    - `ADD_N` (the default): all of them in one sweep, when the last is there.
+    - `EXPERIMENTAL_TREE`: in pairs, then the sums in pairs; the least rounding error.
+    - `EXPERIMENTAL_ACCUMULATE_N`: each is added as it arrives; the least memory.
+    """
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+# The engine's numbers: see Note [Ways To Sum] in core/graph/aggregate.h.
+_ENGINE = {None: 1, AggregationMethod.ADD_N: 1, AggregationMethod.EXPERIMENTAL_TREE: 2, AggregationMethod.EXPERIMENTAL_ACCUMULATE_N: 0}
+
+
+class UnconnectedGradients:
+    """What `gradients` gives for an x that the ys do not depend on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class _Rows:
+    """A node that looked up rows of a table: what its gradient says of the table's."""
+
+    def __init__(self, node: Any, table: Tensor, indices: Tensor, padding: int = -1) -> None:
+        self.edge = GradientEdge(node, 0)
+        self.width = table.shape[1:]
+        self.indices = undertow.where(indices < 0, indices + len(table), indices).reshape(-1)
+        self.padding = padding
+
+    def slices(self, grad: Tensor) -> tuple[Tensor, Tensor]:
+        """The rows and their indices."""
+        values = grad.reshape(-1, *self.width)
+        if self.padding < 0:
+            return values, self.indices
+        kept = self.indices != self.padding
+        return values[kept], self.indices[kept]
+
+
+def _rows_of(node: Any, table: Tensor) -> _Rows | None:
+    """The node as a look-up of whole rows, if it is one and its indices are still there."""
+    try:
+        name = node.name()
+        if name == "EmbeddingBackward0":
+            return None if node._saved_scale_grad_by_freq else _Rows(node, table, node._saved_indices, node._saved_padding_idx)
+        if name == "IndexSelectBackward0":
+            return _Rows(node, table, node._saved_index) if node._saved_dim in (0, -table.dim()) else None
+        first, *others = node._saved_indices
+    except RuntimeError:  # freed: the pass says so better
+        return None
+    whole_rows = first is not None and first.dtype in (undertow.int64, undertow.int32) and all(i is None for i in others)
+    return _Rows(node, table, first) if whole_rows else None
+
+
+class _Wanted:
+    """One of the tensors to differentiate by: the edges whose gradients make up its own."""
+
+    def __init__(self, x: Tensor, users: list[Any] | None) -> None:
+        self.shape = x.shape
+        self.rows: list[_Rows] = []
+        if users and not x._backward_hooks:  # hooks want to see the whole gradient
+            rows = [_rows_of(node, x) for node in users]
+            self.rows = [] if None in rows else rows
+        self.edges: list[Any] = [r.edge for r in self.rows] or [x]
+        self.parts: list[Tensor | None] = [None] * len(self.edges)
+        self.left = len(self.edges)
+
+    def put(self, number: int, grad: Tensor | None) -> bool:
+        """Takes the gradient of edge `number`; says whether all are there."""
+        self.parts[number] = grad
+        self.left -= 1
+        return self.left == 0
+
+    def gradient(self) -> Gradient:
+        """The whole of it, once; None if nothing arrived."""
+        parts, self.parts = self.parts, []
+        if not self.rows:
+            return parts[0]
+        slices = [r.slices(g) for r, g in zip(self.rows, parts, strict=True) if g is not None]
+        if not slices:
+            return None
+        values, indices = ([s[i] for s in slices] for i in (0, 1))
+        if len(slices) == 1:
+            return IndexedSlices(values[0], indices[0], self.shape)
+        return IndexedSlices(undertow.cat(values), undertow.cat(indices), self.shape)
+
+
+def _listed(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def _root_grads(ys: list[Tensor], grad_ys: Any) -> list[Tensor]:
+    """A gradient for each y: ones where none is given."""
+    grads = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
+    if len(grads) != len(ys):
+        raise ValueError(f"Passed {len(grads)} grad_ys for {len(ys)} ys")
+    made = []
+    for y, g in zip(ys, grads, strict=True):
+        g = undertow.ones_like(y) if g is None else undertow.as_tensor(g, dtype=y.dtype)
+        if g.shape != y.shape:
+            raise ValueError(f"gradients: grad_ys must have the shape of ys, got {tuple(g.shape)} for {tuple(y.shape)}")
+        made.append(g)
+    return made
+
+
+def _stop_edges(tensors: Sequence[Tensor]) -> tuple[list[GradientEdge], list[Any]]:
+    """Where gradients end: nodes of one output that need not run, and hooks on the others that drop one input."""
+    ends, handles = [], []
+    for t in tensors:
+        if not t.requires_grad:
+            continue
+        edge = get_gradient_edge(t)
+        if t.is_leaf or len(edge.node._input_metadata) == 1:
+            ends.append(edge)
+        else:
+            handles.append(edge.node.register_prehook(lambda gs, nr=edge.output_nr: tuple(None if i == nr else g for i, g in enumerate(gs))))
+    return ends, handles
+
+
+def run(
+    ys: list[Tensor],
+    xs: Sequence[Tensor],
+    grad_ys: Any = None,
+    *,
+    aggregation_method: int | None = None,
+    stop_gradients: Sequence[Tensor] = (),
+    keep_graph: bool = False,
+    create_graph: bool = False,
+    ready: Callable[[int, Gradient], None] | None = None,
+    each_node: bool = False,
+) -> list[Gradient]:
+    """The gradient of the sum of ys by each x, None where there is none. With `ready`, each is given to it inside the pass instead:
+
+    as soon as it is done, or, with `each_node`, when the node that completed it has finished.
+    """
+    if aggregation_method not in _ENGINE:
+        raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
+    pairs = [(y, g) for y, g in zip(ys, _root_grads(ys, grad_ys), strict=True) if y.requires_grad]
+    roots = [y for y, _ in pairs]
+    users = {id(leaf): nodes for leaf, nodes in _C._graph_leaves(roots)}
+    wanted = {i: _Wanted(x, users.get(id(x))) for i, x in enumerate(xs) if x.requires_grad and (not x.is_leaf or id(x) in users)}
+    places = [(i, number) for i, w in wanted.items() for number in range(len(w.edges))]
+    if not places:
+        return [None] * len(xs)
+    edges = [wanted[i].edges[number] for i, number in places]
+
+    def arrived(index: int, grad: Tensor | None) -> None:
+        i, number = places[index]
+        if wanted[i].put(number, grad) and ready is not None:
+            ready(i, wanted[i].gradient())
+
+    ends, handles = _stop_edges(stop_gradients)
+    sink = None if ready is None else arrived
+    try:
+        grads = _C._run_chosen_pass(roots, [g for _, g in pairs], edges, ends, keep_graph, create_graph, _ENGINE[aggregation_method], sink, each_node)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if ready is not None:
+        return []
+    for (i, number), grad in zip(places, grads, strict=True):
+        wanted[i].put(number, grad)
+    return [wanted[i].gradient() if i in wanted else None for i in range(len(xs))]
+
+
+def gradients(
+    ys: Tensor | Sequence[Tensor],
+    xs: Tensor | Sequence[Tensor],
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Tensor | Sequence[Tensor] | None = None,
+    unconnected_gradients: str = UnconnectedGradients.NONE,
+) -> list[Gradient]:
+    """The gradient of the sum of `ys`, weighted by `grad_ys`, by each of `xs`.
+
+    They can be differentiated again, and the graph stays. A table of which only rows were looked up gets `IndexedSlices`. Nothing
+    passes through `stop_gradients`, which count as constants. `name`, `colocate_gradients_with_ops` and `gate_gradients` change
+    nothing here: all gradients are done when the function returns.
+
+    >>> import undertow as ut
+    >>> a = ut.tensor(0.0, requires_grad=True)
+    >>> b = 2 * a
+    >>> ut.train.gradients(a + b, [a, b], stop_gradients=[a, b])
+    [tensor(1.), tensor(1.)]
+    """
+    if unconnected_gradients not in (UnconnectedGradients.NONE, UnconnectedGradients.ZERO):
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected_gradients!r}")
+    ys, xs = _listed(ys), _listed(xs)
+    for t in (*ys, *xs):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"gradients: expected tensors, got {type(t).__name__}")
+    stops = [] if stop_gradients is None else _listed(stop_gradients)
+    grads = run(ys, xs, grad_ys, aggregation_method=aggregation_method, stop_gradients=stops, keep_graph=True, create_graph=True)
+    if unconnected_gradients == UnconnectedGradients.ZERO:
+        return [undertow.zeros_like(x) if g is None else g for g, x in zip(grads, xs, strict=True)]
+    return grads
+
+
+def stop_gradient(input: Tensor, name: str | None = None) -> Tensor:
+    """The value of `input`, through which no gradient passes.
+
+    >>> import undertow as ut
+    >>> x = ut.tensor(3.0, requires_grad=True)
+    >>> ut.train.gradients(x * ut.train.stop_gradient(x), x)
+    [tensor(3.)]
+    """
+    return input.detach()
+
+
+def trainable_variables(loss: Tensor | Sequence[Tensor]) -> list[Tensor]:
+    """The leaves of the graph of `loss` in order of first use, but for variables that are not trainable."""
+    return [leaf for leaf, _ in _C._graph_leaves(_listed(loss)) if getattr(leaf, "trainable", True)]

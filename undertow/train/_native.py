@@ -1,0 +1,56 @@
+"""Optimizers whose update is one native function of each element: of a whole variable, or of the rows that a gradient names."""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+from undertow.train._optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from undertow._C import Tensor
+    from undertow.train._slices import IndexedSlices
+
+_NATIVE = (undertow.float32, undertow.float64)
+
+
+class NativeOptimizer(Optimizer):
+    """A subclass names the core's algorithm (core/kernels/cpu/optim.isa.cpp), its slots in the algorithm's order, its constants."""
+
+    _algorithm: str
+    _slot_order: Sequence[str | None] = ()
+
+    def _constants(self, var: Tensor) -> tuple[float, ...]:
+        """The algorithm's constants for this step."""
+        raise NotImplementedError
+
+    def _states(self, var: Tensor) -> list[Any]:
+        return [None if name is None else self._slots[name][var] for name in self._slot_order]
+
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> None:
+        self._run(var, grad, self._states(var), self._constants(var))
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> None:
+        if not len(grad.indices):
+            return
+        indices = grad.indices.to(undertow.int64)
+        whole = [var, *self._states(var)]
+        rows = [None if t is None else t.detach().index_select(0, indices) for t in whole]
+        self._run(rows[0], grad.values, rows[1:], self._constants(var))
+        for t, changed in zip(whole, rows, strict=True):
+            if t is not None:
+                t.index_copy_(0, indices, changed)
+
+    def _run(self, p: Tensor, g: Tensor, states: list[Any], constants: tuple[float, ...]) -> None:
+        if p.dtype in _NATIVE:
+            _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], constants)
+            return
+        # Half types: computed in float32, rounded once.
+        wide = [None if t is None else t.float() for t in (p, *states)]
+        _C._optim_update(self._algorithm, [[wide[0]], [g.float()], *([] if s is None else [s] for s in wide[1:])], constants)
+        for narrow, computed in zip((p, *states), wide, strict=True):
+            if narrow is not None:
+                narrow.copy_(computed)

@@ -1,0 +1,308 @@
+"""`Optimizer`: minimize = compute_gradients, then apply_gradients; slots, gates, the global step.
+
+A subclass says how one variable changes by its gradient (`_apply_dense`, `_apply_sparse`) and which slots it keeps.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow.train import _gradients
+from undertow.train._processors import _get_processor
+from undertow.train._slices import IndexedSlices
+from undertow.train._variable import Variable, described, name_of, state_variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from undertow.train._gradients import Gradient
+    from undertow.train._processors import _Processor
+
+    GradsAndVars = list[tuple[Gradient, Tensor]]
+
+
+class Optimizer:
+    """The base of all optimizers of this package.
+
+    How early `minimize` may change a variable is chosen by the gate:
+
+    - `GATE_NONE`: as soon as its own gradient is done, inside the backward pass.
+    - `GATE_OP`: when the node that completed its gradient has finished, and with it every gradient of that node; the default.
+    - `GATE_GRAPH`: when all gradients are done.
+
+    The earlier, the less memory is held in gradients. What is read during the pass, by a hook say, may be a changed variable under
+    the first two; a value that the pass itself still needs is never silently a changed one: that raises.
+    """
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    def __init__(self, use_locking: bool = False, name: str | None = None) -> None:
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Tensor, Variable]] = {}
+        self._non_slots: dict[str, Variable] = {}
+
+    def get_name(self) -> str:
+        """Its name, of which slots' names are made."""
+        return self._name
+
+    # What a user calls.
+
+    def minimize(
+        self,
+        loss: Tensor | Callable[[], Tensor],
+        global_step: Tensor | None = None,
+        var_list: Sequence[Tensor] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Tensor | None = None,
+    ) -> None:
+        """One step that makes `loss` smaller: `compute_gradients`, then `apply_gradients`, as far as the gate keeps them apart.
+
+        Frees the graph of the loss. A subclass that overrides either of the two has all gradients computed before any is applied.
+
+        >>> import undertow as ut
+        >>> w = ut.train.Variable(1.0, name="w")
+        >>> opt = ut.train.GradientDescentOptimizer(0.25)
+        >>> step = ut.train.Variable(0, name="global_step", trainable=False)
+        >>> for _ in range(2):
+        ...     opt.minimize(lambda: w * w, global_step=step)
+        >>> w.item(), step.item()
+        (0.25, 2)
+        """
+        own = type(self).compute_gradients is Optimizer.compute_gradients and type(self).apply_gradients is Optimizer.apply_gradients
+        if not own:
+            pairs = self.compute_gradients(loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss)
+            self._check_any(pairs, loss)
+            return self.apply_gradients(pairs, global_step=global_step, name=name)
+        value, variables, processors = self._start(loss, var_list, gate_gradients, grad_loss)
+        _check_step(global_step)
+        if gate_gradients == Optimizer.GATE_GRAPH:
+            grads = _gradients.run([value], variables, grad_loss, aggregation_method=aggregation_method)
+            pairs = list(zip(grads, variables, strict=True))
+            self._check_any(pairs, loss)
+            return self.apply_gradients(pairs, global_step=global_step, name=name)
+
+        for processor in processors:
+            processor.check()
+        self._prepare()
+        updated: list[None] = []
+
+        def update(i: int, g: Gradient) -> None:
+            if g is not None:
+                self._update(processors[i], g, variables[i])
+                updated.append(None)
+
+        each_node = gate_gradients == Optimizer.GATE_OP
+        _gradients.run([value], variables, grad_loss, aggregation_method=aggregation_method, ready=update, each_node=each_node)
+        if not updated:
+            self._check_any([(None, v) for v in variables], loss)
+        return self._end(global_step)
+
+    def compute_gradients(
+        self,
+        loss: Tensor | Callable[[], Tensor],
+        var_list: Sequence[Tensor] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Tensor | None = None,
+    ) -> GradsAndVars:
+        """Pairs (gradient, variable), the gradient a tensor, `IndexedSlices` for a table of which rows were looked up, or None.
+
+        `var_list` is by default every trainable leaf of the graph of `loss`. The graph stays. All gradients are done when this
+        returns, whatever the gate.
+        """
+        value, variables, _ = self._start(loss, var_list, gate_gradients, grad_loss)
+        grads = _gradients.run([value], variables, grad_loss, aggregation_method=aggregation_method, keep_graph=True)
+        return list(zip(grads, variables, strict=True))
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Tensor]], global_step: Tensor | None = None, name: str | None = None
+    ) -> None:
+        """Changes each variable that has a gradient, then adds one to `global_step`."""
+        pairs = [(_converted(g), v) for g, v in grads_and_vars]
+        if not pairs:
+            raise ValueError("No variables provided.")
+        processors = [_get_processor(v) for _, v in pairs]
+        if all(g is None for g, _ in pairs):
+            raise ValueError(f"No gradients provided for any variable: {[described(v) for _, v in pairs]}.")
+        _check_step(global_step)
+        for (g, _), processor in zip(pairs, processors, strict=True):
+            if g is not None:
+                processor.check()
+        self._assert_valid_dtypes([v for g, v in pairs if g is not None])
+        self._prepare()
+        for (g, v), processor in zip(pairs, processors, strict=True):
+            if g is not None:
+                self._update(processor, g, v)
+        self._end(global_step)
+
+    def get_slot(self, var: Tensor, name: str) -> Variable | None:
+        """The slot of this name that the optimizer keeps for `var`, if there is one."""
+        return self._slots.get(name, {}).get(var)
+
+    def get_slot_names(self) -> list[str]:
+        """The names of the kinds of slots there are."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Variable]:
+        """The optimizer's whole state: slots and the like, by name."""
+        found = [*self._non_slots.values(), *(slot for kind in self._slots.values() for slot in kind.values())]
+        return sorted(found, key=lambda v: v.name)
+
+    # What a subclass says.
+
+    def _valid_dtypes(self) -> set[undertow.dtype]:
+        """The types of variables it can change."""
+        return {undertow.float16, undertow.bfloat16, undertow.float32, undertow.float64}
+
+    def _create_slots(self, var_list: Sequence[Tensor]) -> None:
+        """Makes the slots of these variables."""
+
+    def _prepare(self) -> None:
+        """Called before a step: reads what may have changed, such as the learning rate."""
+
+    def _apply_dense(self, grad: Tensor, var: Tensor) -> None:
+        """Changes `var` by its gradient."""
+        raise NotImplementedError
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> None:
+        """Changes rows of `var`; no index comes twice."""
+        raise NotImplementedError
+
+    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Tensor) -> None:
+        """Changes rows of `var`; an index may come twice."""
+        self._apply_sparse(grad.summed(), var)
+
+    def _finish(self) -> None:
+        """Called when all variables of a step have been changed."""
+
+    # What it can use.
+
+    def _call_if_callable(self, param: Any) -> Any:
+        return param() if callable(param) and not isinstance(param, Tensor) else param
+
+    def _number(self, param: Any) -> float:
+        """The value of an option: a number, a tensor of one element, or a function that gives one."""
+        value = self._call_if_callable(param)
+        return float(value.item() if isinstance(value, Tensor) else value)
+
+    def _get_or_make_slot(self, var: Tensor, value: Tensor, slot_name: str, op_name: str) -> Variable:
+        """The slot, starting with `value`; named after the variable and `op_name`."""
+        kind = self._slots.setdefault(slot_name, {})
+        if var not in kind:
+            taken = {v.name for v in self.variables()}
+            base = name = f"{name_of(var)}/{op_name}"
+            number = 0
+            while name in taken:
+                number += 1
+                name = f"{base}_{number}"
+            kind[var] = state_variable(value, name)
+        return kind[var]
+
+    def _zeros_slot(self, var: Tensor, slot_name: str, op_name: str) -> Variable:
+        slot = self.get_slot(var, slot_name)
+        return slot if slot is not None else self._get_or_make_slot(var, undertow.zeros_like(var), slot_name, op_name)
+
+    def _create_non_slot_variable(self, initial_value: float, name: str) -> Variable:
+        """A number that belongs to no variable, made once."""
+        if name not in self._non_slots:
+            self._non_slots[name] = state_variable(undertow.tensor(initial_value, dtype=undertow.float64), name)
+        return self._non_slots[name]
+
+    def _get_non_slot_variable(self, name: str) -> Variable | None:
+        return self._non_slots.get(name)
+
+    def _assert_valid_dtypes(self, tensors: Iterable[Tensor]) -> None:
+        valid = self._valid_dtypes()
+        for t in tensors:
+            if t.dtype not in valid:
+                raise ValueError(f"Invalid type {t.dtype} for {described(t)}, expected: {sorted(map(str, valid))}.")
+
+    # The steps of the above.
+
+    def _start(self, loss: Any, var_list: Any, gate: Any, grad_loss: Any) -> tuple[Tensor, list[Tensor], list[_Processor]]:
+        """The loss's value, the variables and their processors, checked."""
+        if gate not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
+            raise ValueError(f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not {gate}")
+        if callable(loss) and not isinstance(loss, Tensor):
+            with undertow.enable_grad():
+                loss = loss()
+        if not isinstance(loss, Tensor):
+            raise TypeError(f"expected a loss that is a tensor, or a function that returns one, got {type(loss).__name__}")
+        self._assert_valid_dtypes([loss] if not isinstance(grad_loss, Tensor) else [loss, grad_loss])
+        if callable(var_list):
+            var_list = var_list()
+        variables = _gradients.trainable_variables(loss) if var_list is None else _flat(var_list)
+        if not variables:
+            raise ValueError("No variables to optimize.")
+        processors = [_get_processor(v) for v in variables]
+        variables = [p.target() for p in processors]
+        self._assert_valid_dtypes(variables)
+        return loss, variables, processors
+
+    def _check_any(self, pairs: GradsAndVars, loss: Any) -> None:
+        if all(g is None for g, _ in pairs):
+            names = [described(v) for _, v in pairs]
+            raise ValueError(
+                f"No gradients provided for any variable: {names}; check your graph for operations that do not support gradients, "
+                f"between these variables and loss {described(loss)}"
+            )
+
+    def _update(self, processor: _Processor, g: Tensor | IndexedSlices, v: Tensor) -> None:
+        with undertow.no_grad():
+            self._create_slots([v])
+            processor.update_op(self, g)
+
+    def _end(self, global_step: Tensor | None) -> None:
+        with undertow.no_grad():
+            self._finish()
+            if global_step is not None:
+                global_step.add_(1)
+
+
+def _flat(var_list: Any) -> list[Tensor]:
+    """The variables of a list, of nested ones, or of a dictionary."""
+    if isinstance(var_list, Tensor):
+        return [var_list]
+    found: list[Tensor] = []
+    stack = [var_list]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            item = [item[key] for key in sorted(item)]
+        if isinstance(item, (list, tuple)) or (hasattr(item, "__next__") and not isinstance(item, Tensor)):
+            stack.extend(reversed(list(item)))
+        else:
+            found.append(item)
+    return found
+
+
+def _converted(g: Any) -> Gradient:
+    if g is None or isinstance(g, (Tensor, IndexedSlices)):
+        return g
+    try:
+        return undertow.as_tensor(g)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {g!r}") from error
+
+
+def _check_step(global_step: Any) -> None:
+    """A global step is an integer, alone in its tensor."""
+    if global_step is None:
+        return
+    if not isinstance(global_step, Tensor):
+        raise TypeError(f"global_step must be a Variable or an integer tensor, got {type(global_step).__name__}")
+    if global_step.dtype not in (undertow.int64, undertow.int32):
+        raise TypeError(f"Existing \"global_step\" does not have integer type: {global_step.dtype}")
+    if global_step.dim() != 0:
+        raise TypeError(f"Existing \"global_step\" is not scalar: {tuple(global_step.shape)}")

@@ -1,0 +1,82 @@
+"""`IndexedSlices`: a gradient of which only some rows are there, as an embedding's table gets it."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class IndexedSlices:
+    """Rows `values` that stand at `indices` along the first dimension of a tensor of shape `dense_shape`; zeros elsewhere.
+
+    An index may come more than once: its rows add up.
+
+    >>> import undertow as ut
+    >>> g = ut.train.IndexedSlices(ut.tensor([[1.0], [2.0], [4.0]]), ut.tensor([2, 0, 2]), (3, 1))
+    >>> g.to_dense().tolist()
+    [[2.0], [0.0], [5.0]]
+    >>> g.summed().indices.tolist()
+    [0, 2]
+    """
+
+    __slots__ = ("dense_shape", "indices", "values")
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Sequence[int] | None = None) -> None:
+        if indices.dim() != 1 or values.dim() < 1 or len(indices) != len(values):
+            shapes = f"indices of shape {tuple(indices.shape)} and values of shape {tuple(values.shape)}"
+            raise ValueError(f"IndexedSlices: expected one index for each row, got {shapes}")
+        if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == undertow.bool:
+            raise TypeError(f"IndexedSlices: expected integer indices, got {indices.dtype}")
+        self.values = values
+        self.indices = indices
+        self.dense_shape = None if dense_shape is None else tuple(dense_shape)
+        if self.dense_shape is not None and self.dense_shape[1:] != tuple(values.shape[1:]):
+            raise ValueError(f"IndexedSlices: rows of shape {tuple(values.shape[1:])} do not fit a tensor of shape {self.dense_shape}")
+
+    @property
+    def dtype(self) -> undertow.dtype:
+        """The rows' dtype."""
+        return self.values.dtype
+
+    @property
+    def device(self) -> undertow.device:
+        """The rows' device."""
+        return self.values.device
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the whole, where known."""
+        return self.dense_shape
+
+    def summed(self) -> IndexedSlices:
+        """The same with each index once, in increasing order."""
+        indices, place = undertow.unique(self.indices, return_inverse=True)
+        if len(indices) == len(self.indices) and bool((indices == self.indices).all()):
+            return self
+        values = undertow.zeros((len(indices), *self.values.shape[1:]), dtype=self.dtype, device=self.device)
+        return IndexedSlices(values.index_add(0, place, self.values), indices, self.dense_shape)
+
+    def to_dense(self) -> Tensor:
+        """The whole tensor."""
+        if self.dense_shape is None:
+            raise ValueError("Tensor conversion requested for IndexedSlices without known dense_shape")
+        return undertow.zeros(self.dense_shape, dtype=self.dtype, device=self.device).index_add(0, self.indices.to(undertow.int64), self.values)
+
+    def _with(self, change: Callable[[Tensor], Tensor]) -> IndexedSlices:
+        """The same rows with changed values."""
+        return IndexedSlices(change(self.values), self.indices, self.dense_shape)
+
+    def __neg__(self) -> IndexedSlices:
+        return self._with(lambda v: -v)
+
+    def __mul__(self, number: float | Tensor) -> IndexedSlices:
+        return self._with(lambda v: v * number)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"IndexedSlices(indices={self.indices!r}, values={self.values!r}, dense_shape={self.dense_shape})"
