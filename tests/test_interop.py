@@ -127,6 +127,11 @@ def test_numpy_scalars_keep_their_dtype(name):
     assert ut.tensor([scalar, scalar]).dtype is getattr(ut, name)
 
 
+def test_arrays_without_dimensions_are_elements():
+    assert ut.tensor([np.array(3), np.array(4)]).tolist() == [3, 4]
+    assert ut.tensor([[np.array(1.5)], [2]], dtype=ut.float64).tolist() == [[1.5], [2.0]]
+
+
 def test_a_resize_under_an_array_is_refused():
     t = ut.ones(4)
     array = t.numpy()

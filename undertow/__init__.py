@@ -46,6 +46,8 @@ _LAZY = {
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
     **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
+    **{f"{kind}dropout{end}": "nn._dropout_core" for kind in ("", "alpha_", "feature_", "feature_alpha_") for end in ("", "_")},
+    **dict.fromkeys(("rrelu", "rrelu_"), "nn._dropout"),
     **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),

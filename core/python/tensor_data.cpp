@@ -43,7 +43,10 @@ PyObject* nested_list(const Tensor& t, int64_t dim, const char* p) {
 bool is_nested(PyObject* o) {
   if (PyList_Check(o) || PyTuple_Check(o)) return true;
   if (is_tensor(o) || is_numpy_scalar(o) || PyUnicode_Check(o) || PyBytes_Check(o)) return false;
-  return PySequence_Check(o) && PyObject_Size(o) >= 0;
+  if (!PySequence_Check(o)) return false;
+  if (PyObject_Size(o) >= 0) return true;
+  PyErr_Clear();  // a sequence without a length, such as an array without dimensions
+  return false;
 }
 
 // Shape of nested sequences by their first elements, as torch infers it.
@@ -57,7 +60,6 @@ void infer_shape(PyObject* data, Dims& shape) {
     if (n == 0) return;
     at = PyRef(check(PySequence_GetItem(at.get(), 0)));
   }
-  PyErr_Clear();  // of a sequence without a length
   UT_CHECK_VALUE(shape.empty() || (!PyUnicode_Check(at.get()) && !PyBytes_Check(at.get())), "too many dimensions '", Py_TYPE(at.get())->tp_name, "'");
 }
 
@@ -104,6 +106,10 @@ void check_fits(double v, DType t) {
 }
 
 void store(char* p, DType t, PyObject* o) {
+  if (is_ndarray(o)) {
+    PyRef element(check(PyObject_CallMethod(o, "item", nullptr)));
+    return store(p, t, element.get());
+  }
   Scalar s(std::complex<double>(0));
   if (PyLong_Check(o) && !PyBool_Check(o)) {
     int overflow = 0;

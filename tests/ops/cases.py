@@ -6,6 +6,7 @@ import numpy as np
 from cases_indexing import CASES as INDEXING
 from cases_linear import CASES as LINEAR
 from cases_loss import CASES as LOSS
+from cases_normalization import CASES as NORMALIZATION
 from cases_pointwise import CASES as POINTWISE
 from cases_reduce import CASES as REDUCE
 from cases_shape import CASES as SHAPE
@@ -104,6 +105,7 @@ CASES = {
     **INDEXING,
     **LINEAR,
     **LOSS,
+    **NORMALIZATION,
     **POINTWISE,
     **REDUCE,
     **SOLVE,

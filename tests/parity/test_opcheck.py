@@ -31,7 +31,9 @@ pytestmark = [pytest.mark.filterwarnings("ignore")]
 NO_SINGLE_ANSWER = {
     "bernoulli", "normal", "multinomial", "cauchy", "exponential", "geometric", "log_normal", "uniform", "rand", "randn", "randint",
     "rand_like", "randn_like", "randint_like", "randperm", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided",
-    "nn.functional.dropout", "nn.functional.alpha_dropout", "linalg.eig", "linalg.eigh", "linalg.eigvals",
+    *(f"nn.functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout",
+                                           "rrelu", "gumbel_softmax")),  # under one seed in tests/nn/test_dropout_parity.py
+    "linalg.eig", "linalg.eigh", "linalg.eigvals",
     "linalg.svd", "svd", "qr", "linalg.qr", "geqrf", "ormqr", "linalg.householder_product", "linalg.lstsq",
 }
 # Where torch's database calls an operator through a wrapper, ours needs the same one.
@@ -54,6 +56,8 @@ DIFFERS = {
     "div": ("result 0", "torch rounds the quotient to bfloat16 before it truncates"),
     "histc": ("result 0", "torch places elements by bfloat16 arithmetic"),
     "nn.functional.binary_cross_entropy_with_logits": ("result 0", "torch rounds to bfloat16 after each step"),
+    "nn.functional.local_response_norm": ("differs by up to 9.54e-07", "of integers: the last digit of a float32 power"),
+    "native_group_norm": ("requires_grad", "the statistics have no derivative here, as those of the other normalisations"),
     **dict.fromkeys(("sort", "argsort", "msort"), ("", "torch's order of equal elements is any; ours is stable")),
 }
 # Functions of the package that are no entries of the tables.

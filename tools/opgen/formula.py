@@ -108,7 +108,7 @@ def in_node(entry: Entry, formula: str) -> tuple[list[str], str]:
 def check(entry: Entry, known: set[str]) -> None:
     """Refuses a formula that is too long or names something that does not exist."""
     local = {a.name for a in entry.args} | set(entry.returns) | {"grad", "grads", "true", "false", "std", "DType", "Scalar", "Dims", "nullopt",
-             "optional", "int64_t", "double", "Tensor", "Float32", "Int64", "Bool", "IntSpan", "self_t", "other_t", "needs", "TensorSpan"}
+             "optional", "int64_t", "double", "Tensor", "Float32", "Int64", "Bool", "IntSpan", "self_t", "other_t", "needs", "wanted", "TensorSpan"}
     local |= {f"{a.name}_t" for a in entry.args} | set(FACTS) | set(LIST_FACTS) | {"value_or", "has_value", "defined", "size", "conj", "to_double",
              "is_complex", "equals", "to_complex", "to_int", "empty", "begin", "end", "data"}
     formulas = dict(entry.grad)

@@ -6,11 +6,15 @@ import warnings
 
 from undertow._C import Tensor, _ops
 from undertow._namespace import publish
+from undertow.nn._dropout import *  # noqa: F403
+from undertow.nn._dropout import __all__ as _dropouts
 from undertow.nn._embedding import embedding
 from undertow.nn._losses import *  # noqa: F403
 from undertow.nn._losses import __all__ as _losses
 from undertow.nn._margin_losses import *  # noqa: F403
 from undertow.nn._margin_losses import __all__ as _margin_losses
+from undertow.nn._normalization import *  # noqa: F403
+from undertow.nn._normalization import __all__ as _normalizations
 from undertow.nn._override import overridable
 from undertow.nn._padding import *  # noqa: F403
 from undertow.nn._padding import __all__ as _padding
@@ -69,8 +73,10 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
 __all__ = [
     *publish("nn.functional", globals()),
+    *_dropouts,
     *_losses,
     *_margin_losses,
+    *_normalizations,
     *_padding,
     *_shuffles,
     "embedding",

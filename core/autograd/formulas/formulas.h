@@ -5,6 +5,7 @@
 #include "core/autograd/formulas/linalg.h"
 #include "core/autograd/formulas/loss.h"
 #include "core/autograd/formulas/moments.h"
+#include "core/autograd/formulas/normalization.h"
 #include "core/autograd/formulas/pointwise.h"
 #include "core/autograd/formulas/reduce.h"
 #include "core/autograd/formulas/scan.h"

@@ -1,0 +1,144 @@
+// normalization.cpp: layer normalisation and its sibling without a mean, over the last dimensions of a tensor.
+#include "core/forward/normalization.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd_normalization.h"
+
+namespace undertow::fwd {
+
+NormalizationTypes normalization_types(const Tensor& input, std::initializer_list<const Tensor*> parameters, const char* kernel) {
+  DType t = input.dtype();
+  UT_CHECK_AS(NotImplemented, is_floating(t), "\"", kernel, "\" not implemented for '", long_name(t), "'");
+  bool mixed = false;
+  for (const Tensor* p : parameters) mixed |= p->defined() && p->dtype() != t;
+  if (mixed) {
+    for (const Tensor* p : parameters)
+      UT_CHECK(!p->defined() || p->dtype() == DType::Float32, "mixed dtype (CPU): expect parameter to have scalar type of Float, got ", long_name(p->dtype()),
+               " with an input of ", long_name(t));
+    UT_CHECK(is_reduced_float(t), "mixed dtype (CPU): all inputs must share same datatype. Got parameters of Float with an input of ", long_name(t));
+  }
+  return {is_reduced_float(t) ? DType::Float32 : t, mixed ? DType::Float32 : t};
+}
+
+namespace {
+
+constexpr int64_t kGrain = 16384;  // elements in a chunk
+
+struct Lines {
+  int64_t count, n;
+  Dims stats;  // the sizes of a statistic: the input's, with ones for what is normalised
+};
+
+Lines lines_of(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias) {
+  UT_CHECK(!shape.empty(), "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = ",
+           ShapeText{shape});
+  UT_CHECK(!weight.defined() || same(weight.sizes(), shape), "Expected weight to be of same shape as normalized_shape, but got weight of shape ",
+           ShapeText{weight.sizes()}, " and normalized_shape = ", ShapeText{shape});
+  UT_CHECK(!bias.defined() || same(bias.sizes(), shape), "Expected bias to be of same shape as normalized_shape, but got bias of shape ",
+           ShapeText{bias.sizes()}, " and normalized_shape = ", ShapeText{shape});
+  int64_t lead = input.dim() - static_cast<int64_t>(shape.size());
+  if (lead < 0 || !same(input.sizes().subspan(static_cast<size_t>(lead)), shape)) {
+    std::string wanted;
+    for (int64_t s : shape) wanted += ", " + std::to_string(s);
+    UT_FAIL("Given normalized_shape=", ShapeText{shape}, ", expected input with shape [*", wanted, "], but got input of size", ShapeText{input.sizes()});
+  }
+  Lines l{1, product(shape), Dims(input.sizes())};
+  for (int64_t d = 0; d < input.dim(); d++) {
+    if (d < lead) l.count *= input.size(d);
+    else l.stats[static_cast<size_t>(d)] = 1;
+  }
+  return l;
+}
+
+int64_t lines_in_chunk(const Lines& l) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, l.n)); }
+
+// out, mean (undefined unless centred) and rstd.
+std::tuple<Tensor, Tensor, Tensor> normalised(const Tensor& input, const Lines& l, const Tensor& weight, const Tensor& bias, double eps, bool centred, DType wide) {
+  Tensor x = widened(input, wide), w = widened(weight, wide), b = widened(bias, wide);
+  Tensor out = empty(x.sizes(), wide), rstd = empty(l.stats, wide), mean;
+  if (centred) mean = empty(l.stats, wide);
+  in_wide(wide, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto& k = normalization_kernels<T>();
+    const T *px = x.data_as<T>(), *pw = data_or_null<T>(w), *pb = data_or_null<T>(b);
+    T *po = out.data_as<T>(), *pm = centred ? mean.data_as<T>() : nullptr, *pr = rstd.data_as<T>();
+    parallel_for(0, l.count, lines_in_chunk(l), [&](int64_t begin, int64_t end) {
+      k.lines(px + begin * l.n, pw, pb, po + begin * l.n, centred ? pm + begin : nullptr, pr + begin, end - begin, l.n, eps, centred);
+    });
+  });
+  return {out, mean, rstd};
+}
+
+// Chunks of lines add up what they give to weight and bias, and the chunks are joined in their order.
+std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& input, const Lines& l, IntSpan shape, const Tensor& mean, const Tensor& rstd,
+                                            const Tensor& weight, int64_t mask, DType wide) {
+  Tensor g = widened(grad, wide), x = widened(input, wide), m = widened(mean, wide), r = widened(rstd, wide), w = widened(weight, wide);
+  Tensor to = mask & 1 ? empty(x.sizes(), wide) : Tensor();
+  Tensor sums[2];
+  for (int i = 0; i < 2; i++)
+    if (mask & (2 << i)) sums[i] = empty(shape, wide);
+  in_wide(wide, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto& k = normalization_kernels<T>();
+    const T *pg = g.data_as<T>(), *px = x.data_as<T>(), *pm = data_or_null<T>(m), *pr = r.data_as<T>(), *pw = data_or_null<T>(w);
+    T* pt = to.defined() ? to.data_as<T>() : nullptr;
+    int64_t step = std::max(lines_in_chunk(l), (l.count + 63) / 64), chunks = l.count ? (l.count + step - 1) / step : 0;
+    std::vector<T> partial[2];
+    for (int i = 0; i < 2; i++)
+      if (sums[i].defined()) partial[i].assign(static_cast<size_t>(chunks * l.n), T(0));
+    parallel_for(0, l.count, step, [&](int64_t begin, int64_t end) {
+      int64_t at = begin * l.n, own = begin / step * l.n;
+      k.lines_backward(pg + at, px + at, pm ? pm + begin : nullptr, pr + begin, pw, pt ? pt + at : nullptr, sums[0].defined() ? partial[0].data() + own : nullptr,
+                       sums[1].defined() ? partial[1].data() + own : nullptr, end - begin, l.n, pm != nullptr);
+    });
+    for (int i = 0; i < 2; i++) {
+      if (!sums[i].defined()) continue;
+      T* p = sums[i].data_as<T>();
+      for (int64_t j = 0; j < l.n; j++) {
+        double s = 0;
+        for (int64_t c = 0; c < chunks; c++) s += static_cast<double>(partial[i][static_cast<size_t>(c * l.n + j)]);
+        p[j] = static_cast<T>(s);
+      }
+    }
+  });
+  auto finished = [&](const Tensor& t, DType dtype) { return t.defined() ? to_dtype(t, dtype) : not_wanted(input); };
+  DType own = weight.defined() ? weight.dtype() : mean.defined() ? mean.dtype() : rstd.dtype();
+  return {finished(to, input.dtype()), finished(sums[0], own), finished(sums[1], own)};
+}
+
+}  // namespace
+
+std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input, IntSpan normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+  Lines l = lines_of(input, normalized_shape, weight, bias);
+  NormalizationTypes t = normalization_types(input, {&weight, &bias}, "LayerNormKernelImpl");
+  auto [out, mean, rstd] = normalised(input, l, weight, bias, eps, true, t.wide);
+  return {to_dtype(out, input.dtype()), to_dtype(mean, t.stats), to_dtype(rstd, t.stats)};
+}
+std::tuple<Tensor, Tensor, Tensor> _layer_norm_backward(const Tensor& dy, const Tensor& input, IntSpan normalized_shape, const Tensor& mean, const Tensor& rstd,
+                                                        const Tensor& weight, double, int64_t mask) {
+  DType wide = is_reduced_float(input.dtype()) ? DType::Float32 : input.dtype();
+  return backward(dy, input, lines_of(input, normalized_shape, weight, {}), normalized_shape, mean, rstd, weight, mask, wide);
+}
+
+// Without eps, the least number that matters beside one.
+std::tuple<Tensor, Tensor> _fused_rms_norm(const Tensor& input, IntSpan normalized_shape, const Tensor& weight, std::optional<double> eps) {
+  Lines l = lines_of(input, normalized_shape, weight, {});
+  UT_CHECK_AS(NotImplemented, is_floating(input.dtype()), "\"rms_norm\" not implemented for '", long_name(input.dtype()), "'");
+  DType wide = is_reduced_float(input.dtype()) ? DType::Float32 : input.dtype();
+  double small = wide == DType::Float32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+  auto [out, mean, rstd] = normalised(input, l, weight, {}, eps.value_or(small), false, wide);
+  return {to_dtype(out, input.dtype()), rstd};
+}
+std::tuple<Tensor, Tensor> _rms_norm_backward(const Tensor& dy, const Tensor& input, IntSpan normalized_shape, const Tensor& rstd, const Tensor& weight,
+                                              std::optional<double>, int64_t mask) {
+  DType wide = is_reduced_float(input.dtype()) ? DType::Float32 : input.dtype();
+  auto [to, sums, none] = backward(dy, input, lines_of(input, normalized_shape, weight, {}), normalized_shape, {}, rstd, weight, mask, wide);
+  return {to, sums};
+}
+
+}  // namespace undertow::fwd

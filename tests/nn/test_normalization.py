@@ -1,0 +1,82 @@
+"""Normalisation: what no single operator's properties say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import undertow as ut
+from undertow.nn import functional as F
+
+CALLS = {
+    "layer": lambda x, w, b: F.layer_norm(x, (x.shape[-1],), w, b),
+    "root mean square": lambda x, w, b: F.rms_norm(x, (x.shape[-1],), w) + b,
+    "batch": lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True),
+    "group": lambda x, w, b: F.group_norm(x, 4, w, b),
+    "batch in rows": lambda x, w, b: F.batch_norm(x.flatten(0, 1), None, None, w, b, training=True),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_bits_with_any_number_of_threads(name: str):
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal(s).astype("float32") for s in ((40, 64, 64), (64,), (64,), (40, 64, 64))]
+    found, before = [], ut.get_num_threads()
+    try:
+        for threads in (1, 2, 5):
+            ut.set_num_threads(threads)
+            x, w, b, g = (ut.tensor(v, requires_grad=True) for v in values)
+            y = CALLS[name](x, w, b)
+            grads = ut.autograd.grad(y, (x, w, b), g.detach().reshape(y.shape))
+            found.append([t.detach().numpy().tobytes() for t in (y, *grads)])
+    finally:
+        ut.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_mean_far_from_zero_costs_no_accuracy():
+    x = np.random.default_rng(0).standard_normal((4, 3000))
+    far = F.layer_norm(ut.tensor((x + 1000).astype("float32")), (3000,))
+    near = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+    np.testing.assert_allclose(far.numpy(), near, atol=2e-4)
+
+
+def test_running_statistics_follow_the_batches_and_a_gradient_never_flows_into_them():
+    m = ut.nn.BatchNorm1d(2, momentum=0.5)
+    m(ut.tensor([[1.0, 0.0], [3.0, 4.0]]))
+    assert m.running_mean.tolist() == [1.0, 1.0]
+    assert m.running_var.tolist() == [1.5, 4.5]
+    assert m.num_batches_tracked.item() == 1
+    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'running_mean'"):
+        F.batch_norm(ut.ones(2, 2), ut.zeros(2, requires_grad=True), ut.ones(2))
+
+
+def test_a_third_derivative_is_right():
+    x = ut.tensor(np.random.default_rng(0).standard_normal((2, 3)), requires_grad=True)
+    y = F.layer_norm(x, (3,), eps=0.1)
+
+    def twice(x):
+        (g,) = ut.autograd.grad((F.layer_norm(x, (3,), eps=0.1) ** 3).sum(), x, create_graph=True)
+        return ut.autograd.grad((g * g).sum(), x, create_graph=True)[0]
+
+    assert y.shape == (2, 3)
+    assert ut.autograd.gradcheck(twice, (x,), atol=1e-4)
+
+
+def test_vmap_of_training_refuses_running_statistics_that_all_samples_share():
+    with pytest.raises(RuntimeError, match="were not batched"):
+        ut.vmap(lambda x: F.batch_norm(x, ut.zeros(2), ut.ones(2), training=True))(ut.rand(3, 4, 2))
+
+
+def test_vmap_gives_each_sample_its_own_running_statistics():
+    x, mean, var = ut.rand(3, 4, 2), ut.zeros(3, 2), ut.ones(3, 2)
+    ut.vmap(lambda x, m, v: F.batch_norm(x, m, v, training=True))(x, mean, var)
+    np.testing.assert_allclose(mean.numpy(), x.numpy().mean(1) * 0.1, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("size", "reach"), [(1, 0), (2, 0), (3, 1), (4, 1), (5, 2)])
+def test_cross_map_sums_over_a_centred_window(size: int, reach: int):
+    x = np.random.default_rng(0).standard_normal((1, 6, 2, 2))
+    squares = np.stack([(x[:, max(0, c - reach) : c + reach + 1] ** 2).sum(1) for c in range(6)], 1)
+    y = ut.nn.CrossMapLRN2d(size, alpha=0.5, beta=0.7, k=2)(ut.tensor(x))
+    np.testing.assert_allclose(y.numpy(), x * (2 + squares * 0.5 / size) ** -0.7, rtol=1e-12)

@@ -1,0 +1,224 @@
+"""What a worker process of a DataLoader runs: takes indices, gives batches or what went wrong."""
+
+from __future__ import annotations
+
+import queue
+import random
+import sys
+import threading
+import traceback
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from typing import Any
+
+_worker_info: WorkerInfo | None = None
+
+
+class WorkerInfo:
+    """Which worker this process is: `id` of `num_workers`, its `seed` and its copy of the `dataset`."""
+
+    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
+        self.id = id
+        self.num_workers = num_workers
+        self.seed = seed
+        self.dataset = dataset
+
+    def __repr__(self) -> str:
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset!r})"
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process of a DataLoader, which it is; None anywhere else."""
+    return _worker_info
+
+
+class _MessageOfKeyError(str):
+    """KeyError shows the repr of its argument; a traceback should keep its lines."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Failure:
+    """An exception on its way from a worker: its class, and its traceback as text."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.cls = type(error)
+        self.name = type(error).__name__
+        self.text = "".join(traceback.format_exception(error))
+        self.where = where
+
+    def __getstate__(self) -> dict[str, Any]:
+        import pickle
+
+        state = dict(vars(self))
+        try:
+            pickle.dumps(self.cls)
+        except Exception:  # a class made inside a function: its name must do
+            state["cls"] = RuntimeError
+        return state
+
+    def reraise(self) -> None:
+        """Raise the same exception here, its traceback in the message."""
+        message = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
+        if self.cls is KeyError:
+            raise KeyError(_MessageOfKeyError(message))
+        try:
+            error = self.cls(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error
+
+
+class Exhausted:
+    """The worker's iterable dataset has ended."""
+
+
+class Resumed:
+    """A persistent worker begins another epoch, with other seeds."""
+
+    def __init__(self, base_seed: int) -> None:
+        self.base_seed = base_seed
+
+
+class Fetcher:
+    """Batches out of a dataset, by index or by iteration."""
+
+    def __init__(self, dataset: Any, iterable: bool, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
+        self._dataset = dataset
+        self._batched = batched
+        self._collate = collate
+        self._drop_last = drop_last
+        self._iterator = iter(dataset) if iterable else None
+        self._ended = False
+
+    def fetch(self, index: Any) -> Any:
+        """The batch of these indices; of an iterable dataset, of as many samples as there are indices."""
+        if self._iterator is not None:
+            return self._collate(self._next(index))
+        if not self._batched:
+            return self._collate(self._dataset[index])
+        if callable(getattr(self._dataset, "__getitems__", None)):
+            return self._collate(self._dataset.__getitems__(index))
+        return self._collate([self._dataset[i] for i in index])
+
+    def _next(self, index: Any) -> Any:
+        if self._ended:
+            raise StopIteration
+        if not self._batched:
+            return next(self._iterator)
+        samples = []
+        for _ in index:
+            try:
+                samples.append(next(self._iterator))
+            except StopIteration:
+                self._ended = True
+                break
+        if not samples or (self._drop_last and len(samples) < len(index)):
+            raise StopIteration
+        return samples
+
+
+def _seed(base: int, worker: int) -> None:
+    import undertow
+
+    seed = base + worker
+    random.seed(seed)
+    undertow.manual_seed(seed)
+    if "numpy" in sys.modules:
+        import numpy
+
+        words = [worker, base & 0xFFFFFFFF, base >> 32, 0]
+        numpy.random.seed(numpy.random.SeedSequence(words).generate_state(4))
+
+
+def _receive_tasks(sock: socket.socket, tasks: queue.SimpleQueue) -> None:
+    """Take tasks off the socket at once, so that the parent never waits to send one; None when it has gone."""
+    from undertow.utils.data._wire import receive
+
+    try:
+        while True:
+            tasks.put(receive(sock))
+    except (EOFError, OSError):
+        tasks.put(None)
+
+
+def _send_results(sock: socket.socket, results: queue.SimpleQueue) -> None:
+    """Send what is ready while the next batch is made."""
+    from undertow.utils.data._wire import send
+
+    while (parts := results.get()) is not None:
+        try:
+            send(sock, parts)
+        except OSError:
+            return  # nobody reads any more
+
+
+def run(
+    task_socket: socket.socket,
+    result_socket: socket.socket,
+    others: list[socket.socket],
+    make_fetcher: Callable[[], Fetcher],
+    base_seed: int,
+    worker: int,
+    num_workers: int,
+    init: Callable[[int], Any] | None,
+    dataset: Any,
+) -> None:
+    """A worker's life: until the parent closes the socket of tasks."""
+    import undertow
+
+    global _worker_info
+    for sock in others:
+        sock.close()  # forked copies of the parent's ends; while they are open, no one sees them closed
+    undertow.set_num_threads(1)
+    _seed(base_seed, worker)
+    _worker_info = WorkerInfo(worker, num_workers, base_seed + worker, dataset)
+    tasks: queue.SimpleQueue = queue.SimpleQueue()
+    results: queue.SimpleQueue = queue.SimpleQueue()
+    threading.Thread(target=_receive_tasks, args=(task_socket, tasks), daemon=True).start()
+    sender = threading.Thread(target=_send_results, args=(result_socket, results), daemon=True)
+    sender.start()
+    try:
+        _serve(tasks, results, make_fetcher, init, worker)
+    except KeyboardInterrupt:
+        pass  # the parent gets it too, and says so
+    results.put(None)
+    sender.join()
+
+
+def _serve(tasks: queue.SimpleQueue, results: queue.SimpleQueue, make_fetcher: Callable[[], Fetcher], init: Any, worker: int) -> None:
+    from undertow.utils.data._wire import packed
+
+    where = f"in DataLoader worker process {worker}"
+    fetcher: Any = None
+    failure = None
+    try:
+        if init is not None:
+            init(worker)
+        fetcher = make_fetcher()
+    except Exception as error:
+        failure = Failure(error, where)
+    while (task := tasks.get()) is not None:
+        number, index = task
+        try:
+            if isinstance(index, Resumed):
+                _seed(index.base_seed, worker)
+                fetcher, result = make_fetcher(), index
+            elif failure is not None:
+                result, failure = failure, None
+            else:
+                result = fetcher.fetch(index)
+        except StopIteration:
+            result = Exhausted()
+        except Exception as error:
+            result = Failure(error, where)
+        try:
+            parts = packed((number, result))
+        except Exception as error:
+            parts = packed((number, Failure(error, where)))
+        del result
+        results.put(parts)
