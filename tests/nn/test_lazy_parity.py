@@ -81,8 +81,3 @@ def test_a_module_that_forgets_a_parameter_is_refused():
         Forgetful()(L.ones(1))
 
     check_same_end(story, ut, torch)
-
-
-def test_a_tensor_with_a_shape_does_not_take_another():
-    with pytest.raises(RuntimeError, match="has a shape already"):
-        ut.nn.Parameter(ut.ones(2)).materialize((3,))

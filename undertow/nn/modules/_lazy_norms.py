@@ -57,14 +57,11 @@ class _LazyNorm(LazyModuleMixin):
     def initialize_parameters(self, input: Tensor) -> None:
         """Takes num_features from the input's channels."""
         if self.has_uninitialized_params():
-            self.num_features = input.shape[self._channels(input)]
+            self.num_features = input.shape[1]
             for waiting in (*self._parameters.values(), *self._buffers.values()):
                 if is_lazy(waiting):
                     waiting.materialize((self.num_features,))
             self.reset_parameters()
-
-    def _channels(self, input: Tensor) -> int:
-        return 1
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
@@ -90,9 +87,6 @@ class _LazyInstanceNorm(_LazyNorm):
         self, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__(eps, momentum, affine, track_running_stats, device, dtype)
-
-    def _channels(self, input: Tensor) -> int:
-        return input.dim() - self._spatial - 1
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
