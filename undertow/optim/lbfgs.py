@@ -210,7 +210,8 @@ class LBFGS(Optimizer):
                 if group["line_search_fn"] != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 x = [p.clone(memory_format=undertow.contiguous_format) for p in self._params]
-                loss, grad, t, used = _strong_wolfe(lambda x, t, d: self._evaluate(closure, x, t, d), x, t, d, loss, grad, slope)
+                most = min(25, group["max_eval"] - evaluations)  # the search may use what is left, and one evaluation in any case
+                loss, grad, t, used = _strong_wolfe(lambda x, t, d: self._evaluate(closure, x, t, d), x, t, d, loss, grad, slope, most=most)
                 self._add(t, d)
                 converged = _number(grad.abs().max()) <= group["tolerance_grad"]
             else:
