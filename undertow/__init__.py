@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __version__ = "0.1.0"
+__array_api_version__ = "2023.12"  # of undertow.array_api, the namespace of the standard
 
 newaxis = None
 has_lapack, has_mkl, has_openmp, has_spectral = True, False, False, False
@@ -29,7 +30,7 @@ _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
 _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "serialization", "types", "version")
-_MATHEMATICS = ("fft", "func", "linalg", "nn", "optim", "random", "special")
+_MATHEMATICS = ("array_api", "fft", "func", "linalg", "nn", "optim", "random", "special")
 _MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "storage", "testing", "train", "utils")
 _LAZY = {
     "TypedStorage": "storage",
@@ -41,6 +42,8 @@ _LAZY = {
     "manual_seed": "random",
     "seed": "random",
     "load": "serialization",
+    "from_torch": "_torch_bridge",
+    "to_torch": "_torch_bridge",
     "save": "serialization",
     "set_rng_state": "random",
     "vmap": "_vmap",
