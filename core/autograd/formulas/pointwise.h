@@ -17,6 +17,7 @@ Tensor one_minus(const Tensor& t);
 Scalar plus_one(const Scalar& s);
 Tensor plus_one(const Tensor& t);
 
+Tensor as_number(const Scalar& s);  // without dimensions, and weak in promotion as the number is
 Tensor positive_composite(const Tensor& self);
 Tensor sgn_backward(const Tensor& self, const Tensor& grad, const Tensor& sign);
 Tensor angle_backward(const Tensor& grad, const Tensor& self);
