@@ -20,8 +20,8 @@ def main() -> int:
     print(f"a call of a C method that does nothing, from timeit's loop: {empty * 1e9:.1f} ns", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder) / "limits")
-        subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O3", "-march=native", "-Wno-psabi", "-pthread",
-                    str(SOURCE), "-o", program], check=True)
+        compile_ = [os.environ.get("CXX", "c++"), "-std=c++20", "-O3", "-march=native", "-Wno-psabi", "-pthread"]
+        subprocess.run([*compile_, str(SOURCE), "-o", program], check=True)
         return subprocess.run([program]).returncode
 
 

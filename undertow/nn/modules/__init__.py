@@ -7,6 +7,7 @@ from undertow.nn.modules._lazy_norms import __all__ as _lazy_norms
 from undertow.nn.modules.activation import *  # noqa: F403
 from undertow.nn.modules.activation import __all__ as _activation
 from undertow.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from undertow.nn.modules.attention import MultiheadAttention
 from undertow.nn.modules.batchnorm import *  # noqa: F403
 from undertow.nn.modules.batchnorm import __all__ as _batchnorm
 from undertow.nn.modules.channelshuffle import ChannelShuffle
@@ -33,7 +34,7 @@ from undertow.nn.modules.pooling import *  # noqa: F403
 from undertow.nn.modules.pooling import __all__ as _pooling
 from undertow.nn.modules.rnn import *  # noqa: F403
 from undertow.nn.modules.rnn import __all__ as _rnn
-from undertow.nn.modules.sparse import Embedding
+from undertow.nn.modules.sparse import Embedding, EmbeddingBag
 from undertow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Container",
     "CosineSimilarity",
     "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "Fold",
     "Identity",
@@ -50,6 +52,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "PairwiseDistance",
     "ParameterDict",
     "ParameterList",
