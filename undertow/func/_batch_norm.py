@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from undertow.nn import Module
+    from undertow.nn.modules.module import Module
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
