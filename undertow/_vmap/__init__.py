@@ -7,6 +7,7 @@ rules by family, `_api`. The table key `batch` names an operator's rule.
 from undertow import _C
 from undertow._vmap import (
     _advanced,
+    _attention,
     _convolution,
     _dispatch,
     _indexing,
@@ -25,6 +26,7 @@ from undertow._vmap._api import vmap
 __all__ = [
     "_advanced",
     "_convolution",
+    "_attention",
     "_dispatch",
     "_indexing",
     "_linear",
