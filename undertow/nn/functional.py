@@ -6,9 +6,12 @@ import warnings
 
 from undertow._C import Tensor, _ops
 from undertow._namespace import publish
+from undertow.nn._attention import multi_head_attention_forward
+from undertow.nn._ctc import ctc_loss
 from undertow.nn._dropout import *  # noqa: F403
 from undertow.nn._dropout import __all__ as _dropouts
 from undertow.nn._embedding import embedding
+from undertow.nn._embedding_bag import embedding_bag
 from undertow.nn._grid_sample import affine_grid, grid_sample
 from undertow.nn._interpolate import *  # noqa: F403
 from undertow.nn._interpolate import __all__ as _interpolations
@@ -90,9 +93,12 @@ __all__ = [
     *_shuffles,
     *_special_pooling,
     "affine_grid",
+    "ctc_loss",
     "embedding",
+    "embedding_bag",
     "grid_sample",
     "log_softmax",
+    "multi_head_attention_forward",
     "normalize",
     "softmax",
     "softmin",
