@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 __version__ = "0.1.0"
+__array_api_version__ = "2023.12"  # of undertow.array_api, the namespace of the standard
 
 newaxis = None
 _publish("", globals())
 _tensor_methods.install()
 
 _MODULES = (
-    *("fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special", "storage"),
-    *("_VF", "testing", "train", "utils"),
+    *("array_api", "fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special"),
+    *("_VF", "storage", "testing", "train", "utils"),
 )
 _LAZY = {
     "TypedStorage": "storage",
@@ -40,6 +41,8 @@ _LAZY = {
     "manual_seed": "random",
     "seed": "random",
     "load": "serialization",
+    "from_torch": "_torch_bridge",
+    "to_torch": "_torch_bridge",
     "save": "serialization",
     "set_rng_state": "random",
     "vmap": "_vmap",

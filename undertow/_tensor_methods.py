@@ -99,6 +99,36 @@ def __array_wrap__(
     return _C.from_numpy(array)
 
 
+def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's ufuncs on tensors: differentiable where a gradient is wanted; see `undertow._numpy`."""
+    from undertow._numpy import array_ufunc
+
+    return array_ufunc(ufunc, method, inputs, kwargs)
+
+
+def __array_function__(self: Tensor, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """NumPy's other functions on tensors; see `undertow._numpy`."""
+    from undertow._numpy import array_function
+
+    return array_function(func, args, kwargs)
+
+
+def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The module that has the array API standard's functions for tensors."""
+    from undertow import array_api
+
+    if api_version is not None and api_version not in array_api.VERSIONS:
+        raise ValueError(f"__array_namespace__: api_version must be one of {', '.join(array_api.VERSIONS)} or None, got {api_version!r}")
+    return array_api
+
+
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on a device, as the array API standard names it."""
+    if stream is not None:
+        raise ValueError(f"to_device: there are no streams here, got {stream!r}")
+    return self.to(device)
+
+
 def __format__(self: Tensor, spec: str) -> str:
     if self.dim() == 0 and type(self) is Tensor:
         return format(self.item(), spec)
@@ -204,4 +234,6 @@ def install() -> None:
     Tensor.__torch_function__ = classmethod(__torch_function__)
     _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl
     Tensor.__dir__ = __dir__
+    for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):
+        setattr(Tensor, func.__name__, func)
     Tensor.__array_priority__ = 1000  # NumPy's operators give way to ours
