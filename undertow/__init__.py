@@ -24,13 +24,14 @@ __version__ = "0.1.0"
 __array_api_version__ = "2023.12"  # of undertow.array_api, the namespace of the standard
 
 newaxis = None
+has_lapack, has_mkl, has_openmp, has_spectral = True, False, False, False
 _publish("", globals())
 _tensor_methods.install()
 
-_MODULES = (
-    *("array_api", "fft", "func", "linalg", "multiprocessing", "nn", "optim", "overrides", "profiler", "random", "serialization", "special"),
-    *("_VF", "storage", "testing", "train", "utils"),
-)
+_DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
+_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "serialization", "types", "version")
+_MATHEMATICS = ("array_api", "fft", "func", "linalg", "nn", "optim", "random", "special")
+_MODULES = ("_VF", *_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "storage", "testing", "train", "utils")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -46,6 +47,20 @@ _LAZY = {
     "save": "serialization",
     "set_rng_state": "random",
     "vmap": "_vmap",
+    "compile": "compiler",
+    **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
+    **dict.fromkeys(("empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
+    **dict.fromkeys(("addmv_", "detach_", "index_put_", "resize_as_", "set_anomaly_enabled", "to_dlpack"), "_rare"),
+    "DisableTorchFunction": "overrides",
+    "DisableTorchFunctionSubclass": "overrides",
+    "GradScaler": "amp",
+    "OutOfMemoryError": "cuda",
+    **dict.fromkeys(("autocast", "get_autocast_dtype", "is_autocast_enabled"), "amp.autocast_mode"),
+    **dict.fromkeys(("are_deterministic_algorithms_enabled", "use_deterministic_algorithms", "compiled_with_cxx11_abi"), "_settings"),
+    **dict.fromkeys(("get_default_device", "set_default_device", "set_default_tensor_type", "set_flush_denormal"), "_settings"),
+    **dict.fromkeys(("get_deterministic_debug_mode", "set_deterministic_debug_mode", "is_warn_always_enabled", "set_warn_always"), "_settings"),
+    **dict.fromkeys(("get_float32_matmul_precision", "set_float32_matmul_precision"), "_settings"),
+    **dict.fromkeys(("get_num_interop_threads", "set_num_interop_threads", "is_deterministic_algorithms_warn_only_enabled"), "_settings"),
     **dict.fromkeys(("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"), "_shape"),
     **dict.fromkeys(("corrcoef", "cov", "gradient"), "_statistics"),
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),

@@ -1,10 +1,15 @@
 // storage_object.cpp: see storage_object.h.
 #include "core/python/storage_object.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 
 #include "core/python/convert.h"
 #include "core/python/dtype_object.h"
@@ -15,15 +20,43 @@ namespace undertow::python {
 
 namespace {
 
-// Memory that a forked child sees as its parent does.
+// Memory that a forked child sees as its parent does, and any other process that is given the descriptor.
 struct SharedMapping {
   void* data;
   size_t nbytes;
+  int fd;  // -1 where descriptors had run out: forked children alone share it
 };
+// Descriptors by address, because a storage does not tell its context. A mutex: the last tensor may go in any thread.
+struct Descriptors {
+  std::mutex mutex;  // guards by_address
+  std::unordered_map<const void*, int> by_address;
+};
+Descriptors& descriptors() {
+  static auto* all = new Descriptors;  // never destroyed: storages may outlive the end of main
+  return *all;
+}
 void unmap(void* p) {
   auto* m = static_cast<SharedMapping*>(p);
+  if (m->fd >= 0) {
+    std::lock_guard lock(descriptors().mutex);
+    descriptors().by_address.erase(m->data);
+    close(m->fd);
+  }
   munmap(m->data, m->nbytes);
   delete m;
+}
+// Takes the descriptor over.
+Ref<Storage> shared_storage(size_t nbytes, int fd) {
+  void* data = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+  if (data == MAP_FAILED) {
+    if (fd >= 0) close(fd);
+    UT_FAIL_AS(OutOfMemory, "share_memory_: the system gave no shared memory of ", nbytes, " bytes");
+  }
+  if (fd >= 0) {
+    std::lock_guard lock(descriptors().mutex);
+    descriptors().by_address[data] = fd;
+  }
+  return Storage::borrow(data, nbytes, unmap, new SharedMapping{data, nbytes, fd});
 }
 
 struct StorageObject {
@@ -119,6 +152,12 @@ PyObject* share(PyObject* s, PyObject*) {
     return new_ref(s);
   });
 }
+PyObject* shared_descriptor(PyObject* s, PyObject*) {
+  std::lock_guard lock(descriptors().mutex);
+  auto found = descriptors().by_address.find(bytes_of(s).data());
+  if (found == descriptors().by_address.end()) Py_RETURN_NONE;
+  return PyLong_FromLong(found->second);
+}
 PyObject* is_pinned(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 PyObject* device(PyObject*, void*) { return device_object({}); }
 template <bool value>
@@ -203,6 +242,7 @@ PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."}
                          {"untyped", itself, METH_NOARGS, nullptr},
                          {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
                          {"is_shared", is_shared_method, METH_NOARGS, nullptr},
+                         {"_shared_fd", shared_descriptor, METH_NOARGS, "The descriptor by which other processes can map the bytes, or None."},
                          {"is_pinned", is_pinned, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", device, nullptr, nullptr, nullptr},
@@ -233,7 +273,21 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
     return wrap(over_storage(std::move(s), ints_arg(size), ints_arg(stride), int_arg(offset), dtype_arg(dtype)));
   });
 }
-PyMethodDef functions[] = {{"_storage_from_buffer", storage_from_buffer, METH_O, nullptr},
+// _storage_from_fd(fd, nbytes): maps memory that another process shares; the descriptor stays the caller's.
+PyObject* storage_from_fd(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    int fd;
+    Py_ssize_t nbytes;
+    if (!PyArg_ParseTuple(args, "in", &fd, &nbytes)) throw PythonError();
+    struct stat facts;
+    UT_CHECK(fstat(fd, &facts) == 0 && nbytes > 0 && facts.st_size >= nbytes, "_storage_from_fd: descriptor ", fd, " has no ", nbytes, " bytes");
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    UT_CHECK(own >= 0, "_storage_from_fd: there are too many open descriptors");
+    return storage_object(shared_storage(static_cast<size_t>(nbytes), own));
+  });
+}
+PyMethodDef functions[] = {{"_storage_from_fd", storage_from_fd, METH_VARARGS, nullptr},
+                           {"_storage_from_buffer", storage_from_buffer, METH_O, nullptr},
                            {"_tensor_over", tensor_over, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
@@ -312,10 +366,13 @@ bool is_shared(const Storage& s) { return s.deleter() == unmap; }
 void share_memory(Storage& s) {
   if (is_shared(s) || s.nbytes() == 0) return;
   UT_CHECK(s.resizable(), "share_memory_: the bytes cannot move, because they belong to another library or an array or memoryview looks at them");
-  void* data = mmap(nullptr, s.nbytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  UT_CHECK_AS(OutOfMemory, data != MAP_FAILED, "share_memory_: the system gave no shared memory of ", s.nbytes(), " bytes");
-  std::memcpy(data, s.data(), s.nbytes());
-  Ref<Storage> shared = Storage::borrow(data, s.nbytes(), unmap, new SharedMapping{data, s.nbytes()});
+  int fd = memfd_create("undertow", MFD_CLOEXEC);
+  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(s.nbytes())) != 0) {
+    close(fd);
+    fd = -1;
+  }
+  Ref<Storage> shared = shared_storage(s.nbytes(), fd);
+  std::memcpy(shared->data(), s.data(), s.nbytes());
   s.swap_bytes(*shared);
 }
 

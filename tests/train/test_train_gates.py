@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
 import undertow as ut
@@ -200,6 +202,33 @@ def test_the_trace_shows_updates_between_the_nodes():
     after_b = nodes.index(("started", "ExpBackward0"))
     assert nodes[:after_b].count(("captured", "AccumulateGrad")) == 2
     assert nodes[after_b:].count(("captured", "AccumulateGrad")) == 1
+
+
+@pytest.mark.parametrize(("gate", "alive"), [(NONE, False), (OP, False), (GRAPH, True)])
+def test_a_gradient_that_was_used_is_freed_inside_the_pass(gate, alive):
+    kept, seen = [], []
+    loss, (a, b, c) = two_nodes([])
+
+    def keep(g):
+        g.mark = "tagged"  # so that the object lives exactly as long as the tensor
+        kept.append(weakref.ref(g))
+
+    a.register_hook(keep)
+    c.register_hook(lambda g: seen.append(kept[0]() is not None))
+    train.GradientDescentOptimizer(0.5).minimize(loss, gate_gradients=gate)
+    assert seen == [alive]
+
+
+@pytest.mark.parametrize("gate", [NONE, OP, GRAPH])
+def test_with_workers_a_table_waits_for_all_its_lookups(gate, workers):
+    workers(4)
+    table = train.Variable(ut.zeros(8, 2), name="table")
+    opt = train.GradientDescentOptimizer(1.0)
+    for _ in range(20):
+        table.assign(ut.zeros(8, 2))
+        looked_up = [table[ut.tensor([i % 8, (i + 1) % 8])].exp().sum() for i in range(16)]
+        opt.minimize(sum(looked_up), gate_gradients=gate)
+        assert (table == -4).all()
 
 
 def test_an_unknown_gate_is_refused():

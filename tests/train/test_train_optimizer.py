@@ -18,11 +18,12 @@ OPTIMIZERS = {
     "GradientDescent": lambda: train.GradientDescentOptimizer(0.1),
     "Momentum": lambda: train.MomentumOptimizer(0.1, 0.9),
     "Adagrad": lambda: train.AdagradOptimizer(0.1),
+    "Adadelta": lambda: train.AdadeltaOptimizer(0.1),
     "Adam": lambda: train.AdamOptimizer(0.1),
     "RMSProp": lambda: train.RMSPropOptimizer(0.1, centered=True),
     "Ftrl": lambda: train.FtrlOptimizer(0.1),
 }
-SLOTS = {"GradientDescent": [], "Momentum": ["momentum"], "Adagrad": ["accumulator"], "Adam": ["m", "v"], "RMSProp": ["mg", "momentum", "rms"], "Ftrl": ["accum", "linear"]}
+SLOTS = {"Adadelta": ["accum", "accum_update"], "GradientDescent": [], "Momentum": ["momentum"], "Adagrad": ["accumulator"], "Adam": ["m", "v"], "RMSProp": ["mg", "momentum", "rms"], "Ftrl": ["accum", "linear"]}
 
 
 def test_minimize_is_compute_then_apply():

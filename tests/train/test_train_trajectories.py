@@ -41,6 +41,19 @@ class Adagrad:
         w[at] -= self.lr * g * (1 / np.sqrt(self.accum[at]))
 
 
+class Adadelta:
+    def __init__(self, lr, rho=0.95, epsilon=1e-8):
+        self.lr, self.rho, self.epsilon, self.accum = lr, rho, epsilon, None
+
+    def rows(self, w, g, at, t):
+        if self.accum is None:
+            self.accum, self.moved = np.zeros_like(w), np.zeros_like(w)
+        self.accum[at] = self.rho * self.accum[at] + (1 - self.rho) * g * g
+        update = np.sqrt(self.moved[at] + self.epsilon) * (1 / np.sqrt(self.accum[at] + self.epsilon)) * g
+        w[at] -= self.lr * update
+        self.moved[at] = self.rho * self.moved[at] + (1 - self.rho) * update * update
+
+
 class Adam:
     def __init__(self, lr=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8):
         self.lr, self.beta1, self.beta2, self.epsilon, self.m, self.v = lr, beta1, beta2, epsilon, 0.0, 0.0
@@ -94,6 +107,7 @@ CASES = {
     "nesterov": (lambda: train.MomentumOptimizer(0.02, 0.8, use_nesterov=True), lambda: Momentum(0.02, 0.8, nesterov=True)),
     "adagrad": (lambda: train.AdagradOptimizer(0.3), lambda: Adagrad(0.3)),
     "adagrad from 0.5": (lambda: train.AdagradOptimizer(0.3, 0.5), lambda: Adagrad(0.3, 0.5)),
+    "adadelta": (lambda: train.AdadeltaOptimizer(1.0, 0.9, 1e-4), lambda: Adadelta(1.0, 0.9, 1e-4)),
     "adam": (lambda: train.AdamOptimizer(0.05), lambda: Adam(0.05)),
     "adam, large epsilon": (lambda: train.AdamOptimizer(0.05, 0.8, 0.95, 0.1), lambda: Adam(0.05, 0.8, 0.95, 0.1)),
     "rmsprop": (lambda: train.RMSPropOptimizer(0.02), lambda: RMSProp(0.02)),

@@ -22,6 +22,8 @@ _NATIVE = (undertow.float32, undertow.float64)
 def check_at_least_zero(**options: Any) -> None:
     """Raises for a negative option, in torch's words."""
     names = {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
+    if isinstance(options.get("lr"), Tensor) and options["lr"].numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
     for key, value in options.items():
         if not isinstance(value, Tensor) and not value >= 0.0:
             raise ValueError(f"Invalid {names.get(key, key + ' value')}: {value}")
@@ -32,6 +34,14 @@ def check_betas(betas: tuple[float, float]) -> None:
     for i, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+def check_fused(fused: Any, foreach: Any, differentiable: bool) -> None:
+    """Raises where torch's implementations exclude one another."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
 class Elementwise(Optimizer):
@@ -139,8 +149,5 @@ def common_defaults(foreach: Any, maximize: bool, capturable: bool, differentiab
     own = dict(**more, foreach=foreach, maximize=maximize, capturable=capturable, differentiable=differentiable)
     if fused is ...:  # torch has no fused form of this one
         return own
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    check_fused(fused, foreach, differentiable)
     return {**own, "fused": fused}

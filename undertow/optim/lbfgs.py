@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
+from undertow.optim._elementwise import check_at_least_zero
 from undertow.optim.optimizer import Optimizer, _number
 
 TYPE_CHECKING = False
@@ -123,8 +124,7 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        if not isinstance(lr, Tensor) and not lr >= 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
+        check_at_least_zero(lr=lr)
         super().__init__(
             params,
             {
@@ -163,10 +163,8 @@ class LBFGS(Optimizer):
             p.copy_(before)
         return loss, grad
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Up to max_iter iterations; `closure` is called for each."""
-        if closure is None:
-            raise TypeError("step() missing 1 required positional argument: 'closure'")
         with undertow.no_grad():
             return self._step(undertow.enable_grad()(closure))
 

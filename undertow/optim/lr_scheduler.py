@@ -306,7 +306,7 @@ class ExponentialLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         self._warn_outside_step()
-        return self._rates() if self._is_initial or self.last_epoch == 0 else [lr * self.gamma for lr in self._rates()]
+        return self._rates() if self._is_initial else [lr * self.gamma for lr in self._rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
@@ -322,7 +322,7 @@ class PolynomialLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         self._warn_outside_step()
-        if self._is_initial or self.last_epoch == 0 or self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
         decay = ((1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
         return [lr * decay for lr in self._rates()]
@@ -341,7 +341,7 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rates of this epoch."""
         self._warn_outside_step()
-        if self._is_initial or self.last_epoch == 0:
+        if self._is_initial:
             return self._rates()
         if self._step_count == 1 and self.last_epoch > 0:
             return self._get_closed_form_lr()
@@ -397,7 +397,7 @@ class SequentialLR(_Several):
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler but got no scheduler.")
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
         _check_same_optimizer(schedulers, optimizer, type(self).__name__)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(

@@ -70,7 +70,7 @@ class Optimizer:
         self._optimizer_load_state_dict_pre_hooks: OrderedDict = OrderedDict()
         self._optimizer_load_state_dict_post_hooks: OrderedDict = OrderedDict()
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + type(params).__name__)
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got " + undertow.typename(params))
         self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -151,7 +151,7 @@ class Optimizer:
         params = list(params)
         if any(isinstance(p, tuple) for p in params):
             if not all(isinstance(p, tuple) for p in params):
-                raise TypeError("all optimizer params should be with/without names. Some param names are missing")
+                raise ValueError("all optimizer params should be with/without names. Some param names are missing")
             param_group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
         param_group["params"] = params

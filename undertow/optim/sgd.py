@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero
+from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_fused
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -42,11 +42,10 @@ class SGD(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if isinstance(lr, Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
         check_at_least_zero(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_fused(fused, foreach, differentiable)
         super().__init__(
             params,
             {

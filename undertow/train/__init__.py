@@ -1,6 +1,6 @@
 """Training the TensorFlow 1 way: variables, optimizers with `minimize`, learning-rate decay, moving averages, clipping."""
 
-from undertow.train._adaptive import AdagradOptimizer, AdamOptimizer, RMSPropOptimizer
+from undertow.train._adaptive import AdadeltaOptimizer, AdagradOptimizer, AdamOptimizer, RMSPropOptimizer
 from undertow.train._averages import ExponentialMovingAverage
 from undertow.train._clip import clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from undertow.train._decay import (
@@ -22,6 +22,7 @@ from undertow.train._slices import IndexedSlices
 from undertow.train._variable import Variable
 
 __all__ = [
+    "AdadeltaOptimizer",
     "AdagradOptimizer",
     "AdamOptimizer",
     "AggregationMethod",

@@ -1,4 +1,4 @@
-"""Optimizers that give each element a step of its own: Adagrad, Adam, RMSProp."""
+"""Optimizers that give each element a step of its own: Adagrad, Adadelta, Adam, RMSProp."""
 
 from __future__ import annotations
 
@@ -36,6 +36,33 @@ class AdagradOptimizer(NativeOptimizer):
 
     def _prepare(self) -> None:
         self._row = (self._number(self._learning_rate), 0.0, 0.0, 1.0)
+
+    def _constants(self, var: Tensor) -> tuple[float, ...]:
+        return self._row
+
+
+class AdadeltaOptimizer(NativeOptimizer):
+    """accum = rho * accum + (1 - rho) * gradient²; update = √(accum_update + epsilon) / √(accum + epsilon) * gradient;
+
+    accum_update = rho * accum_update + (1 - rho) * update²; var -= learning_rate * update. Slots: "accum", "accum_update".
+    """
+
+    _algorithm = "adadelta"
+    _slot_order = ("accum", "accum_update")
+
+    def __init__(
+        self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False, name: str = "Adadelta"
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate, self._rho, self._epsilon = learning_rate, rho, epsilon
+
+    def _create_slots(self, var_list: Sequence[Tensor]) -> None:
+        for v in var_list:
+            self._zeros_slot(v, "accum", self._name)
+            self._zeros_slot(v, "accum_update", self._name)
+
+    def _prepare(self) -> None:
+        self._row = (self._number(self._learning_rate), self._number(self._rho), self._number(self._epsilon), 0.0, 1.0)
 
     def _constants(self, var: Tensor) -> tuple[float, ...]:
         return self._row

@@ -5,6 +5,8 @@ Knows the engine's `_run_chosen_pass`; does not know optimizers.
 
 from __future__ import annotations
 
+from threading import Lock
+
 import undertow
 from undertow import _C
 from undertow._C import Tensor
@@ -169,9 +171,13 @@ def run(
         return [None] * len(xs)
     edges = [wanted[i].edges[number] for i, number in places]
 
+    lock = Lock()  # guards the counts of edges: workers may bring gradients at once
+
     def arrived(index: int, grad: Tensor | None) -> None:
         i, number = places[index]
-        if wanted[i].put(number, grad) and ready is not None:
+        with lock:
+            complete = wanted[i].put(number, grad)
+        if complete and ready is not None:
             ready(i, wanted[i].gradient())
 
     ends, handles = _stop_edges(stop_gradients)

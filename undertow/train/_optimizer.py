@@ -5,6 +5,8 @@ A subclass says how one variable changes by its gradient (`_apply_dense`, `_appl
 
 from __future__ import annotations
 
+from threading import RLock
+
 import undertow
 from undertow._C import Tensor
 from undertow.train import _gradients
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     GradsAndVars = list[tuple[Gradient, Tensor]]
 
 
+# Guards the making of slots: workers may bring the gradients of several variables at once. One for all, so that optimizers copy.
+_slots_lock = RLock()
+
+
 class Optimizer:
     """The base of all optimizers of this package.
 
@@ -30,6 +36,7 @@ class Optimizer:
 
     - `GATE_NONE`: as soon as its own gradient is done, inside the backward pass.
     - `GATE_OP`: when the node that completed its gradient has finished, and with it every gradient of that node; the default.
+      The pass keeps to one thread.
     - `GATE_GRAPH`: when all gradients are done.
 
     The earlier, the less memory is held in gradients. What is read during the pass, by a hook say, may be a changed variable under
@@ -47,6 +54,7 @@ class Optimizer:
         self._name = name
         self._slots: dict[str, dict[Tensor, Variable]] = {}
         self._non_slots: dict[str, Variable] = {}
+        self._slot_names: set[str] = set()
 
     def get_name(self) -> str:
         """Its name, of which slots' names are made."""
@@ -200,12 +208,12 @@ class Optimizer:
         """The slot, starting with `value`; named after the variable and `op_name`."""
         kind = self._slots.setdefault(slot_name, {})
         if var not in kind:
-            taken = {v.name for v in self.variables()}
             base = name = f"{name_of(var)}/{op_name}"
             number = 0
-            while name in taken:
+            while name in self._slot_names:
                 number += 1
                 name = f"{base}_{number}"
+            self._slot_names.add(name)
             kind[var] = state_variable(value, name)
         return kind[var]
 
@@ -260,7 +268,8 @@ class Optimizer:
 
     def _update(self, processor: _Processor, g: Tensor | IndexedSlices, v: Tensor) -> None:
         with undertow.no_grad():
-            self._create_slots([v])
+            with _slots_lock:
+                self._create_slots([v])
             processor.update_op(self, g)
 
     def _end(self, global_step: Tensor | None) -> None:

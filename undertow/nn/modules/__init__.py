@@ -5,9 +5,9 @@ from undertow.nn.modules._lazy_layers import __all__ as _lazy_layers
 from undertow.nn.modules.activation import *  # noqa: F403
 from undertow.nn.modules.activation import __all__ as _activation
 from undertow.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
+from undertow.nn.modules.attention import MultiheadAttention
 from undertow.nn.modules.batchnorm import *  # noqa: F403
 from undertow.nn.modules.batchnorm import __all__ as _batchnorm
-from undertow.nn.modules.channelshuffle import ChannelShuffle
 from undertow.nn.modules.container import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from undertow.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from undertow.nn.modules.dropout import *  # noqa: F403
@@ -23,32 +23,35 @@ from undertow.nn.modules.normalization import *  # noqa: F403
 from undertow.nn.modules.normalization import __all__ as _normalization
 from undertow.nn.modules.padding import *  # noqa: F403
 from undertow.nn.modules.padding import __all__ as _padding
-from undertow.nn.modules.pixelshuffle import PixelShuffle, PixelUnshuffle
 from undertow.nn.modules.rnn import *  # noqa: F403
 from undertow.nn.modules.rnn import __all__ as _rnn
-from undertow.nn.modules.sparse import Embedding
+from undertow.nn.modules.shuffle import *  # noqa: F403
+from undertow.nn.modules.shuffle import __all__ as _shuffle
+from undertow.nn.modules.sparse import Embedding, EmbeddingBag
+from undertow.nn.modules.transformer import *  # noqa: F403
+from undertow.nn.modules.transformer import __all__ as _transformer
 
 __all__ = [
     "AdaptiveLogSoftmaxWithLoss",
     "Bilinear",
-    "ChannelShuffle",
     "Container",
     "CosineSimilarity",
     "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "Identity",
     "Linear",
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "PairwiseDistance",
     "ParameterDict",
     "ParameterList",
-    "PixelShuffle",
-    "PixelUnshuffle",
     "Sequential",
     "Unflatten",
     *_activation,
+    *_shuffle,
     *_lazy_layers,
     *_loss,
     *_normalization,
@@ -57,4 +60,5 @@ __all__ = [
     *_batchnorm,
     *_padding,
     *_rnn,
+    *_transformer,
 ]

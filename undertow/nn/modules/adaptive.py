@@ -1,8 +1,8 @@
-"""Softmax over many classes of which few are frequent: a head for the frequent ones, and small tails for clusters of the others."""
+"""Softmax over very many classes, the rare ones in clusters."""
 
 from __future__ import annotations
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import undertow
 from undertow._C import Tensor
@@ -18,19 +18,16 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
-_ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
+
+class _ASMoutput(NamedTuple):
+    output: Tensor
+    loss: Tensor
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log-probabilities of targets, and their mean as a loss; classes must be sorted by how often they occur.
+    """log_softmax over `n_classes` classes sorted by frequency: a head for the frequent ones and for clusters of the rest.
 
-    The head has the classes below cutoffs[0] and one more output for each cluster; cluster i's tail works in
-    in_features / div_value^(i+1) dimensions.
-
-    >>> import undertow as ut
-    >>> layer = ut.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10], div_value=2.0)
-    >>> layer(ut.ones(3, 8), ut.tensor([0, 5, 19])).output.shape
-    undertow.Size([3])
+    A cluster's projection is `div_value` times smaller than the one before it (Grave et al. 2017).
     """
 
     def __init__(
@@ -45,27 +42,35 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
-        if len(cutoffs) == 0:
+        if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
-        is_sorted = all(a < b for a, b in zip(cutoffs, cutoffs[1:]))
-        if not is_sorted or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1 or any(int(c) != c for c in cutoffs):
+        if (
+            cutoffs != sorted(cutoffs)
+            or min(cutoffs) <= 0
+            or max(cutoffs) > n_classes - 1
+            or len(set(cutoffs)) != len(cutoffs)
+            or any(int(c) != c for c in cutoffs)
+        ):
             raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and "
-                f"n_classes-1; got {cutoffs} for {n_classes} classes"
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
+                "where each value is between 1 and n_classes-1"
             )
-        self.in_features, self.n_classes = in_features, n_classes
-        self.cutoffs = [*cutoffs, n_classes]
+        self.in_features, self.n_classes, self.cutoffs = in_features, n_classes, [*cutoffs, n_classes]
         self.div_value, self.head_bias = div_value, head_bias
         self.shortlist_size = self.cutoffs[0]
         self.n_clusters = len(self.cutoffs) - 1
         self.head_size = self.shortlist_size + self.n_clusters
-        kind = {"device": device, "dtype": dtype}
-        self.head = Linear(in_features, self.head_size, bias=head_bias, **kind)
+        self.head = Linear(in_features, self.head_size, bias=head_bias, device=device, dtype=dtype)
         self.tail = ModuleList()
         for i in range(self.n_clusters):
-            width = int(in_features // div_value ** (i + 1))
-            classes = self.cutoffs[i + 1] - self.cutoffs[i]
-            self.tail.append(Sequential(Linear(in_features, width, bias=False, **kind), Linear(width, classes, bias=False, **kind)))
+            hidden = int(in_features // (div_value ** (i + 1)))
+            size = self.cutoffs[i + 1] - self.cutoffs[i]
+            self.tail.append(
+                Sequential(
+                    Linear(in_features, hidden, bias=False, device=device, dtype=dtype),
+                    Linear(hidden, size, bias=False, device=device, dtype=dtype),
+                )
+            )
 
     def reset_parameters(self) -> None:
         """Draws all weights anew."""
@@ -74,51 +79,62 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             first.reset_parameters()
             second.reset_parameters()
 
-    def forward(self, input_: Tensor, target_: Tensor) -> Any:
-        """(output, loss): the log-probability of every target, and minus their mean."""
-        is_batched = target_.dim() > 0
-        if target_.dim() > 1:
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
+        """(The log probability of each target, minus their mean)."""
+        dims = target_.dim()
+        if dims == 1:
+            if input_.size(0) != target_.size(0):
+                raise RuntimeError("Input and target should have the same size in the batch dimension.")
+            if input_.dim() != 2:
+                raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with size {input_.size()}")
+        elif dims == 0:
+            if input_.dim() != 1:
+                raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with size {input_.size()}")
+        else:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        if input_.dim() != (2 if is_batched else 1):
-            raise RuntimeError(
-                f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with size {input_.size()}"
-            )
-        input, target = (input_, target_) if is_batched else (input_.unsqueeze(0), target_.unsqueeze(0))
-        if input.size(0) != target.size(0):
-            raise RuntimeError(f"Input and target should have the same size in the batch dimension, got {input.size(0)} and {target.size(0)}.")
-        if bool(((target < 0) | (target >= self.n_classes)).any()):
-            raise RuntimeError(
-                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{int(target.min())}, {int(target.max())}] were found. "
-            )
-        # A target of the tail is in the head the output of its cluster.
-        in_head = target
-        output = input.new_zeros(target.size(0))
-        for i in range(self.n_clusters):
-            low, high = self.cutoffs[i], self.cutoffs[i + 1]
-            rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
+        input, target = (input_, target_) if dims else (input_.unsqueeze(0), target_.unsqueeze(0))
+        output, place, used = input.new_zeros(target.size(0)), undertow.zeros_like(target), 0
+        for i, (low, high) in enumerate(zip([0, *self.cutoffs], self.cutoffs, strict=False)):
+            rows = ((target >= low) & (target < high)).nonzero().squeeze(-1)
             if rows.numel() == 0:
                 continue
-            within = F.log_softmax(self.tail[i](input.index_select(0, rows)), dim=1)
-            chosen = within.gather(1, (target[rows] - low).unsqueeze(1)).squeeze(1)
-            output = output.index_add(0, rows, chosen)
-            in_head = in_head.index_fill(0, rows, self.shortlist_size + i)
-        output = output + F.log_softmax(self.head(input), dim=1).gather(1, in_head.unsqueeze(1)).squeeze(1)
-        loss = (-output).mean()
-        return _ASMoutput(output if is_batched else output.squeeze(0), loss)
-
-    def log_prob(self, input: Tensor) -> Tensor:
-        """The log-probabilities of all classes."""
+            used += rows.numel()
+            if i == 0:
+                place = place.index_copy(0, rows, target[rows])
+                continue
+            logs = F.log_softmax(self.tail[i - 1](input.index_select(0, rows)), dim=1)
+            relative = target[rows] - low
+            place = place.index_fill(0, rows, self.shortlist_size + i - 1)
+            output = output.index_copy(0, rows, logs.gather(1, relative.unsqueeze(1)).squeeze(1))
+        if used != target.numel():
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], "
+                f"but values in range [{target.min().item()}, {target.max().item()}] were found. "
+            )
         head = F.log_softmax(self.head(input), dim=1)
-        parts = [head[:, : self.shortlist_size]]
-        for i, tail in enumerate(self.tail):
-            parts.append(F.log_softmax(tail(input), dim=1) + head[:, self.shortlist_size + i].unsqueeze(1))
+        output = output + head.gather(1, place.unsqueeze(1)).squeeze()
+        loss = (-output).mean()
+        return _ASMoutput(output if dims else output.squeeze(0), loss)
+
+    def _all_log_probs(self, input: Tensor, head: Tensor) -> Tensor:
+        logs = F.log_softmax(head, dim=1)
+        parts = [logs[:, : self.shortlist_size]]
+        for i in range(self.n_clusters):
+            cluster = F.log_softmax(self.tail[i](input), dim=1)
+            parts.append(cluster + logs[:, self.shortlist_size + i].unsqueeze(1))
         return undertow.cat(parts, 1)
 
+    def log_prob(self, input: Tensor) -> Tensor:
+        """The log probability of every class."""
+        return self._all_log_probs(input, self.head(input))
+
     def predict(self, input: Tensor) -> Tensor:
-        """The likeliest class of each row; a tail is looked at only where the head points to it."""
+        """The most probable class of each row; clusters are looked into only where the head chooses one."""
         head = self.head(input)
         best = head.argmax(dim=1)
-        if bool((best >= self.shortlist_size).any()):
-            rows = (best >= self.shortlist_size).nonzero().squeeze(1)
-            best = best.index_copy(0, rows, self.log_prob(input[rows]).argmax(dim=1))
+        rare = best >= self.shortlist_size
+        if rare.any():
+            rows = rare.nonzero().squeeze(-1)
+            logs = self._all_log_probs(input.index_select(0, rows), head.index_select(0, rows))
+            best = best.index_copy(0, rows, logs.argmax(dim=1))
         return best

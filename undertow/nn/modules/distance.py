@@ -1,4 +1,4 @@
-"""Distances and similarities as layers."""
+"""Distances and similarities of rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of vectors.
-
-    >>> import undertow as ut
-    >>> ut.nn.PairwiseDistance()(ut.zeros(2, 4), ut.ones(2, 4)).shape
-    undertow.Size([2])
-    """
-
-    __constants__ = ["norm", "eps", "keepdim"]
+    """The p-norm of x1 - x2 + eps along the last dimension."""
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -29,14 +22,12 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along one dimension.
+    """The cosine of the angle between x1 and x2 along `dim`.
 
     >>> import undertow as ut
-    >>> ut.nn.CosineSimilarity()(ut.ones(2, 4), ut.ones(2, 4))
-    tensor([1., 1.])
+    >>> ut.nn.CosineSimilarity(dim=0)(ut.tensor([1.0, 0.0]), ut.tensor([2.0, 0.0]))
+    tensor(1.)
     """
-
-    __constants__ = ["dim", "eps"]
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

@@ -1,0 +1,276 @@
+"""Corners of torch.optim beside torch: groups, names, flags, hooks, state dicts that travel, refusals in torch's words."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from beside_torch import described, parameter, same_in_both, torch, train
+
+import undertow as ut
+
+NAMES = ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD", "LBFGS", "Adafactor", "Muon"]
+STEPPED = [n for n in NAMES if n not in ("LBFGS", "Muon")]  # Muon rounds to bfloat16 on its way
+FLAGS = [
+    {"foreach": True},
+    {"fused": True},
+    {"foreach": True, "fused": True},
+    {"capturable": True},
+    {"differentiable": True},
+    {"fused": True, "differentiable": True},
+    {"foreach": True, "differentiable": True},
+    {"maximize": True},
+]
+
+
+def make(lib, name, params=None, **options):
+    return getattr(lib.optim, name)([parameter(lib, 2, 3)] if params is None else params, **options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_defaults_and_repr_are_torchs(name):
+    same_in_both(lambda lib: (repr(make(lib, name)), make(lib, name).defaults))
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_flags_are_taken_or_refused_as_torch_does(name, flags):
+    same_in_both(lambda lib: repr(make(lib, name, **flags)))
+
+
+@pytest.mark.parametrize("name", STEPPED)
+def test_state_dicts_after_some_steps_are_torchs(name):
+    def after(lib):
+        params = [parameter(lib, 2, 3), parameter(lib, 4)]
+        optimizer = make(lib, name, params)
+        train(optimizer, params, 3)
+        return optimizer.state_dict(), params
+
+    same_in_both(after)
+
+
+@pytest.mark.parametrize("name", STEPPED)
+@pytest.mark.parametrize("flags", [{"maximize": True}, {"foreach": False}, {"lr": "tensor"}], ids=str)
+def test_steps_under_flags_are_torchs(name, flags):
+    def after(lib):
+        params = [parameter(lib, 2, 3)]
+        train(make(lib, name, params, **{k: lib.tensor(0.1) if v == "tensor" else v for k, v in flags.items()}), params, 3)
+        return params
+
+    same_in_both(after)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("lr", [-1.0, "two"])
+def test_bad_rates_are_refused_in_torchs_words(name, lr):
+    result = same_in_both(lambda lib: make(lib, name, lr=lib.tensor([0.1, 0.2]) if lr == "two" else lr))
+    assert result[0] == "ValueError"
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "LBFGS"])
+def test_groups_and_names_are_kept_as_torch_keeps_them(name):
+    def groups(lib):
+        optimizer = make(lib, name, [{"params": [parameter(lib, 2, 3)], "lr": 0.5}])
+        optimizer.add_param_group({"params": parameter(lib, 2, 2)})
+        named = make(lib, name, [("a", parameter(lib, 2, 3)), ("b", parameter(lib, 2, 3))])
+        return optimizer.state_dict(), named.state_dict(), repr(named)
+
+    same_in_both(groups)
+
+
+REFUSED = {
+    "nothing": lambda lib: lib.optim.SGD([]),
+    "a tensor": lambda lib: lib.optim.SGD(parameter(lib, 2)),
+    "a computed tensor": lambda lib: lib.optim.SGD([parameter(lib, 2) * 2]),
+    "a number": lambda lib: lib.optim.SGD(3),
+    "numbers": lambda lib: lib.optim.SGD([3]),
+    "a string": lambda lib: lib.optim.SGD("ab"),
+    "a set in a group": lambda lib: lib.optim.SGD([{"params": {parameter(lib, 2)}}]),
+    "a group that is a list": lambda lib: lib.optim.SGD([parameter(lib, 2)]).add_param_group([parameter(lib, 2)]),
+    "a group without params": lambda lib: lib.optim.SGD([parameter(lib, 2)]).add_param_group({"lr": 1}),
+    "names for some": lambda lib: lib.optim.SGD([("a", parameter(lib, 2)), parameter(lib, 2)]),
+    "a group without names": lambda lib: lib.optim.SGD([("a", parameter(lib, 2))]).add_param_group({"params": [parameter(lib, 2)]}),
+    "a group with names": lambda lib: lib.optim.SGD([parameter(lib, 2)]).add_param_group({"params": [("b", parameter(lib, 2))]}),
+    "nesterov without momentum": lambda lib: lib.optim.SGD([parameter(lib, 2)], nesterov=True),
+    "a beta of 1": lambda lib: lib.optim.Adam([parameter(lib, 2)], betas=(1.0, 0.9)),
+    "a negative epsilon": lambda lib: lib.optim.Adam([parameter(lib, 2)], eps=-1),
+    "two groups for LBFGS": lambda lib: lib.optim.LBFGS([{"params": [parameter(lib, 2)]}, {"params": [parameter(lib, 2)]}]),
+    "LBFGS without closure": lambda lib: lib.optim.LBFGS([parameter(lib, 2)]).step(),
+    "Muon and a vector": lambda lib: lib.optim.Muon([parameter(lib, 2)]),
+    "Muon and an unknown scale": lambda lib: lib.optim.Muon([parameter(lib, 2, 2)], adjust_lr_fn="x"),
+    "Muon and a negative momentum": lambda lib: lib.optim.Muon([parameter(lib, 2, 2)], momentum=-1.0),
+    "Adafactor and a positive decay": lambda lib: lib.optim.Adafactor([parameter(lib, 2)], beta2_decay=1.0),
+    "Adafactor and a small threshold": lambda lib: lib.optim.Adafactor([parameter(lib, 2)], d=0.5),
+    "Adafactor and a negative epsilon": lambda lib: lib.optim.Adafactor([parameter(lib, 2)], eps=(-1.0, 1e-3)),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_torch_refuses_is_refused_in_its_words(what):
+    result = same_in_both(REFUSED[what])
+    assert isinstance(result, tuple) and len(result) == 2  # an exception's name and words
+
+
+def test_duplicates_warn_in_one_group_and_are_refused_in_two():
+    def in_one(lib):
+        p = parameter(lib, 2)
+        return len(lib.optim.SGD([p, p]).param_groups[0]["params"])
+
+    def in_two(lib):
+        p = parameter(lib, 2)
+        lib.optim.SGD([{"params": [p]}, {"params": [p]}])
+
+    assert same_in_both(in_one) == 2
+    assert same_in_both(in_two)[0] == "ValueError"
+
+
+@pytest.mark.parametrize("kind", ["groups", "size", "state"])
+def test_state_dicts_that_do_not_fit_are_refused(kind):
+    def load(lib):
+        optimizer = lib.optim.SGD([parameter(lib, 2)])
+        state = optimizer.state_dict()
+        if kind == "groups":
+            state["param_groups"].append(state["param_groups"][0])
+        elif kind == "size":
+            state["param_groups"][0]["params"] = [0, 1]
+        else:
+            del state["state"]
+        optimizer.load_state_dict(state)
+
+    same_in_both(load)
+
+
+def test_hooks_run_in_torchs_order_with_its_arguments():
+    def events(lib):
+        p, seen = parameter(lib, 2), []
+        optimizer = lib.optim.SGD([p], lr=0.1)
+        optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(["pre", len(args), len(kwargs)]))
+        optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(["post", len(args), len(kwargs)]))
+        optimizer.register_state_dict_pre_hook(lambda o: seen.append("saving"))
+        optimizer.register_state_dict_post_hook(lambda o, state: seen.append("saved"))
+        optimizer.register_state_dict_post_hook(lambda o, state: seen.append("saved first"), prepend=True)
+        optimizer.register_load_state_dict_pre_hook(lambda o, state: seen.append("loading"))
+        optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded"))
+        p.grad = lib.ones(2)
+        optimizer.step()
+        optimizer.load_state_dict(optimizer.state_dict())
+        optimizer.zero_grad()
+        seen.append(p.grad is None)
+        p.grad = lib.ones(2)
+        optimizer.zero_grad(set_to_none=False)
+        return [*seen, p.grad]
+
+    same_in_both(events)
+
+
+def test_a_hook_before_the_step_may_replace_its_arguments():
+    def replaced(lib):
+        optimizer = lib.optim.SGD([parameter(lib, 2)])
+        optimizer.register_step_pre_hook(lambda o, args, kwargs: (args, {"closure": lambda: 42}))
+        return optimizer.step()
+
+    assert same_in_both(replaced) == 42
+
+
+def test_closures_run_with_gradients_on():
+    def modes(lib):
+        optimizer = lib.optim.SGD([parameter(lib, 2)])
+        with lib.no_grad():
+            inside = optimizer.step(lambda: lib.is_grad_enabled())
+        return inside, optimizer.step(lambda: lib.is_grad_enabled())
+
+    assert same_in_both(modes) == ["tuple", True, True]
+
+
+def test_copies_and_pickles_show_the_same_options():
+    same_in_both(lambda lib: [repr(c(lib.optim.Adam([parameter(lib, 2)]))) for c in (copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o)))])
+
+
+def moved(x, lib):
+    if hasattr(x, "detach"):
+        return lib.tensor(x.detach().numpy())
+    if isinstance(x, dict):
+        return {k: moved(v, lib) for k, v in x.items()}
+    return [moved(v, lib) for v in x] if isinstance(x, list) else x
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "LBFGS"])
+def test_a_state_dict_travels_to_torch_and_back(name):
+    def close(a, b):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), atol=2e-2 if name == "Muon" else 1e-6)
+
+    theirs = [parameter(torch, 2, 3)]
+    of_torch = make(torch, name, theirs)
+    train(of_torch, theirs, 3)
+    ours = [ut.nn.Parameter(ut.tensor(theirs[0].detach().numpy()))]
+    of_ours = make(ut, name, ours)
+    of_ours.load_state_dict(moved(of_torch.state_dict(), ut))
+    train(of_ours, ours, 2)
+    train(of_torch, theirs, 2)
+    close(ours[0], theirs[0])
+    back = [torch.nn.Parameter(torch.tensor(ours[0].detach().numpy()))]
+    again = make(torch, name, back)
+    again.load_state_dict(moved(of_ours.state_dict(), torch))
+    train(again, back, 2)
+    train(of_ours, ours, 2)
+    close(ours[0], back[0])
+
+
+@pytest.mark.parametrize("shape", [(6,), (), (3, 5), (2, 3, 4)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"lr": 0.5, "weight_decay": 0.1, "d": 2.0}, {"eps": (1e-3, 1e-2), "beta2_decay": -0.5, "maximize": True}], ids=str)
+def test_adafactor_follows_torch_for_a_hundred_steps(shape, options):
+    rng = np.random.default_rng(0)
+    start, pushes = rng.normal(size=shape).astype(np.float32), rng.normal(size=(100, *shape)).astype(np.float32)
+
+    def after(lib):
+        p = lib.nn.Parameter(lib.tensor(start))
+        optimizer = lib.optim.Adafactor([p], **options)
+        for push in pushes:
+            p.grad = lib.tensor(push)
+            optimizer.step()
+        return p.detach().numpy()
+
+    np.testing.assert_allclose(after(ut), after(torch), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"nesterov": False, "weight_decay": 0.0}, {"adjust_lr_fn": "match_rms_adamw", "momentum": 0.5}], ids=str)
+def test_muon_follows_torch_within_bfloat16(shape, options):
+    rng = np.random.default_rng(0)
+    start, pushes = rng.normal(size=shape).astype(np.float32), rng.normal(size=(10, *shape)).astype(np.float32)
+
+    def after(lib):
+        p = lib.nn.Parameter(lib.tensor(start))
+        optimizer = lib.optim.Muon([p], lr=0.1, **options)
+        for push in pushes:
+            p.grad = lib.tensor(push)
+            optimizer.step()
+        return p.detach().numpy()
+
+    np.testing.assert_allclose(after(ut), after(torch), atol=0.02)
+
+
+def test_muon_makes_its_update_orthogonal():
+    p = ut.nn.Parameter(ut.zeros(4, 8))
+    p.grad = ut.linspace(-1, 1, 32).reshape(4, 8) ** 3 + ut.eye(4, 8)
+    ut.optim.Muon([p], lr=1.0, weight_decay=0.0, nesterov=False).step()
+    values = ut.linalg.svdvals(p.detach())
+    assert ((values > 0.6) & (values < 1.3)).all()
+
+
+def test_complex_parameters_are_refused_by_those_that_cannot():
+    def step(name):
+        def run(lib):
+            p = lib.nn.Parameter(lib.ones(2, 2, dtype=lib.complex64))
+            (p * p).abs().sum().backward()
+            getattr(lib.optim, name)([p]).step()
+
+        return run
+
+    assert same_in_both(step("Adafactor"))[0] == same_in_both(step("Muon"))[0] == "RuntimeError"
+
+
+def test_described_tells_values_apart():
+    assert described(ut.tensor([1.0])) != described(ut.tensor([1.001])) and described({"b": 1, "a": 2}) == {"a": 2, "b": 1}

@@ -1,0 +1,298 @@
+"""Corners of torch.optim.lr_scheduler and swa_utils beside torch: resuming, odd calls, tensor rates, warnings, refusals."""
+
+from __future__ import annotations
+
+import pytest
+from beside_torch import parameter, same_in_both
+
+SCHEDULES = {
+    "LambdaLR": {"lr_lambda": lambda e: 0.9**e},
+    "LambdaLR, two": {"lr_lambda": [lambda e: 0.9**e, lambda e: 0.5**e]},
+    "MultiplicativeLR": {"lr_lambda": lambda e: 0.9},
+    "StepLR": {"step_size": 2, "gamma": 0.5},
+    "MultiStepLR": {"milestones": [2, 5, 5, 7]},
+    "ConstantLR": {"factor": 0.5, "total_iters": 3},
+    "LinearLR": {"start_factor": 0.1, "end_factor": 0.7, "total_iters": 6},
+    "ExponentialLR": {"gamma": 0.9},
+    "CosineAnnealingLR": {"T_max": 4, "eta_min": 0.01},
+    "CyclicLR": {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 3, "step_size_down": 2, "mode": "triangular2", "cycle_momentum": False},
+    "CyclicLR, range": {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 3, "mode": "exp_range", "gamma": 0.9, "cycle_momentum": False},
+    "CosineAnnealingWarmRestarts": {"T_0": 2, "T_mult": 2, "eta_min": 0.01},
+    "CosineAnnealingWarmRestarts, even": {"T_0": 3},
+    "OneCycleLR": {"max_lr": 0.5, "total_steps": 12, "cycle_momentum": False},
+    "OneCycleLR, three": {"max_lr": 0.5, "epochs": 3, "steps_per_epoch": 4, "anneal_strategy": "linear", "three_phase": True, "cycle_momentum": False},
+    "PolynomialLR": {"total_iters": 6, "power": 2.0},
+}
+
+
+def sgd(lib, groups=2, lr=0.1):
+    return lib.optim.SGD([{"params": [parameter(lib, 2)], "lr": lr * (i + 1)} for i in range(groups)], lr=lr)
+
+
+def schedule(lib, case, optimizer, **more):
+    return getattr(lib.optim.lr_scheduler, case.split(",")[0])(optimizer, **SCHEDULES[case], **more)
+
+
+def rates(optimizer):
+    return [float(g["lr"]) for g in optimizer.param_groups]
+
+
+def advance(optimizer, scheduler, steps):
+    out = []
+    for _ in range(steps):
+        optimizer.step()
+        scheduler.step()
+        out.append(rates(optimizer))
+    return out
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_rates_and_last_rates_are_torchs(case):
+    def run(lib):
+        optimizer = sgd(lib)
+        scheduler = schedule(lib, case, optimizer)
+        return rates(optimizer), advance(optimizer, scheduler, 10), [float(lr) for lr in scheduler.get_last_lr()], scheduler.last_epoch
+
+    same_in_both(run)
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_a_schedule_resumes_from_its_state_dict(case):
+    def run(lib):
+        optimizer = sgd(lib)
+        scheduler = schedule(lib, case, optimizer)
+        advance(optimizer, scheduler, 4)
+        state = scheduler.state_dict()
+        other = sgd(lib)
+        resumed = schedule(lib, case, other)
+        other.load_state_dict(optimizer.state_dict())
+        resumed.load_state_dict(state)
+        kept = sorted(k for k in state if not k.startswith("_scale_fn"))
+        return kept, advance(other, resumed, 4)
+
+    same_in_both(run)
+
+
+@pytest.mark.parametrize("initial", [False, True])
+@pytest.mark.parametrize("last", [0, 3, 4])
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_a_schedule_begun_in_the_middle(case, last, initial):
+    def run(lib):
+        optimizer = sgd(lib)
+        for group in optimizer.param_groups if initial else []:
+            group.update(initial_lr=group["lr"], max_lr=1.0, min_lr=0.01)
+        return advance(optimizer, schedule(lib, case, optimizer, last_epoch=last), 3)
+
+    result = same_in_both(run)
+    assert initial or result[0] == "KeyError"
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_a_rate_that_is_a_tensor_stays_one(case):
+    if case == "LambdaLR, two":
+        pytest.skip("one group, one function")
+
+    def run(lib):
+        optimizer = lib.optim.SGD([parameter(lib, 2)], lr=lib.tensor(0.1))
+        advance(optimizer, schedule(lib, case, optimizer), 5)
+        return type(optimizer.param_groups[0]["lr"]).__name__, float(optimizer.param_groups[0]["lr"])
+
+    assert same_in_both(run)[1] == "Tensor"
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_steps_in_the_wrong_order_or_to_an_epoch_warn_as_torchs_do(case):
+    def too_early(lib):
+        scheduler = schedule(lib, case, sgd(lib))
+        scheduler.step()
+        scheduler.step()
+
+    def to_an_epoch(lib):
+        optimizer = sgd(lib)
+        scheduler = schedule(lib, case, optimizer)
+        optimizer.step()
+        scheduler.step(5)
+        return rates(optimizer), scheduler.last_epoch
+
+    same_in_both(too_early)
+    same_in_both(to_an_epoch)
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_asking_outside_a_step_warns(case):
+    same_in_both(lambda lib: [float(lr) for lr in schedule(lib, case, sgd(lib)).get_lr()])
+    assert same_in_both(lambda lib: schedule(lib, case, 3))[0] in ("TypeError", "AttributeError")
+
+
+def several(lib, optimizer):
+    names = lib.optim.lr_scheduler
+    return [names.ConstantLR(optimizer, 0.1, total_iters=2), names.ExponentialLR(optimizer, 0.9), names.LinearLR(optimizer, total_iters=3)]
+
+
+REFUSED = {
+    "too few functions": lambda lib, s: s.LambdaLR(sgd(lib), lr_lambda=[lambda e: 1]),
+    "too few factors": lambda lib, s: s.MultiplicativeLR(sgd(lib), lr_lambda=[lambda e: 1]),
+    "a large constant": lambda lib, s: s.ConstantLR(sgd(lib), factor=1.5),
+    "a start at zero": lambda lib, s: s.LinearLR(sgd(lib), start_factor=0),
+    "an end too high": lambda lib, s: s.LinearLR(sgd(lib), end_factor=2.0),
+    "an unknown cycle": lambda lib, s: s.CyclicLR(sgd(lib), 0.1, 0.2, mode="x"),
+    "too few bases": lambda lib, s: s.CyclicLR(sgd(lib), [0.1], 0.2),
+    "a cycle without momentum": lambda lib, s: s.CyclicLR(lib.optim.Adagrad([parameter(lib, 2)]), 0.1, 0.2),
+    "a period of zero": lambda lib, s: s.CosineAnnealingWarmRestarts(sgd(lib), T_0=0),
+    "a multiple of zero": lambda lib, s: s.CosineAnnealingWarmRestarts(sgd(lib), T_0=2, T_mult=0),
+    "one cycle of unknown length": lambda lib, s: s.OneCycleLR(sgd(lib), max_lr=0.1),
+    "one cycle of negative length": lambda lib, s: s.OneCycleLR(sgd(lib), max_lr=0.1, total_steps=-1),
+    "one cycle of half a length": lambda lib, s: s.OneCycleLR(sgd(lib), max_lr=0.1, epochs=2),
+    "a part above one": lambda lib, s: s.OneCycleLR(sgd(lib), max_lr=0.1, total_steps=5, pct_start=2.0),
+    "an unknown strategy": lambda lib, s: s.OneCycleLR(sgd(lib), max_lr=0.1, total_steps=5, anneal_strategy="x"),
+    "too many peaks": lambda lib, s: s.OneCycleLR(sgd(lib, 1), max_lr=[0.1, 0.2], total_steps=5),
+    "a plateau of unknown mode": lambda lib, s: s.ReduceLROnPlateau(sgd(lib), mode="x"),
+    "a plateau that grows": lambda lib, s: s.ReduceLROnPlateau(sgd(lib), factor=1.0),
+    "a plateau of unknown threshold": lambda lib, s: s.ReduceLROnPlateau(sgd(lib), threshold_mode="x"),
+    "a plateau with too few bounds": lambda lib, s: s.ReduceLROnPlateau(sgd(lib), min_lr=[0.1]),
+    "a plateau of nothing": lambda lib, s: s.ReduceLROnPlateau(3),
+    "a sequence of none": lambda lib, s: s.SequentialLR(sgd(lib), [], []),
+    "a sequence over two optimizers": lambda lib, s: s.SequentialLR(sgd(lib), [s.StepLR(sgd(lib), 2)], []),
+    "a chain of none": lambda lib, s: s.ChainedScheduler([]),
+    "a chain over two optimizers": lambda lib, s: s.ChainedScheduler([s.StepLR(sgd(lib), 2), s.StepLR(sgd(lib), 2)]),
+    "an average of unknown strategy": lambda lib, s: lib.optim.swa_utils.SWALR(sgd(lib), swa_lr=0.1, anneal_strategy="x"),
+    "an average of negative length": lambda lib, s: lib.optim.swa_utils.SWALR(sgd(lib), swa_lr=0.1, anneal_epochs=-1),
+    "an average with too few rates": lambda lib, s: lib.optim.swa_utils.SWALR(sgd(lib), swa_lr=[0.1]),
+    "an average of decay above one": lambda lib, s: lib.optim.swa_utils.get_ema_avg_fn(1.5),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_torch_refuses_is_refused_in_its_words(what):
+    result = same_in_both(lambda lib: REFUSED[what](lib, lib.optim.lr_scheduler))
+    assert isinstance(result, tuple) and result[0] in ("ValueError", "TypeError")
+
+
+def test_milestones_must_be_one_fewer_than_schedules():
+    def wrong(lib):
+        optimizer = sgd(lib)
+        return lib.optim.lr_scheduler.SequentialLR(optimizer, several(lib, optimizer), [1])
+
+    assert same_in_both(wrong)[0] == "ValueError"
+
+
+@pytest.mark.parametrize("kind", ["SequentialLR", "ChainedScheduler"])
+def test_a_plateau_has_no_place_among_others(kind):
+    def wrong(lib):
+        optimizer, names = sgd(lib), lib.optim.lr_scheduler
+        parts = [names.ConstantLR(optimizer), names.ReduceLROnPlateau(optimizer)]
+        names.SequentialLR(optimizer, parts, [2]) if kind == "SequentialLR" else names.ChainedScheduler(parts)
+
+    assert same_in_both(wrong)[0] == "ValueError"
+
+
+def test_a_cycle_that_is_over_says_so():
+    def over(lib):
+        optimizer = sgd(lib)
+        advance(optimizer, lib.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=3), 5)
+
+    assert same_in_both(over)[1].startswith("Tried to step 4 times")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"patience": 1},
+        {"patience": 1, "cooldown": 2},
+        {"mode": "max", "patience": 0, "factor": 0.5},
+        {"patience": 1, "threshold": 0.1, "threshold_mode": "abs"},
+        {"patience": 0, "min_lr": 0.02},
+        {"patience": 0, "min_lr": [0.02, 0.05]},
+        {"patience": 0, "eps": 0.05},
+    ],
+    ids=str,
+)
+def test_plateaus_count_as_torchs_do(options):
+    def run(lib):
+        optimizer, out = sgd(lib), []
+        scheduler = lib.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
+        for value in [1.0, 0.9, 0.95, 0.95, 0.95, 0.94, 0.9, 0.9, 0.9, 0.5, 0.6, 0.6, 0.6, 0.6, float("nan"), 0.6]:
+            optimizer.step()
+            scheduler.step(value)
+            out.append([*rates(optimizer), scheduler.num_bad_epochs, scheduler.cooldown_counter])
+        return out, sorted(scheduler.state_dict())
+
+    same_in_both(run)
+
+
+def test_sequences_and_chains_keep_torchs_state():
+    def run(lib):
+        optimizer, names = sgd(lib), lib.optim.lr_scheduler
+        sequence = names.SequentialLR(optimizer, several(lib, optimizer), [2, 5])
+        out = [advance(optimizer, sequence, 9), sequence.last_epoch, [float(lr) for lr in sequence.get_last_lr()]]
+        state = sequence.state_dict()
+        other = sgd(lib)
+        resumed = names.SequentialLR(other, several(lib, other), [2, 5])
+        resumed.load_state_dict(state)
+        out += [sorted(state), [sorted(s) for s in state["_schedulers"]], resumed.last_epoch]
+        optimizer = sgd(lib)
+        chain = names.ChainedScheduler(several(lib, optimizer)[:2], optimizer=optimizer)
+        return [*out, advance(optimizer, chain, 5), sorted(chain.state_dict())]
+
+    same_in_both(run)
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_momentum_cycles_against_the_rate(kind):
+    def run(lib):
+        out = []
+        for make in (
+            lambda o: lib.optim.lr_scheduler.OneCycleLR(o, max_lr=0.5, total_steps=8),
+            lambda o: lib.optim.lr_scheduler.CyclicLR(o, 0.1, 0.2, step_size_up=2),
+        ):
+            optimizer = lib.optim.SGD([parameter(lib, 2)], lr=0.1, momentum=0.9) if kind == "SGD" else lib.optim.Adam([parameter(lib, 2)], lr=0.1)
+            scheduler = make(optimizer)
+            for _ in range(7):
+                optimizer.step()
+                scheduler.step()
+                group = optimizer.param_groups[0]
+                out.append([group["lr"], group["momentum"] if kind == "SGD" else group["betas"][0]])
+        return out
+
+    same_in_both(run)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_step_that_was_overridden_is_noticed(when):
+    def run(lib):
+        optimizer = sgd(lib)
+        if when == "before":
+            optimizer.step = lambda *args: None
+        scheduler = lib.optim.lr_scheduler.StepLR(optimizer, 1)
+        if when == "after":
+            optimizer.step = lambda *args: None
+        scheduler.step()
+
+    same_in_both(run)
+
+
+def test_averages_of_models_are_torchs():
+    def run(lib):
+        layer, out, tools = lib.nn.Linear(2, 1), [], lib.optim.swa_utils
+        with lib.no_grad():
+            layer.weight.fill_(1.0)
+            layer.bias.fill_(2.0)
+        for options in (
+            {},
+            {"avg_fn": lambda old, new, n: old * 0.5 + new * 0.5},
+            {"multi_avg_fn": tools.get_ema_multi_avg_fn(0.9)},
+            {"multi_avg_fn": tools.get_swa_multi_avg_fn()},
+            {"use_buffers": True},
+        ):
+            average = tools.AveragedModel(layer, **options)
+            for value in (1.0, 3.0, 5.0):
+                with lib.no_grad():
+                    layer.weight.fill_(value)
+                average.update_parameters(layer)
+            out.append([average.module.weight, int(average.n_averaged), sorted(average.state_dict())])
+        for strategy in ("cos", "linear"):
+            optimizer = sgd(lib)
+            out.append(advance(optimizer, tools.SWALR(optimizer, swa_lr=0.05, anneal_epochs=4, anneal_strategy=strategy), 6))
+        return out
+
+    same_in_both(run)
