@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from cases_attention import CASES as ATTENTION
 from cases_indexing import CASES as INDEXING
 from cases_linear import CASES as LINEAR
 from cases_loss import CASES as LOSS
@@ -27,7 +28,7 @@ def _filled(value):
 # An entry of the table whose results are random: shapes, dtypes and refusals only.
 RANDOM = {
     "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "randperm", "bernoulli", "cauchy", "exponential", "geometric",
-    "log_normal", "multinomial", "normal", "poisson", "random", "uniform", "empty", "empty_like", "empty_strided", "new_empty",
+    "log_normal", "multinomial", "native_dropout", "normal", "poisson", "random", "uniform", "empty", "empty_like", "empty_strided", "new_empty",
     "new_empty_strided",
 }
 # Entries whose meaning is the memory layout itself.
@@ -101,6 +102,7 @@ CASES = {
     "sum.dim": [case(B, d, reference=lambda x, d: np.sum(x, axis=d if d is None else tuple(d))) for d in ([0], [-1], [0, 2], None)]
     + [case(B, [1], True, reference=lambda x, d, k: np.sum(x, axis=tuple(d), keepdims=k))],
     "sum_to_size": [case(B, [3, 1], reference=lambda x, s: x.sum((0, 2)).reshape(3, 1)), case(A, [1, 4])],
+    **ATTENTION,
     **SHAPE,
     **INDEXING,
     **LINEAR,

@@ -40,6 +40,10 @@ NO_SINGLE_ANSWER = {
 WRAPPED = {
     "where": lambda f: lambda self, condition, other: f(condition, self, other),
     "nn.functional.embedding": lambda f: lambda weight, indices, **k: f(indices, weight, **k),
+    "nn.functional.embedding_bag": lambda f: lambda weight, indices, **k: f(indices, weight, **k),
+    # torch's wrappers of these set a seed
+    **dict.fromkeys(("nn.functional.scaled_dot_product_attention", "nn.functional.multi_head_attention_forward"),
+                    lambda f: lambda *a, **k: (ut.manual_seed(42), f(*a, **k))[1]),
     "polygamma": lambda f: lambda x, n, **k: f(n, x, **k),
     "special.polygamma": lambda f: lambda x, n, **k: f(n, x, **k),
     "linalg.pinv.singular": lambda f: lambda a, b: f(a @ b.mT),

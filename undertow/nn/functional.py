@@ -6,9 +6,12 @@ import warnings
 
 from undertow._C import Tensor, _ops
 from undertow._namespace import publish
+from undertow.nn._attention import multi_head_attention_forward
+from undertow.nn._ctc import ctc_loss
 from undertow.nn._dropout import *  # noqa: F403
 from undertow.nn._dropout import __all__ as _dropouts
 from undertow.nn._embedding import embedding
+from undertow.nn._embedding_bag import embedding_bag
 from undertow.nn._losses import *  # noqa: F403
 from undertow.nn._losses import __all__ as _losses
 from undertow.nn._margin_losses import *  # noqa: F403
@@ -79,8 +82,11 @@ __all__ = [
     *_normalizations,
     *_padding,
     *_shuffles,
+    "ctc_loss",
     "embedding",
+    "embedding_bag",
     "log_softmax",
+    "multi_head_attention_forward",
     "normalize",
     "softmax",
     "softmin",

@@ -1,5 +1,7 @@
 // formulas.h: everything a table's formula may call besides operators. Bodies stand beside the headers, by family.
 #pragma once
+#include "core/autograd/formulas/attention.h"
+#include "core/autograd/formulas/bags.h"
 #include "core/autograd/formulas/common.h"
 #include "core/autograd/formulas/indexing.h"
 #include "core/autograd/formulas/linalg.h"

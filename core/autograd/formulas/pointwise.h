@@ -72,5 +72,6 @@ Tensor mish_double_backward(const Tensor& factor, const Tensor& self);
 Tensor elu_double_backward(const Tensor& factor, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale, const Tensor& self);
 Tensor hardswish_double_backward(const Tensor& factor, const Tensor& self);
 Tensor prelu_composite(const Tensor& self, const Tensor& weight);
+Tensor dropout_backward(const Tensor& grad, const Tensor& kept, double p, std::optional<bool> train);
 
 }  // namespace undertow::ops
