@@ -15,9 +15,10 @@ SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pypr
            $(shell find undertow -type f \( -name '*.py' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
-.PHONY: help demo build test test-all instructions asan tsan bench lint parity-deps clean
+.PHONY: help demo demo-watch build test test-all instructions asan tsan bench lint parity-deps clean
 help:
-	@echo "make demo       build, train a small network, check its gradients, write the trace"
+	@echo "make demo       build, train a character-level GPT on Shakespeare's sonnets, sample from it"
+	@echo "make demo-watch train a small network, check its gradients, write the trace of a backward pass"
 	@echo "make test       build and run the tests;  make test-all: the long ones too"
 	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: the C++ ones alone)"
 	@echo "make bench      speed and memory beside PyTorch and NumPy"
@@ -37,7 +38,9 @@ $(VENV)/.built: $(VENV)/.ready $(SOURCES)
 build: $(VENV)/.built
 
 demo: build
-	$(PY) examples/demo.py
+	$(PY) examples/demo_watch.py
+demo-watch: build
+	$(PY) examples/demo_watch.py
 
 test: build
 	$(BIN)/ctest --test-dir $(BUILD) -LE slow --output-on-failure

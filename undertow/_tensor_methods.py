@@ -204,8 +204,12 @@ def _of_module(module: str, name: str) -> Callable[..., Any]:
 _ELSEWHERE = (
     *(_of_module("_unique", name) for name in ("unique", "unique_consecutive")),
     *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
+    *(_of_module("_spectrogram", name) for name in ("istft", "stft")),
     _of_module("_histogram", "histogram"),
+    *(_of_module("_rare", name) for name in ("cuda", "record_stream", "xpu")),
+    *(_of_module("_rare", name) for name in ("dim_order", "fill_diagonal_", "module_load", "new", "storage_type", "to_dense")),
 )
+_NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu")  # devices and layouts that are not here
 _PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)
 _OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
 
@@ -236,4 +240,7 @@ def install() -> None:
     Tensor.__dir__ = __dir__
     for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):
         setattr(Tensor, func.__name__, func)
+    for name in _NEVER:
+        setattr(Tensor, name, property(lambda self: False))
+    Tensor.is_distributed = lambda self: False
     Tensor.__array_priority__ = 1000  # NumPy's operators give way to ours

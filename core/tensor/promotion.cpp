@@ -51,9 +51,13 @@ DType promote_types(DType a, DType b) {
 }
 
 DType Promoter::result() const {
+  // A number counts with the default dtype of its kind, also one that was put into a tensor in full width.
+  int number = number_;
+  if (number != kNone && is_floating(static_cast<DType>(number))) number = static_cast<int>(default_dtype());
+  if (number != kNone && is_complex(static_cast<DType>(number))) number = static_cast<int>(default_complex_dtype());
   if (dim_ == kNone && zero_ == kNone) {
-    UT_ASSERT(number_ != kNone);
-    return static_cast<DType>(number_);
+    UT_ASSERT(number != kNone);
+    return static_cast<DType>(number);
   }
   auto outranks = [](int low, int high) {
     return low != kNone && (high == kNone || kind_of(static_cast<DType>(low)) > kind_of(static_cast<DType>(high)));
@@ -68,7 +72,7 @@ DType Promoter::result() const {
     return low;
   };
   int zero = zero_;
-  if (outranks(number_, zero)) zero = zero == kNone && dim_ != kNone ? number_ : lift(zero, number_);
+  if (outranks(number, zero)) zero = zero == kNone && dim_ != kNone ? number : lift(zero, number);
   int dim = dim_;
   if (outranks(zero, dim)) dim = lift(dim, zero);
   return static_cast<DType>(dim);

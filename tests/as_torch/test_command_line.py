@@ -122,6 +122,29 @@ def test_processes_of_multiprocessing_have_torch_too(tmp_path, method):
     assert (done.stdout, done.stderr) == ("[('undertow', 2), ('undertow', 4)]\n", "")
 
 
+LOADER = """
+import sys, torch
+from torch.utils.data import DataLoader, Dataset
+
+class Squares(Dataset):
+    def __len__(self): return 8
+    def __getitem__(self, i): return torch.tensor(float(i)).square(), i
+
+if __name__ == "__main__":
+    x = torch.ones(3, requires_grad=True)
+    (x * x).sum().backward()
+    loader = DataLoader(Squares(), batch_size=4, num_workers=2, multiprocessing_context=sys.argv[1])
+    print([(squares.tolist(), numbers.tolist()) for squares, numbers in loader])
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_of_a_data_loader_have_torch_too(tmp_path, method):
+    (tmp_path / "script.py").write_text(LOADER)
+    done = python(*AS_TORCH, "script.py", method, cwd=tmp_path)
+    assert done.stdout == "[([0.0, 1.0, 4.0, 9.0], [0, 1, 2, 3]), ([16.0, 25.0, 36.0, 49.0], [4, 5, 6, 7])]\n", done.stderr
+
+
 def test_options_of_python_are_refused_with_a_hint(tmp_path):
     done = python(*AS_TORCH, "-O", "x.py", cwd=tmp_path)
     assert done.returncode == 2

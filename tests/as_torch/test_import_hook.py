@@ -55,9 +55,9 @@ for expression in ("torch.sparse_coo_tensor", "torch.distributed.init_process_gr
 print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "to_sparse"), getattr(torch, "fx", None))
 """).splitlines() == [
         "torch.sparse_coo_tensor is not in Undertow: not planned: tensors are strided",
-        "torch.distributed is not in Undertow: planned: training over several processes",
+        "torch.distributed.init_process_group is not in Undertow: planned: training over several processes",
         "torch.nn.NoSuchLayer is not in Undertow: planned: layers, and the operators they need, are being added",
-        "torch.no_such_thing is not in Undertow: it is not on the list of what is planned or refused",
+        "torch.no_such_thing is not in Undertow: torch 2.13 has no public name like it",
         "torch.Tensor.to_sparse is not in Undertow: not planned: tensors are strided",
         "torch.nn.functional.no_such is not in Undertow: planned: layers, and the operators they need, are being added",
         "False False None",
@@ -72,18 +72,24 @@ try:
 except ModuleNotFoundError as error:
     print(error.name, str(error).split(";")[0])
 try:
-    from torch.testing._internal import common_utils
+    from torch.onnx import export
 except ImportError as error:
     print(str(error).split(";")[0])
 try:
     from torch import no_such_thing
 except ImportError as error:
     print("no_such_thing" in str(error))
+import torch.optim.lr_scheduler as l
+try:
+    l.no_such_schedule
+except AttributeError as error:
+    print(str(error).split(":")[0])
 print(importlib.util.find_spec("torch.fx"), importlib.util.find_spec("torch.nn") is not None)
 """).splitlines() == [
         "torch.fx No module named 'torch.fx': torch.fx is not in Undertow: not planned: there is no compiler and no graph representation",
-        "No module named 'torch.testing._internal': torch.testing._internal is not in Undertow: not planned: torch's own test machinery is private to torch",
+        "No module named 'torch.onnx': torch.onnx is not in Undertow: not planned: there is no compiler and no graph representation",
         "True",
+        "torch.optim.lr_scheduler.no_such_schedule is not in Undertow",
         "None True",
     ]
 

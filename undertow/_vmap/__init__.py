@@ -7,6 +7,8 @@ rules by family, `_api`. The table key `batch` names an operator's rule.
 from undertow import _C
 from undertow._vmap import (
     _advanced,
+    _attention,
+    _convolution,
     _dispatch,
     _indexing,
     _linear,
@@ -23,6 +25,8 @@ from undertow._vmap._api import vmap
 
 __all__ = [
     "_advanced",
+    "_convolution",
+    "_attention",
     "_dispatch",
     "_indexing",
     "_linear",

@@ -51,9 +51,9 @@ def _adopt(module: ModuleType) -> ModuleType:
     while pending:
         current = pending.pop()
         name = _torch_name(current.__name__)
-        if sys.modules.get(name) is current:
-            continue
         sys.modules[name] = current
+        if hasattr(vars(current).get("__getattr__"), "__undertow_own__"):
+            continue
         _explain_missing(current, name)
         inside = current.__name__ + "."
         pending += [

@@ -29,6 +29,11 @@ NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for pack
 TESTS = "not planned: of the machinery of torch's own tests, common_utils, common_device_type, common_dtype and common_cuda are here"
 INTERNAL = "not planned: torch's internals have no counterpart here"
 TENSORBOARD = "not planned: write events with the tensorboard package itself"
+STORAGES = "not planned: storages have one class, UntypedStorage, seen by elements as TypedStorage"
+DISTRIBUTIONS = "planned: the rarer distributions and transforms"
+NUMERICAL = "planned: rarer numerical functions"
+FILES = "planned: saving and loading is being added"
+FOREIGN = "not planned: a part of torch's C++ that it shows by accident"
 REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
 
 # The first pattern that matches the whole dotted name, or a beginning of it that ends before a dot, answers.
@@ -60,6 +65,31 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.nn", LAYERS),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
     (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank|lu)", REMOVED),
+    (r"torch\.\w*Storage(Base)?", STORAGES),
+    (r"torch\.distributions", DISTRIBUTIONS),
+    (r"torch\.(lobpcg|pca_lowrank|svd_lowrank|segment_reduce|quasirandom|binomial|linalg|from_file)", NUMERICAL),
+    (r"torch\.optim", "planned: the rarer optimizers"),
+    (r"torch\.(save|load|serialization|utils\.data)", FILES),
+    (r"torch\.masked", "not planned: tensors with a mask of their own"),
+    (r"torch\.(AVG|SUM|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
+    (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
+    (r"torch\.(Gradient|GraphExecutorState|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|Node|OperatorInfo|PRIVATE_OPS)", FOREIGN),
+    (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
+    (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
+    (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
+    (r"torch\.return_types", "not planned: results with names are tuples whose classes are made on first use"),
+    (r"torch\.(kl_div|rrelu_?)", LAYERS),
+    (r"torch\.(random\.thread_safe_generator|linalg\.common_notes|utils\.checkpoint\.SAC_IGNORED_OPS|testing\.FileCheck)", FOREIGN),
+    (r"torch\.(Tensor\.)?(hash_tensor|slice_inverse)", FOREIGN),
+    (r"torch\.Tensor\.(const_data_ptr|index|map2_|reinforce|resize(_as)?(_sparse_)?|to_padded_tensor|volatile)", FOREIGN),
+    (r"torch\.(set|clear|is|get)_autocast_\w+", "not planned: the state of autocast is set by the block `with torch.autocast`"),
+    (r"torch\.autograd\.graph\.(region_\w+|set_\w+)", CUDA),
+    (r"torch\.autograd\.profiler", "not planned: reports of CUDA's profilers"),
+    (r"torch\.backends", VENDOR),
+    (r"torch\.func", "planned: the rarest of the transforms' helpers"),
+    (r"torch\.overrides", TESTS),
+    (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
+    (r"torch\.utils", "not planned: tools for torch's own build, backends and C++"),
     (r"torch\.hub", "not planned: it downloads and runs code; download the weights and use torch.load"),
     (r"torch\.(rnn\w*|gru\w*|lstm\w*|conv\w*|\w*dropout_?|\w+_norm|\w+_loss|\w*pool\dd\w*|grid_sampler\w*|embedding\w*|bilinear)", LAYERS),
     (r"torch\.(\w+\.)*_\w*", INTERNAL),
@@ -70,7 +100,7 @@ _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reaso
 TENSOR_METHODS = (
     "ccol_indices chalf coalesce col_indices crow_indices dense_dim dequantize indices int_repr ipu is_coalesced "
     "istft map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme "
-    "record_stream resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
+    "resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
     "sparse_resize_and_clear_ sspaddmm stft to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr "
     "to_sparse_coo to_sparse_csc to_sparse_csr values align_to align_as refine_names rename rename_ symeig eig lstsq solve lu"
 )
@@ -86,7 +116,7 @@ def reason(name: str) -> str:
     for pattern, why in _PATTERNS:
         if pattern.match(name):
             return why
-    return "it is not on the list of what is planned or refused; torch 2.13's public names that Undertow lacks are in docs/from_pytorch.md"
+    return "torch 2.13 has no public name like it; see docs/from_pytorch.md for what is planned"
 
 
 def sentence(name: str) -> str:

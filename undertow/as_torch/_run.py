@@ -76,6 +76,8 @@ def _run_script(path: str) -> None:
 
 
 def _is_archive(path: str) -> bool:
+    if path.endswith(".py"):
+        return False  # the module that reads archives takes longer to load than Undertow
     import zipfile
 
     return zipfile.is_zipfile(path)

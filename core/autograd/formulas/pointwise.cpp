@@ -21,6 +21,13 @@ Tensor one_minus(const Tensor& t) { return 1 - t; }
 Scalar plus_one(const Scalar& s) { return Scalar(s.to_double() + 1.0); }
 Tensor plus_one(const Tensor& t) { return t + 1; }
 
+Tensor as_number(const Scalar& s) {
+  // In the widest type of its kind: the operator that meets it converts the number once.
+  DType kind = scalar_dtype(s);
+  Tensor t = fwd::full({}, s, is_complex(kind) ? DType::Complex128 : is_floating(kind) ? DType::Float64 : kind);
+  t.impl()->set(kWrappedNumber);
+  return t;
+}
 Tensor positive_composite(const Tensor& self) {
   UT_CHECK(self.dtype() != DType::Bool, "The `+` operator, on a bool tensor is not supported.");
   return self;

@@ -17,6 +17,7 @@ Tensor one_minus(const Tensor& t);
 Scalar plus_one(const Scalar& s);
 Tensor plus_one(const Tensor& t);
 
+Tensor as_number(const Scalar& s);  // without dimensions, and weak in promotion as the number is
 Tensor positive_composite(const Tensor& self);
 Tensor sgn_backward(const Tensor& self, const Tensor& grad, const Tensor& sign);
 Tensor angle_backward(const Tensor& grad, const Tensor& self);
@@ -71,5 +72,6 @@ Tensor mish_double_backward(const Tensor& factor, const Tensor& self);
 Tensor elu_double_backward(const Tensor& factor, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale, const Tensor& self);
 Tensor hardswish_double_backward(const Tensor& factor, const Tensor& self);
 Tensor prelu_composite(const Tensor& self, const Tensor& weight);
+Tensor dropout_backward(const Tensor& grad, const Tensor& kept, double p, std::optional<bool> train);
 
 }  // namespace undertow::ops

@@ -42,6 +42,43 @@ inline T dot_of(const T* g, const T* x, T mean, int64_t n) {
   return fold<T>(n, [&](int64_t i) { return load(g + i) * (load(x + i) - m); }, [&](int64_t i) { return g[i] * (x[i] - mean); });
 }
 
+// Sums of h and of h * (x - mean), h = g * weight (or g), in one reading; adds g * (x - mean) * rstd to weight_sums and g to
+// bias_sums on the way.
+template <class T, bool kWeighted, bool kAdds>
+inline void sums_of(const T* g, const T* x, const T* weight, T mean, T rstd, T* weight_sums, T* bias_sums, int64_t n, double* sum, double* dot) {
+  constexpr int L = kLanes<T>;
+  Vec<T> m = broadcast(mean), r = broadcast(rstd), s[2] = {}, d[2] = {};
+  auto step = [&](int64_t i, int k) {
+    Vec<T> v = load(g + i), c = load(x + i) - m;
+    if constexpr (kAdds) {
+      store(weight_sums + i, load(weight_sums + i) + v * (c * r));
+      store(bias_sums + i, load(bias_sums + i) + v);
+    }
+    if constexpr (kWeighted) v = v * load(weight + i);
+    s[k] += v;
+    d[k] += v * c;
+  };
+  int64_t i = 0;
+  for (; i + 2 * L <= n; i += 2 * L) {
+    step(i, 0);
+    step(i + L, 1);
+  }
+  for (; i + L <= n; i += L) step(i, 0);
+  T one = sum_of_lanes<T>(s[0] + s[1]), two = sum_of_lanes<T>(d[0] + d[1]);
+  for (; i < n; i++) {
+    T v = g[i], c = x[i] - mean;
+    if constexpr (kAdds) {
+      weight_sums[i] += v * (c * rstd);
+      bias_sums[i] += v;
+    }
+    if constexpr (kWeighted) v *= weight[i];
+    one += v;
+    two += v * c;
+  }
+  *sum += static_cast<double>(one);
+  *dot += static_cast<double>(two);
+}
+
 // Joins the moments of n more elements to those of `seen` (Chan's update).
 inline void join(double& mean, double& squares, double seen, double more_mean, double more_squares, double n) {
   double away = more_mean - mean, all = seen + n;
@@ -104,34 +141,20 @@ void lines_backward(const T* grad, const T* x, const T* mean, const T* rstd, con
                     bool centred) {
   for (int64_t k = 0; k < count; k++, grad += n, x += n) {
     T m = centred ? mean[k] : T(0), r = rstd[k];
-    if (weight_sums && bias_sums) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < n; i++) {
-        weight_sums[i] += grad[i] * ((x[i] - m) * r);
-        bias_sums[i] += grad[i];
-      }
-    } else if (weight_sums) {
+    bool both = weight_sums && bias_sums;
+    if (weight_sums && !both)
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; i++) weight_sums[i] += grad[i] * ((x[i] - m) * r);
-    } else if (bias_sums) {
+    if (bias_sums && !both)
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; i++) bias_sums[i] += grad[i];
-    }
-    if (!to) continue;
+    if (!to && !both) continue;
     double sum = 0, dot = 0;
-    Vec<T> centre = broadcast(m);
-    for (int64_t at = 0; at < n; at += kBlock) {
-      int64_t c = min64(kBlock, n - at);
-      const T *g = grad + at, *p = x + at, *w = weight + at;
-      if (weight) {
-        if (centred) sum += static_cast<double>(fold<T>(c, [&](int64_t i) { return load(g + i) * load(w + i); }, [&](int64_t i) { return g[i] * w[i]; }));
-        dot += static_cast<double>(fold<T>(c, [&](int64_t i) { return load(g + i) * load(w + i) * (load(p + i) - centre); },
-                                           [&](int64_t i) { return g[i] * w[i] * (p[i] - m); }));
-      } else {
-        if (centred) sum += static_cast<double>(sum_of(g, c));
-        dot += static_cast<double>(dot_of(g, p, m, c));
-      }
-    }
+    auto sums = both ? weight ? sums_of<T, true, true> : sums_of<T, false, true> : weight ? sums_of<T, true, false> : sums_of<T, false, false>;
+    for (int64_t at = 0; at < n; at += kBlock)
+      sums(grad + at, x + at, weight + at, m, r, weight_sums + at, bias_sums + at, min64(kBlock, n - at), &sum, &dot);
+    if (!to) continue;
+    if (!centred) sum = 0;
     double over = 1 / static_cast<double>(n), rr = static_cast<double>(r);
     T b = static_cast<T>(-dot * rr * rr * rr * over), c = static_cast<T>(-sum * rr * over);
     if (weight) {
@@ -153,11 +176,8 @@ void segment(const T* x, T mean, T scale, T bias, T* out, int64_t n) {
 template <class T>
 void segment_sums(const T* grad, const T* x, T mean, int64_t n, double* sum, double* dot) {
   *sum = *dot = 0;
-  for (int64_t at = 0; at < n; at += kBlock) {
-    int64_t c = min64(kBlock, n - at);
-    *sum += static_cast<double>(sum_of(grad + at, c));
-    *dot += static_cast<double>(dot_of(grad + at, x + at, mean, c));
-  }
+  for (int64_t at = 0; at < n; at += kBlock)
+    sums_of<T, false, false>(grad + at, x + at, nullptr, mean, T(1), nullptr, nullptr, min64(kBlock, n - at), sum, dot);
 }
 template <class T>
 void segment_backward(const T* grad, const T* x, T mean, T a, T b, T c, T* to, int64_t n) {

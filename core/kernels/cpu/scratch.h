@@ -17,11 +17,15 @@ class Scratch {
  public:
   template <class T>
   static T* get(int64_t count) {
-    static thread_local Scratch mine;
-    return static_cast<T*>(mine.grow(static_cast<size_t>(count) * sizeof(T)));
+    return static_cast<T*>(mine().grow(static_cast<size_t>(count) * sizeof(T)));
   }
 
  private:
+  // One for all element types: thread-local memory is scarce, because a library loaded late shares a small reserve.
+  static Scratch& mine() {
+    static thread_local Scratch scratch;
+    return scratch;
+  }
   void* grow(size_t bytes) {
     if (bytes <= size_) return data_;
     std::free(data_);

@@ -1,0 +1,207 @@
+// attention.cpp: scaled dot-product attention over tiles of scores, forward and backward, so that the whole matrix of
+// scores never exists; and softmax for rows that may be masked entirely.
+#include <cmath>
+#include <limits>
+
+#include "core/base/parallel.h"
+#include "core/forward/copy.h"
+#include "core/forward/create.h"
+#include "core/kernels/cpu/attention_kernels.h"
+#include "core/kernels/cpu/gemm.h"
+#include "core/kernels/cpu/scratch.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+template <class T>
+const cpu::AttentionKernels<T>& kernels() {
+  using namespace cpu;
+  if constexpr (std::is_same_v<T, float>) return UNDERTOW_CHOOSE_ISA(attention_float());
+  else return UNDERTOW_CHOOSE_ISA(attention_double());
+}
+
+// A tile of scores has whole rows, and as many of them as stay in the second cache beside a tile of gradients.
+constexpr int64_t kTileScores = 32768;
+constexpr int64_t kMostRows = 64, kLeastRows = 16;
+
+struct Shape {
+  int64_t batch, heads, queries, keys, width, values, group;  // group: query heads that share a key head
+  int64_t rows;                                               // queries in a tile
+  bool causal;
+  double scale;
+};
+
+Shape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, std::optional<double> scale) {
+  UT_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4, "scaled_dot_product_attention: expected query, key and value of 4 dimensions, got ", q.dim(), ", ",
+           k.dim(), " and ", v.dim());
+  Shape s{q.size(0), q.size(1), q.size(2), k.size(2), q.size(3), v.size(3), 1, 0, causal, scale.value_or(1 / std::sqrt(static_cast<double>(q.size(3))))};
+  bool fit = k.size(0) == s.batch && v.size(0) == s.batch && k.size(3) == s.width && v.size(2) == s.keys && k.size(1) == v.size(1) && k.size(1) > 0 &&
+             s.heads % k.size(1) == 0;
+  UT_CHECK(fit, "scaled_dot_product_attention: query ", ShapeText{q.sizes()}, ", key ", ShapeText{k.sizes()}, " and value ", ShapeText{v.sizes()},
+           " do not fit each other");
+  s.group = s.heads / k.size(1);
+  s.rows = std::clamp(kTileScores / std::max<int64_t>(1, s.keys), kLeastRows, kMostRows);
+  return s;
+}
+
+// One head's matrix: rows and columns by strides.
+template <class T>
+struct Matrix {
+  T* data;
+  int64_t row, column;
+  Matrix from(int64_t r) const { return {data + r * row, row, column}; }
+};
+template <class T>
+Matrix<T> head(const Tensor& t, int64_t b, int64_t h) {
+  return {t.data_as<T>() + b * t.stride(0) + h * t.stride(1), t.stride(2), t.stride(3)};
+}
+// c = alpha * a b^T, c = alpha * a b, c += alpha * a^T b
+template <class T>
+void times_transposed(int64_t m, int64_t n, int64_t k, double alpha, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c) {
+  cpu::gemm<T>(m, n, k, static_cast<T>(alpha), a.data, a.row, a.column, b.data, b.column, b.row, T(0), c.data, c.row, c.column);
+}
+template <class T>
+void times(int64_t m, int64_t n, int64_t k, double alpha, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c) {
+  cpu::gemm<T>(m, n, k, static_cast<T>(alpha), a.data, a.row, a.column, b.data, b.row, b.column, T(0), c.data, c.row, c.column);
+}
+template <class T>
+void add_transposed_times(int64_t m, int64_t n, int64_t k, double alpha, const Matrix<T>& a, const Matrix<T>& b, const Matrix<T>& c) {
+  cpu::gemm<T>(m, n, k, static_cast<T>(alpha), a.data, a.column, a.row, b.data, b.row, b.column, T(1), c.data, c.row, c.column);
+}
+
+// The mask as numbers to add, and its strides over (batch, heads, queries, keys), zero where it broadcasts.
+struct Mask {
+  Tensor values;
+  int64_t strides[4] = {};
+  template <class T>
+  const T* at(int64_t b, int64_t h, int64_t row) const {
+    return values.defined() ? values.data_as<T>() + b * strides[0] + h * strides[1] + row * strides[2] : nullptr;
+  }
+};
+Mask mask_of(const Tensor& mask, const Shape& s, DType wide) {
+  Mask m;
+  if (!mask.defined()) return m;
+  if (mask.dtype() == DType::Bool) {
+    m.values = full(mask.sizes(), Scalar(-std::numeric_limits<double>::infinity()), wide);
+    m.values = where(mask, zeros(mask.sizes(), wide), m.values);
+  } else {
+    m.values = to_dtype(mask, wide);
+  }
+  const int64_t whole[4] = {s.batch, s.heads, s.queries, s.keys};
+  UT_CHECK(mask.dim() <= 4 && is_expandable_to(mask.sizes(), IntSpan(whole, 4)), "scaled_dot_product_attention: a mask of ", ShapeText{mask.sizes()},
+           " does not broadcast to ", ShapeText{IntSpan(whole, 4)});
+  int64_t lead = 4 - mask.dim();
+  for (int64_t d = lead; d < 4; d++) m.strides[d] = m.values.size(d - lead) == 1 ? 0 : m.values.stride(d - lead);
+  return m;
+}
+
+// Columns that any of the rows [first, first + rows) looks at.
+int64_t columns_of(const Shape& s, int64_t first, int64_t rows) { return s.causal ? std::min(s.keys, first + rows) : s.keys; }
+
+template <class T>
+cpu::ScoreTile<T> tile_of(const Shape& s, const Mask& m, T* scores, int64_t b, int64_t h, int64_t first, int64_t rows) {
+  return {scores, s.keys, rows, columns_of(s, first, rows), s.causal ? first + 1 : s.keys, m.at<T>(b, h, first), m.strides[2], m.strides[3]};
+}
+
+struct Scores;  // the purposes of borrowed memory
+struct ScoreGrads;
+
+}  // namespace
+
+std::tuple<Tensor, Tensor> _scaled_dot_product_flash_attention_for_cpu(const Tensor& query, const Tensor& key, const Tensor& value, double dropout_p, bool is_causal,
+                                                                       const Tensor& attn_mask, std::optional<double> scale) {
+  UT_CHECK(dropout_p == 0, "_scaled_dot_product_flash_attention_for_cpu: dropout is not supported, got ", dropout_p);
+  UT_CHECK(is_floating(query.dtype()), "expected scalar type Float but found ", long_name(query.dtype()));
+  Shape s = shape_of(query, key, value, is_causal, scale);
+  DType wide = is_reduced_float(query.dtype()) ? DType::Float32 : query.dtype();
+  Tensor q = to_dtype(query, wide), k = to_dtype(key, wide), v = to_dtype(value, wide);
+  Dims sizes{s.batch, s.heads, s.queries, s.values};
+  Tensor out = s.values == s.width ? allocate_like(q, wide) : empty(sizes, wide);
+  Tensor lse = empty(IntSpan(sizes).first(3), wide);
+  Mask mask = mask_of(attn_mask, s, wide);
+  auto run = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    int64_t tiles = (s.queries + s.rows - 1) / s.rows;
+    int64_t grain = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, s.rows * s.keys * s.width));
+    parallel_for(0, s.batch * s.heads * tiles, grain, [&](int64_t begin, int64_t end) {
+      T* scores = cpu::Scratch<Scores>::get<T>(s.rows * s.keys);
+      for (int64_t i = begin; i < end; i++) {
+        int64_t b = i / tiles / s.heads, h = i / tiles % s.heads, first = i % tiles * s.rows, rows = std::min(s.rows, s.queries - first);
+        cpu::ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
+        Matrix<T> p{scores, s.keys, 1};
+        times_transposed(rows, tile.n, s.width, s.scale, head<T>(q, b, h).from(first), head<T>(k, b, h / s.group), p);
+        kernels<T>().softmax(tile, lse.data_as<T>() + (b * s.heads + h) * s.queries + first);
+        times(rows, s.values, tile.n, 1, p, head<T>(v, b, h / s.group), head<T>(out, b, h).from(first));
+      }
+    });
+  };
+  if (out.numel()) {
+    if (wide == DType::Float32) run(TypeTag<float>{});
+    else run(TypeTag<double>{});
+  }
+  return {to_dtype(out, query.dtype()), lse};
+}
+
+// dv = p^T dy, dp = dy v^T, ds = p (dp - rowsum(dy out)), dq = scale ds k, dk = scale ds^T q: a task for each key head, which
+// adds to its own dk and dv tile by tile.
+std::tuple<Tensor, Tensor, Tensor> _flash_attention_backward(const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& out,
+                                                             const Tensor& lse, bool is_causal, const Tensor& attn_mask, std::optional<double> scale) {
+  Shape s = shape_of(query, key, value, is_causal, scale);
+  DType wide = is_reduced_float(query.dtype()) ? DType::Float32 : query.dtype();
+  Tensor g = to_dtype(dy, wide), q = to_dtype(query, wide), k = to_dtype(key, wide), v = to_dtype(value, wide), o = to_dtype(out, wide);
+  Tensor dq = allocate_like(q, wide), dk = allocate_like(k, wide), dv = allocate_like(v, wide), l = contiguous(to_dtype(lse, wide));
+  fill_into(dk, Scalar(0));
+  fill_into(dv, Scalar(0));
+  if (!out.numel()) fill_into(dq, Scalar(0));
+  Mask mask = mask_of(attn_mask, s, wide);
+  auto run = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    int64_t key_heads = s.heads / s.group;
+    parallel_for(0, s.batch * key_heads, 1, [&](int64_t begin, int64_t end) {
+      T *scores = cpu::Scratch<Scores>::get<T>(s.rows * s.keys), *grads = cpu::Scratch<ScoreGrads>::get<T>(s.rows * s.keys + s.rows);
+      T* delta = grads + s.rows * s.keys;
+      Matrix<T> p{scores, s.keys, 1}, dp{grads, s.keys, 1};
+      for (int64_t task = begin; task < end; task++) {
+        int64_t b = task / key_heads, kh = task % key_heads;
+        Matrix<T> keys = head<T>(k, b, kh), values = head<T>(v, b, kh), to_keys = head<T>(dk, b, kh), to_values = head<T>(dv, b, kh);
+        for (int64_t h = kh * s.group; h < (kh + 1) * s.group; h++) {
+          for (int64_t first = 0; first < s.queries; first += s.rows) {
+            int64_t rows = std::min(s.rows, s.queries - first);
+            cpu::ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
+            Matrix<T> mine = head<T>(q, b, h).from(first), dys = head<T>(g, b, h).from(first), outs = head<T>(o, b, h).from(first);
+            times_transposed(rows, tile.n, s.width, s.scale, mine, keys, p);
+            kernels<T>().softmax_again(tile, l.data_as<T>() + (b * s.heads + h) * s.queries + first);
+            for (int64_t i = 0; i < rows; i++) {
+              T sum = 0;
+              for (int64_t j = 0; j < s.values; j++) sum += dys.data[i * dys.row + j * dys.column] * outs.data[i * outs.row + j * outs.column];
+              delta[i] = sum;
+            }
+            add_transposed_times(tile.n, s.values, rows, 1, p, dys, to_values);
+            times_transposed(rows, tile.n, s.values, 1, dys, values, dp);
+            kernels<T>().softmax_backward(scores, grads, s.keys, rows, tile.n, delta);
+            times(rows, s.width, tile.n, s.scale, dp, keys, head<T>(dq, b, h).from(first));
+            add_transposed_times(tile.n, s.width, rows, s.scale, dp, mine, to_keys);
+          }
+        }
+      }
+    });
+  };
+  if (out.numel()) {
+    if (wide == DType::Float32) run(TypeTag<float>{});
+    else run(TypeTag<double>{});
+  }
+  return {to_dtype(dq, query.dtype()), to_dtype(dk, key.dtype()), to_dtype(dv, value.dtype())};
+}
+
+Tensor _safe_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  Tensor p = softmax(self, dim, dtype);
+  if (self.numel() == 0) return p;
+  const int64_t dims[1] = {dim};
+  Tensor nothing = eq(amax(self, IntSpan(dims, 1), true), Scalar(-std::numeric_limits<double>::infinity()));
+  return where(nothing, zeros({}, p.dtype()), p);
+}
+
+}  // namespace undertow::fwd

@@ -1,0 +1,231 @@
+"""What programs ask and set on a machine without a GPU gives what a CPU-only PyTorch gives: queries, switches, refusals."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+
+import pytest
+
+import undertow as ut
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+ANSWERS = {
+    "torch.cuda.is_available()": "False",
+    "torch.cuda.device_count()": "0",
+    "torch.cuda.is_bf16_supported()": "False",
+    "torch.cuda.is_initialized()": "False",
+    "torch.cuda.manual_seed(1)": "None",
+    "torch.cuda.manual_seed_all(1)": "None",
+    "torch.cuda.empty_cache()": "None",
+    "torch.cuda.memory_allocated()": "0",
+    "torch.cuda.max_memory_allocated()": "0",
+    "torch.cuda.get_rng_state_all()": "[]",
+    "torch.backends.cudnn.is_available()": "False",
+    "torch.backends.cudnn.version()": "None",
+    "torch.backends.cudnn.enabled": "True",
+    "torch.backends.cudnn.benchmark": "False",
+    "torch.backends.cudnn.deterministic": "False",
+    "torch.backends.cuda.is_built()": "False",
+    "torch.backends.cuda.matmul.allow_tf32": "False",
+    "torch.backends.mps.is_available()": "False",
+    "torch.backends.mps.is_built()": "False",
+    "torch.xpu.is_available()": "False",
+    "torch.cpu.is_available()": "True",
+    "torch.accelerator.is_available()": "False",
+    "torch.accelerator.current_accelerator()": "None",
+    "torch.version.cuda": "None",
+    "torch.get_default_device()": "device(type='cpu')",
+    "torch.device('cuda')": "device(type='cuda')",
+    "torch.device('cuda', 1)": "device(type='cuda', index=1)",
+    "torch.device('mps')": "device(type='mps')",
+    "torch.device('cuda:0') == torch.device('cuda')": "False",
+    "torch.device('cuda' if torch.cuda.is_available() else 'cpu')": "device(type='cpu')",
+    "torch.are_deterministic_algorithms_enabled()": "False",
+    "torch.get_deterministic_debug_mode()": "0",
+    "torch.get_float32_matmul_precision()": "'highest'",
+    "torch.is_autocast_enabled()": "False",
+    "torch.get_autocast_dtype('cpu')": "torch.bfloat16",
+    "torch.jit.is_scripting()": "False",
+    "torch.compiler.is_compiling()": "False",
+    "torch.distributed.is_initialized()": "False",
+    "torch.ones(2).is_cuda": "False",
+    "torch.ones(2).is_xla": "False",
+    "torch.ones(2).dim_order()": "(0,)",
+    "torch.ones(2).new([1, 2])": "tensor([1., 2.])",
+    "torch.ones(2).to_dense()": "tensor([1., 1.])",
+    "torch.ones(2).type('torch.DoubleTensor')": "tensor([1., 1.], dtype=torch.float64)",
+    "torch.add(2, torch.ones(2))": "tensor([3., 3.])",
+    "torch.sub(2, torch.ones(2), alpha=3)": "tensor([-1., -1.])",
+    "torch.mul(2.5, torch.ones(2, dtype=torch.int64))": "tensor([2.5000, 2.5000])",
+    "torch.div(1, torch.tensor([3], dtype=torch.bfloat16))": "tensor([0.3340], dtype=torch.bfloat16)",
+    "torch.div(1, torch.tensor(4))": "tensor(0.2500)",
+    "torch.true_divide(True, torch.tensor([2]))": "tensor([0.5000])",
+    "torch.multiply(2, torch.tensor([True]))": "tensor([2])",
+    "torch.subtract(1, torch.tensor([3], dtype=torch.uint8))": "tensor([254], dtype=torch.uint8)",
+    "torch.add(1j, torch.tensor([3.0]))": "tensor([3.+1.j])",
+    "torch.mul(2.0, torch.tensor(3.0, dtype=torch.float64)).dtype": "torch.float64",
+    "torch.hann_window(4)": "tensor([0.0000, 0.5000, 1.0000, 0.5000])",
+    "torch.vander(torch.tensor([2, 3]))": "tensor([[2, 1],\n        [3, 1]])",
+    "torch.zeros(3, 2).fill_diagonal_(1, wrap=True)": "tensor([[1., 0.],\n        [0., 1.],\n        [0., 0.]])",
+    "torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()": "(3, 1, 6)",
+}
+REFUSED = [
+    "torch.ones(2, device='cuda')",
+    "torch.ones(2).to('cuda')",
+    "torch.ones(2).cuda()",
+    "torch.tensor([1.0], device='cuda:0')",
+    "torch.nn.Linear(2, 2).cuda()",
+    "torch.nn.Linear(2, 2).to('cuda')",
+    "torch.ones(2).to('mps')",
+    "torch.ones(2).xpu()",
+    "torch.cuda.current_device()",
+    "torch.cuda.get_device_name()",
+    "torch.cuda.synchronize()",
+    "torch.cuda.Stream()",
+    "torch.device('nonsense')",
+    "torch.device('')",
+    "torch.device('cuda:x')",
+    "torch.accelerator.synchronize()",
+    "torch.set_num_interop_threads(0)",
+    "torch.ones(3).fill_diagonal_(1)",
+]
+
+
+@pytest.mark.parametrize("expression", ANSWERS)
+def test_a_question_has_torch_s_answer(expression):
+    assert repr(eval(expression, {"torch": ut})).replace("undertow.", "torch.") == ANSWERS[expression]
+    if torch:
+        assert repr(eval(expression, {"torch": torch})) == ANSWERS[expression]
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_torch_refuses_is_refused_with_its_class_and_first_words(expression):
+    with pytest.raises(Exception) as ours:
+        eval(expression, {"torch": ut})
+    if torch:
+        with pytest.raises(Exception) as theirs:
+            eval(expression, {"torch": torch})
+        assert ours.type is theirs.type
+        assert str(ours.value)[:18] == str(theirs.value)[:18]
+
+
+@pytest.mark.parametrize("library", ["undertow", "torch"])
+def test_switches_remember_and_flags_put_back(library):
+    torch = pytest.importorskip(library)
+    cudnn = torch.backends.cudnn
+    before = cudnn.deterministic
+    cudnn.deterministic = True
+    assert cudnn.deterministic is True
+    with cudnn.flags(enabled=False, deterministic=False):
+        assert (cudnn.enabled, cudnn.deterministic) == (False, False)
+    assert (cudnn.enabled, cudnn.deterministic) == (True, True)
+    cudnn.deterministic = before
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    assert torch.get_deterministic_debug_mode() == 1
+    torch.set_deterministic_debug_mode("default")
+    assert not torch.are_deterministic_algorithms_enabled()
+    torch.set_float32_matmul_precision("high")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision("highest")
+    torch.set_default_device("cpu")
+    with torch.device("cpu"):
+        assert torch.ones(1).device.type == "cpu"
+
+
+AUTOCAST = [
+    "linear(x)", "x @ x.T", "x + x", "x.exp()", "linear(x) + x[:, :2]", "torch.nn.functional.cross_entropy(linear(x), torch.zeros(3, dtype=torch.int64))",
+    "torch.cat([linear(x), x], 1)", "torch.stack([h[0], x[0]])", "torch.nn.functional.mse_loss(linear(x), x[:, :2])", "torch.bmm(x[None], x.T[None])",
+    "torch.einsum('ij,kj->ik', x, x)", "x.double() @ x.double().T", "h.norm()", "torch.prod(h)", "torch.addmm(x[:, :3], x, x.T)", "torch.mv(x, x[0])", "x * h",
+    "torch.nn.functional.normalize(h)", "torch.linalg.solve(torch.eye(2, dtype=torch.bfloat16), h[:2])",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", AUTOCAST)
+def test_autocast_on_the_cpu_chooses_torch_s_dtypes(expression):
+    dtypes = []
+    for library in filter(None, (ut, torch)):
+        library.manual_seed(0)
+        x = library.randn(3, 4)
+        names = {"torch": library, "x": x, "h": x.to(library.bfloat16), "linear": library.nn.Linear(4, 2)}
+        with library.autocast("cpu"):
+            inside = eval(expression, names)
+            with library.autocast("cpu", enabled=False), contextlib.suppress(RuntimeError):  # mixed dtypes, for some
+                off = eval(expression, names).dtype
+                assert expression.startswith(("x @", "linear(x)")) is False or off is not library.bfloat16
+        dtypes.append(str(inside.dtype).split(".")[1])
+    assert len(set(dtypes)) == 1
+
+
+def test_autocast_computes_what_torch_s_does_and_gradients_come_back_in_float32():
+    results = []
+    for library in filter(None, (ut, torch)):
+        library.manual_seed(0)
+        linear, x = library.nn.Linear(4, 2), library.randn(3, 4)
+        with library.autocast("cpu", dtype=library.bfloat16):
+            loss = library.nn.functional.mse_loss(linear(x), x[:, :2])
+        loss.backward()
+        assert linear.weight.grad.dtype is library.float32
+        results.append([loss.item(), *linear.weight.grad.flatten().tolist()])
+    assert results[0] == pytest.approx(results[-1], rel=2e-2)
+
+
+@pytest.mark.parametrize("library", ["undertow", "torch"])
+def test_mixed_precision_for_cuda_is_disabled_with_a_warning(library):
+    torch = pytest.importorskip(library)
+    x = torch.ones(2, 2)
+    with pytest.warns(UserWarning, match="is not available"), torch.autocast("cuda"):
+        assert (x @ x).dtype is torch.float32
+    with pytest.warns(UserWarning, match="is not available"):
+        scaler = torch.amp.GradScaler("cuda")
+    assert not scaler.is_enabled()
+    assert scaler.scale(x) is x
+    assert scaler.state_dict() == {}
+
+
+@pytest.mark.parametrize("library", ["undertow", "torch"])
+def test_a_grad_scaler_skips_an_overflow_and_halves_its_scale(library):
+    torch = pytest.importorskip(library)
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=2)
+    seen = []
+    for factor in (1.0, float("inf"), 1.0, 1.0, 1.0):
+        optimizer.zero_grad()
+        scaler.scale((w * w).sum() * factor).backward()
+        scaler.unscale_(optimizer)
+        with pytest.raises(RuntimeError, match="already been called"):
+            scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        seen.append((w.tolist(), scaler.get_scale()))
+    assert seen == [([0.0, 0.0], 8.0), ([0.0, 0.0], 4.0), ([0.0, 0.0], 4.0), ([0.0, 0.0], 8.0), ([0.0, 0.0], 8.0)]
+    other = torch.amp.GradScaler("cpu")
+    other.load_state_dict(scaler.state_dict())
+    assert other.get_scale() == 8.0
+
+
+def test_compile_gives_back_the_function():
+    assert ut.compile(len) is len
+    assert ut.compile(mode="max-autotune")(len) is len
+    with pytest.raises(RuntimeError, match="mode or options"):
+        ut.compile(len, mode="default", options={})
+
+
+def test_jit_gives_back_what_it_is_given_and_says_so_once():
+    import undertow.jit
+
+    undertow.jit._said.clear()
+    with pytest.warns(UserWarning, match="eagerly"):
+        assert ut.jit.script(len) is len
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ut.jit.script(len) is len
+    with pytest.warns(UserWarning, match="eagerly"):
+        assert ut.jit.trace(len, ()) is len
+    with pytest.raises(NotImplementedError, match="TorchScript"):
+        ut.jit.save(None, "x")

@@ -1,0 +1,75 @@
+"""The programs of examples/torch_scripts run on Undertow, and print PyTorch's losses where it is installed.
+
+They start from the same seed, so from the same weights: the comparison is in float64, where rounding stays small.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import undertow
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "examples" / "torch_scripts"
+PROGRAMS = {
+    "classifier.py": ["--batch", "16"],
+    "classifier.py cnn": ["--model", "cnn", "--batch", "16"],
+    "char_rnn.py": ["--width", "16", "--length", "12", "--batch", "4"],
+    "vae.py": ["--batch", "16"],
+    "gan.py": ["--batch", "32"],
+    "reinforce.py": [],
+    "gpt.py": ["--width", "16", "--context", "16", "--batch", "4"],
+    "style.py": ["--size", "16"],
+}
+NEEDS = {"classifier.py cnn": "Conv2d", "char_rnn.py": "LSTM", "gpt.py": "functional.scaled_dot_product_attention", "style.py": "AvgPool2d"}
+torch_is_installed = importlib.util.find_spec("torch") is not None
+
+
+def run(*command: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": f"{Path(undertow.__file__).parents[1]}{os.pathsep}{SCRIPTS}", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def losses(output: str) -> list[float]:
+    return [float(number) for line in output.splitlines() if line.startswith("step ") for number in re.findall(r"loss\w* (\S+)", line)]
+
+
+def here(layer: str) -> bool:
+    module, _, name = layer.rpartition(".")
+    return hasattr(undertow.nn.functional if module else undertow.nn, name)
+
+
+def command(name: str, steps: int) -> list[str]:
+    return [str(SCRIPTS / name.split()[0]), "--steps", str(steps), "--seed", "3", "--dtype", "float64", *PROGRAMS[name]]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_prints_the_losses_it_prints_on_torch(name):
+    if name in NEEDS and not here(NEEDS[name]):
+        pytest.skip(f"nn.{NEEDS[name]} is not here yet")
+    ours = losses(run("-m", "undertow.as_torch", *command(name, 4)))
+    assert len(ours) >= 4
+    assert all(abs(x) < 1e6 for x in ours)
+    if torch_is_installed:
+        theirs = losses(run(*command(name, 4)))
+        assert ours == pytest.approx(theirs, rel=1e-8, abs=1e-9)
+
+
+def test_every_program_is_tested_and_named_in_the_readme():
+    programs = {p.name for p in SCRIPTS.glob("*.py")} - {"common.py"}
+    assert {name.split()[0] for name in PROGRAMS} == programs
+    readme = (SCRIPTS / "README.md").read_text()
+    assert all(f"`{name}`" in readme for name in programs)
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.py")), ids=lambda p: p.name)
+def test_programs_say_torch_and_nothing_else(path):
+    assert not re.search("undertow", path.read_text(), re.I)

@@ -1,0 +1,83 @@
+"""Attention: what a comparison with torch does not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import undertow as ut
+from undertow.nn import functional as F
+
+attention = F.scaled_dot_product_attention
+
+
+def tensors(*shapes, dtype="float64", grad=True):
+    rng = np.random.default_rng(0)
+    return [ut.tensor(rng.standard_normal(s).astype(dtype), requires_grad=grad) for s in shapes]
+
+
+OPTIONS = {
+    "plain": ({}, 2),
+    "causal": ({"is_causal": True}, 2),
+    "masked": ({"attn_mask": ut.tensor([[True, False, True], [False, False, False], [True, True, True]])}, 2),
+    "shared keys": ({"enable_gqa": True}, 4),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_first_and_second_derivatives_and_tangents_are_right(name: str):
+    options, heads = OPTIONS[name]
+    inputs = tensors((1, heads, 3, 2), (1, 2, 3, 2), (1, 2, 3, 2))
+    run = lambda q, k, v: attention(q, k, v, **options)  # noqa: E731
+    assert "FlashAttention" in run(*inputs).grad_fn.name()
+    assert ut.autograd.gradcheck(run, inputs, check_forward_ad=True)
+    assert ut.autograd.gradgradcheck(run, inputs, check_fwd_over_rev=True)
+
+
+def test_the_tiled_operator_is_the_composition():
+    q, k, v = tensors((2, 3, 90, 8), (2, 3, 70, 8), (2, 3, 70, 8))
+    weights = tensors((2, 3, 90, 8), grad=False)[0]
+    for causal in (False, True):
+        found = []
+        for f in (attention, ut._C._ops["_scaled_dot_product_attention_math"]):
+            out = f(q, k, v, is_causal=causal)
+            found.append([out, *ut.autograd.grad(out, (q, k, v), weights)])
+        for a, b in zip(*found, strict=True):
+            np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_the_same_bits_with_any_number_of_threads():
+    inputs = tensors((4, 4, 100, 16), (4, 4, 100, 16), (4, 4, 100, 16), dtype="float32")
+    weights = tensors((4, 4, 100, 16), dtype="float32", grad=False)[0]
+    found, before = [], ut.get_num_threads()
+    try:
+        for threads in (1, 2, 5):
+            ut.set_num_threads(threads)
+            out = attention(*inputs, is_causal=True)
+            found.append([t.detach().numpy().tobytes() for t in (out, *ut.autograd.grad(out, inputs, weights))])
+    finally:
+        ut.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
+def test_no_matrix_of_scores_is_kept_for_the_backward_pass():
+    out = attention(*tensors((1, 1, 512, 8), (1, 1, 512, 8), (1, 1, 512, 8)))
+    node = out.grad_fn
+    kept = [getattr(node, name) for name in dir(node) if name.startswith("_saved_")]
+    assert max(t.numel() for t in kept if isinstance(t, ut.Tensor)) == 512 * 8
+
+
+@pytest.mark.parametrize("dims", [(0, 0, 0), (0, None, None), (None, 1, 0)])
+def test_vmap_is_a_loop(dims):
+    shapes = [(2, 2, 3, 4) if d is None else (2, 5, 2, 3, 4) if d == 1 else (5, 2, 2, 3, 4) for d in dims]
+    inputs = tensors(*shapes, grad=False)
+    masks = ut.rand(5, 3, 3)
+
+    def run(q, k, v, m):
+        return ut.func.grad(lambda q: (attention(q, k, v, m) ** 2).sum())(q), attention(q, k, v, m)
+
+    together = ut.vmap(run, in_dims=(*dims, 0))(*inputs, masks)
+    for i in range(5):
+        alone = run(*(t if d is None else t.select(d, i) for t, d in zip(inputs, dims, strict=True)), masks[i])
+        for a, b in zip(together, alone, strict=True):
+            np.testing.assert_allclose(a[i].numpy(), b.numpy(), rtol=1e-7, atol=1e-9)

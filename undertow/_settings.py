@@ -1,0 +1,144 @@
+"""Switches that torch's programs turn: determinism, precision, threads, the default device.
+
+Undertow's results do not depend on the number of threads and are the same in every run, so most of these only remember
+what they were told.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from undertow import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import device as _device
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "compiled_with_cxx11_abi",
+    "get_default_device",
+    "get_deterministic_debug_mode",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
+    "set_default_device",
+    "set_default_tensor_type",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "set_warn_always",
+    "use_deterministic_algorithms",
+]
+
+_state: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision": "highest", "interop": 1, "warn_always": False}
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Remembers the wish. Every operator here gives the same bits for the same input, whatever it says.
+
+    >>> import undertow as ut
+    >>> ut.use_deterministic_algorithms(True)
+    >>> ut.are_deterministic_algorithms_enabled()
+    True
+    >>> ut.use_deterministic_algorithms(False)
+    """
+    _state.update(deterministic=bool(mode), warn_only=bool(warn_only))
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What `use_deterministic_algorithms` was told."""
+    return _state["deterministic"]
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """The `warn_only` that `use_deterministic_algorithms` was told."""
+    return _state["deterministic"] and _state["warn_only"]
+
+
+_DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """`use_deterministic_algorithms` by another scale: "default" or 0, "warn" or 1, "error" or 2."""
+    value = _DEBUG_MODES.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
+    if value not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2, 'default', 'warn' or 'error', but got {debug_mode!r}")
+    use_deterministic_algorithms(value != 0, warn_only=value == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    return 0 if not _state["deterministic"] else 1 if _state["warn_only"] else 2
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Remembers "highest", "high" or "medium". Products of float32 are computed in float32 whatever it says."""
+    if precision not in ("highest", "high", "medium"):
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.", stacklevel=2
+        )
+        return
+    _state["precision"] = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was told."""
+    return _state["precision"]
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Remembers the number; operations of one program run one after another."""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError(f"set_num_interop_threads expects a positive integer, got {n}")
+    _state["interop"] = n
+
+
+def get_num_interop_threads() -> int:
+    """What `set_num_interop_threads` was told."""
+    return _state["interop"]
+
+
+def set_default_device(device: Any) -> None:
+    """Where tensors are made when nothing is said: the CPU, or None for the same. Any other device is refused."""
+    if device is not None:
+        _C.tensor(0, device=device)
+
+
+def get_default_device() -> _device:
+    """The CPU."""
+    return _C.device("cpu")
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Sets the default dtype by a legacy class, such as `undertow.DoubleTensor`, or its name."""
+    dtype = _C.tensor(0).type(t).dtype
+    if not dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _C.set_default_dtype(dtype)
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Refused with False, as torch says it on processors that cannot: numbers below the normal range stay."""
+    return False
+
+
+def set_warn_always(b: bool, /) -> None:
+    """Remembers whether warnings should repeat."""
+    _state["warn_always"] = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was told."""
+    return _state["warn_always"]
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """True: the core is compiled with the present C++ ABI."""
+    return True

@@ -1,0 +1,96 @@
+"""`compile` and its switches: Undertow runs programs eagerly, so a compiled function is the function."""
+
+from __future__ import annotations
+
+import functools
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_stance",
+]
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "eager",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+    **more: Any,
+) -> Any:
+    """`model` itself: there is no compiler, and operations cost too little for one to pay.
+
+    >>> import undertow as ut
+    >>> square = ut.compile(lambda x: x * x)
+    >>> square(ut.tensor(3.0))
+    tensor(9.)
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if model is None:
+        return functools.partial(compile, mode=mode, options=options)
+    return model
+
+
+def disable(fn: Any = None, recursive: bool = True, **more: Any) -> Any:
+    """`fn` itself, or a decorator that gives it."""
+    return (lambda f: f) if fn is None else fn
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """`fn` itself."""
+    return fn
+
+
+assume_constant_result = substitute_in_graph = allow_in_graph
+
+
+class set_stance:
+    """Does nothing, as a function, a decorator or a context."""
+
+    def __init__(self, stance: str = "default", **more: Any) -> None:
+        self.stance = stance
+
+    def __call__(self, fn: Any) -> Any:
+        return fn
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None: ...
+
+
+def is_compiling() -> bool:
+    """False: nothing is compiled."""
+    return False
+
+
+is_dynamo_compiling = is_exporting = is_compiling
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """No compilers."""
+    return []
+
+
+def reset() -> None:
+    """Nothing to forget."""
+
+
+cudagraph_mark_step_begin = reset

@@ -1,0 +1,37 @@
+"""The CPU as a device, as `torch.cpu`: always there, one of it, nothing to wait for."""
+
+from __future__ import annotations
+
+from undertow._no_device import NoContext, answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+is_available = answer("is_available", True)
+is_initialized = answer("is_initialized", True)
+device_count = answer("device_count", 1)
+current_device = answer("current_device", "cpu")
+set_device = answer("set_device", None)
+synchronize = answer("synchronize", None)
+
+
+class Stream(NoContext):
+    """The order in which the program runs."""
+
+
+class StreamContext(NoContext):
+    """Enters without effect."""
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The only one."""
+    return Stream()
+
+
+def stream(stream: Any) -> StreamContext:
+    """A context without effect."""
+    return StreamContext()
+
+
+__all__ = ["Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available", "set_device", "stream", "synchronize"]

@@ -1,0 +1,86 @@
+"""One toss of a coin."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.utils import broadcast_all, is_number, lazy_property, logits_to_probs, probs_to_logits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(Distribution):
+    """1 with probability `probs`, or with log-odds `logits`; 0 otherwise.
+
+    >>> import undertow as ut
+    >>> Bernoulli(probs=ut.tensor([0.25, 1.0])).mean
+    tensor([0.2500, 1.0000])
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        given = probs if logits is None else logits
+        (self._param,) = broadcast_all(given)
+        setattr(self, "probs" if logits is None else "logits", self._param)
+        super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithm of the odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probability of 1."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._param.size()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return undertow.where(self.probs == 0.5, float("nan"), (self.probs >= 0.5).to(self.probs.dtype))
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Bernoulli:
+        name = "probs" if "probs" in self.__dict__ else "logits"
+        grown = getattr(self, name).expand(batch_shape)
+        return self._like(batch_shape, _param=grown, **{name: grown})
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with undertow.no_grad():
+            return undertow.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -undertow.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return undertow.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        values = undertow.arange(2, dtype=self._param.dtype).view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1, *self._batch_shape)) if expand else values

@@ -1,0 +1,65 @@
+"""The Dirichlet distribution."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.gamma import _StandardGamma
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["Dirichlet"]
+
+
+class Dirichlet(Distribution):
+    """Points of a simplex, with density proportional to the product of x_k^(concentration_k - 1).
+
+    >>> import undertow as ut
+    >>> Dirichlet(ut.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
+
+    arg_constraints = {"concentration": constraints.positive_vector}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Dirichlet:
+        grown = self.concentration.expand((*batch_shape, *self._event_shape))
+        return self._like(batch_shape, self._event_shape, concentration=grown)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        drawn = _StandardGamma.apply(self.concentration.expand(self._extended_shape(sample_shape)))
+        return drawn / drawn.sum(-1, keepdim=True)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        a = self.concentration
+        return undertow.xlogy(a - 1.0, value).sum(-1) + undertow.lgamma(a.sum(-1)) - undertow.lgamma(a).sum(-1)
+
+    def entropy(self) -> Tensor:
+        a, k = self.concentration, self.concentration.size(-1)
+        total = a.sum(-1)
+        return (
+            undertow.lgamma(a).sum(-1) - undertow.lgamma(total) - (k - total) * undertow.digamma(total) - ((a - 1.0) * undertow.digamma(a)).sum(-1)
+        )

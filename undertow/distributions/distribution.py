@@ -1,0 +1,161 @@
+"""The base of all distributions: shapes, checks of arguments, and the methods that follow from others."""
+
+from __future__ import annotations
+
+import undertow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Size, Tensor
+
+__all__ = ["Distribution"]
+
+
+class Distribution:
+    """A batch of independent, equally distributed variables.
+
+    `batch_shape` is the shape of the parameters, `event_shape` that of one draw. Subclasses say `arg_constraints`,
+    `support`, `has_rsample`, and define `rsample` or `sample`, `log_prob`, `entropy`, `mean`, `variance`.
+    """
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints: dict[str, Any] = {}
+    support: Any = None
+    _validate_args = __debug__
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether distributions check arguments unless told otherwise."""
+        if value not in (True, False):
+            raise ValueError(f"set_default_validate_args: expected True or False, got {value!r}")
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self._batch_shape, self._event_shape = undertow.Size(batch_shape), undertow.Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
+            self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        for name, constraint in self.arg_constraints.items():
+            if name not in self.__dict__:
+                continue  # computed from others when it is asked for
+            value = getattr(self, name)
+            if not bool(constraint.check(value.detach()).all()):
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} "
+                    f"to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one draw."""
+        return self._event_shape
+
+    def _extended_shape(self, sample_shape: Any = ()) -> Size:
+        return undertow.Size(sample_shape) + self._batch_shape + self._event_shape
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, without gradients."""
+        with undertow.no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws, differentiable in the parameters."""
+        raise NotImplementedError(f"{type(self).__name__}.rsample: its draws are not differentiable in its parameters")
+
+    def sample_n(self, n: int) -> Tensor:
+        """n draws."""
+        return self.sample(undertow.Size((n,)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability, at `value`."""
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of at most `value`."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of `cdf`."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """The entropy of each variable of the batch."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values a discrete variable takes."""
+        raise NotImplementedError
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Distribution:
+        """The same distribution for a larger batch."""
+        raise NotImplementedError(f"{type(self).__name__}.expand")
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected value."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The likeliest value."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The expected squared distance from the mean."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The root of the variance."""
+        return self.variance.sqrt()
+
+    def perplexity(self) -> Tensor:
+        """exp(entropy)."""
+        return undertow.exp(self.entropy())
+
+    def _validate_sample(self, value: Any) -> None:
+        """Refuses values of the wrong shape, and those the distribution never takes."""
+        if not isinstance(value, undertow.Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        event = len(self._event_shape)
+        if tuple(value.shape[value.dim() - event :]) != tuple(self._event_shape):
+            raise ValueError(
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
+            )
+        expected = self._batch_shape + self._event_shape
+        for given, wanted in zip(reversed(value.shape), reversed(expected)):
+            if given != 1 and wanted != 1 and given != wanted:
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}.")
+        if self.support is not None and not bool(self.support.check(value.detach()).all()):
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support ({self.support!r}) "
+                f"of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def _like(self, batch_shape: Any, event_shape: Any = (), **parameters: Tensor) -> Any:
+        """One of the same class with other parameters, unchecked: what `expand` makes."""
+        new = type(self).__new__(type(self))
+        new.__dict__.update(parameters)
+        Distribution.__init__(new, batch_shape, event_shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}: {value if value.numel() == 1 else value.size()}"
+            for name in self.arg_constraints
+            if isinstance(value := self.__dict__.get(name), undertow.Tensor)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"

@@ -1,0 +1,66 @@
+"""The exponential distribution."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.utils import broadcast_all, is_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["Exponential"]
+
+
+class Exponential(Distribution):
+    """The waiting time of an event that happens `rate` times in a unit of time.
+
+    >>> Exponential(2.0).mean
+    tensor(0.5000)
+    """
+
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(() if is_number(rate) else self.rate.size(), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    stddev = mean
+
+    @property
+    def mode(self) -> Tensor:
+        return undertow.zeros_like(self.rate)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate.pow(-2)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Exponential:
+        return self._like(batch_shape, rate=self.rate.expand(batch_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return undertow.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return 1 - undertow.exp(-self.rate * value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -undertow.log1p(-value) / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1.0 - undertow.log(self.rate)

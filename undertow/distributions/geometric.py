@@ -1,0 +1,79 @@
+"""How many failures come before the first success."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.utils import broadcast_all, is_number, lazy_property, logits_to_probs, probs_to_logits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["Geometric"]
+
+
+class Geometric(Distribution):
+    """Tosses that fail before one succeeds, each with probability `probs`.
+
+    >>> Geometric(0.25).mean
+    tensor(3.)
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        given = probs if logits is None else logits
+        (value,) = broadcast_all(given)
+        setattr(self, "probs" if logits is None else "logits", value)
+        super().__init__(() if is_number(given) else value.size(), validate_args=validate_args)
+        if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
+            raise ValueError(f"Expected parameter probs of distribution {self!r} to be positive, but found invalid values:\n{self.probs}")
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithm of the odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probability of success."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def mean(self) -> Tensor:
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Tensor:
+        return undertow.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Geometric:
+        name = "probs" if "probs" in self.__dict__ else "logits"
+        return self._like(batch_shape, **{name: getattr(self, name).expand(batch_shape)})
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        tiny = undertow.finfo(self.probs.dtype).tiny
+        with undertow.no_grad():
+            u = undertow.empty(self._extended_shape(sample_shape), dtype=self.probs.dtype).uniform_(tiny, 1)
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        value, probs = broadcast_all(value, self.probs)
+        fails = undertow.where((probs == 1) & (value == 0), 0.0, (-probs).log1p())
+        return value * fails + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        return undertow.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs

@@ -1,0 +1,88 @@
+"""Batch dimensions taken for parts of one event."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["Independent"]
+
+
+def _sum_last(value: Tensor, dims: int) -> Tensor:
+    return value.reshape((*value.shape[: value.dim() - dims], -1)).sum(-1) if dims else value
+
+
+class Independent(Distribution):
+    """The last batch dimensions of a distribution, seen as one vector of independent variables.
+
+    >>> import undertow as ut
+    >>> from undertow.distributions import Normal
+    >>> d = Independent(Normal(ut.zeros(3, 2), ut.ones(3, 2)), 1)
+    >>> d.batch_shape, d.event_shape, d.log_prob(ut.zeros(2)).shape
+    (undertow.Size([3]), undertow.Size([2]), undertow.Size([3]))
+    """
+
+    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+        n = reinterpreted_batch_ndims
+        if n > len(base_distribution.batch_shape):
+            raise ValueError(
+                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {n} vs {len(base_distribution.batch_shape)}"
+            )
+        shape = base_distribution.batch_shape + base_distribution.event_shape
+        batch = len(base_distribution.batch_shape) - n
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, n
+        super().__init__(shape[:batch], shape[batch:], validate_args=validate_args)
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> Any:  # type: ignore[override]
+        inner, n = self.base_dist.support, self.reinterpreted_batch_ndims
+
+        def check(value: Tensor) -> Tensor:
+            ok = inner.check(value)
+            for _ in range(n):
+                ok = ok.all(-1)
+            return ok
+
+        return constraints.Constraint(f"IndependentConstraint({inner!r}, {n})", check, inner.event_dim + n, inner.is_discrete)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Tensor:
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
+        inner = self.base_dist.expand(undertow.Size(batch_shape) + self._event_shape[: self.reinterpreted_batch_ndims])
+        return Independent(inner, self.reinterpreted_batch_ndims, validate_args=False)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return _sum_last(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+
+    def entropy(self) -> Tensor:
+        return _sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

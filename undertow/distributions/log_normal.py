@@ -1,0 +1,76 @@
+"""The exponential of a normal variable."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.normal import Normal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["LogNormal"]
+
+
+class LogNormal(Distribution):
+    """exp(X) for X normal of mean `loc` and deviation `scale`.
+
+    >>> LogNormal(0.0, 1.0).mean
+    tensor(1.6487)
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.base_dist = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        """The mean of the logarithm."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Tensor:
+        """The deviation of the logarithm."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Tensor:
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Tensor:
+        squared = self.scale.pow(2)
+        return squared.expm1() * (2 * self.loc + squared).exp()
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> LogNormal:
+        return self._like(batch_shape, base_dist=self.base_dist.expand(batch_shape))
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.sample(sample_shape).exp()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.rsample(sample_shape).exp()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logarithm = undertow.log(value)
+        return self.base_dist.log_prob(logarithm) - logarithm
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.cdf(undertow.log(value))
+
+    def entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc

@@ -1,0 +1,69 @@
+"""A mixture of distributions of one kind."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions.distribution import Distribution
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["MixtureSameFamily"]
+
+
+class MixtureSameFamily(Distribution):
+    """Draws a component by a Categorical, then from the component; components are the last batch dimension.
+
+    >>> import undertow as ut
+    >>> from undertow.distributions import Categorical, Normal
+    >>> MixtureSameFamily(Categorical(ut.ones(2)), Normal(ut.tensor([-1.0, 3.0]), 1.0)).mean
+    tensor(1.)
+    """
+
+    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None) -> None:
+        if mixture_distribution.param_shape[-1] != component_distribution.batch_shape[-1]:
+            raise ValueError(
+                f"`mixture_distribution component` ({mixture_distribution.param_shape[-1]}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({component_distribution.batch_shape[-1]})"
+            )
+        self.mixture_distribution, self.component_distribution = mixture_distribution, component_distribution
+        event = component_distribution.event_shape
+        super().__init__(component_distribution.batch_shape[:-1], event, validate_args=validate_args)
+
+    @property
+    def support(self) -> Any:  # type: ignore[override]
+        return self.component_distribution.support
+
+    def _weights(self) -> Tensor:
+        probs = self.mixture_distribution.probs
+        return probs.reshape((*probs.shape, *(1 for _ in self._event_shape)))
+
+    def _over_components(self, values: Tensor) -> Tensor:
+        return (self._weights() * values).sum(-1 - len(self._event_shape))
+
+    @property
+    def mean(self) -> Tensor:
+        return self._over_components(self.component_distribution.mean)
+
+    @property
+    def variance(self) -> Tensor:
+        inside = self._over_components(self.component_distribution.variance)
+        between = self.component_distribution.mean - self.mean.unsqueeze(-1 - len(self._event_shape))
+        return inside + self._over_components(between.pow(2))
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with undertow.no_grad():
+            chosen = self.mixture_distribution.sample(sample_shape)
+            drawn = self.component_distribution.sample(sample_shape)
+            at = len(undertow.Size(sample_shape)) + len(self._batch_shape)
+            index = chosen.reshape((*chosen.shape, 1, *(1 for _ in self._event_shape)))
+            index = index.expand((*chosen.shape, 1, *self._event_shape))
+            return drawn.gather(at, index).squeeze(at)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        event = len(self._event_shape)
+        inside = self.component_distribution.log_prob(value.unsqueeze(-1 - event))
+        return undertow.logsumexp(inside + undertow.log_softmax(self.mixture_distribution.logits, -1), -1)

@@ -1,0 +1,76 @@
+"""The normal distribution."""
+
+from __future__ import annotations
+
+import math
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.utils import broadcast_all, is_number, standard_normal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["Normal"]
+
+
+class Normal(Distribution):
+    """The normal distribution of mean `loc` and standard deviation `scale`.
+
+    >>> import undertow as ut
+    >>> Normal(ut.tensor([0.0, 1.0]), 2.0).log_prob(ut.tensor([0.0, 1.0]))
+    tensor([-1.6121, -1.6121])
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(() if is_number(loc, scale) else self.loc.size(), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.pow(2)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Normal:
+        return self._like(batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with undertow.no_grad():
+            return undertow.normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc.dtype) * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return -((value - self.loc) ** 2) / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return 0.5 * (1 + undertow.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc + self.scale * undertow.erfinv(2 * value - 1) * math.sqrt(2)
+
+    def entropy(self) -> Tensor:
+        return 0.5 + 0.5 * math.log(2 * math.pi) + undertow.log(self.scale)

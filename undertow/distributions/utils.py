@@ -1,0 +1,73 @@
+"""What distributions share: parameters as tensors of one shape, probabilities from logits and back, lazy attributes."""
+
+from __future__ import annotations
+
+import numbers
+
+import undertow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from undertow import Tensor
+
+euler_constant = 0.57721566490153286060
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Numbers and tensors as tensors of their common shape; numbers take the dtype of the first tensor.
+
+    >>> import undertow as ut
+    >>> [t.shape for t in broadcast_all(0.0, ut.ones(2))]
+    [undertow.Size([2]), undertow.Size([2])]
+    """
+    if not all(isinstance(v, (undertow.Tensor, numbers.Number)) for v in values):
+        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
+    first = next((v for v in values if isinstance(v, undertow.Tensor)), None)
+    dtype = undertow.get_default_dtype() if first is None else first.dtype
+    tensors = [v if isinstance(v, undertow.Tensor) else undertow.tensor(v, dtype=dtype) for v in values]
+    return tuple(undertow.broadcast_tensors(*tensors))
+
+
+def is_number(*values: Any) -> bool:
+    """Whether all are Python numbers: such a distribution has an empty batch shape."""
+    return all(isinstance(v, numbers.Number) for v in values)
+
+
+def standard_normal(shape: Any, dtype: Any) -> Tensor:
+    """Independent draws from the standard normal distribution."""
+    return undertow.empty(shape, dtype=dtype).normal_()
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities away from 0 and 1, where logarithms are infinite."""
+    eps = undertow.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """The inverse of `probs_to_logits`."""
+    return undertow.sigmoid(logits) if is_binary else undertow.softmax(logits, dim=-1)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """Logarithms of probabilities, or of odds for a binary choice."""
+    clamped = clamp_probs(probs)
+    return undertow.log(clamped) - undertow.log1p(-clamped) if is_binary else undertow.log(clamped)
+
+
+class lazy_property:
+    """A property computed once, with gradients, and then an attribute."""
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute, self.__doc__ = compute, compute.__doc__
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        with undertow.enable_grad():
+            value = self.compute(instance)
+        setattr(instance, self.compute.__name__, value)
+        return value

@@ -1,0 +1,3 @@
+"""`torch.utils.deterministic`: whether memory that was not written is filled, which here it never needs to be."""
+
+fill_uninitialized_memory = True

@@ -1,0 +1,10 @@
+"""What the package was built with, as `torch.version`: no CUDA, no ROCm."""
+
+import undertow
+
+__version__ = undertow.__version__
+cuda = None
+hip = None
+xpu = None
+debug = False
+git_version = ""
