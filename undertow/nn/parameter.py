@@ -1,7 +1,6 @@
 """`Parameter`: a tensor that is a leaf of its own and wants gradients; `Buffer`: one that a module keeps as state.
 
-`UninitializedParameter` and `UninitializedBuffer` stand for those whose shape is not known yet. Their objects are ordinary ones with a
-mark, so that they need not change their class when `materialize` gives them a shape: optimizers may hold them from the start.
+Their uninitialized forms wait for a shape, which a lazy module finds out when it is first called.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
 
 
 class _BufferMeta(type(Tensor)):
@@ -41,60 +40,93 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return tensor
 
 
-def is_lazy(param: Any) -> bool:
-    """Does the tensor still wait for its shape?"""
-    return isinstance(param, Tensor) and getattr(param, "_waits_for_shape", False)
+# What may be asked of a tensor that has no shape yet: its kind, and to be of another kind.
+_WITHOUT_SHAPE = {
+    "__get__", "__set__", "__delete__", "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "bfloat16",
+    "char", "short", "int", "long", "cpu", "to", "get_device",
+}  # fmt: skip
 
 
-def _materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-    """Gives a parameter or buffer that waits for its shape uninitialised memory of that shape."""
-    import undertow
+class UninitializedTensorMixin:
+    """A tensor that has a dtype but no shape yet; `materialize` gives it one."""
 
-    if not is_lazy(self):
-        raise RuntimeError(f"materialize: the tensor has a shape already, {list(self.shape)}")
-    with undertow.no_grad():
-        self.data = undertow.empty(shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
-    del self._waits_for_shape
+    cls_to_become: type[Tensor]
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Makes it an ordinary tensor of that shape, uninitialized; it stays the same object.
+
+        >>> p = UninitializedParameter()
+        >>> p.materialize((2, 3))
+        >>> type(p).__name__, tuple(p.shape)
+        ('Parameter', (2, 3))
+        """
+        import undertow
+
+        self.data = undertow.empty(shape, device=device, dtype=self.data.dtype if dtype is None else dtype)
+        self._become(self.cls_to_become)
+
+    @property
+    def shape(self) -> Any:
+        """Refused: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        """Refused: there is none yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
+            "`module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self: Any, proto: Any) -> Any:
+        return type(self), (self.requires_grad, None, self.data.dtype)
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, None, self.data.dtype)
+        return memo[id(self)]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") in _WITHOUT_SHAPE:
+            return super().__torch_function__(func, types, args, {} if kwargs is None else kwargs)  # type: ignore[misc]
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or explicitly "
+            f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize "
+            "the parameters before calling torch functions"
+        )
 
 
-class _LazyMeta(type(Tensor)):
-    """Whatever waits for its shape is an instance."""
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+    """A parameter whose shape is not known yet."""
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return is_lazy(instance) and isinstance(instance, cls._kind)
-
-
-class UninitializedParameter(Parameter, metaclass=_LazyMeta):
-    """A parameter whose shape is not known yet; `materialize(shape)` gives it one.
-
-    >>> import undertow as ut
-    >>> p = ut.nn.UninitializedParameter()
-    >>> p.materialize((2, 3))
-    >>> p.shape, isinstance(p, ut.nn.UninitializedParameter)
-    (undertow.Size([2, 3]), False)
-    """
-
-    _kind = Parameter
+    cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         import undertow
 
-        param: Any = Parameter(undertow.empty(0, device=device, dtype=dtype), requires_grad)
-        param._waits_for_shape = True
-        return param
+        return Tensor._make_subclass(cls, undertow.empty(0, device=device, dtype=dtype), requires_grad)
 
 
-class UninitializedBuffer(Tensor, metaclass=_LazyMeta):
-    """A buffer whose shape is not known yet; `materialize(shape)` gives it one."""
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+    """A buffer whose shape is not known yet."""
 
-    _kind = Tensor
+    cls_to_become = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
         import undertow
 
-        buffer = Buffer(undertow.empty(0, device=device, dtype=dtype, requires_grad=requires_grad), persistent=persistent)
-        buffer._waits_for_shape = True
+        buffer: Any = Tensor._make_subclass(cls, undertow.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
         return buffer
 
 
-Tensor.materialize = _materialize
+def is_lazy(param: Any) -> bool:
+    """Whether it still waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)

@@ -3,6 +3,7 @@
 #include "core/autograd/formulas/attention.h"
 #include "core/autograd/formulas/bags.h"
 #include "core/autograd/formulas/common.h"
+#include "core/autograd/formulas/convolution.h"
 #include "core/autograd/formulas/indexing.h"
 #include "core/autograd/formulas/linalg.h"
 #include "core/autograd/formulas/loss.h"

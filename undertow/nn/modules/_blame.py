@@ -6,6 +6,7 @@ Runs only when something has failed: Module.__call__ has a handler, which costs 
 from __future__ import annotations
 
 from undertow._C import Tensor
+from undertow.nn.parameter import is_lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _one_line(text: str) -> str:
 
 
 def _shape(t: Tensor) -> str:
-    return f"{tuple(t.shape)}"
+    return "of no shape yet" if is_lazy(t) else f"{tuple(t.shape)}"
 
 
 def _described(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

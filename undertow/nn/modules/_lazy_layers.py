@@ -1,38 +1,23 @@
-"""The layers that learn their input's size from the first one they see: LazyLinear, and lazy batch and instance normalisation."""
+"""Linear and convolution layers that take the number of their inputs from the first one they see."""
 
 from __future__ import annotations
 
-import undertow
-from undertow._C import Tensor
-from undertow.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
-from undertow.nn.modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+from undertow.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from undertow.nn.modules.lazy import LazyModuleMixin
 from undertow.nn.modules.linear import Linear
-from undertow.nn.parameter import UninitializedBuffer, UninitializedParameter
+from undertow.nn.parameter import UninitializedParameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "LazyBatchNorm1d",
-    "LazyBatchNorm2d",
-    "LazyBatchNorm3d",
-    "LazyInstanceNorm1d",
-    "LazyInstanceNorm2d",
-    "LazyInstanceNorm3d",
-    "LazyLinear",
-]
+    from undertow import Tensor
+
+__all__ = ["LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyLinear"]
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A `Linear` whose in_features come from its first input.
-
-    >>> import undertow as ut
-    >>> layer = ut.nn.LazyLinear(3)
-    >>> layer(ut.ones(2, 5)).shape, layer
-    (undertow.Size([2, 3]), Linear(in_features=5, out_features=3, bias=True))
-    """
+    """A Linear layer that takes in_features from its first input."""
 
     cls_to_become = Linear
 
@@ -44,7 +29,7 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """Draws initial values once shapes are known."""
+        """As Linear does, once there is something to draw."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
@@ -56,101 +41,90 @@ class LazyLinear(LazyModuleMixin, Linear):
             if self.bias is not None:
                 self.bias.materialize((self.out_features,))
             self.reset_parameters()
-        if self.in_features == 0:  # a state dict gave the shapes
-            if input.shape[-1] != self.weight.shape[-1]:
-                raise AssertionError(
-                    f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from self.weight: {self.weight.shape[-1]}"
-                )
-            self.in_features = input.shape[-1]
+        if self.in_features == 0:  # loaded before it was called
+            self.in_features = self.weight.shape[-1]
 
 
-class _LazyNorm(LazyModuleMixin):
-    """Normalisation whose num_features come from its first input."""
+class _LazyConv(LazyModuleMixin):
+    """What lazy convolutions share; stands before the class they become."""
 
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        kind = {"device": device, "dtype": dtype}
-        self.affine, self.track_running_stats = affine, track_running_stats
-        if affine:
-            self.weight = UninitializedParameter(**kind)
-            if bias:
-                self.bias = UninitializedParameter(**kind)
-        if track_running_stats:
-            self.running_mean = UninitializedBuffer(**kind)
-            self.running_var = UninitializedBuffer(**kind)
-            self.num_batches_tracked = undertow.tensor(0, dtype=undertow.int64, device=device)
+    _dims: int
+    weight: Any
+    bias: Any
+    in_channels: int
+    out_channels: int
+    groups: int
+
+    def _make_parameters(self, shape: tuple[int, ...], bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+        else:
+            self.register_parameter("bias", None)  # type: ignore[attr-defined]
+
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(0, out_channels, kernel_size, *args, **kwargs)
 
     def reset_parameters(self) -> None:
-        """Sets initial values once shapes are known."""
-        if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
+        """As the layer does, once there is something to draw."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()  # type: ignore[misc]
 
-    def initialize_parameters(self, input: Tensor) -> None:
-        """Takes num_features from the input's channels."""
-        if self.has_uninitialized_params():
-            self.num_features = input.shape[self._channels(input)]
-            for waiting in self._waiting():
-                waiting.materialize((self.num_features,))
-            self.reset_parameters()
-
-    def _channels(self, input: Tensor) -> int:
-        return 1
-
-
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A `BatchNorm1d` whose num_features come from its first input."""
-
-    cls_to_become = BatchNorm1d
-
-
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A `BatchNorm2d` whose num_features come from its first input."""
-
-    cls_to_become = BatchNorm2d
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Takes in_channels from the input's channels."""
+        if not self.has_uninitialized_params():
+            return
+        n = self._dims
+        if input.dim() not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input of size: {input.shape}"
+            )
+        self.in_channels = input.shape[-n - 1]
+        if self.in_channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        self.weight.materialize(self._weight_shape())  # type: ignore[attr-defined]
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
 
 
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A `BatchNorm3d` whose num_features come from its first input."""
+class LazyConv1d(_LazyConv, Conv1d):
+    """A Conv1d that takes in_channels from its first input."""
 
-    cls_to_become = BatchNorm3d
-
-
-class _LazyInstanceNorm(_LazyNorm):
-    def __init__(
-        self, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(eps, momentum, affine, track_running_stats, device, dtype)
-
-    def _channels(self, input: Tensor) -> int:
-        return input.dim() - self._spatial - 1
+    cls_to_become = Conv1d
 
 
-class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
-    """An `InstanceNorm1d` whose num_features come from its first input."""
+class LazyConv2d(_LazyConv, Conv2d):
+    """A Conv2d that takes in_channels from its first input.
 
-    cls_to_become = InstanceNorm1d
-    _spatial = 1
+    >>> import undertow as ut
+    >>> layer = LazyConv2d(4, 3)
+    >>> layer(ut.zeros(1, 2, 5, 5)).shape, layer
+    (undertow.Size([1, 4, 3, 3]), Conv2d(2, 4, kernel_size=(3, 3), stride=(1, 1)))
+    """
 
-
-class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
-    """An `InstanceNorm2d` whose num_features come from its first input."""
-
-    cls_to_become = InstanceNorm2d
-    _spatial = 2
+    cls_to_become = Conv2d
 
 
-class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
-    """An `InstanceNorm3d` whose num_features come from its first input."""
+class LazyConv3d(_LazyConv, Conv3d):
+    """A Conv3d that takes in_channels from its first input."""
 
-    cls_to_become = InstanceNorm3d
-    _spatial = 3
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
+    """A ConvTranspose1d that takes in_channels from its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
+    """A ConvTranspose2d that takes in_channels from its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
+    """A ConvTranspose3d that takes in_channels from its first input."""
+
+    cls_to_become = ConvTranspose3d
