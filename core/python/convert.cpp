@@ -3,7 +3,9 @@
 
 #include <map>
 
+#include "core/python/errors.h"
 #include "core/python/generator_object.h"
+#include "core/python/printed_name.h"
 #include "generated/ops.h"
 
 namespace undertow::python {
@@ -156,6 +158,20 @@ PyObject* wrap_sizes(IntSpan sizes) {
   return t;
 }
 
+// A line for each field, as torch prints them.
+static PyObject* return_repr(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    std::string_view full = Py_TYPE(self)->tp_name;
+    PyRef names(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__")));
+    std::string out = str(printed_package(), ".return_types.", full.substr(full.rfind('.') + 1), "(");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++) {
+      PyRef value(check(PyObject_Repr(PyTuple_GET_ITEM(self, i))));
+      out += str(i ? ",\n" : "\n", PyUnicode_AsUTF8(PyTuple_GET_ITEM(names.get(), i)), "=", PyUnicode_AsUTF8(value.get()));
+    }
+    return check(PyUnicode_FromString((out + ")").c_str()));
+  });
+}
+
 PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields) {
   static auto* types = new std::map<std::string, PyTypeObject*>;  // leaked: types live as long as the interpreter
   auto& slot = (*types)[name];
@@ -167,6 +183,7 @@ PyTypeObject* return_type(const char* name, std::initializer_list<const char*> f
     PyStructSequence_Desc desc{full->c_str(), nullptr, storage->data(), static_cast<int>(fields.size())};
     slot = PyStructSequence_NewType(&desc);
     if (!slot) throw PythonError();
+    slot->tp_repr = return_repr;
   }
   return slot;
 }

@@ -2,7 +2,7 @@
 
 from undertow._C import Parameter
 
-_MODULES = ("functional", "init", "modules", "parameter", "utils")
+_MODULES = ("functional", "init", "modules", "parallel", "parameter", "utils")
 
 __all__ = ["Parameter", "functional", "parameter"]
 
@@ -14,6 +14,8 @@ def __getattr__(name: str) -> object:
         return import_module(f"undertow.nn.{name}")
     if name == "Buffer":
         return import_module("undertow.nn.parameter").Buffer
+    if name == "DataParallel":
+        return import_module("undertow.nn.parallel").DataParallel
     layers = import_module("undertow.nn.modules")
     if name in layers.__all__:
         value = globals()[name] = getattr(layers, name)
@@ -24,4 +26,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from undertow.nn import modules
 
-    return sorted({*globals(), *_MODULES, "Buffer", *modules.__all__})
+    return sorted({*globals(), *_MODULES, "Buffer", "DataParallel", *modules.__all__})
