@@ -3,7 +3,6 @@
 
 #include <map>
 
-#include "core/python/errors.h"
 #include "core/python/generator_object.h"
 #include "core/python/printed_name.h"
 #include "generated/ops.h"
@@ -158,18 +157,17 @@ PyObject* wrap_sizes(IntSpan sizes) {
   return t;
 }
 
-// A line for each field, as torch prints them.
+// torch's form: a line for each field.
 static PyObject* return_repr(PyObject* self) {
-  return guarded([&]() -> PyObject* {
-    std::string_view full = Py_TYPE(self)->tp_name;
-    PyRef names(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__")));
-    std::string out = str(printed_package(), ".return_types.", full.substr(full.rfind('.') + 1), "(");
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); i++) {
-      PyRef value(check(PyObject_Repr(PyTuple_GET_ITEM(self, i))));
-      out += str(i ? ",\n" : "\n", PyUnicode_AsUTF8(PyTuple_GET_ITEM(names.get(), i)), "=", PyUnicode_AsUTF8(value.get()));
-    }
-    return check(PyUnicode_FromString((out + ")").c_str()));
-  });
+  PyRef fields(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+  if (!fields) return nullptr;
+  std::string text = str(printed_package(), strchr(Py_TYPE(self)->tp_name, '.'), "(\n");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields.get()); i++) {
+    PyRef shown(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+    if (!shown) return nullptr;
+    text += str(i ? ",\n" : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), i)), "=", PyUnicode_AsUTF8(shown.get()));
+  }
+  return PyUnicode_FromString((text + ")").c_str());
 }
 
 PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields) {

@@ -176,7 +176,7 @@ class DataLoader(Generic[_T_co]):
             return _Iterator(self)
         if not self.persistent_workers:
             return _WorkerIterator(self)
-        if self._iterator is None:
+        if self._iterator is None or self._iterator._pool.stopped:
             self._iterator = _WorkerIterator(self)
         else:
             self._iterator._reset(self)

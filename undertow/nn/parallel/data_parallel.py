@@ -1,4 +1,4 @@
-"""`DataParallel` where there is one device: the wrapped module, under the name its weights then have."""
+"""DataParallel without several devices to spread over: it runs its module, as torch does where there is no GPU."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Calls `module`; without GPUs there is nothing to split. State-dict keys begin with "module.", as torch's do.
+    """Runs `module`; its state-dict keys begin with "module.", so that checkpoints of torch's load.
 
     >>> import undertow as ut
-    >>> list(ut.nn.DataParallel(ut.nn.Linear(2, 1)).state_dict())
+    >>> list(ut.nn.DataParallel(ut.nn.Linear(2, 2)).state_dict())
     ['module.weight', 'module.bias']
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
-        self.module, self.device_ids, self.dim = module, [], dim
+        self.module = module
+        self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """`module` of the arguments."""
+        """The module's output."""
         return self.module(*inputs, **kwargs)
 
 
-def data_parallel(
-    module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: dict[str, Any] | None = None
-) -> Any:
-    """`module` of the inputs, which may be a tuple."""
+def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: Any = None) -> Any:
+    """The module's output for a tuple of inputs, or one input."""
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
