@@ -46,7 +46,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.cuda", CUDA),
     (r"torch\.(Stream|Event|get_device_module|backends\.cuda)", CUDA),
     (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|is_vulkan_available|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
-    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.DataParallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
+    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
     (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
