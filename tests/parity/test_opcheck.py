@@ -60,12 +60,23 @@ DIFFERS = {
     "div": ("result 0", "torch rounds the quotient to bfloat16 before it truncates"),
     "histc": ("result 0", "torch places elements by bfloat16 arithmetic"),
     "nn.functional.binary_cross_entropy_with_logits": ("result 0", "torch rounds to bfloat16 after each step"),
+    **{
+        f"{module}conv_transpose{n}d": ("result 0", "torch adds overlapping blocks in bfloat16")
+        for n in (1, 2, 3)
+        for module in ("", "nn.functional.")
+    },
     "nn.functional.local_response_norm": ("differs by up to 9.54e-07", "of integers: the last digit of a float32 power"),
     "native_group_norm": ("requires_grad", "the statistics have no derivative here, as those of the other normalisations"),
+    "istft": ("gradient 1", "the database's window is a view that torch takes no gradient of, carried over as a leaf"),
+    "nn.functional.interpolate": ("result 0", "torch rounds to bfloat16 between the axes"),
+    **dict.fromkeys(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"), ("gradient 1", "torch's rounding of bfloat16 places")),
     **dict.fromkeys(("sort", "argsort", "msort"), ("", "torch's order of equal elements is any; ours is stable")),
 }
 # Functions of the package that are no entries of the tables.
-MADE_IN_PYTHON = ("corrcoef", "cov", "gradient", "histogram", "histogramdd", "unique", "unique_consecutive")
+MADE_IN_PYTHON = (
+    "corrcoef", "cov", "gradient", "grid_sampler_2d", "grid_sampler_3d", "histogram", "histogramdd", "istft", "stft", "unique", "unique_consecutive",
+    *(f"fft.{name}" for name in ut.fft.__all__), *(f"signal.windows.{name}" for name in ut.signal.windows.__all__),
+)
 DTYPES = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "bfloat16": 2e-2, "int64": 0.0}
 
 

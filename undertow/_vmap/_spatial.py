@@ -1,9 +1,10 @@
-"""Rules of operators on images. Planes are independent, so samples are more planes: they join the first dimension."""
+"""Rules of operators on images, and of Fourier transforms. Planes are independent, so samples are more planes: they join the first dimension."""
 
 from __future__ import annotations
 
 from undertow import _C
 from undertow._vmap._dispatch import batched, rule, split
+from undertow._vmap._reduce import shifted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,3 +38,9 @@ def planes(op: Operator, level: Level, args: list[Any]) -> Any:
     if isinstance(results, _C.Tensor):
         return results.reshape(level.size, -1, *results.shape[1:]) if level.size else NotImplemented
     return [r.reshape(level.size, -1, *r.shape[1:]) for r in results]
+
+
+@rule("fft")
+def fft(op: Operator, level: Level, args: list[Any]) -> Any:
+    sample, dims, *rest = args
+    return op(split(sample, level)[0], [shifted(d, sample.dim()) for d in dims], *rest)

@@ -12,6 +12,10 @@ from undertow.nn._dropout import *  # noqa: F403
 from undertow.nn._dropout import __all__ as _dropouts
 from undertow.nn._embedding import embedding
 from undertow.nn._embedding_bag import embedding_bag
+from undertow.nn._fold import fold, unfold
+from undertow.nn._grid_sample import affine_grid, grid_sample
+from undertow.nn._interpolate import *  # noqa: F403
+from undertow.nn._interpolate import __all__ as _interpolations
 from undertow.nn._losses import *  # noqa: F403
 from undertow.nn._losses import __all__ as _losses
 from undertow.nn._margin_losses import *  # noqa: F403
@@ -21,6 +25,10 @@ from undertow.nn._normalization import __all__ as _normalizations
 from undertow.nn._override import overridable
 from undertow.nn._padding import *  # noqa: F403
 from undertow.nn._padding import __all__ as _padding
+from undertow.nn._pooling import *  # noqa: F403
+from undertow.nn._pooling import __all__ as _pooling
+from undertow.nn._pooling_special import *  # noqa: F403
+from undertow.nn._pooling_special import __all__ as _special_pooling
 from undertow.nn._shuffle import *  # noqa: F403
 from undertow.nn._shuffle import __all__ as _shuffles
 
@@ -77,17 +85,24 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 __all__ = [
     *publish("nn.functional", globals()),
     *_dropouts,
+    *_interpolations,
     *_losses,
     *_margin_losses,
     *_normalizations,
     *_padding,
+    *_pooling,
     *_shuffles,
+    *_special_pooling,
+    "affine_grid",
     "ctc_loss",
     "embedding",
     "embedding_bag",
+    "fold",
+    "grid_sample",
     "log_softmax",
     "multi_head_attention_forward",
     "normalize",
     "softmax",
     "softmin",
+    "unfold",
 ]

@@ -1,4 +1,4 @@
-"""Cases for padding, pooling and interpolation. NumPy's own padding is the reference of the first."""
+"""Cases for padding. NumPy's own is the reference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _added(g, sizes, padding, mode):
     return out.reshape(sizes)
 
 
-PAD = {
+CASES = {
     "constant_pad_nd": [case(IMAGE, [1, 2], reference=_constant), case(IMAGE, [-1, 2, 3, -2, 1, 0], 1.5, reference=_constant),
                         case(LINE, [0, 0, 1, 1], reference=_constant), case(Array((3,)), [], reference=_constant),
                         case(Array((2, 0)), [1, 1], 2, reference=_constant), case(LINE, [-5, 0], reference=_constant)],
@@ -48,5 +48,3 @@ PAD = {
     "_pad_indexed_backward": [case(Array((2, 2, 9)), [2, 2, 5], [1, 3], mode, reference=_added) for mode in range(3)]
     + [case(Array((2, 2, 7, 8)), [2, 2, 4, 5], [1, 2, 2, 1], mode, reference=_added) for mode in range(3)],
 }
-
-CASES = {**PAD}

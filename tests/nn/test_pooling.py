@@ -1,0 +1,145 @@
+"""Pooling beside torch's: layers and their repr, nodes, random windows, memory formats, refused arguments."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
+
+import undertow as ut
+
+RNG = np.random.default_rng(0)
+X = {n: RNG.standard_normal((2, 3, 7, 6, 8)[: n + 2]).astype("float32") for n in (1, 2, 3)}
+LAYERS = [
+    (1, "MaxPool1d", (2,), {}), (2, "MaxPool2d", ((2, 3),), {"stride": 1, "padding": 1, "dilation": 2, "ceil_mode": True}), (3, "MaxPool3d", (3,), {"stride": 2, "padding": 1}),
+    (2, "MaxPool2d", (2,), {"return_indices": True}), (1, "AvgPool1d", (2,), {}), (2, "AvgPool2d", ((2, 1),), {"count_include_pad": False, "divisor_override": 3}),
+    (3, "AvgPool3d", (2,), {"ceil_mode": True}), (1, "AdaptiveAvgPool1d", (3,), {}), (2, "AdaptiveAvgPool2d", ((3, None),), {}), (2, "AdaptiveAvgPool2d", (1,), {}),
+    (3, "AdaptiveAvgPool3d", (2,), {}), (3, "AdaptiveAvgPool3d", (1,), {}), (1, "AdaptiveMaxPool1d", (2, True), {}), (2, "AdaptiveMaxPool2d", (2,), {}),
+    (3, "AdaptiveMaxPool3d", ((1, 2, 3),), {}), (2, "FractionalMaxPool2d", (2,), {"output_size": 3}), (3, "FractionalMaxPool3d", (2,), {"output_ratio": 0.5, "return_indices": True}),
+    (1, "LPPool1d", (2, 3), {}), (2, "LPPool2d", (2, (3, 2)), {"stride": 2, "ceil_mode": True}), (3, "LPPool3d", (2, 3), {}),
+]
+
+
+def flat(result):
+    return [r.detach().numpy() for r in (result if isinstance(result, tuple) else (result,))]
+
+
+def names(result):
+    """The nodes from the result to the leaf, where each has one input with history."""
+    node, found = (result[0] if isinstance(result, tuple) else result).grad_fn, []
+    while node is not None:
+        found.append(node.name().rpartition("::")[2])
+        node = next((n for n, _ in node.next_functions if n is not None), None)
+    return found
+
+
+@pytest.mark.parametrize(("n", "name", "args", "options"), LAYERS, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_layer_pools_as_torchs_with_its_nodes_and_looks_like_it(n, name, args, options):
+    def run(library):
+        library.manual_seed(3)
+        layer = getattr(library.nn, name)(*args, **options)
+        x = library.from_numpy(np.abs(X[n]) + 0.1 if name.startswith("LP") else X[n].copy()).requires_grad_()
+        result = layer(x)
+        (result[0] if isinstance(result, tuple) else result).square().sum().backward()
+        return repr(layer), flat(result), names(result), x.grad.numpy()
+
+    (our_repr, ours, our_names, our_grad), (their_repr, theirs, their_names, their_grad) = run(ut), run(torch)
+    assert our_repr == their_repr
+    assert our_names == their_names
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        assert a.dtype == b.dtype
+    np.testing.assert_allclose(our_grad, their_grad, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_unpooling_puts_elements_back(n: int):
+    def run(library):
+        x = library.from_numpy(X[n].copy()).requires_grad_()
+        pooled, places = getattr(library.nn, f"MaxPool{n}d")(2, return_indices=True)(x)
+        layer = getattr(library.nn, f"MaxUnpool{n}d")(2)
+        back = layer(pooled, places, output_size=x.shape)
+        (back * library.arange(float(back.numel())).reshape(back.shape)).sum().backward()
+        return repr(layer), back.detach().numpy(), x.grad.numpy()
+
+    ours, theirs = run(ut), run(torch)
+    assert ours[0] == theirs[0]
+    np.testing.assert_array_equal(ours[1], theirs[1])
+    np.testing.assert_array_equal(ours[2], theirs[2])
+
+
+def test_nan_is_the_largest():
+    x = X[2].copy()
+    x[0, 0, 1, 1] = x[1, 2, 0, 0] = x[1, 2, 1, 1] = np.nan
+    ours, theirs = (flat(library.nn.functional.max_pool2d(library.from_numpy(x.copy()), 2, return_indices=True)) for library in (ut, torch))
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+def test_minus_infinity_has_a_place():
+    x = np.full((1, 1, 4, 4), -np.inf, dtype="float32")
+    ours, theirs = (flat(library.nn.functional.max_pool2d(library.from_numpy(x.copy()), 3, 2, 1, return_indices=True)) for library in (ut, torch))
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    np.testing.assert_array_equal(ours[1], theirs[1])
+
+
+REFUSED = {
+    "padding beyond half a window": lambda L, x: L.nn.functional.max_pool2d(x, 3, 2, 2),
+    "no stride": lambda L, x: L.nn.functional.max_pool2d(x, 2, 0),
+    "no dilation": lambda L, x: L.nn.functional.max_pool2d(x, 2, 1, 0, 0),
+    "negative padding": lambda L, x: L.nn.functional.avg_pool2d(x, 2, 1, -1),
+    "a window larger than the image": lambda L, x: L.nn.functional.avg_pool2d(x, 20),
+    "four sizes of a window": lambda L, x: L.nn.functional.max_pool2d(x, (2, 2, 2, 2)),
+    "no channels": lambda L, x: L.nn.functional.max_pool2d(x[:, :0], 2),
+    "a divisor of zero": lambda L, x: L.nn.functional.avg_pool2d(x, 2, divisor_override=0),
+    "bools": lambda L, x: L.nn.functional.max_pool2d(x.bool(), 2),
+    "integers on a line": lambda L, x: L.nn.functional.max_pool1d(x[0].long(), 2),
+    "integers averaged adaptively": lambda L, x: L.nn.functional.adaptive_avg_pool2d(x.long(), 2),
+    "a negative number of windows": lambda L, x: L.nn.functional.adaptive_avg_pool2d(x, -1),
+    "seven sizes": lambda L, x: L.nn.functional.adaptive_max_pool2d(x, (3,) * 7),
+    "an empty dimension": lambda L, x: L.nn.functional.adaptive_max_pool2d(x[..., :0], 2),
+    "None on a line": lambda L, x: L.nn.functional.adaptive_avg_pool1d(x[0], (None,)),
+    "neither size nor ratio": lambda L, x: L.nn.functional.fractional_max_pool2d(x, 2),
+    "no size for random windows": lambda L, x: L.nn.FractionalMaxPool2d(2),
+    "size and ratio": lambda L, x: L.nn.FractionalMaxPool3d(2, output_size=3, output_ratio=0.5),
+    "a ratio above one": lambda L, x: L.nn.FractionalMaxPool2d(2, output_ratio=3.0),
+    "random windows too large": lambda L, x: L.nn.functional.fractional_max_pool2d(x, 2, (30, 4)),
+    "places as int32": lambda L, x: L.nn.functional.max_unpool2d(x, L.zeros(x.shape, dtype=L.int32), 2),
+    "places outside": lambda L, x: L.nn.functional.max_unpool2d(x, L.full(x.shape, 10000), 2),
+    "a size that windows cannot give": lambda L, x: L.nn.functional.max_unpool2d(x, L.zeros(x.shape, dtype=L.int64), 2, output_size=(100, 9)),
+}
+
+
+@pytest.mark.parametrize("story", REFUSED)
+def test_what_torch_refuses_is_refused_with_the_same_error(story: str):
+    kinds = []
+    for library in (ut, torch):
+        with pytest.raises(Exception) as caught:
+            REFUSED[story](library, library.from_numpy(X[2].copy()))
+        kinds.append(caught.type)
+    assert kinds[0] is kinds[1]
+
+
+def test_channels_last_stays_channels_last():
+    def run(library):
+        x = library.from_numpy(X[2].copy()).contiguous(memory_format=library.channels_last)
+        F = library.nn.functional
+        return [y.stride() for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))]
+
+    assert run(ut) == run(torch)
+
+
+@pytest.mark.parametrize("pool", ["max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"])
+def test_threads_do_not_change_a_bit(pool: str):
+    def run(threads):
+        ut.set_num_threads(threads)
+        x = ut.from_numpy(np.repeat(X[2], 30, 0)).requires_grad_()
+        y = getattr(ut.nn.functional, pool)(x, 3)
+        (y * y).sum().backward()
+        return y.detach().numpy(), x.grad.numpy()
+
+    before = ut.get_num_threads()
+    try:
+        for a, b in zip(run(1), run(4), strict=True):
+            assert (a == b).all()
+    finally:
+        ut.set_num_threads(before)

@@ -1,0 +1,337 @@
+"""Pooling with torch's signatures. One-dimensional forms are two-dimensional ones over images of one row."""
+
+from __future__ import annotations
+
+from undertow._C import Tensor, _ops
+from undertow.nn._override import overridable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Ints = int | Sequence[int]
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+]
+
+_nn = {name[4:]: fn for name, fn in _ops.items() if name.startswith("_nn.")}
+_max2, _max3 = _nn["max_pool2d_with_indices"], _nn["max_pool3d_with_indices"]
+_avg2, _avg3 = _nn["avg_pool2d"], _nn["avg_pool3d"]
+
+
+def _each(value: Ints, n: int) -> Any:
+    """One int for every dimension; a list as it is, so that the core can refuse its length."""
+    if isinstance(value, int):
+        return (value,) * n
+    return tuple(value) * n if len(value) == 1 else tuple(value)
+
+
+def _step(stride: Ints | None, kernel: Any, n: int) -> Any:
+    return kernel if stride is None or (not isinstance(stride, int) and not len(stride)) else _each(stride, n)
+
+
+def _single(value: Ints, name: str, argument: str) -> int:
+    if isinstance(value, int):
+        return value
+    if len(value) != 1:
+        raise RuntimeError(f"{name}() {argument} must be an int, list of ints or tuple of ints of size 1 but got size {len(value)}")
+    return value[0]
+
+
+def _check_line(input: Tensor, name: str) -> None:
+    if input.dim() not in (2, 3):
+        raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(input.shape)}")
+
+
+# ---- the largest element ----
+
+
+@overridable
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest element of every window of a line, and where in its line it stands."""
+    _check_line(input, "max_pool1d")
+    kernel = _single(kernel_size, "max_pool1d", "kernel_size")
+    given = None if stride is None or (not isinstance(stride, int) and not len(stride)) else stride
+    step = kernel if given is None else _single(given, "max_pool1d", "stride")
+    pad, gap = _single(padding, "max_pool1d", "padding"), _single(dilation, "max_pool1d", "dilation")
+    for argument, value in (("kernel_size", kernel), ("stride", step), ("dilation", gap)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {argument} must be greater than zero, but got {value}")
+    if pad < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {pad}")
+    if pad > kernel // 2:
+        raise RuntimeError(f"max_pool1d() padding should be at most half of kernel size, but got padding={pad} and kernel_size={kernel}")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"max_pool1d\" not implemented for '{input.dtype}'")
+    best, index = _max2(input.unsqueeze(-2), (1, kernel), (1, step), (0, pad), (1, gap), ceil_mode)
+    return best.squeeze(-2), index.squeeze(-2)
+
+
+@overridable
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest element of every window of an image, and where in its plane it stands."""
+    kernel = _each(kernel_size, 2)
+    return _max2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), _each(dilation, 2), ceil_mode)
+
+
+@overridable
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest element of every window of a volume, and where in its volume it stands."""
+    kernel = _each(kernel_size, 3)
+    return _max3(input, kernel, _step(stride, kernel, 3), _each(padding, 3), _each(dilation, 3), ceil_mode)
+
+
+@overridable
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window of a line; with `return_indices`, also where in its line it stands.
+
+    >>> import undertow as ut
+    >>> max_pool1d(ut.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
+    tensor([[4., 3.]])
+    """
+    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+@overridable
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window of an image; with `return_indices`, also where in its plane it stands."""
+    kernel = _each(kernel_size, 2)
+    found = _max2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), _each(dilation, 2), ceil_mode)
+    return found if return_indices else found[0]
+
+
+@overridable
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window of a volume; with `return_indices`, also where in its volume it stands."""
+    found = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+# ---- means ----
+
+
+@overridable
+def avg_pool1d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False, count_include_pad: bool = True
+) -> Tensor:
+    """The mean of every window of a line.
+
+    >>> import undertow as ut
+    >>> avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[2., 3.]])
+    """
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
+        )
+    kernel = _one_of("avg_pool1d", "kernel_size", kernel_size)
+    step = kernel if stride is None or (not isinstance(stride, int) and not len(stride)) else _one_of("avg_pool1d", "stride", stride)
+    pad = _one_of("avg_pool1d", "padding", padding)
+    return _avg2(input.unsqueeze(-2), (1, kernel), (1, step), (0, pad), ceil_mode, count_include_pad, None).squeeze(-2)
+
+
+def _one_of(name: str, argument: str, value: Ints) -> int:
+    if isinstance(value, int):
+        return value
+    if len(value) != 1:
+        raise RuntimeError(f"{name}() argument '{argument}' should contain one int (got {len(value)})")
+    if not isinstance(value[0], int):
+        raise TypeError(f"{name}(): argument '{argument}' must be tuple of ints, but found element of type {type(value[0]).__name__} at pos 0")
+    return value[0]
+
+
+@overridable
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of every window of an image."""
+    kernel = _each(kernel_size, 2)
+    return _avg2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), ceil_mode, count_include_pad, divisor_override)
+
+
+@overridable
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of every window of a volume."""
+    kernel = _each(kernel_size, 3)
+    return _avg3(input, kernel, _step(stride, kernel, 3), _each(padding, 3), ceil_mode, count_include_pad, divisor_override)
+
+
+# ---- a given number of windows ----
+
+
+def _whole(input: Tensor, output_size: Any, n: int) -> tuple[int, ...]:
+    """The output's size, None meaning the input's."""
+    if isinstance(output_size, int):
+        return (output_size,) * n
+    if output_size is None:
+        return tuple(input.shape[-n:])
+    if len(output_size) > input.dim() - 1 or len(output_size) != n:
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}: output_size has {len(output_size)} numbers for {n} dimensions")
+    if input.dim() < n:
+        raise RuntimeError(f"adaptive pooling: Expected {n + 1}D or {n + 2}D tensor, but got {list(input.shape)}")
+    return tuple(size if given is None else given for given, size in zip(output_size, input.shape[-n:], strict=True))
+
+
+def _check_adaptive_line(input: Tensor, name: str) -> None:
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
+        )
+
+
+@overridable
+def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
+    """The means of `output_size` windows of a line.
+
+    >>> import undertow as ut
+    >>> adaptive_avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    tensor([[2., 3.]])
+    """
+    _check_adaptive_line(input, "adaptive_avg_pool1d")
+    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, _one_of("adaptive_avg_pool1d", "output_size", output_size))).squeeze(-2)
+
+
+@overridable
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of a grid of windows of an image; None keeps a dimension's size."""
+    size = _whole(input, output_size, 2)
+    if size == (1, 1) and input.dim() in (3, 4) and input.is_floating_point() and input.numel():
+        return input.mean((-1, -2), keepdim=True)
+    return _nn["_adaptive_avg_pool2d"](input, size)
+
+
+@overridable
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of a grid of windows of a volume; None keeps a dimension's size."""
+    size = _whole(input, output_size, 3)
+    if size == (1, 1, 1) and input.dim() in (4, 5) and input.is_floating_point() and input.numel():
+        return input.mean((-1, -2, -3), keepdim=True)
+    if input.dim() in (4, 5) and not input.shape[-4]:
+        raise RuntimeError(
+            "adaptive_avg_pool3d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(input.shape)} with dimension {input.dim() - 4} being empty"
+        )
+    return _nn["_adaptive_avg_pool3d"](input, size)
+
+
+@overridable
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Ints, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """The largest elements of `output_size` windows of a line, and where in it they stand."""
+    _check_adaptive_line(input, "adaptive_max_pool1d")
+    best, index = _nn["adaptive_max_pool2d"](input.unsqueeze(-2), (1, _one_of("adaptive_max_pool1d", "output_size", output_size)))
+    return best.squeeze(-2), index.squeeze(-2)
+
+
+@overridable
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """The largest elements of a grid of windows of an image, and where in their planes they stand."""
+    return _nn["adaptive_max_pool2d"](input, _whole(input, output_size, 2))
+
+
+@overridable
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """The largest elements of a grid of windows of a volume, and where in it they stand."""
+    return _nn["adaptive_max_pool3d"](input, _whole(input, output_size, 3))
+
+
+@overridable
+def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
+    """The largest elements of `output_size` windows of a line; with `return_indices`, also where in it they stand."""
+    found = adaptive_max_pool1d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+@overridable
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of a grid of windows of an image; with `return_indices`, also where they stand."""
+    found = adaptive_max_pool2d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+@overridable
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of a grid of windows of a volume; with `return_indices`, also where they stand."""
+    found = adaptive_max_pool3d_with_indices(input, output_size)
+    return found if return_indices else found[0]

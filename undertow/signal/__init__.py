@@ -1,0 +1,5 @@
+"""Signal processing."""
+
+from undertow.signal import windows
+
+__all__ = ["windows"]
