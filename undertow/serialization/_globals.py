@@ -83,8 +83,8 @@ def _tensor(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requi
         raise UnpicklingError("Weights only load failed: a tensor with backward hooks, which are code")
     check_layout(storage.nbytes(), dtype, offset, size, stride)
     t = _C._tensor_over(storage, dtype, offset, size, stride)
-    for name in metadata or ():
-        if name not in ("conj", "neg") or metadata[name] is not True:
+    for name, value in (metadata or {}).items():
+        if name not in ("conj", "neg") or value is not True:
             raise UnpicklingError(f"Weights only load failed: a tensor with metadata {name!r}")
         t = t.conj() if name == "conj" else t._neg_view()
     return (t.detach() if metadata else t).requires_grad_(requires_grad)
