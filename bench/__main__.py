@@ -74,9 +74,11 @@ def add_memory(report: Report, libraries: list[str], repeats: int) -> None:
     report.rows.append(Row("installed size", *figures(once.installed_bytes, "bytes", libraries), target=15e6, at_most=True, show=size))
 
 
-def add_peaks(report: Report, libraries: list[str], repeats: int) -> None:
+def add_peaks(report: Report, libraries: list[str], only: str, repeats: int) -> None:
     """The least peak of a few fresh processes; and a check that both libraries computed the same."""
     for f, name, _ in training.STEPS:
+        if only not in f"peak: {name}":
+            continue
         say(f"  peak memory: {name}")
         found = {lib: [training.peaks(lib, f.__name__) for _ in range(repeats)] for lib in (cases.OURS, cases.TORCH) if lib in libraries}
         figures = {lib: min((float(a["bytes"]) for a in answers if "bytes" in a), default=answers[0].get("error")) for lib, answers in found.items()}
@@ -139,9 +141,9 @@ def main() -> int:
     rounds, repeats = (1, 5) if a.quick else (5, 9)
     report = Report()
     add_timed(report, libraries, a.only, rounds, repeats)
+    add_peaks(report, libraries, a.only, 1 if a.quick else 3)
     if not a.only:
         add_memory(report, libraries, 3 if a.quick else 15)
-        add_peaks(report, libraries, 1 if a.quick else 3)
         add_workers(report, 3 if a.quick else 15)
         add_growth(report, a.quick)
     print(machine)

@@ -314,7 +314,7 @@ class Transformer(Module):
             raise RuntimeError(f"the batch number of src and tgt must be equal, got shapes {list(src.shape)} and {list(tgt.shape)}")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError(
-                "the feature number of src and tgt must be equal to d_model"
+                f"the feature number of src and tgt must be equal to d_model; got shapes {list(src.shape)} and {list(tgt.shape)} for {self.d_model}"
             )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(

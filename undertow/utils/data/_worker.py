@@ -80,10 +80,7 @@ class Exhausted:
 
 
 class Resumed:
-    """A persistent worker begins another epoch, with other seeds."""
-
-    def __init__(self, base_seed: int) -> None:
-        self.base_seed = base_seed
+    """A persistent worker begins another epoch; its random numbers go on."""
 
 
 class Fetcher:
@@ -209,7 +206,6 @@ def _serve(tasks: queue.SimpleQueue, results: queue.SimpleQueue, make_fetcher: C
         number, index = task
         try:
             if isinstance(index, Resumed):
-                _seed(index.base_seed, worker)
                 fetcher, result = make_fetcher(), index
             elif failure is not None:
                 result, failure = failure, None

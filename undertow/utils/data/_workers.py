@@ -92,13 +92,13 @@ class WorkerPool:
         for h in self._handles:
             h.active = True
 
-    def resume(self, base_seed: int) -> None:
+    def resume(self) -> None:
         """Another epoch with the same processes."""
         while self._given:
             self._receive()
         self._begin()
         for h in self._handles:
-            self._send(h, _worker.Resumed(base_seed))
+            self._send(h, _worker.Resumed())
         while self._given:
             self._receive()
         for result in self._ready.values():
