@@ -48,7 +48,7 @@ _LAZY = {
     "set_rng_state": "random",
     "vmap": "_vmap",
     "compile": "compiler",
-    **dict.fromkeys(("empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
+    **dict.fromkeys(("adaptive_max_pool1d", "empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
     **dict.fromkeys(("addmv_", "detach_", "index_put_", "resize_as_", "set_anomaly_enabled", "to_dlpack"), "_rare"),
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",

@@ -176,46 +176,46 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
   }
   Tensor filler = full({}, value, self.dtype()), out = undertow::empty(sizes, self.dtype());
   if (out.numel() == 0) return out;
-  // Dimensions behind the last padded one are one long element; the padded one and those before it are walked.
+  // Dimensions behind the last padded one are one long element; it and the one before are a plane, the others are walked.
   int64_t last = n - 1, run = 1;
   while (last > 0 && axis_of(self, pad, last).out == self.size(last) && axis_of(self, pad, last).left == 0) run *= self.size(last--);
   Tensor in = contiguous(self);
   std::vector<Axis> axes;
   for (int64_t d = 0; d <= last; d++) axes.push_back(axis_of(self, pad, d));
-  if (axes.empty()) axes.push_back({1, 1, 0, 0});
-  Axis w = axes.back();
-  axes.pop_back();
-  int64_t rows = out.numel() / (w.out * run);
+  while (axes.size() < 2) axes.insert(axes.begin(), Axis{1, 1, 0, 0});
+  const Axis w = axes.back(), h = axes[axes.size() - 2];
+  axes.resize(axes.size() - 2);
+  const int64_t width = w.out * run, plane = h.out * width;
   dispatch_width(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T fill = *filler.data_as<T>();
-    int64_t before = std::min(w.begin(), w.out) * run, inside = std::min(w.inside(), w.out - w.begin()) * run, width = w.out * run;
-    parallel_for(0, rows, plane_grain(width), [&](int64_t begin, int64_t end) {
-      std::vector<int64_t> index(axes.size());
-      for (int64_t d = static_cast<int64_t>(axes.size()) - 1, rest = begin; d >= 0; d--) {
-        index[static_cast<size_t>(d)] = rest % axes[static_cast<size_t>(d)].out;
-        rest /= axes[static_cast<size_t>(d)].out;
-      }
-      T* to = out.data_as<T>() + begin * width;
-      for (int64_t row = begin; row < end; row++, to += width) {
-        int64_t at = 0;
-        bool padded = inside <= 0;
-        for (size_t d = 0; d < axes.size(); d++) {
-          int64_t i = index[d] - axes[d].left;
-          padded |= i < 0 || i >= axes[d].in;
-          at = at * axes[d].in + i;
+    const int64_t before = std::min(w.begin(), w.out) * run, inside = std::max<int64_t>(std::min(w.inside(), w.out - w.begin()), 0) * run;
+    const int64_t rows = std::max<int64_t>(std::min(h.inside(), h.out - h.begin()), 0);
+    parallel_for(0, out.numel() / plane, plane_grain(plane), [&](int64_t begin, int64_t end) {
+      T* to = out.data_as<T>() + begin * plane;
+      for (int64_t i = begin; i < end; i++, to += plane) {
+        int64_t at = 0, rest = i, scale = 1;
+        bool padded = inside == 0 || rows == 0;
+        for (size_t d = axes.size(); d-- > 0;) {
+          int64_t place = rest % axes[d].out - axes[d].left;
+          rest /= axes[d].out;
+          padded |= place < 0 || place >= axes[d].in;
+          at += place * scale;
+          scale *= axes[d].in;
         }
         if (padded) {
-          std::fill_n(to, width, fill);
-        } else {
-          std::fill_n(to, before, fill);
-          std::memcpy(to + before, in.data_as<T>() + (at * w.in + w.from()) * run, static_cast<size_t>(inside) * sizeof(T));
-          std::fill_n(to + before + inside, width - before - inside, fill);
+          std::fill_n(to, plane, fill);
+          continue;
         }
-        for (size_t d = axes.size(); d-- > 0;) {
-          if (++index[d] < axes[d].out) break;
-          index[d] = 0;
+        // What stands between two rows' insides is one gap: the end of the one and the start of the other.
+        const int64_t gap = width - inside, first = std::min(h.begin(), h.out) * width + before;
+        const T* from = in.data_as<T>() + ((at * h.in + h.from()) * w.in + w.from()) * run;
+        T* row = std::fill_n(to, first, fill);
+        for (int64_t r = 0; r < rows; r++, from += w.in * run) {
+          std::memcpy(row, from, static_cast<size_t>(inside) * sizeof(T));
+          row = std::fill_n(row + inside, r + 1 < rows ? gap : 0, fill);
         }
+        std::fill(row, to + plane, fill);
       }
     });
   });

@@ -1,4 +1,6 @@
 // pool_avg.cpp: forward functions of ops/pool.toml that average windows, and their transposes.
+#include <algorithm>
+
 #include "core/base/parallel.h"
 #include "core/forward/pool_windows.h"
 #include "core/kernels/cpu/isa.h"
@@ -55,19 +57,36 @@ void average_of(const Windows* axis, const Divisors<T>& by, const T* plane, T* o
       }
 }
 
+// The transpose: each element, divided, added to all of its window. `row` is room for one row of them.
 template <class T>
-void spread_over(const Windows* axis, const Divisors<T>& by, const T* grad, T* plane) {
-  const Windows &az = axis[0], &ay = axis[1], &ax = axis[2];
+void spread_over(const Pooling& p, const Divisors<T>& by, const std::vector<cpu::PoolSpan>& columns, const T* grad, T* plane, T* row) {
+  const Windows &az = p.axis[0], &ay = p.axis[1], &ax = p.axis[2];
+  const int64_t n = ax.out(), stride = p.grid[2].stride, padding = p.grid[2].padding;
+  std::fill_n(plane, p.in_plane, T(0));
   for (size_t z = 0; z < az.first.size(); z++)
-    for (size_t y = 0; y < ay.first.size(); y++, grad += ax.first.size())
+    for (size_t y = 0; y < ay.first.size(); y++, grad += n) {
+      const T scale = by.axis[0][z] * by.axis[1][y];
+      for (int64_t x = 0; x < n; x++) row[x] = grad[x] / (scale * by.axis[2][static_cast<size_t>(x)]);
       for (int64_t k = az.first[z]; k < az.last[z]; k++)
         for (int64_t j = ay.first[y]; j < ay.last[y]; j++) {
-          T* row = plane + (k * ay.in + j) * ax.in;
-          for (size_t x = 0; x < ax.first.size(); x++) {
-            T g = grad[x] / (by.axis[0][z] * by.axis[1][y] * by.axis[2][x]);
-            for (int64_t i = ax.first[x]; i < ax.last[x]; i++) row[i] += g;
+          T* to = plane + (k * ay.in + j) * ax.in;
+          if (!p.regular) {
+            for (size_t x = 0; x < static_cast<size_t>(n); x++)
+              for (int64_t i = ax.first[x]; i < ax.last[x]; i++) to[i] += row[x];
+            continue;
+          }
+          for (size_t tap = 0; tap < columns.size(); tap++) {
+            T* at = to - padding + static_cast<int64_t>(tap);
+            for (int64_t x = columns[tap].begin; x < columns[tap].end; x++) at[x * stride] += row[x];
           }
         }
+    }
+}
+
+std::vector<cpu::PoolSpan> columns_of(const Pooling& p) {
+  std::vector<cpu::PoolSpan> columns;
+  for (int64_t k = 0; p.regular && k < p.grid[2].kernel; k++) columns.push_back(cpu::windows_of_tap(p.grid[2], k));
+  return columns;
 }
 
 Tensor averaged(const Tensor& self, const Pooling& p, bool count_include_pad, std::optional<int64_t> divisor) {
@@ -77,8 +96,7 @@ Tensor averaged(const Tensor& self, const Pooling& p, bool count_include_pad, st
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     Divisors<T> by = divisors_of<T>(p, count_include_pad, divisor);
-    std::vector<cpu::PoolSpan> columns;
-    for (int64_t k = 0; k < p.grid[2].kernel; k++) columns.push_back(cpu::windows_of_tap(p.grid[2], k));
+    std::vector<cpu::PoolSpan> columns = columns_of(p);
     cpu::PoolGrid grid{{p.grid[0], p.grid[1], p.grid[2]}, nullptr, columns.data()};
     parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
@@ -104,12 +122,14 @@ Tensor spread(const Tensor& grad_output, IntSpan sizes, const Pooling& p, bool c
   UT_CHECK(grad_output.numel() == p.planes * p.out_plane, "pooling: gradient of shape ", ShapeText{grad_output.sizes()}, " for an image of shape ", ShapeText{sizes});
   UT_CHECK_AS(NotImplemented, grad_output.is_floating(), "\"avg_pool_backward\" not implemented for '", long_name(grad_output.dtype()), "'");
   DType wide = wide_dtype(grad_output.dtype());
-  Tensor grad = contiguous(to_dtype(grad_output, wide)), out = zeros(sizes, wide);
+  Tensor grad = contiguous(to_dtype(grad_output, wide)), out = undertow::empty(sizes, wide);
+  std::vector<cpu::PoolSpan> columns = columns_of(p);
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     Divisors<T> by = divisors_of<T>(p, count_include_pad, divisor);
     parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) spread_over(p.axis, by, grad.data_as<T>() + i * p.out_plane, out.data_as<T>() + i * p.in_plane);
+      std::vector<T> row(static_cast<size_t>(p.axis[2].out()));
+      for (int64_t i = begin; i < end; i++) spread_over(p, by, columns, grad.data_as<T>() + i * p.out_plane, out.data_as<T>() + i * p.in_plane, row.data());
     });
   };
   if (wide == DType::Float32) run(TypeTag<float>{});

@@ -1,4 +1,5 @@
 // pool_max.cpp: forward functions of ops/pool.toml that choose the largest element of each window, and their transposes.
+#include <algorithm>
 #include <limits>
 
 #include "core/base/parallel.h"
@@ -157,18 +158,25 @@ Planes planes_of(IntSpan pooled, IntSpan full, int64_t spatial) {
   return {product(full.subspan(0, lead)), product(pooled.subspan(lead)), product(full.subspan(lead))};
 }
 
-// f(pooled element, place in the plane) for every index; places outside are refused in torch's words.
-template <class F>
-void at_places(const Planes& g, const Tensor& indices, IntSpan space, F&& f) {
+// For every plane, prepare(first element of the plane), then f(pooled element, its place) for every index; places outside
+// are refused in torch's words.
+template <class P, class F>
+void at_places(const Planes& g, const Tensor& indices, IntSpan space, P&& prepare, F&& f) {
   Tensor places = contiguous(indices);
-  const int64_t* at = places.data_as<int64_t>();
   parallel_for(0, g.count, plane_grain(g.full + g.pooled), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin * g.pooled; i < end * g.pooled; i++) {
-      if (UT_UNLIKELY(at[i] < 0 || at[i] >= g.full)) UT_FAIL("Found an invalid max index: ", at[i], " (output volumes are of size ", ShapeText{space}, ")");
-      f(i, i / g.pooled * g.full + at[i]);
+    const int64_t* at = places.data_as<int64_t>() + begin * g.pooled;
+    for (int64_t plane = begin, i = begin * g.pooled; plane < end; plane++) {
+      const int64_t base = plane * g.full, stop = i + g.pooled;
+      prepare(base);
+      for (; i < stop; i++, at++) {
+        if (UT_UNLIKELY(static_cast<uint64_t>(*at) >= static_cast<uint64_t>(g.full)))
+          UT_FAIL("Found an invalid max index: ", *at, " (output volumes are of size ", ShapeText{space}, ")");
+        f(i, base + *at);
+      }
     }
   });
 }
+constexpr auto kNothing = [](int64_t) {};
 
 IntSpan tail(IntSpan sizes, int64_t spatial) { return sizes.subspan(sizes.size() - static_cast<size_t>(spatial)); }
 
@@ -187,7 +195,7 @@ Tensor unpooled(const Tensor& self, const Tensor& indices, IntSpan output_size, 
   Tensor in = contiguous(self), out = zeros(sizes, self.dtype());
   dispatch_width(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    at_places(g, indices, output_size, [&](int64_t i, int64_t place) { out.data_as<T>()[place] = in.data_as<T>()[i]; });
+    at_places(g, indices, output_size, kNothing, [&](int64_t i, int64_t place) { out.data_as<T>()[place] = in.data_as<T>()[i]; });
   });
   return out;
 }
@@ -226,7 +234,7 @@ Tensor _max_pool_gather(const Tensor& self, const Tensor& indices, int64_t spati
   Tensor in = contiguous(self), out = undertow::empty(indices.sizes(), self.dtype());
   dispatch_width(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    at_places(g, indices, tail(self.sizes(), spatial), [&](int64_t i, int64_t place) { out.data_as<T>()[i] = in.data_as<T>()[place]; });
+    at_places(g, indices, tail(self.sizes(), spatial), kNothing, [&](int64_t i, int64_t place) { out.data_as<T>()[i] = in.data_as<T>()[place]; });
   });
   return out;
 }
@@ -236,12 +244,13 @@ Tensor _max_pool_scatter(const Tensor& grad_output, const Tensor& indices, IntSp
   UT_CHECK(same(grad_output.sizes(), indices.sizes()), "pooling: gradient of shape ", ShapeText{grad_output.sizes()}, " for indices of shape ", ShapeText{indices.sizes()});
   check_floating(grad_output, "max_pool_backward");
   DType wide = wide_dtype(grad_output.dtype());
-  Tensor grad = contiguous(to_dtype(grad_output, wide)), out = zeros(sizes, wide);
+  Tensor grad = contiguous(to_dtype(grad_output, wide)), out = undertow::empty(sizes, wide);
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     T* to = out.data_as<T>();
     const T* from = grad.data_as<T>();
-    at_places(g, indices, tail(sizes, spatial), [&](int64_t i, int64_t place) { to[place] += from[i]; });
+    auto clear = [&](int64_t base) { std::fill_n(to + base, g.full, T(0)); };  // while the plane is near
+    at_places(g, indices, tail(sizes, spatial), clear, [&](int64_t i, int64_t place) { to[place] += from[i]; });
   };
   if (wide == DType::Float32) run(TypeTag<float>{});
   else run(TypeTag<double>{});

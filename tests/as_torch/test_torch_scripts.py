@@ -27,7 +27,7 @@ PROGRAMS = {
     "gpt.py": ["--width", "16", "--context", "16", "--batch", "4"],
     "style.py": ["--size", "16"],
 }
-NEEDS = {"classifier.py cnn": "Conv2d", "char_rnn.py": "LSTM", "gpt.py": "functional.scaled_dot_product_attention", "style.py": "AvgPool2d"}
+NEEDS = {"classifier.py cnn": "Conv2d", "char_rnn.py": "LSTM", "style.py": "AvgPool2d"}
 torch_is_installed = importlib.util.find_spec("torch") is not None
 
 

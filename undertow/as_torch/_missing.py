@@ -23,7 +23,6 @@ COPIES = "not planned: the operator without _copy, followed by clone(), does the
 COMPLEX_HALF = "not planned: no dtype below float16 and bfloat16, no complex of halves"
 SPECIAL = "planned: the rarer special functions"
 LAYERS = "planned: layers, and the operators they need, are being added"
-FOURIER = "planned: Fourier transforms and the windows for them"
 NAMED = "not planned: named dimensions"
 NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
 TESTS = "not planned: of the machinery of torch's own tests, common_utils, common_device_type, common_dtype and common_cuda are here"
@@ -47,7 +46,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.cuda", CUDA),
     (r"torch\.(Stream|Event|get_device_module|backends\.cuda)", CUDA),
     (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|is_vulkan_available|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
-    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.DataParallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
+    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
     (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
@@ -60,7 +59,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(Tensor\.)?(complex32|chalf|float8\w*|float4\w*|bits\w*|uint[1-7]|int[1-7])", COMPLEX_HALF),
     (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
     (r"torch\.special", SPECIAL),
-    (r"torch\.(fft|stft|istft|signal|Tensor\.i?stft|\w+_window)", FOURIER),
     (r"torch\.(nested|jagged)", NESTED),
     (r"torch\.nn", LAYERS),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
@@ -91,7 +89,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
     (r"torch\.utils", "not planned: tools for torch's own build, backends and C++"),
     (r"torch\.hub", "not planned: it downloads and runs code; download the weights and use torch.load"),
-    (r"torch\.(rnn\w*|gru\w*|lstm\w*|conv\w*|\w*dropout_?|\w+_norm|\w+_loss|\w*pool\dd\w*|grid_sampler\w*|embedding\w*|bilinear)", LAYERS),
+    (r"torch\.(rnn\w*|gru\w*|lstm\w*|conv\w*|\w*dropout_?|\w+_norm|\w+_loss|embedding\w*|bilinear)", LAYERS),
     (r"torch\.(\w+\.)*_\w*", INTERNAL),
 )
 _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)
@@ -99,9 +97,9 @@ _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reaso
 # Methods of tensors that torch has and we have not: each raises AttributeError, with the reason.
 TENSOR_METHODS = (
     "ccol_indices chalf coalesce col_indices crow_indices dense_dim dequantize indices int_repr ipu is_coalesced "
-    "istft map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme "
+    "map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme "
     "resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
-    "sparse_resize_and_clear_ sspaddmm stft to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr "
+    "sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr "
     "to_sparse_coo to_sparse_csc to_sparse_csr values align_to align_as refine_names rename rename_ symeig eig lstsq solve lu"
 )
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 namespace {
 
@@ -11,6 +13,12 @@ namespace {
 // source stays in the second.
 constexpr int64_t kMostOutputs = 256;
 constexpr int64_t kWideRow = 384;
+
+template <class T>
+const ConvKernels<T>& kernels() {
+  static const ConvKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_kernels<T>());
+  return chosen;
+}
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 int64_t floor_div(int64_t x, int64_t y) { return x >= 0 ? x / y : -ceil_div(-x, y); }
@@ -101,6 +109,18 @@ Box BoxPlan::box(int64_t index) const {
 }
 
 template <class T>
+void BoxPlan::split_row(const T* line, int64_t from, int64_t to, T* row) const {
+  int64_t step = axes[2].step;
+  for (int64_t s = 0; s < step; ++s) {
+    T* part = row + s * split_;
+    int64_t begin = std::min(split_, ceil_div(std::max<int64_t>(from - s, 0), step)), end = std::clamp(ceil_div(std::max<int64_t>(to - s, 0), step), begin, split_);
+    for (int64_t j = 0; j < begin; ++j) part[j] = T{};
+    for (int64_t j = begin; j < end; ++j) part[j] = line[j * step + s];
+    for (int64_t j = end; j < split_; ++j) part[j] = T{};
+  }
+}
+
+template <class T>
 void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) const {
   const Axis &a0 = axes[0], &a1 = axes[1], &a2 = axes[2];
   int64_t plane = a1.source * a2.source, lines = (box.rows - 1) * a1.step + a1.span;
@@ -112,31 +132,31 @@ void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) c
     for (size_t t0 = 0; t0 < a0.offsets.size(); ++t0) {
       int64_t at0 = box.at0 * a0.step + a0.offsets[t0];
       T* row = copy + c * channel_ + static_cast<int64_t>(t0) * slab_;
-      const T* image = source + (c * a0.source + at0) * plane;
-      for (int64_t i = 0; i < lines; ++i, row += row_) {
-        int64_t at1 = low1 + i;
-        if (at0 < 0 || at0 >= a0.source || at1 < 0 || at1 >= a1.source || from == to) {
-          std::memset(row, 0, static_cast<size_t>(row_) * sizeof(T));
-          continue;
-        }
-        const T* line = image + at1 * a2.source + low2;
-        if (a2.step == 1) {
-          for (int64_t j = 0; j < from; ++j) row[j] = T{};
-          std::memcpy(row + from, line + from, static_cast<size_t>(to - from) * sizeof(T));
-          for (int64_t j = to; j < row_; ++j) row[j] = T{};
-          continue;
-        }
-        for (int64_t s = 0; s < a2.step; ++s) {
-          T* part = row + s * split_;
-          for (int64_t j = 0, e = s; j < split_; ++j, e += a2.step) part[j] = e >= from && e < to ? line[e] : T{};
-        }
+      // Lines [first, last) of the copy stand in the source.
+      int64_t first = std::clamp<int64_t>(-low1, 0, lines), last = std::clamp<int64_t>(a1.source - low1, first, lines);
+      if (at0 < 0 || at0 >= a0.source || from == to) first = last = 0;
+      const T* line = source + (c * a0.source + at0) * plane + (low1 + first) * a2.source + low2 + from;
+      std::memset(row, 0, static_cast<size_t>(first * row_) * sizeof(T));
+      row += first * row_;
+      if (a2.step == 1) {
+        kernels<T>().copy_rows(last - first, line, a2.source, from, to - from, row_ - to, row, row_);
+      } else {
+        for (int64_t i = first; i < last; ++i) split_row(line + (i - first) * a2.source - from, from, to, row + (i - first) * row_);
       }
+      std::memset(row + (last - first) * row_, 0, static_cast<size_t>((lines - last) * row_) * sizeof(T));
     }
   }
 }
+
 template void BoxPlan::fill<float>(const Box&, int64_t, const float*, float*) const;
 template void BoxPlan::fill<double>(const Box&, int64_t, const double*, double*) const;
 template void BoxPlan::fill<uint64_t>(const Box&, int64_t, const uint64_t*, uint64_t*) const;
+
+void BoxPlan::sources(const Box& box, int64_t* out) const {
+  for (int64_t r = 0; r < box.rows; ++r) {
+    for (int64_t c = 0; c < box.cols; ++c) *out++ = r * axes[1].step * row_ + c;
+  }
+}
 
 int64_t BoxPlan::runs(const Box& box, int64_t begin, int64_t end, Run* out) const {
   int64_t count = 0;

@@ -56,6 +56,8 @@ class BoxPlan {
   void fill(const Box& box, int64_t channels, const T* source, T* copy) const;
   // The rows of outputs [begin, end) of a box, places counted from begin; returns their number. At most end - begin.
   int64_t runs(const Box& box, int64_t begin, int64_t end, Run* out) const;
+  // Where every output of a box reads, besides its tap's offset.
+  void sources(const Box& box, int64_t* out) const;
   // Where tap p (of taps(), of one channel) stands in the kernel.
   int64_t kernel_place(int64_t p, const int64_t (&kernel)[3]) const;
 
@@ -63,6 +65,10 @@ class BoxPlan {
   std::vector<int64_t> offsets;  // where taps, channel by channel, read in the copy
 
  private:
+  // One row of the copy, split by remainder; elements [from, to) of it stand at `line`.
+  template <class T>
+  void split_row(const T* line, int64_t from, int64_t to, T* row) const;
+
   int64_t channels_, taps_, slack_;
   int64_t rows_, cols_, boxes1_, boxes2_;
   int64_t split_, row_, slab_, channel_;  // elements of the copy: a remainder's part of a row, a row, one tap of axis 0, a channel

@@ -17,6 +17,8 @@ namespace {
 template <class T>
 constexpr int64_t kDepth = 2048 / static_cast<int64_t>(sizeof(T));
 constexpr int64_t kWeightRows = 168;
+// Fewer taps than this are packed into panels: turning results round would take as long as their sums.
+constexpr int64_t kFewTaps = 40;
 // Multiply-adds worth a chunk of their own.
 constexpr int64_t kChunkWork = 1 << 19;
 
@@ -64,13 +66,19 @@ struct Gather {
   }
 };
 
-// The weights of one group in rows of taps, in the plan's order: where they lie, if they lie so.
+// Do the weights lie in rows of taps, in the plan's order?
+template <class T>
+bool natural_weights(const Gather<T>& g) {
+  int64_t taps = g.plan.taps();
+  return g.weight_row == g.depth() && g.weight_channel == taps && taps == g.kernel[0] * g.kernel[1] * g.kernel[2];
+}
+
+// The weights of one group in such rows: where they lie, or a copy.
 template <class T>
 const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
   const T* w = g.weights + group * g.weight_group;
   int64_t taps = g.plan.taps(), channels = taps ? g.depth() / taps : 0;
-  bool natural = g.weight_row == g.depth() && g.weight_channel == taps && taps == g.kernel[0] * g.kernel[1] * g.kernel[2];
-  if (natural) return w;
+  if (natural_weights(g)) return w;
   SmallVector<int64_t, 32> places(static_cast<size_t>(taps));
   for (int64_t p = 0; p < taps; ++p) places[static_cast<size_t>(p)] = g.plan.kernel_place(p, g.kernel);
   parallel_for(0, g.m, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(g.depth(), 1)), [&](int64_t begin, int64_t end) {
@@ -83,6 +91,32 @@ const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
     }
   });
   return copy;
+}
+
+// The same for Way::Outputs: panels of channels, for every tap a row of them; the panel of channel i begins at i * depth.
+template <class T>
+void pack_channels(const Gather<T>& g, int64_t group, T* packed) {
+  const T* w = g.weights + group * g.weight_group;
+  int64_t depth = g.depth(), taps = g.plan.taps(), channels = depth / taps, panel = products<T>().panel_cols, lanes = products<T>().lanes;
+  SmallVector<int64_t, 32> places(static_cast<size_t>(taps));
+  for (int64_t p = 0; p < taps; ++p) places[static_cast<size_t>(p)] = g.plan.kernel_place(p, g.kernel);
+  int64_t panels = ceil_div(g.m, panel);
+  parallel_for(0, panels, std::max<int64_t>(1, (1 << 15) / (panel * depth)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * panel; i < std::min(end * panel, g.m); i += panel) {
+      int64_t rows = std::min(panel, g.m - i), width = rows <= lanes ? lanes : panel;
+      if (natural_weights(g)) {
+        products<T>().pack_b(depth, rows, w + i * depth, 1, depth, packed + i * depth);
+        continue;
+      }
+      for (int64_t c = 0; c < channels; ++c) {
+        T* to = packed + i * depth + c * taps * width;
+        for (int64_t r = 0; r < width; ++r) {
+          const T* from = w + (i + r) * g.weight_row + c * g.weight_channel;
+          for (int64_t p = 0; p < taps; ++p) to[p * width + r] = r < rows ? from[places[static_cast<size_t>(p)]] : T{};
+        }
+      }
+    }
+  });
 }
 
 // Panels of Note [Packed Panels] for blocks of taps: block by block, the block of tap p beginning at p * m.
@@ -146,6 +180,20 @@ class BoxWork {
     end(image, group, box);
   }
 
+  // For weights packed by channels: the box is read where it lies. `bias` is one number for each channel, and some zeros.
+  void outputs(int64_t image, int64_t group, const Box& box, const T* packed_weights, const T* bias) {
+    if constexpr (!std::is_integral_v<T>) {
+      T* result = begin(image, group, box);
+      sources_.resize(static_cast<size_t>(box.outputs()));
+      g_.plan.sources(box, sources_.data());
+      for (int64_t c = 0; c < g_.m; c += panel_) {
+        kernels<T>().outputs({g_.depth(), box.outputs(), std::min(panel_, g_.m - c), copy_, g_.plan.offsets.data(), sources_.data(),
+                              packed_weights + c * g_.depth(), bias + c, result + c * result_rs_, result_rs_});
+      }
+      end(image, group, box);
+    }
+  }
+
   // For a single row of weights.
   void direct(int64_t image, int64_t group, const Box& box, const T* weights) {
     if constexpr (!std::is_integral_v<T>) {
@@ -202,7 +250,7 @@ class BoxWork {
   T* own_result_ = nullptr;
   int64_t result_rs_ = 0;
   std::vector<Run> runs_;
-  std::vector<int64_t> first_run_;
+  std::vector<int64_t> first_run_, sources_;
 };
 
 // No tap at all: the bias, or nothing.
@@ -222,20 +270,45 @@ void fill_with_bias(const Gather<T>& g) {
   }
 }
 
+// How a gather is computed, by its shape.
+enum class Way {
+  Direct,   // a single row of weights: vectors of outputs
+  Outputs,  // many channels: vectors of channels, and outputs read from the box where they lie
+  Panels,   // vectors of outputs, packed
+};
+
+template <class T>
+Way way_of(const Gather<T>& g) {
+  if (std::is_integral_v<T>) return Way::Panels;
+  if (g.m == 1) return Way::Direct;
+  int64_t lanes = products<T>().lanes, whole = ceil_div(g.m, lanes) * lanes;
+  return g.depth() >= kFewTaps && whole - g.m <= g.m / 8 ? Way::Outputs : Way::Panels;
+}
+
 template <class T>
 void run(const Gather<T>& g) {
   int64_t boxes = g.plan.boxes();
   if (boxes == 0 || g.m == 0) return;
   if (g.depth() == 0) return fill_with_bias(g);
-  bool direct = g.m == 1 && !std::is_integral_v<T>;
+  Way way = way_of(g);
   int64_t full = g.full_depth(), block = ceil_div(full, ceil_div(full, kDepth<T>));
-  int64_t most = products<T>().max_tile_rows, tile_rows = ceil_div(g.m, ceil_div(g.m, most));
-  T* copies = Scratch<WeightRows>::get<T>(g.groups * g.m * g.depth());
-  T* packed = direct ? nullptr : Scratch<PackedWeights>::get<T>(g.groups * g.m * full);
+  int64_t most = products<T>().max_tile_rows, tile_rows = ceil_div(g.m, ceil_div(g.m, most)), panel = products<T>().panel_cols;
+  int64_t width = ceil_div(g.m, panel) * panel;  // channels of a group, with some zeros
+  int64_t packed_size = way == Way::Outputs ? width * g.depth() : g.m * full;
+  T* copies = way == Way::Outputs ? nullptr : Scratch<WeightRows>::get<T>(g.groups * g.m * g.depth());
+  T* packed = way == Way::Direct ? nullptr : Scratch<PackedWeights>::get<T>(g.groups * (packed_size + width));
+  T* bias = packed + g.groups * packed_size;
   SmallVector<const T*, 8> rows;
   for (int64_t group = 0; group < g.groups; ++group) {
-    rows.push_back(weight_rows(g, group, copies + group * g.m * g.depth()));
-    if (!direct) pack_weights(g, group, rows.back(), block, tile_rows, packed + group * g.m * full);
+    T* to = packed + group * packed_size;
+    if (way != Way::Outputs) {
+      rows.push_back(weight_rows(g, group, copies + group * g.m * g.depth()));
+      if (way == Way::Panels) pack_weights(g, group, rows.back(), block, tile_rows, to);
+      continue;
+    }
+    pack_channels(g, group, to);
+    std::fill_n(bias + group * width, width, T{});
+    if (g.bias) std::copy_n(g.bias + group * g.m, g.m, bias + group * width);
   }
   int64_t work = g.m * full * g.plan.most_outputs();
   parallel_for(0, g.batch * g.groups * boxes, std::max<int64_t>(1, kChunkWork / 4 / work), [&](int64_t begin, int64_t end) {
@@ -243,10 +316,12 @@ void run(const Gather<T>& g) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t image = i / boxes / g.groups, group = i / boxes % g.groups;
       Box box = g.plan.box(i % boxes);
-      if (direct) {
+      if (way == Way::Direct) {
         box_work.direct(image, group, box, rows[static_cast<size_t>(group)]);
+      } else if (way == Way::Outputs) {
+        box_work.outputs(image, group, box, packed + group * packed_size, bias + group * width);
       } else {
-        box_work.multiply(image, group, box, packed + group * g.m * full);
+        box_work.multiply(image, group, box, packed + group * packed_size);
       }
     }
   });

@@ -16,10 +16,12 @@ namespace {
 // its own, which are added in the order of the chunks. So any number of threads gives the same bits. Chunks are as many as a
 // large machine can use, but their sums take no more memory than kMostSums; where weights are too large for that, tasks
 // share out the channels of x as well, and each packs y for itself.
-constexpr int64_t kTasks = 32;
+constexpr int64_t kTasks = 16;
 constexpr int64_t kMostSums = 1 << 19;      // elements, of all chunks together
 constexpr int64_t kLeastTaps = 256;         // of a task that shares out channels
 constexpr int64_t kChunkWork = 1 << 19;     // multiply-adds worth a task
+// Small boxes are worked on together, up to so many outputs: sums are then read and written less often.
+constexpr int64_t kOutputsAtOnce = 256;
 
 struct Sums;
 struct BoxCopy;
@@ -78,26 +80,44 @@ class WeightWork {
   void add_chunk(int64_t chunk, int64_t group, int64_t first_channel, int64_t channels, T* sums) const {
     int64_t taps = plan_.taps(), begin = first_channel * taps, end = begin + channels * taps;
     std::fill(sums + begin * width_, sums + end * width_, T{});
-    T* copy = Scratch<BoxCopy>::get<T>(plan_.size());
-    T* packed = single_ ? nullptr : Scratch<PackedY>::get<T>(plan_.most_outputs() * (width_ + products<T>().lanes));
-    std::vector<Run> runs(static_cast<size_t>(plan_.most_outputs()));
-    int64_t boxes = plan_.boxes();
-    for (int64_t i = chunk * chunk_; i < std::min((chunk + 1) * chunk_, s_.batch * boxes); ++i) {
-      int64_t image = i / boxes;
-      Box box = plan_.box(i % boxes);
-      const T* x = x_ + (image * s_.in_channels + group * channels_ + first_channel) * volume(s_.in);
-      const T* y = y_ + (image * s_.out_channels + group * rows_) * volume(s_.out) + (box.at0 * s_.out[1] + box.begin1) * s_.out[2] + box.begin2;
-      plan_.fill(box, channels, x, copy);
-      int64_t run_count = plan_.runs(box, 0, box.outputs(), runs.data());
-      WeightTile<T> tile{0, copy, nullptr, runs.data(), run_count, y, 0, nullptr, width_};
-      if (!single_) products<T>().pack_b(box.outputs(), rows_, y, 1, volume(s_.out), packed);
-      add_box(tile, packed, box.outputs(), begin, end, sums);
+    int64_t most = plan_.most_outputs(), together = std::max<int64_t>(1, kOutputsAtOnce / most);
+    T* copy = Scratch<BoxCopy>::get<T>(together * plan_.size());
+    T* packed = single_ ? nullptr : Scratch<PackedY>::get<T>(together * most * (width_ + products<T>().lanes));
+    std::vector<Run> runs(static_cast<size_t>(together * most));
+    int64_t last = std::min((chunk + 1) * chunk_, s_.batch * plan_.boxes());
+    for (int64_t i = chunk * chunk_; i < last; i += single_ ? 1 : together) {
+      int64_t boxes = single_ ? 1 : std::min(together, last - i), outputs = 0, run_count = 0;
+      for (int64_t b = 0; b < boxes; ++b) outputs += plan_.box((i + b) % plan_.boxes()).outputs();
+      const T* y = packed;
+      for (int64_t b = 0, at = 0; b < boxes; ++b) {
+        int64_t image = (i + b) / plan_.boxes();
+        Box box = plan_.box((i + b) % plan_.boxes());
+        plan_.fill(box, channels, x_ + (image * s_.in_channels + group * channels_ + first_channel) * volume(s_.in), copy + b * plan_.size());
+        const T* mine = y_ + (image * s_.out_channels + group * rows_) * volume(s_.out) + (box.at0 * s_.out[1] + box.begin1) * s_.out[2] + box.begin2;
+        if (single_) y = mine;
+        else pack(mine, box.outputs(), at, outputs, packed);
+        int64_t count = plan_.runs(box, 0, box.outputs(), runs.data() + run_count);
+        for (int64_t r = run_count; r < run_count + count; ++r) runs[static_cast<size_t>(r)].source += b * plan_.size();
+        run_count += count;
+        at += box.outputs();
+      }
+      add_boxes(WeightTile<T>{0, copy, nullptr, runs.data(), run_count, y, 0, nullptr, width_}, outputs, begin, end, sums);
     }
   }
 
-  // Adds the sums of one box for taps [begin, end). The copy has begin's channel first.
-  void add_box(WeightTile<T> tile, const T* packed, int64_t outputs, int64_t begin, int64_t end, T* sums) const {
+  // Packs the channels of `count` outputs into rows [at, at + count) of panels of `outputs` rows.
+  void pack(const T* y, int64_t count, int64_t at, int64_t outputs, T* packed) const {
+    int64_t lanes = products<T>().lanes, panel = products<T>().panel_cols;
+    for (int64_t j = 0; j < rows_; j += panel) {
+      int64_t columns = std::min(panel, rows_ - j), width = columns <= lanes ? lanes : panel;
+      products<T>().pack_b(count, columns, y + j * volume(s_.out), 1, volume(s_.out), packed + j * outputs + at * width);
+    }
+  }
+
+  // Adds the sums of some boxes for taps [begin, end). The copies have begin's channel first.
+  void add_boxes(WeightTile<T> tile, int64_t outputs, int64_t begin, int64_t end, T* sums) const {
     const ConvKernels<T>& kernel = kernels<T>();
+    const T* packed = tile.y;
     int64_t lanes = products<T>().lanes, panel = products<T>().panel_cols;
     for (int64_t j = 0; j < rows_; j += panel) {
       if (!single_) {
@@ -116,7 +136,7 @@ class WeightWork {
   // Adds the chunks' sums into the first one's, tap by tap, and turns them round.
   void add_up(T* sums, T* w) const {
     int64_t depth = plan_.depth(), step = s_.groups * sums_size_;
-    int64_t grain = std::max<int64_t>(1, (1 << 15) / (width_ * chunks_));
+    int64_t grain = std::max<int64_t>(1, (1 << 12) / width_);  // so that they stay in the first cache meanwhile
     parallel_for(0, s_.groups * depth, grain, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end;) {
         int64_t group = at / depth, tap = at % depth, taps = std::min(depth - tap, end - at);

@@ -35,6 +35,8 @@ from undertow.nn.modules.pooling import __all__ as _pooling
 from undertow.nn.modules.rnn import *  # noqa: F403
 from undertow.nn.modules.rnn import __all__ as _rnn
 from undertow.nn.modules.sparse import Embedding, EmbeddingBag
+from undertow.nn.modules.transformer import *  # noqa: F403
+from undertow.nn.modules.transformer import __all__ as _transformer
 from undertow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
@@ -76,4 +78,5 @@ __all__ = [
     *_padding,
     *_pooling,
     *_rnn,
+    *_transformer,
 ]

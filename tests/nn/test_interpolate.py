@@ -1,0 +1,140 @@
+"""Images at another size, and sampled at places of a grid, beside torch's."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
+
+import undertow as ut
+
+RNG = np.random.default_rng(1)
+X = {n: RNG.standard_normal((2, 3, 7, 6, 8)[: n + 2]).astype("float32") for n in (1, 2, 3)}
+MODES = {1: ("nearest", "nearest-exact", "linear", "area"), 2: ("nearest", "nearest-exact", "bilinear", "bicubic", "area"), 3: ("nearest", "nearest-exact", "trilinear", "area")}
+SIZED = [{"size": 5}, {"scale_factor": 2}, {"scale_factor": 1.7}, {"scale_factor": 0.6, "recompute_scale_factor": True}, {"scale_factor": 2.3, "recompute_scale_factor": False}]
+
+
+def resized(library, n, **options):
+    x = library.from_numpy(X[n].copy()).requires_grad_()
+    y = library.nn.functional.interpolate(x, **options)
+    (y * library.linspace(-1, 1, y.numel()).reshape(y.shape)).sum().backward()
+    return y.detach().numpy(), x.grad.numpy(), y.grad_fn.name()
+
+
+def same(ours, theirs):
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-4, atol=1e-5)
+    assert ours[2].rpartition("::")[2] == theirs[2].rpartition("::")[2]
+
+
+@pytest.mark.parametrize("options", SIZED, ids=str)
+@pytest.mark.parametrize(("n", "mode"), [(n, m) for n, modes in MODES.items() for m in modes])
+def test_every_mode_is_torchs_with_its_gradient_and_node(n: int, mode: str, options: dict):
+    same(*(resized(library, n, mode=mode, **options) for library in (ut, torch)))
+
+
+@pytest.mark.parametrize(("n", "mode"), [(1, "linear"), (2, "bilinear"), (2, "bicubic"), (3, "trilinear")])
+def test_corners_can_be_aligned(n: int, mode: str):
+    for size in (1, 4, 11):
+        same(*(resized(library, n, mode=mode, size=size, align_corners=True) for library in (ut, torch)))
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+@pytest.mark.parametrize("size", [(3, 2), (9, 13), (7, 3)], ids=str)
+def test_antialiasing_weighs_all_that_a_pixel_covers(mode: str, size: tuple[int, int], align_corners: bool):
+    if mode == "lanczos" and align_corners:
+        pytest.skip("lanczos has no corners to align")
+    same(*(resized(library, 2, mode=mode, size=size, antialias=True, align_corners=align_corners) for library in (ut, torch)))
+
+
+REFUSED = {
+    "size and scale": lambda F, x: F.interpolate(x, size=3, scale_factor=2),
+    "neither": lambda F, x: F.interpolate(x),
+    "three sizes for two dimensions": lambda F, x: F.interpolate(x, size=(1, 2, 3)),
+    "three scales for two dimensions": lambda F, x: F.interpolate(x, scale_factor=(1, 2, 3)),
+    "a size that would be recomputed": lambda F, x: F.interpolate(x, size=3, recompute_scale_factor=True),
+    "corners of nearest pixels": lambda F, x: F.interpolate(x, size=3, align_corners=True),
+    "antialiased nearest pixels": lambda F, x: F.interpolate(x, size=3, antialias=True),
+    "lanczos without antialiasing": lambda F, x: F.interpolate(x, size=3, mode="lanczos"),
+    "linear for an image": lambda F, x: F.interpolate(x, size=3, mode="linear"),
+    "no such mode": lambda F, x: F.interpolate(x, size=3, mode="quintic"),
+    "no dimensions": lambda F, x: F.interpolate(x[0, 0], size=3),
+    "size zero": lambda F, x: F.interpolate(x, size=0),
+    "a size that is no integer": lambda F, x: F.interpolate(x, size=2.5),
+    "integers": lambda F, x: F.interpolate(x.int(), size=3, mode="bilinear"),
+    "a grid for another batch": lambda F, x: F.grid_sample(x, x.new_zeros(1, 2, 2, 2)),
+    "a grid with one number": lambda F, x: F.grid_sample(x, x.new_zeros(2, 2, 2, 1)),
+    "no such way to sample": lambda F, x: F.grid_sample(x, x.new_zeros(2, 2, 2, 2), mode="no"),
+    "no such padding": lambda F, x: F.grid_sample(x, x.new_zeros(2, 2, 2, 2), padding_mode="no"),
+    "a matrix of another shape": lambda F, x: F.affine_grid(x.new_zeros(2, 3, 3), (2, 3, 4, 5)),
+    "three sizes of an affine grid": lambda F, x: F.affine_grid(x.new_zeros(2, 2, 3), (2, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("story", REFUSED)
+@pytest.mark.filterwarnings("ignore:Default grid_sample")
+def test_what_torch_refuses_is_refused_with_the_same_error(story: str):
+    kinds = []
+    for library in (ut, torch):
+        with pytest.raises(Exception) as caught:
+            REFUSED[story](library.nn.functional, library.from_numpy(X[2].copy()))
+        kinds.append(caught.type)
+    assert kinds[0] is kinds[1]
+
+
+def test_layers_look_and_work_like_torchs():
+    def run(library):
+        nn = library.nn
+        layers = [nn.Upsample(scale_factor=2), nn.Upsample(size=(3, 4), mode="bilinear", align_corners=True), nn.UpsamplingNearest2d(2),
+                  nn.UpsamplingBilinear2d(scale_factor=2), nn.Upsample(scale_factor=(2, 3), recompute_scale_factor=True)]
+        return [(repr(layer), layer(library.from_numpy(X[2].copy())).numpy()) for layer in layers]
+
+    for ours, theirs in zip(run(ut), run(torch), strict=True):
+        assert ours[0] == theirs[0]
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5, atol=1e-5)
+
+
+def test_old_names_warn_and_work():
+    for name in ("upsample", "upsample_nearest", "upsample_bilinear"):
+        with pytest.warns(UserWarning, match="deprecated"):
+            ours = getattr(ut.nn.functional, name)(ut.from_numpy(X[2].copy()), scale_factor=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = getattr(torch.nn.functional, name)(torch.from_numpy(X[2].copy()), scale_factor=2)
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("align_corners", [False, True])
+def test_an_image_moved_by_an_affine_map_is_torchs(n: int, align_corners: bool):
+    theta = RNG.standard_normal((2, n, n + 1)).astype("float64")
+
+    def run(library):
+        F, x = library.nn.functional, library.from_numpy(X[n].astype("float64")).requires_grad_()
+        t = library.from_numpy(theta.copy()).requires_grad_()
+        grid = F.affine_grid(t, (2, 3, *(4, 5, 6)[:n]), align_corners)
+        y = F.grid_sample(x, grid, padding_mode="reflection", align_corners=align_corners)
+        (y * y).sum().backward()
+        return grid.detach().numpy(), y.detach().numpy(), x.grad.numpy(), t.grad.numpy()
+
+    for ours, theirs in zip(run(ut), run(torch), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
+
+
+def test_threads_do_not_change_a_bit():
+    def run(threads, mode):
+        ut.set_num_threads(threads)
+        x = ut.from_numpy(np.repeat(X[2], 30, 0)).requires_grad_()
+        y = ut.nn.functional.interpolate(x, scale_factor=1.7, mode=mode)
+        (y * y).sum().backward()
+        return y.detach().numpy(), x.grad.numpy()
+
+    before = ut.get_num_threads()
+    try:
+        for mode in ("nearest", "bilinear", "bicubic"):
+            for a, b in zip(run(1, mode), run(4, mode), strict=True):
+                assert (a == b).all()
+    finally:
+        ut.set_num_threads(before)
