@@ -36,6 +36,23 @@ LAYERS = {
     "GRU": (lambda n: n.GRU(4, 3, batch_first=True), [(5, 2, 4)]),
     "LSTMCell": (lambda n: n.LSTMCell(4, 3), [(2, 4)]),
     "MSELoss": (lambda n: n.MSELoss(), [(2, 4), (2, 4)]),
+    "Conv1d": (lambda n: n.Conv1d(4, 6, 3, padding=1, groups=2), [(2, 4, 5)]),
+    "Conv2d": (lambda n: n.Conv2d(2, 3, 3, stride=2, bias=False), [(2, 2, 6, 6)]),
+    "ConvTranspose2d": (lambda n: n.ConvTranspose2d(2, 3, 2, stride=2), [(1, 2, 3, 3)]),
+    "MaxPool2d": (lambda n: n.MaxPool2d(2), [(1, 2, 4, 4)]),
+    "AvgPool1d": (lambda n: n.AvgPool1d(2, padding=1), [(1, 2, 4)]),
+    "AdaptiveAvgPool2d": (lambda n: n.AdaptiveAvgPool2d((2, None)), [(1, 2, 5, 4)]),
+    "Upsample": (lambda n: n.Upsample(scale_factor=2, mode="bilinear"), [(1, 2, 3, 3)]),
+    "BatchNorm1d": (lambda n: n.BatchNorm1d(3), [(4, 3)]),
+    "BatchNorm2d": (lambda n: n.BatchNorm2d(3, momentum=None), [(4, 3, 2, 2)]),
+    "LayerNorm": (lambda n: n.LayerNorm((3, 4)), [(2, 3, 4)]),
+    "GroupNorm": (lambda n: n.GroupNorm(2, 4), [(2, 4, 3)]),
+    "RMSNorm": (lambda n: n.RMSNorm(4), [(2, 4)]),
+    "InstanceNorm2d": (lambda n: n.InstanceNorm2d(3, affine=True), [(2, 3, 2, 2)]),
+    "Dropout": (lambda n: n.Dropout(0.3), [(5, 4)]),
+    "MultiheadAttention": (lambda n: n.MultiheadAttention(8, 2), [(3, 2, 8), (4, 2, 8), (4, 2, 8)]),
+    "TransformerEncoderLayer": (lambda n: n.TransformerEncoderLayer(8, 2, 16, 0.0), [(3, 2, 8)]),
+    "TransformerDecoderLayer": (lambda n: n.TransformerDecoderLayer(8, 2, 16, 0.0), [(3, 2, 8), (4, 2, 8)]),
     "ZeroPad2d": (lambda n: n.ZeroPad2d(1), [(1, 2, 3, 3)]),
 }
 
@@ -154,3 +171,30 @@ def test_no_public_name_of_torchs_is_missing(where):
     own = {n for n in dir(theirs) if not n.startswith("_") and getattr(getattr(theirs, n), "__module__", "").startswith("torch.nn")}
     borrowed = {"Module", "ModuleDict", "ModuleList", "PackedSequence_", "Parameter", "T_destination", "Tensor", "bind"}
     assert sorted(n for n in own - borrowed if not hasattr(ours, n)) == []
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_of_convolutions_alone_are_torchs(dims):
+    def story(L):
+        x, w = L.randn(2, 4, *[5] * dims), L.randn(6, 2, *[3] * dims)
+        options = (2, 1, 1, 2)
+        g = L.randn_like(getattr(L.nn.functional, f"conv{dims}d")(x, w, None, *options))
+        by_input, by_weight = (getattr(L.nn.grad, f"conv{dims}d_{of}") for of in ("input", "weight"))
+        return [by_input(x.shape, w, g, *options), by_weight(x, w.shape, g, *options)]
+
+    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-4)
+
+
+def test_names_of_ways_to_attend_are_torchs():
+    def story(L):
+        import importlib
+
+        attention = importlib.import_module(L.__name__ + ".nn.attention")
+        q = L.randn(1, 2, 3, 4)
+        with attention.sdpa_kernel([attention.SDPBackend.MATH]):
+            out = L.nn.functional.scaled_dot_product_attention(q, q, q)
+        with attention.sdpa_kernel("math"):
+            return out
+
+    check_same_end(story, ut, torch)
+    assert [b.name for b in ut.nn.attention.SDPBackend] == list(torch.nn.attention.SDPBackend.__members__)

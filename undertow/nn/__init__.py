@@ -2,7 +2,7 @@
 
 from undertow._C import Parameter
 
-_MODULES = ("functional", "init", "modules", "parallel", "parameter", "utils")
+_MODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils")
 
 _ELSEWHERE = {
     **dict.fromkeys(("Buffer", "UninitializedBuffer", "UninitializedParameter"), "undertow.nn.parameter"),

@@ -9,11 +9,6 @@
 namespace undertow::cpu {
 namespace {
 
-// Outputs of a box: enough that packed weights are read from a near cache for many of them, few enough that their packed
-// source stays in the second.
-constexpr int64_t kMostOutputs = 256;
-constexpr int64_t kWideRow = 384;
-
 template <class T>
 const ConvKernels<T>& kernels() {
   static const ConvKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_kernels<T>());
@@ -24,8 +19,8 @@ int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 int64_t floor_div(int64_t x, int64_t y) { return x >= 0 ? x / y : -ceil_div(-x, y); }
 
 // Rows a box should have: the most that fit, but rather those that leave fewest lanes of vectors without an output.
-int64_t best_rows(int64_t height, int64_t width, int64_t lanes) {
-  int64_t most = std::clamp<int64_t>(kMostOutputs / width, 1, height), best = most, least = -1;
+int64_t best_rows(int64_t height, int64_t width, int64_t lanes, int64_t most_outputs) {
+  int64_t most = std::clamp<int64_t>(most_outputs / width, 1, height), best = most, least = -1;
   for (int64_t rows = most; rows >= std::max<int64_t>(1, most / 2); --rows) {
     int64_t last = height % rows;
     int64_t vectors = height / rows * ceil_div(rows * width, lanes) + ceil_div(last * width, lanes);
@@ -69,15 +64,15 @@ Axis Axis::backwards(const ConvShape& shape, int axis, int64_t remainder) {
   return a;
 }
 
-BoxPlan::BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes)
+BoxPlan::BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes, int64_t most_outputs)
     : axes{std::move(a0), std::move(a1), std::move(a2)}, channels_(channels), slack_(4 * lanes) {
   const Axis &x1 = axes[1], &x2 = axes[2];
-  if (x2.count > kWideRow) {
-    int64_t parts = ceil_div(x2.count, kMostOutputs);
+  if (x2.count > most_outputs + most_outputs / 2) {
+    int64_t parts = ceil_div(x2.count, most_outputs);
     rows_ = 1;
     cols_ = ceil_div(ceil_div(x2.count, parts), 2 * lanes) * 2 * lanes;
   } else {
-    rows_ = best_rows(std::max<int64_t>(x1.count, 1), std::max<int64_t>(x2.count, 1), lanes);
+    rows_ = best_rows(std::max<int64_t>(x1.count, 1), std::max<int64_t>(x2.count, 1), lanes, most_outputs);
     cols_ = x2.count;
   }
   boxes1_ = ceil_div(x1.count, rows_);
@@ -159,9 +154,9 @@ void BoxPlan::sources(const Box& box, int64_t* out) const {
 }
 
 int64_t BoxPlan::runs(const Box& box, int64_t begin, int64_t end, Run* out) const {
-  int64_t count = 0;
-  for (int64_t at = begin; at < end;) {
-    int64_t row = at / box.cols, column = at % box.cols, length = std::min(box.cols - column, end - at);
+  int64_t count = 0, row = begin / box.cols, column = begin - row * box.cols;
+  for (int64_t at = begin; at < end; ++row, column = 0) {
+    int64_t length = std::min(box.cols - column, end - at);
     out[count++] = {at - begin, row * axes[1].step * row_ + column, length};
     at += length;
   }

@@ -40,8 +40,12 @@ struct Box {
 
 class BoxPlan {
  public:
+  // Outputs of a box: enough that packed weights are read from a near cache for many of them, few enough that what is made of
+  // them stays in the second. A single channel has no such worry, and copies less with more.
+  static constexpr int64_t kManyChannels = 256, kSingleChannel = 2048;
+
   // `channels` are gathered together; `lanes` are the elements of a vector.
-  BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes);
+  BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes, int64_t most_outputs);
 
   int64_t boxes() const { return axes[0].count * boxes1_ * boxes2_; }
   Box box(int64_t index) const;

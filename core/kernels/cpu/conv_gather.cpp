@@ -224,6 +224,9 @@ class BoxWork {
 
   // The runs of every `width` outputs; those of panel i begin at first_run_[i].
   void find_runs(const Box& box, int64_t width) {
+    if (!first_run_.empty() && box.rows == rows_ && box.cols == cols_) return;  // as the box before
+    rows_ = box.rows;
+    cols_ = box.cols;
     first_run_.clear();
     int64_t count = 0;
     for (int64_t at = 0; at < box.outputs(); at += width) {
@@ -248,7 +251,7 @@ class BoxWork {
   int64_t block_, tile_rows_, panel_;
   T* copy_;
   T* own_result_ = nullptr;
-  int64_t result_rs_ = 0;
+  int64_t result_rs_ = 0, rows_ = 0, cols_ = 0;
   std::vector<Run> runs_;
   std::vector<int64_t> first_run_, sources_;
 };
@@ -332,7 +335,8 @@ int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2
 template <class T>
 void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   int64_t channels = s.in_channels / s.groups, m = s.out_channels / s.groups, taps = volume(s.kernel);
-  BoxPlan plan(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels, products<T>().lanes);
+  BoxPlan plan(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels, products<T>().lanes,
+               m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels);
   run(Gather<T>{plan, s.batch, s.groups, m, x, s.in_channels * volume(s.in), channels * volume(s.in), w, m * channels * taps, channels * taps, taps,
                 s.kernel, bias, y, s.out_channels * volume(s.out), volume(s.out), s.out[2], s.out[1] * s.out[2]});
 }
@@ -343,7 +347,8 @@ void backward(const ConvShape& s, const T* y, const T* w, const T* bias, T* x) {
   for (int64_t r0 = 0; r0 < std::min(s.stride[0], s.in[0]); ++r0) {
     for (int64_t r1 = 0; r1 < std::min(s.stride[1], s.in[1]); ++r1) {
       for (int64_t r2 = 0; r2 < std::min(s.stride[2], s.in[2]); ++r2) {
-        BoxPlan plan(Axis::backwards(s, 0, r0), Axis::backwards(s, 1, r1), Axis::backwards(s, 2, r2), channels, products<T>().lanes);
+        BoxPlan plan(Axis::backwards(s, 0, r0), Axis::backwards(s, 1, r1), Axis::backwards(s, 2, r2), channels, products<T>().lanes,
+                     m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels);
         run(Gather<T>{plan, s.batch, s.groups, m, y, s.out_channels * volume(s.out), channels * volume(s.out), w, channels * m * taps, taps, m * taps,
                       s.kernel, bias, x, s.in_channels * volume(s.in), volume(s.in), s.in[2], s.in[1] * s.in[2]});
       }

@@ -134,10 +134,7 @@ class RNNBase(Module):
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}: "
-                f"{self._get_name()}({self.extra_repr()}) was given {list(input.shape)}"
-            )
+            raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
 
     def _batch(self, input: Tensor, batch_sizes: Tensor | None) -> int:
         return int(batch_sizes[0]) if batch_sizes is not None else input.size(0 if self.batch_first else 1)
