@@ -135,7 +135,7 @@ std::vector<LeafUse> leaves_below(std::vector<Node*> stack) {
 bool is_row_lookup(Node* n) {
   if (!n) return false;
   std::string name = n->name();
-  return name == "EmbeddingBackward0" || name == "IndexSelectBackward0" || name == "IndexBackward0";
+  return name == "EmbeddingBackward0" || name == "EmbeddingBagBackward0" || name == "IndexSelectBackward0" || name == "IndexBackward0";
 }
 
 // _graph_leaves(tensors): the leaves of their graph in order of first use, each with the nodes that lead into it if all of these

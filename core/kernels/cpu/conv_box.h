@@ -50,6 +50,7 @@ class BoxPlan {
   int64_t boxes() const { return axes[0].count * boxes1_ * boxes2_; }
   Box box(int64_t index) const;
   int64_t most_outputs() const { return rows_ * cols_; }
+  int64_t most_runs(int64_t panel) const { return rows_ + rows_ * cols_ / panel + 1; }  // of a box whose outputs are cut into panels
   int64_t taps() const { return taps_; }                                 // of one channel
   int64_t depth() const { return static_cast<int64_t>(offsets.size()); }  // taps of all channels
   int64_t size() const { return channels_ * channel_ + slack_; }          // elements of the copy
@@ -58,7 +59,7 @@ class BoxPlan {
   // Copies what `box` reads of `channels` channels of the source, whose planes lie one after the other.
   template <class T>
   void fill(const Box& box, int64_t channels, const T* source, T* copy) const;
-  // The rows of outputs [begin, end) of a box, places counted from begin; returns their number. At most end - begin.
+  // The rows of outputs [begin, end) of a box, places counted from begin; returns their number.
   int64_t runs(const Box& box, int64_t begin, int64_t end, Run* out) const;
   // Where every output of a box reads, besides its tap's offset.
   void sources(const Box& box, int64_t* out) const;

@@ -158,7 +158,7 @@ class BoxWork {
         tile_rows_(tile_rows),
         panel_(products<T>().panel_cols),
         copy_(Scratch<BoxCopy>::get<T>(g.plan.size())),
-        runs_(static_cast<size_t>(g.plan.most_outputs())) {
+        runs_(static_cast<size_t>(g.plan.most_runs(panel_))) {
     if (!g.contiguous_rows()) own_result_ = Scratch<BoxResult>::get<T>(g.m * g.plan.most_outputs());
   }
 

@@ -84,7 +84,7 @@ class WeightWork {
     int64_t most = plan_.most_outputs(), together = std::max<int64_t>(1, kOutputsAtOnce / most);
     T* copy = Scratch<BoxCopy>::get<T>(together * plan_.size());
     T* packed = single_ ? nullptr : Scratch<PackedY>::get<T>(together * most * (width_ + products<T>().lanes));
-    std::vector<Run> runs(static_cast<size_t>(together * most));
+    std::vector<Run> runs(static_cast<size_t>(together * plan_.most_runs(most)));
     int64_t last = std::min((chunk + 1) * chunk_, s_.batch * plan_.boxes());
     for (int64_t i = chunk * chunk_; i < last; i += single_ ? 1 : together) {
       int64_t boxes = single_ ? 1 : std::min(together, last - i), outputs = 0, run_count = 0;
