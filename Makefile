@@ -38,7 +38,7 @@ $(VENV)/.built: $(VENV)/.ready $(SOURCES)
 build: $(VENV)/.built
 
 demo: build
-	$(PY) examples/demo_watch.py
+	$(PY) examples/demo.py
 demo-watch: build
 	$(PY) examples/demo_watch.py
 

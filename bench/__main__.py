@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from . import cases, once
+from . import cases, once, training
 from .processes import Worker, available
 from .report import Report, Row, describe_machine, seconds, size
 
@@ -46,7 +46,7 @@ def timed(wanted: list[cases.Case], libraries: list[str], rounds: int, repeats: 
 
 
 def add_timed(report: Report, libraries: list[str], only: str, rounds: int, repeats: int) -> None:
-    wanted = [c for c in cases.all_cases() if only in c.name]
+    wanted = [c for c in cases.all_cases() + training.cases() if only in c.name]
     best = timed(wanted, libraries, rounds, repeats)
     for c in wanted:
         row = best[c.name]
@@ -72,6 +72,23 @@ def add_memory(report: Report, libraries: list[str], repeats: int) -> None:
     imports = figures(lambda lib: once.import_seconds(lib, repeats), "seconds", libraries)
     report.rows.append(Row("import", *imports, target=0.05, at_most=True, show=seconds))
     report.rows.append(Row("installed size", *figures(once.installed_bytes, "bytes", libraries), target=15e6, at_most=True, show=size))
+
+
+def add_peaks(report: Report, libraries: list[str], only: str, repeats: int) -> None:
+    """The least peak of a few fresh processes; and a check that both libraries computed the same."""
+    for f, name, _ in training.STEPS:
+        if only not in f"peak: {name}":
+            continue
+        say(f"  peak memory: {name}")
+        found = {lib: [training.peaks(lib, f.__name__) for _ in range(repeats)] for lib in (cases.OURS, cases.TORCH) if lib in libraries}
+        # Counted in pages: what fits into those a library already held shows as one.
+        figures = {lib: min((max(float(a["bytes"]), 4096.0) for a in answers if "bytes" in a), default=answers[0].get("error"))
+                   for lib, answers in found.items()}
+        report.rows.append(Row(f"peak: {name}", figures.get(cases.OURS), figures.get(cases.TORCH), None, 1.0, show=size))
+        if cases.TORCH in found:
+            off = training.relative_difference(found[cases.OURS][0], found[cases.TORCH][0])
+            if off is not None and off > 1e-4:
+                report.remarks.append(f"NOT THE SAME: the losses of {name} differ by {off:.1e} of PyTorch's.")
 
 
 def add_workers(report: Report, repeats: int) -> None:
@@ -126,6 +143,7 @@ def main() -> int:
     rounds, repeats = (1, 5) if a.quick else (5, 9)
     report = Report()
     add_timed(report, libraries, a.only, rounds, repeats)
+    add_peaks(report, libraries, a.only, 1 if a.quick else 3)
     if not a.only:
         add_memory(report, libraries, 3 if a.quick else 15)
         add_workers(report, 3 if a.quick else 15)

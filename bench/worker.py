@@ -7,8 +7,11 @@ names are part of every figure, of every library's alike. timeit switches the ga
 from __future__ import annotations
 
 import json
+import runpy
 import sys
 import timeit
+import types
+from pathlib import Path
 
 SPENT = 0.03  # seconds one measurement aims at
 
@@ -22,7 +25,7 @@ def namespace(library: str) -> dict:
         import torch as module
     else:
         import undertow as module
-    return {"L": module}
+    return {"L": module, "models": types.SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("models.py"))))}
 
 
 def measure(request: dict, library: str, names: dict) -> float:

@@ -83,3 +83,10 @@ def test_incomplete_gamma_functions_at_known_points():
     a = ut.tensor([0.5, 2.0, 50.0, 1000.0, 1e6], dtype=ut.float64)
     np.testing.assert_allclose((ut.igamma(a, a) + ut.igammac(a, a)).numpy(), np.ones(5), rtol=1e-12)
     np.testing.assert_allclose(ut.igammac(a[-1:], a[-1:]).numpy(), [0.4998670192394], rtol=1e-9)
+
+
+def test_tensors_that_do_not_broadcast_are_refused_in_an_operators_words():
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 1"):
+        ut.broadcast_tensors(ut.ones(2), ut.ones(2, 3))
+    with pytest.warns(UserWarning, match="different to the input size"), pytest.raises(RuntimeError, match="The size of tensor a"):
+        ut.nn.functional.mse_loss(ut.ones(2), ut.ones(2, 3))

@@ -127,6 +127,17 @@ def test_numpy_scalars_keep_their_dtype(name):
     assert ut.tensor([scalar, scalar]).dtype is getattr(ut, name)
 
 
+def test_as_tensor_shares_what_it_can_and_refuses_devices_that_are_not_there():
+    array = np.ones(2)
+    assert ut.as_tensor(array).data_ptr() == array.ctypes.data
+    assert ut.as_tensor(array, device="cpu").data_ptr() == array.ctypes.data
+    with pytest.raises(ValueError, match="stride in the given numpy array is negative"):
+        ut.as_tensor(array[::-1])
+    for data in (array, ut.ones(1), [1.0]):
+        with pytest.raises(RuntimeError, match="device"):
+            ut.as_tensor(data, device="nowhere")
+
+
 def test_arrays_without_dimensions_are_elements():
     assert ut.tensor([np.array(3), np.array(4)]).tolist() == [3, 4]
     assert ut.tensor([[np.array(1.5)], [2]], dtype=ut.float64).tolist() == [[1.5], [2.0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,22 @@ def test_the_version_is_the_project_s(repository):
 
 def test_the_package_is_typed():
     assert (HERE / "py.typed").exists()
+
+
+def _thread_local_bytes(library: Path) -> int:
+    """The size of the thread-local block, from the program headers of a 64-bit ELF file."""
+    data = library.read_bytes()
+    (start,) = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    blocks = [struct.unpack_from("<IIQQQQQQ", data, start + i * size) for i in range(count)]
+    return sum(b[6] for b in blocks if b[0] == 7)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads an ELF file")
+def test_thread_local_memory_leaves_room_for_libraries_loaded_later():
+    # Our hot variables live in the static block, whose reserve (1664 bytes in glibc) all late libraries share: torch's
+    # libgomp cannot be loaded beside one that fills it.
+    assert 0 < _thread_local_bytes(next((HERE / "lib").glob("libundertow.so"))) <= 1024
 
 
 @installed

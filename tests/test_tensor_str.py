@@ -141,3 +141,7 @@ def test_printoptions_restores_after_an_error():
 def test_no_edgeitems_leaves_the_size():
     with printoptions(threshold=2, edgeitems=0):
         assert tensor_repr(ut.zeros(2, 3)) == "tensor([...], size=(2, 3))"
+
+
+def test_several_results_print_a_line_for_each():
+    assert repr(ut.tensor([3, 1]).sort()).endswith("return_types.sort(\nvalues=tensor([1, 3]),\nindices=tensor([1, 0]))")

@@ -24,13 +24,13 @@ __version__ = "0.1.0"
 __array_api_version__ = "2023.12"  # of undertow.array_api, the namespace of the standard
 
 newaxis = None
-has_lapack, has_mkl, has_openmp, has_spectral = True, False, False, False
+has_lapack, has_mkl, has_openmp, has_spectral = True, False, False, True
 _publish("", globals())
 _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
 _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "serialization", "types", "version")
-_MATHEMATICS = ("array_api", "fft", "func", "linalg", "nn", "optim", "random", "signal", "special")
+_MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "nn", "optim", "random", "signal", "special")
 _MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "storage", "testing", "train", "utils")
 _LAZY = {
     "TypedStorage": "storage",
@@ -48,7 +48,7 @@ _LAZY = {
     "set_rng_state": "random",
     "vmap": "_vmap",
     "compile": "compiler",
-    **dict.fromkeys(("empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
+    **dict.fromkeys(("adaptive_max_pool1d", "empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
     **dict.fromkeys(("addmv_", "detach_", "index_put_", "resize_as_", "set_anomaly_enabled", "to_dlpack"), "_rare"),
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
@@ -71,6 +71,7 @@ _LAZY = {
     **dict.fromkeys(("max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"), "nn._pooling"),
     **dict.fromkeys(("istft", "stft"), "_spectrogram"),
     **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
+    **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"), "_recurrent"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
 }

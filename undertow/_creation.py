@@ -25,6 +25,8 @@ def _from_foreign(data: Any) -> Tensor | None:
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself, or on its memory, if it is one or an array of the right dtype; a copy otherwise."""
+    if device is not None:
+        undertow.device(device)  # raises for one that is not here
     if isinstance(data, Tensor):
         return data if dtype is None or data.dtype == dtype else data.to(dtype)
     shared = _from_foreign(data)

@@ -229,6 +229,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "diag": lambda v, k=0: undertow.diag(v, k),
     "sort": lambda a, axis=-1: a.reshape(-1).sort(0)[0] if axis is None else a.sort(axis)[0],
 }
+_FFT = (*("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2"), "fftshift", "ifftshift")
+_FFT_ARGUMENTS = {"axis": "dim", "axes": "dim"}
 _LINALG = ("inv", "det", "solve", "cholesky", "pinv")
 _BY_METHOD = ("sum", "prod", "mean", "std", "var", "amax", "amin", "max", "min", "cumsum", "cumprod")  # np.f calls a.f
 _WITHOUT_VALUES = ("shape", "ndim", "size", "result_type", "can_cast", "iscomplexobj", "isrealobj", "array_repr", "array_str")
@@ -251,6 +253,9 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return getattr(undertow.linalg, name)(*_promoted(*args), **kwargs)
     if func.__module__ == "numpy.linalg" and name == "norm":
         return _norm(*args, **kwargs)
+    if func.__module__ == "numpy.fft" and name in _FFT and kwargs.get("out") is None:
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+        return getattr(undertow.fft, name)(*args, **{_FFT_ARGUMENTS.get(k, k): v for k, v in kwargs.items()})
     if func.__module__ != "numpy":
         raise _refuse(f"{func.__module__.replace('numpy', 'np')}.{name}")
     if name in _BY_METHOD:

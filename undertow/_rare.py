@@ -151,3 +151,14 @@ def storage_type(self: Tensor) -> type:
 
     return TypedStorage
 
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
+    """The greatest of each of `output_size` parts of a line, and where it is; `nn.functional` has the one that gives no places.
+
+    >>> import undertow as ut
+    >>> ut.adaptive_max_pool1d(ut.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
+    from undertow.nn._pooling import adaptive_max_pool1d_with_indices
+
+    return adaptive_max_pool1d_with_indices(input, output_size)

@@ -115,8 +115,24 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     >>> [t.shape for t in ut.broadcast_tensors(ut.ones(3), ut.ones(2, 1))]
     [undertow.Size([2, 3]), undertow.Size([2, 3])]
     """
-    shape = _broadcast_shape([t.shape for t in tensors])
+    try:
+        shape = _broadcast_shape([t.shape for t in tensors])
+    except RuntimeError:
+        _say_which_sizes_differ(tensors)
+        raise
     return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
+
+
+def _say_which_sizes_differ(tensors: Sequence[Tensor]) -> None:
+    """Raises in the words of an operator that is given two tensors that do not broadcast."""
+    rank = max(t.dim() for t in tensors)
+    seen = [1] * rank
+    for t in tensors:
+        for i in range(rank - 1, rank - 1 - t.dim(), -1):
+            size = t.shape[i - rank]
+            if size != 1 and seen[i] not in (1, size):
+                raise RuntimeError(f"The size of tensor a ({seen[i]}) must match the size of tensor b ({size}) at non-singleton dimension {i}")
+            seen[i] = max(seen[i], size) if size != 1 else seen[i]
 
 
 @_overridable

@@ -238,9 +238,9 @@ def install() -> None:
     Tensor.__torch_function__ = classmethod(__torch_function__)
     _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl
     Tensor.__dir__ = __dir__
+    for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):
+        setattr(Tensor, func.__name__, func)
     for name in _NEVER:
         setattr(Tensor, name, property(lambda self: False))
     Tensor.is_distributed = lambda self: False
-    for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):
-        setattr(Tensor, func.__name__, func)
     Tensor.__array_priority__ = 1000  # NumPy's operators give way to ours

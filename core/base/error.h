@@ -40,8 +40,13 @@ void warn_once(const char* message);  // the same text at most once in a process
 }  // namespace undertow
 
 #define UT_UNLIKELY(x) __builtin_expect(!!(x), 0)
-// For the handful of steps of every recorded operation: calls between them cost more than the steps.
+// For the handful of steps of every recorded operation: calls between them cost more than the steps. Files made small
+// (-Os) call them.
+#if defined(__OPTIMIZE_SIZE__)
+#define UT_HOT_INLINE inline
+#else
 #define UT_HOT_INLINE inline __attribute__((always_inline))
+#endif
 #define UT_LIKELY(x) __builtin_expect(!!(x), 1)
 
 #define UT_FAIL_AS(kind, ...) ::undertow::throw_error(::undertow::ErrorKind::kind, ::undertow::str(__VA_ARGS__))

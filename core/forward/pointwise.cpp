@@ -3,6 +3,7 @@
 
 #include "core/forward/copy.h"
 #include "core/forward/elementwise_iter.h"
+#include "core/kernels/cpu/half_loops.h"
 #include "core/kernels/cpu/stream.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -23,6 +24,10 @@ LoopFn PointwiseOp::checked_loop(DType t) const {
   UT_CHECK(f || t != DType::Bool || !bool_error_, bool_error_);
   UT_CHECK_AS(NotImplemented, f, "\"", name_, "\" not implemented for '", long_name(t), "'");
   return f;
+}
+
+void PointwiseOp::run_in_float(DType half, int inputs, char* const* p, const int64_t* strides, int64_t n, const Scalar* params) const {
+  cpu::loop_in_float(loop(DType::Float32), half, inputs, promote_ == Promote::Bool, p, strides, n, params);
 }
 
 DType PointwiseOp::compute_dtype(DType common) const {

@@ -24,6 +24,7 @@ class PointwiseOp {
   PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error = nullptr);
   LoopFn loop(DType t) const { return table_[static_cast<int>(t)]; }
   LoopFn checked_loop(DType t) const;
+  void run_in_float(DType half, int inputs, char* const* p, const int64_t* strides, int64_t n, const Scalar* params) const;
   const char* name() const { return name_; }
   DType compute_dtype(DType common) const;
   DType result_dtype(DType compute) const { return results_[static_cast<int>(compute)]; }
@@ -35,6 +36,13 @@ class PointwiseOp {
   const char* bool_error_;
   Promote promote_;
 };
+
+// The half types run the float loop; see core/kernels/cpu/half_loops.h.
+template <const PointwiseOp& op, int inputs>
+void fill_half(LoopFn* table) {
+  table[static_cast<int>(DType::Float16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) { op.run_in_float(DType::Float16, inputs, p, s, n, params); };
+  table[static_cast<int>(DType::BFloat16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) { op.run_in_float(DType::BFloat16, inputs, p, s, n, params); };
+}
 
 // A tensor, or a number that takes part in promotion as one.
 struct Operand {
@@ -124,14 +132,8 @@ void resize_output(const Tensor& out, IntSpan sizes);
     if (cpu::isa() >= cpu::Isa::Avx2) cpu::isa_avx2::fill(table);           \
     if (cpu::isa() >= cpu::Isa::Avx512) cpu::isa_avx512::fill(table);       \
   } while (0)
-#define UT_FILL_PER_ISA_HALF(fill, table)                                   \
-  do {                                                                      \
-    cpu::isa_baseline::fill(table);                                         \
-    if (cpu::isa() >= cpu::Isa::Avx2) cpu::isa_avx2::fill(table);           \
-  } while (0)
 #else
 #define UT_FILL_PER_ISA(fill, table) cpu::isa_baseline::fill(table)
-#define UT_FILL_PER_ISA_HALF(fill, table) cpu::isa_baseline::fill(table)
 #endif
 
 }  // namespace undertow::fwd

@@ -1,9 +1,12 @@
 // sort.cpp: sorting and selecting along one dimension: forward functions of ops/sort.toml.
 #include <algorithm>
+#include <new>
 #include <numeric>
+#include <span>
 
 #include "core/forward/copy.h"
 #include "core/forward/reduce_util.h"
+#include "core/kernels/cpu/scratch.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_sort.h"
 
@@ -25,10 +28,14 @@ bool before(const Keyed<T>& a, const Keyed<T>& b, bool descending) {
   return descending ? less_nan_last<T>(b.key, a.key) : less_nan_last<T>(a.key, b.key);
 }
 
+struct SortKeys;  // the purpose of borrowed memory
+
+// A line's elements with their places, in memory that the thread keeps.
 template <class T>
-void gather_line(std::vector<Keyed<T>>& to, const Line<T>& x, int64_t n) {
-  to.resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; i++) to[static_cast<size_t>(i)] = {x[i], i};
+std::span<Keyed<T>> gather_line(const Line<T>& x, int64_t n) {
+  Keyed<T>* to = cpu::Scratch<SortKeys>::get<Keyed<T>>(n);
+  for (int64_t i = 0; i < n; i++) new (to + i) Keyed<T>{x[i], i};
+  return {to, static_cast<size_t>(n)};
 }
 
 Picked as_given(const Tensor& self, const Tensor& values, const Tensor& indices) {
@@ -50,8 +57,7 @@ Picked sort(const Tensor& self, std::optional<bool>, int64_t dim, bool descendin
     dispatch_real(in.dtype(), "sort", [&](auto tag) {
       using T = typename decltype(tag)::type;
       for_each_line(d, {&in, &values, &indices}, [&](char* const* p) {
-        thread_local std::vector<Keyed<T>> keys;
-        gather_line(keys, line<T>(p[0], in, d), n);
+        std::span<Keyed<T>> keys = gather_line(line<T>(p[0], in, d), n);
         std::stable_sort(keys.begin(), keys.end(), [&](const Keyed<T>& a, const Keyed<T>& b) { return before(a, b, descending); });
         Line<T> v = line<T>(p[1], values, d);
         Line<int64_t> at = line<int64_t>(p[2], indices, d);
@@ -80,8 +86,7 @@ Picked topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
     dispatch_real(in.dtype(), "topk_cpu", [&](auto tag) {
       using T = typename decltype(tag)::type;
       for_each_line(d, {&in, &values, &indices}, [&](char* const* p) {
-        thread_local std::vector<Keyed<T>> keys;
-        gather_line(keys, line<T>(p[0], in, d), n);
+        std::span<Keyed<T>> keys = gather_line(line<T>(p[0], in, d), n);
         auto order = [&](const Keyed<T>& a, const Keyed<T>& b) { return before(a, b, largest); };
         if (k * 64 <= n) {
           std::partial_sort(keys.begin(), keys.begin() + k, keys.end(), order);

@@ -111,7 +111,7 @@ std::vector<LeafUse> leaves_below(std::vector<Node*> stack) {
     auto [at, fresh] = found.try_emplace(leaf, LeafUse{leaf, sequence, edge, {}});
     LeafUse& use = at->second;
     if (std::pair(sequence, edge) < std::pair(use.sequence, use.edge)) use.sequence = sequence, use.edge = edge;
-    if (std::find(use.users.begin(), use.users.end(), user) == use.users.end()) use.users.push_back(user);
+    if (use.users.empty() || use.users.back() != user) use.users.push_back(user);  // a node's edges come together: it is visited once
   };
   for (Node* n : stack)
     if (n->is_accumulate()) note(n, nullptr, 0);
@@ -135,7 +135,7 @@ std::vector<LeafUse> leaves_below(std::vector<Node*> stack) {
 bool is_row_lookup(Node* n) {
   if (!n) return false;
   std::string name = n->name();
-  return name == "EmbeddingBackward0" || name == "IndexSelectBackward0" || name == "IndexBackward0";
+  return name == "EmbeddingBackward0" || name == "EmbeddingBagBackward0" || name == "IndexSelectBackward0" || name == "IndexBackward0";
 }
 
 // _graph_leaves(tensors): the leaves of their graph in order of first use, each with the nodes that lead into it if all of these

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/python/generator_object.h"
+#include "core/python/printed_name.h"
 #include "generated/ops.h"
 
 namespace undertow::python {
@@ -156,6 +157,19 @@ PyObject* wrap_sizes(IntSpan sizes) {
   return t;
 }
 
+// torch's form: a line for each field.
+static PyObject* return_repr(PyObject* self) {
+  PyRef fields(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+  if (!fields) return nullptr;
+  std::string text = str(printed_package(), strchr(Py_TYPE(self)->tp_name, '.'), "(\n");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields.get()); i++) {
+    PyRef shown(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+    if (!shown) return nullptr;
+    text += str(i ? ",\n" : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), i)), "=", PyUnicode_AsUTF8(shown.get()));
+  }
+  return PyUnicode_FromString((text + ")").c_str());
+}
+
 PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields) {
   static auto* types = new std::map<std::string, PyTypeObject*>;  // leaked: types live as long as the interpreter
   auto& slot = (*types)[name];
@@ -167,6 +181,7 @@ PyTypeObject* return_type(const char* name, std::initializer_list<const char*> f
     PyStructSequence_Desc desc{full->c_str(), nullptr, storage->data(), static_cast<int>(fields.size())};
     slot = PyStructSequence_NewType(&desc);
     if (!slot) throw PythonError();
+    slot->tp_repr = return_repr;
   }
   return slot;
 }

@@ -189,6 +189,21 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     return wrap_as(type, std::move(t));
   });
 }
+// _become(cls): from now on this very object is a plain Tensor or Parameter, which __class__ cannot say of types of C.
+PyObject* become(PyObject* self, PyObject* cls) {
+  return guarded([&]() -> PyObject* {
+    PyTypeObject *type = class_arg(cls, "_become"), *old = Py_TYPE(self);
+    UT_CHECK_TYPE(type == tensor_type || type == parameter_type, "_become: expected Tensor or Parameter, got ", type->tp_name);
+    UT_CHECK_TYPE(old->tp_basicsize == type->tp_basicsize, "_become: a ", old->tp_name, " has more state than a ", type->tp_name);
+    TensorImpl* impl = tensor_of(self).impl();
+    impl->set(kIsParameter, type == parameter_type);
+    impl->set(kPySubclass, false);
+    Py_INCREF(type);
+    Py_SET_TYPE(self, type);
+    Py_DECREF(old);
+    Py_RETURN_NONE;
+  });
+}
 PyObject* make_wrapper_subclass(PyObject*, PyObject*, PyObject*) {
   return guarded([]() -> PyObject* { UT_FAIL_AS(NotImplemented, "_make_wrapper_subclass: tensors without memory of their own are not supported"); });
 }
@@ -210,6 +225,7 @@ void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
                      method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),
                      method<"map_", map_>(METH_VARARGS, "Replaces each element x by callable(x, y), y of another tensor; slow."),
                      method<"as_subclass", as_subclass>(METH_O, "The same values and history as an instance of a subclass."),
+                     {"_become", become, METH_O, nullptr},
                      {"_make_subclass", reinterpret_cast<PyCFunction>(make_subclass), kw | METH_STATIC, nullptr},
                      {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(make_wrapper_subclass), kw | METH_STATIC, nullptr}});
 }

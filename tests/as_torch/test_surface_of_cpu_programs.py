@@ -209,6 +209,17 @@ def test_a_grad_scaler_skips_an_overflow_and_halves_its_scale(library):
     assert other.get_scale() == 8.0
 
 
+@pytest.mark.parametrize("library", ["undertow", "torch"])
+def test_data_parallel_without_gpus_is_the_module_under_another_name(library):
+    torch = pytest.importorskip(library)
+    inner = torch.nn.Linear(2, 2)
+    model = torch.nn.DataParallel(inner)
+    x = torch.ones(3, 2)
+    assert model(x).tolist() == inner(x).tolist()
+    assert list(model.state_dict()) == ["module.weight", "module.bias"]
+    assert model.module is inner
+
+
 def test_compile_gives_back_the_function():
     assert ut.compile(len) is len
     assert ut.compile(mode="max-autotune")(len) is len

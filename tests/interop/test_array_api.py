@@ -20,8 +20,12 @@ LINALG = str.split("""cholesky cross det diagonal eigh eigvalsh inv matmul matri
 tensordot trace vecdot vector_norm""")
 
 
+FFT = str.split("fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift")
+
+
 def test_every_name_of_the_standard_is_there():
     assert [n for n in NAMES if not hasattr(xp, n)] == []
+    assert [n for n in FFT if not hasattr(xp.fft, n)] == []
     assert [n for n in LINALG if not hasattr(xp.linalg, n)] == []
 
 
@@ -136,6 +140,12 @@ CASES = {
     "tensordot": lambda xp: xp.tensordot(xp.asarray(A), xp.asarray(A), axes=((1,), (1,))),
     "vecdot": lambda xp: xp.vecdot(xp.asarray(C), xp.asarray(C)),
     **{f"linalg.{name}": lambda xp, n=name: getattr(xp.linalg, n)(xp.asarray(M)) for name in ("cholesky", "det", "inv", "pinv", "eigvalsh", "svdvals", "matrix_norm", "vector_norm", "matrix_rank", "trace", "diagonal")},
+    **{f"fft.{name}": lambda xp, n=name: getattr(xp.fft, n)(xp.asarray(A)) for name in ("fft", "ifft", "rfft", "ihfft", "fftn", "ifftn", "rfftn", "fftshift", "ifftshift")},
+    **{f"fft.{name}": lambda xp, n=name: getattr(xp.fft, n)(xp.asarray(C), n=4) for name in ("irfft", "hfft")},
+    "fft.fft axis": lambda xp: xp.fft.fft(xp.asarray(A), n=4, axis=0, norm="ortho"),
+    "fft.fftn axes": lambda xp: xp.fft.fftn(xp.asarray(A), axes=(0,)),
+    "fft.irfftn": lambda xp: xp.fft.irfftn(xp.asarray(A + 0j), axes=(0, 1)),
+    "fft.fftfreq": lambda xp: xp.fft.fftfreq(4, d=0.5, **({} if xp is np else {"dtype": xp.float64})),
     "linalg.solve": lambda xp: xp.linalg.solve(xp.asarray(M), xp.asarray([1.0, 2.0])),
     "linalg.slogdet": lambda xp: list(xp.linalg.slogdet(xp.asarray(M))),
     "linalg.matrix_power": lambda xp: xp.linalg.matrix_power(xp.asarray(M), 3),

@@ -6,6 +6,7 @@ import io
 import pickle
 import pickletools  # noqa: F401  (load names opcodes by it)
 import sys
+import zipfile
 from collections import OrderedDict
 from pathlib import Path
 
@@ -95,6 +96,26 @@ def test_files_with_parts_removed_repeated_or_put_in(name, data):
     begin, end, to = (data.draw(st.integers(0, len(whole))) for _ in range(3))
     middle = data.draw(st.sampled_from([b"", whole[begin:end], whole[end:begin], data.draw(st.binary(max_size=20))]))
     check(whole[:to] + middle + whole[data.draw(st.sampled_from([to, begin, end])) :])
+
+
+def _inside() -> tuple[bytes, dict[str, bytes]]:
+    """The pickle of the zip file, and its storages."""
+    with zipfile.ZipFile(io.BytesIO(FILES["zip"])) as z:
+        records = {n.partition("/")[2]: z.read(n) for n in z.namelist()}
+    return records.pop("data.pkl")[2:-1], {n: data for n, data in records.items() if n.startswith("data/")}
+
+
+PICKLED, RECORDS = _inside()
+
+
+@SETTINGS
+@given(data=st.data())
+def test_pickles_with_bytes_changed_under_the_right_checksum(data):
+    changed = bytearray(PICKLED)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(changed) - 1))
+        changed[at] = data.draw(st.one_of(st.integers(0, 255), st.sampled_from(b".(Rcb\x93\x81\xff\x00QhqtX012KJ")))
+    check(archive(bytes(changed), RECORDS).getvalue())
 
 
 OPCODES = st.one_of(

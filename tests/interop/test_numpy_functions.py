@@ -125,6 +125,14 @@ def test_other_functions_are_differentiable_and_have_numpys_values(number):
     assert x.grad.shape == x.shape
 
 
+def test_fourier_transforms():
+    x = leaf()
+    for f in (np.fft.fft, np.fft.rfft, lambda v: np.fft.fft(v, n=5, axis=0), lambda v: np.fft.fft(v, norm="ortho"), np.fft.fftshift, np.fft.ihfft):
+        y = f(x)
+        close(y, f(x.detach().numpy()))
+        assert y.requires_grad
+
+
 def test_square_matrices():
     x = (ut.eye(2, dtype=ut.float64) * 2 + 0.5).requires_grad_()
     for f in (np.linalg.inv, np.linalg.det, np.linalg.cholesky, lambda v: np.linalg.solve(v, np.ones((2, 1)))):
@@ -135,7 +143,7 @@ def test_square_matrices():
 
 REFUSED = [
     lambda x: np.cbrt(x), lambda x: np.spacing(x), lambda x: np.modf(x), lambda x: np.sin(x, out=np.ones(3)), lambda x: np.sin(x, where=[True, False, True]), lambda x: np.add.reduceat(x, [0]),
-    lambda x: np.unwrap(x), lambda x: np.interp(x, [0.0, 1.0], [0.0, 1.0]), lambda x: np.fft.fft(x), lambda x: np.linalg.svd(x.reshape(1, 3)), lambda x: np.sum(x, where=[True, False, True]),
+    lambda x: np.unwrap(x), lambda x: np.interp(x, [0.0, 1.0], [0.0, 1.0]), lambda x: np.fft.fft(x, out=np.ones(3, complex)), lambda x: np.linalg.svd(x.reshape(1, 3)), lambda x: np.sum(x, where=[True, False, True]),
     lambda x: np.ones(3).__iadd__(x), lambda x: np.asarray(x), lambda x: np.array([x, x]), lambda x: np.concatenate([x, x], dtype=np.float32),
 ]  # fmt: skip
 

@@ -136,3 +136,9 @@ def test_a_second_derivative_of_an_alignment_is_refused():
     (g,) = ut.autograd.grad(loss, scores, create_graph=True)
     with pytest.raises(RuntimeError, match="derivative for .*_ctc_loss_backward is not implemented"):
         g.sum().backward()
+
+
+def test_the_old_order_of_arguments_still_works_with_a_warning():
+    rows, table = ut.tensor([[0, 1]]), ut.tensor([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.warns(UserWarning, match="Argument order of nn.functional.embedding_bag was changed"):
+        assert ut.nn.functional.embedding_bag(table, rows).tolist() == [[2.0, 3.0]]

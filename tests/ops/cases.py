@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from cases_attention import CASES as ATTENTION
+from cases_convolution import CASES as CONVOLUTION
 from cases_indexing import CASES as INDEXING
 from cases_linear import CASES as LINEAR
 from cases_loss import CASES as LOSS
@@ -52,6 +53,7 @@ _ENDS = {"tensor_tensor": (Fixed(0.0, "float64"), Fixed(1.0, "float64")), "tenso
          "number_tensor": (0.0, Fixed(1.0, "float64"))}
 
 CASES = {
+    **CONVOLUTION,
     # creation
     "zeros": [case([2, 3], reference=_filled(0)), case([], reference=_filled(0)), case([0, 2], reference=_filled(0))],
     "ones": [case([2, 3], reference=_filled(1)), case([], reference=_filled(1)), case([0, 2], reference=_filled(1))],
@@ -122,4 +124,5 @@ CASES = {
 UNTESTED = {
     "__ilshift__": "x <<= y: the method writes its own argument; bitwise_left_shift_ is tested",
     "__irshift__": "x >>= y: the method writes its own argument; bitwise_right_shift_ is tested",
+    "lstm_layer": "derivatives of both orders are checked in tests/nn/test_rnn_parity.py, and values beside torch",
 }

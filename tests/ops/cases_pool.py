@@ -56,7 +56,8 @@ def _avg_pool(x, kernel, stride, pad, ceil, include, divisor):
         span = np.prod([p[1] if include else len(p[0]) for p in places])
         return total / (divisor or span)
 
-    return _pooled(x, _windows(x.shape[-len(kernel) :], kernel, stride, pad, [1] * len(kernel), ceil), mean)
+    result = _pooled(x, _windows(x.shape[-len(kernel) :], kernel, stride, pad, [1] * len(kernel), ceil), mean)
+    return np.trunc(result) if np.issubdtype(x.dtype, np.integer) else result
 
 
 def _adaptive_avg(x, size):

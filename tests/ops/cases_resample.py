@@ -31,11 +31,12 @@ def _matrix(kind, n, m, align, scale):
 
 
 def _resample(x, size, kind, align, *scales):
+    whole = np.issubdtype(x.dtype, np.integer)
     for d, m in enumerate(size):
         axis = x.ndim - len(size) + d
         w = _matrix(kind, x.shape[axis], m, align, scales[3 - len(size) + d])
         x = np.moveaxis(np.tensordot(w, x, (1, axis)), 0, axis)
-    return x
+    return np.floor(x + 0.5 + 1e-9).clip(0, 255) if whole else x  # bytes
 
 
 def _back(g, sizes, kind, align, *scales):

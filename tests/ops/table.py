@@ -74,6 +74,8 @@ def computes_in(e, dtype: str) -> bool:
         dtype = "float32"
     if dtype == "bool":
         return "bool" in classes
+    if dtype in ("float16", "bfloat16"):
+        return "half" in classes
     for group, members in emit_kernels.GROUPS.items():
         if any(name.lower() == dtype for _, name in members):
             return group in classes

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from beside_torch import described, parameter, same_in_both, torch, train
+from optim_beside_torch import described, parameter, same_in_both, torch, train
 
 import undertow as ut
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from beside_torch import parameter, same_in_both
+from optim_beside_torch import parameter, same_in_both
 
 SCHEDULES = {
     "LambdaLR": {"lr_lambda": lambda e: 0.9**e},

@@ -58,15 +58,17 @@ def test_the_same_samples_for_the_same_seed(name):
     both(SCENARIOS[name])
 
 
-def test_the_same_samples_with_workers():
+@pytest.mark.parametrize("persistent", [False, True])
+def test_the_same_samples_with_workers(persistent):
     def scenario(lib, d):
-        loader = d.DataLoader(range(20), 3, shuffle=True, num_workers=2)
+        loader = d.DataLoader(range(20), 3, shuffle=True, num_workers=2, persistent_workers=persistent)
         return [[b.tolist() for b in loader] for _ in range(2)]
 
     both(scenario)
 
 
-def test_workers_draw_the_same_numbers():
+@pytest.mark.parametrize("persistent", [False, True])
+def test_workers_draw_the_same_numbers(persistent):
     import random
 
     import numpy as np
@@ -80,7 +82,8 @@ def test_workers_draw_the_same_numbers():
             return self.lib.rand(1).item(), random.random(), float(np.random.rand())
 
     def scenario(lib, d):
-        return [tuple(s) for s in d.DataLoader(Draw(lib), batch_size=None, num_workers=2, collate_fn=list)]
+        loader = d.DataLoader(Draw(lib), batch_size=None, num_workers=2, collate_fn=list, persistent_workers=persistent)
+        return [tuple(s) for _ in range(2) for s in loader]
 
     drawn = both(scenario)
-    assert len({s[0] for s in drawn}) == 4
+    assert len({s[0] for s in drawn}) == 8

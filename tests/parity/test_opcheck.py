@@ -60,6 +60,11 @@ DIFFERS = {
     "div": ("result 0", "torch rounds the quotient to bfloat16 before it truncates"),
     "histc": ("result 0", "torch places elements by bfloat16 arithmetic"),
     "nn.functional.binary_cross_entropy_with_logits": ("result 0", "torch rounds to bfloat16 after each step"),
+    **{
+        f"{module}conv_transpose{n}d": ("result 0", "torch adds overlapping blocks in bfloat16")
+        for n in (1, 2, 3)
+        for module in ("", "nn.functional.")
+    },
     "nn.functional.local_response_norm": ("differs by up to 9.54e-07", "of integers: the last digit of a float32 power"),
     "native_group_norm": ("requires_grad", "the statistics have no derivative here, as those of the other normalisations"),
     **dict.fromkeys((f"fft.{name}" for name in ut.fft.__all__), ("e-0", "of integers: the last digits of float32 sums")),

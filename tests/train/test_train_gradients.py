@@ -161,6 +161,21 @@ def test_the_padding_row_is_left_out():
     assert g.indices.tolist() == [0, 2] and g.values.tolist() == [[1], [1]]
 
 
+@pytest.mark.parametrize("options", [{"mode": "sum"}, {"mode": "mean"}, {"mode": "mean", "padding_idx": 4}, {"mode": "sum", "weights": True}], ids=str)
+def test_bags_of_rows_are_rows(options):
+    table = leaf([[float(i), i * 0.5] for i in range(6)])
+    weights = ut.tensor([1.0, 2.0, 3.0, 4.0, 5.0]) if options.get("weights") else None
+    options = {k: v for k, v in options.items() if k != "weights"}
+
+    def loss():
+        bags = ut.nn.functional.embedding_bag(ut.tensor([1, 2, 4, 1, 1]), table, ut.tensor([0, 2, 3]), per_sample_weights=weights, **options)
+        return (bags**2 * ut.tensor([[1.0], [2.0], [3.0]])).sum()
+
+    (g,) = gradients(loss(), table)
+    assert isinstance(g, IndexedSlices) and len(g.indices) == (4 if "padding_idx" in options else 5)
+    ut.testing.assert_close(g.to_dense().detach(), ut.autograd.grad(loss(), table)[0])
+
+
 def test_lookups_are_joined_and_rows_equal_the_dense_gradient():
     table = leaf([[0.5, 1.0], [1.5, 2.0], [2.5, 3.0], [0.1, 0.2]])
 
@@ -181,9 +196,10 @@ def test_lookups_are_joined_and_rows_equal_the_dense_gradient():
         lambda t: t[ut.tensor([0]), ut.tensor([1])].sum(),
         lambda t: t.index_select(1, ut.tensor([0])).sum(),
         lambda t: t[ut.tensor([True, False])].sum(),
+        lambda t: ut.nn.functional.embedding_bag(ut.tensor([[0, 1]]), t, mode="max").sum(),
         lambda t: ut.nn.functional.embedding(ut.tensor([0, 0]), t, scale_grad_by_freq=True).sum(),
     ],
-    ids=["also used whole", "columns", "elements", "columns selected", "mask", "scaled by frequency"],
+    ids=["also used whole", "columns", "elements", "columns selected", "mask", "maxima of bags", "scaled by frequency"],
 )
 def test_what_is_not_rows_alone_is_dense(use):
     table = leaf([[1.0, 2.0], [3.0, 4.0]])

@@ -114,6 +114,16 @@ def test_a_global_step_that_is_no_integer_is_refused_before_anything_changes(ste
     assert w.item() == 1
 
 
+@pytest.mark.slow
+def test_a_variable_used_a_million_times_costs_a_million_steps():
+    w = Variable(ut.ones(1, dtype=ut.float64))
+    y = w
+    for _ in range(1_000_000):
+        y = y + w
+    train.GradientDescentOptimizer(1e-6).minimize(y.sum(), aggregation_method=train.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)
+    assert w.item() == pytest.approx(-1e-6)
+
+
 def test_minimize_frees_the_graph_and_compute_gradients_keeps_it():
     w = Variable(2.0)
     opt = train.GradientDescentOptimizer(0.0)

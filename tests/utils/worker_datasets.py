@@ -89,6 +89,13 @@ class Failing(Numbers):
         return ut.tensor(i)
 
 
+class Stops(Numbers):
+    """A sample that raises what iterators raise."""
+
+    def __getitem__(self, i):
+        raise StopIteration
+
+
 class Unpicklable(Numbers):
     """Samples that cannot leave the process."""
 

@@ -10,11 +10,10 @@ from .schema import Entry
 # dtype groups, each a translation unit of its own; see Note [Kernel Builds] in core/kernels/cpu/loops.h.
 GROUPS = {
     "float": [("float", "Float32"), ("double", "Float64")],
-    "half": [("Half", "Float16"), ("BFloat16", "BFloat16")],
     "int": [("bool", "Bool"), ("uint8_t", "UInt8"), ("int8_t", "Int8"), ("int16_t", "Int16"), ("int32_t", "Int32"), ("int64_t", "Int64")],
     "complex": [("Complex64", "Complex64"), ("Complex128", "Complex128")],
 }
-PER_ISA = ("float", "half")
+PER_ISA = ("float",)  # the half types run these, see core/kernels/cpu/half_loops.h
 # `dtypes` values: which groups (or single dtypes) an entry computes in.
 CLASSES = {
     "all": {"float", "half", "int", "complex", "bool"}, "number": {"float", "half", "int", "complex"}, "real": {"float", "half", "int", "bool"},
@@ -55,7 +54,7 @@ def functor(e: Entry, group: str, ctype: str) -> str:
     text = expression(e, group, ctype)
     names = [a.name for a in operands(e)]
     used = [p for p in plain_params(e) if p.name in identifiers(text)]
-    math = {"Half": "float", "BFloat16": "float"}.get(ctype, ctype)
+    math = ctype
     members, init = "", ""
     for p in used:
         t = {"Scalar": math, "Scalar?": math, "float": math if group != "int" else "double", "float?": math if group != "int" else "double",
@@ -127,10 +126,11 @@ def forward_source(family: str, entries: list[Entry]) -> str:
     for e in kernels:
         k = kernel_name(e)
         promote = e.spec.get("promote", "arith").capitalize()
+        half = f"fill_half<{k}_op, {len(operands(e))}>(t); " if "half" in CLASSES[e.spec.get("dtypes", "all")] else ""
         # A global, filled when the library loads: a function-local static would test its guard on every call.
         refusal = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
         out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, [](LoopFn* t) {{ UT_FILL_PER_ISA(fill_{k}_float, t); "
-                   f"UT_FILL_PER_ISA_HALF(fill_{k}_half, t); cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }}{refusal});")
+                   f"{half}cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }}{refusal});")
     out += ["}  // namespace", ""]
     for e in entries:
         if not e.is_pointwise:

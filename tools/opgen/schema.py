@@ -18,6 +18,7 @@ KEYS = {
     "strict_out",  # out= must have exactly the result dtype
     "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
     "constants",  # floating tensors without a derivative: refused where they require one
+    "hot",  # called often on small tensors: compiled for speed, where all others are made small
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.

@@ -8,6 +8,7 @@ from undertow import _C
 from undertow._vmap import (
     _advanced,
     _attention,
+    _convolution,
     _dispatch,
     _indexing,
     _linear,
@@ -24,6 +25,7 @@ from undertow._vmap._api import vmap
 
 __all__ = [
     "_advanced",
+    "_convolution",
     "_attention",
     "_dispatch",
     "_indexing",

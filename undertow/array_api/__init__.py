@@ -18,7 +18,7 @@ from undertow._C import (
     int64,
     uint8,
 )
-from undertow.array_api import linalg
+from undertow.array_api import fft, linalg
 from undertow.array_api._creation import arange, asarray, empty, eye, full, linspace, meshgrid, ones, tril, triu, zeros
 from undertow.array_api._dtypes import __array_namespace_info__, astype, can_cast, isdtype, result_type
 from undertow.array_api._elementwise import *

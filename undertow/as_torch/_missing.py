@@ -22,7 +22,7 @@ OTHER_DEVICE = "not planned: a device other than CPU and CUDA"
 COPIES = "not planned: the operator without _copy, followed by clone(), does the same"
 COMPLEX_HALF = "not planned: no dtype below float16 and bfloat16, no complex of halves"
 SPECIAL = "planned: the rarer special functions"
-LAYERS = "planned: layers, and the operators they need, are being added"
+LAYERS = "planned: the rarest functions behind layers; torch.nn and torch.nn.functional have what programs use"
 NAMED = "not planned: named dimensions"
 NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
 TESTS = "not planned: of the machinery of torch's own tests, common_utils, common_device_type, common_dtype and common_cuda are here"
@@ -31,7 +31,7 @@ TENSORBOARD = "not planned: write events with the tensorboard package itself"
 STORAGES = "not planned: storages have one class, UntypedStorage, seen by elements as TypedStorage"
 DISTRIBUTIONS = "planned: the rarer distributions and transforms"
 NUMERICAL = "planned: rarer numerical functions"
-FILES = "planned: saving and loading is being added"
+PIPES = "not planned: data pipes, which torch has given up; Dataset, IterableDataset and DataLoader are here"
 FOREIGN = "not planned: a part of torch's C++ that it shows by accident"
 REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
 
@@ -46,7 +46,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.cuda", CUDA),
     (r"torch\.(Stream|Event|get_device_module|backends\.cuda)", CUDA),
     (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|is_vulkan_available|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
-    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.DataParallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
+    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
     (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
@@ -60,14 +60,15 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
     (r"torch\.special", SPECIAL),
     (r"torch\.(nested|jagged)", NESTED),
-    (r"torch\.nn", LAYERS),
+    (r"torch\.nn\.(LinearCrossEntropy\w*|functional\.(conv_tbc|linear_cross_entropy))", LAYERS),
+    (r"torch\.nn\.functional\.(GRID_\w+|has_torch_function\w*|native_channel_shuffle|\w+_notes|torch)", FOREIGN),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
     (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank|lu)", REMOVED),
     (r"torch\.\w*Storage(Base)?", STORAGES),
     (r"torch\.distributions", DISTRIBUTIONS),
     (r"torch\.(lobpcg|pca_lowrank|svd_lowrank|segment_reduce|quasirandom|binomial|linalg|from_file)", NUMERICAL),
     (r"torch\.optim", "planned: the rarer optimizers"),
-    (r"torch\.(save|load|serialization|utils\.data)", FILES),
+    (r"torch\.utils\.data", PIPES),
     (r"torch\.masked", "not planned: tensors with a mask of their own"),
     (r"torch\.(AVG|SUM|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
     (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
@@ -89,7 +90,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
     (r"torch\.utils", "not planned: tools for torch's own build, backends and C++"),
     (r"torch\.hub", "not planned: it downloads and runs code; download the weights and use torch.load"),
-    (r"torch\.(rnn\w*|gru\w*|lstm\w*|conv\w*|\w*dropout_?|\w+_norm|\w+_loss|embedding\w*|bilinear)", LAYERS),
+    (r"torch\.(bilinear|conv_tbc|(cosine_embedding|ctc|hinge_embedding|margin_ranking|poisson_nll|triplet_margin)_loss)", LAYERS),
+    (r"torch\.(embedding_renorm_|native_norm)", LAYERS),
     (r"torch\.(\w+\.)*_\w*", INTERNAL),
 )
 _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)

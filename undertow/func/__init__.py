@@ -1,6 +1,7 @@
 """Functions of functions: derivatives, Jacobians and vectorised maps that nest in each other."""
 
 from undertow._vmap import vmap
+from undertow.func._batch_norm import replace_all_batch_norm_modules_
 from undertow.func._forward import jvp, linearize
 from undertow.func._functional_call import functional_call
 from undertow.func._functionalize import debug_unwrap, functionalize
@@ -21,6 +22,7 @@ __all__ = [
     "jvp",
     "linearize",
     "rearrange",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -2,7 +2,13 @@
 
 from undertow._C import Parameter
 
-_MODULES = ("functional", "init", "modules", "parameter", "utils")
+_MODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils")
+
+_ELSEWHERE = {
+    **dict.fromkeys(("Buffer", "UninitializedBuffer", "UninitializedParameter"), "undertow.nn.parameter"),
+    "DataParallel": "undertow.nn.parallel",
+    "factory_kwargs": "undertow.nn._factory",
+}
 
 __all__ = ["Parameter", "functional", "parameter"]
 
@@ -12,8 +18,8 @@ def __getattr__(name: str) -> object:
 
     if name in _MODULES:
         return import_module(f"undertow.nn.{name}")
-    if name == "Buffer":
-        return import_module("undertow.nn.parameter").Buffer
+    if name in _ELSEWHERE:
+        return getattr(import_module(_ELSEWHERE[name]), name)
     layers = import_module("undertow.nn.modules")
     if name in layers.__all__:
         value = globals()[name] = getattr(layers, name)
@@ -24,4 +30,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     from undertow.nn import modules
 
-    return sorted({*globals(), *_MODULES, "Buffer", *modules.__all__})
+    return sorted({*globals(), *_MODULES, *_ELSEWHERE, *modules.__all__})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import undertow
 from undertow._C import Tensor
 from undertow.nn._override import overridable
@@ -43,6 +45,13 @@ def embedding_bag(
     >>> embedding_bag(ut.tensor([0, 1, 1]), weight, ut.tensor([0, 2]), mode="sum").tolist()
     [[4.0, 6.0], [3.0, 4.0]]
     """
+    if weight.dtype == undertow.int64 and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
+            "and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        weight, input = input, weight
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "

@@ -7,7 +7,7 @@ import warnings
 
 import undertow as ut
 from undertow._C import Tensor, _ops
-from undertow._shape import broadcast_shapes
+from undertow._shape import broadcast_shapes, broadcast_tensors
 from undertow.nn._override import overridable
 from undertow.nn._reduction import chosen, number
 
@@ -55,8 +55,7 @@ def _broadcast(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=3,
     )
-    shape = broadcast_shapes(input.shape, target.shape)
-    return input.expand(shape), target.expand(shape)
+    return broadcast_tensors(input, target)
 
 
 def _weighted(loss: Tensor, weight: Tensor, input: Tensor, reduction: str, mean_over_weights: bool) -> Tensor:

@@ -136,7 +136,8 @@ def max_pool1d(
 ) -> Any:
     """The largest element of every window of a line; with `return_indices`, also where in its line it stands.
 
-    >>>     >>> max_pool1d(ut.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
+    >>> import undertow as ut
+    >>> max_pool1d(ut.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
     tensor([[4., 3.]])
     """
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -183,7 +184,8 @@ def avg_pool1d(
 ) -> Tensor:
     """The mean of every window of a line.
 
-    >>>     >>> avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    >>> import undertow as ut
+    >>> avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
     tensor([[2., 3.]])
     """
     if input.dim() not in (2, 3):
@@ -263,7 +265,8 @@ def _check_adaptive_line(input: Tensor, name: str) -> None:
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     """The means of `output_size` windows of a line.
 
-    >>>     >>> adaptive_avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
+    >>> import undertow as ut
+    >>> adaptive_avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
     tensor([[2., 3.]])
     """
     _check_adaptive_line(input, "adaptive_avg_pool1d")

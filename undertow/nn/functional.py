@@ -12,6 +12,7 @@ from undertow.nn._dropout import *  # noqa: F403
 from undertow.nn._dropout import __all__ as _dropouts
 from undertow.nn._embedding import embedding
 from undertow.nn._embedding_bag import embedding_bag
+from undertow.nn._fold import fold, unfold
 from undertow.nn._grid_sample import affine_grid, grid_sample
 from undertow.nn._interpolate import *  # noqa: F403
 from undertow.nn._interpolate import __all__ as _interpolations
@@ -96,10 +97,12 @@ __all__ = [
     "ctc_loss",
     "embedding",
     "embedding_bag",
+    "fold",
     "grid_sample",
     "log_softmax",
     "multi_head_attention_forward",
     "normalize",
     "softmax",
     "softmin",
+    "unfold",
 ]

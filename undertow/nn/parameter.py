@@ -1,4 +1,7 @@
-"""`Parameter`: a tensor that is a leaf of its own and wants gradients; `Buffer`: one that a module keeps as state."""
+"""`Parameter`: a tensor that is a leaf of its own and wants gradients; `Buffer`: one that a module keeps as state.
+
+Their uninitialized forms wait for a shape, which a lazy module finds out when it is first called.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
 
 
 class _BufferMeta(type(Tensor)):
@@ -35,3 +38,95 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         tensor.persistent = persistent
         tensor._is_buffer = True
         return tensor
+
+
+# What may be asked of a tensor that has no shape yet: its kind, and to be of another kind.
+_WITHOUT_SHAPE = {
+    "__get__", "__set__", "__delete__", "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "bfloat16",
+    "char", "short", "int", "long", "cpu", "to", "get_device",
+}  # fmt: skip
+
+
+class UninitializedTensorMixin:
+    """A tensor that has a dtype but no shape yet; `materialize` gives it one."""
+
+    cls_to_become: type[Tensor]
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Makes it an ordinary tensor of that shape, uninitialized; it stays the same object.
+
+        >>> p = UninitializedParameter()
+        >>> p.materialize((2, 3))
+        >>> type(p).__name__, tuple(p.shape)
+        ('Parameter', (2, 3))
+        """
+        import undertow
+
+        self.data = undertow.empty(shape, device=device, dtype=self.data.dtype if dtype is None else dtype)
+        self._become(self.cls_to_become)
+
+    @property
+    def shape(self) -> Any:
+        """Refused: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load "
+            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        """Refused: there is none yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
+            "`module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self: Any, proto: Any) -> Any:
+        return type(self), (self.requires_grad, None, self.data.dtype)
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, None, self.data.dtype)
+        return memo[id(self)]
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") in _WITHOUT_SHAPE:
+            return super().__torch_function__(func, types, args, {} if kwargs is None else kwargs)  # type: ignore[misc]
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or explicitly "
+            f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize "
+            "the parameters before calling torch functions"
+        )
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+    """A parameter whose shape is not known yet."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        import undertow
+
+        return Tensor._make_subclass(cls, undertow.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+    """A buffer whose shape is not known yet."""
+
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+        import undertow
+
+        buffer: Any = Tensor._make_subclass(cls, undertow.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether it still waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)

@@ -77,12 +77,14 @@ def check_bools(storage: UntypedStorage) -> None:
 def _tensor(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any) -> Tensor:
     if type(requires_grad) is not bool:
         raise UnpicklingError("corrupt pickle: requires_grad must be a bool")
+    if not isinstance(hooks, (dict, type(None))) or not isinstance(metadata, (dict, type(None))):
+        raise UnpicklingError("corrupt pickle: a tensor's hooks and metadata must be dicts")
     if hooks:
         raise UnpicklingError("Weights only load failed: a tensor with backward hooks, which are code")
     check_layout(storage.nbytes(), dtype, offset, size, stride)
     t = _C._tensor_over(storage, dtype, offset, size, stride)
-    for name in metadata or ():
-        if name not in ("conj", "neg") or metadata[name] is not True:
+    for name, value in (metadata or {}).items():
+        if name not in ("conj", "neg") or value is not True:
             raise UnpicklingError(f"Weights only load failed: a tensor with metadata {name!r}")
         t = t.conj() if name == "conj" else t._neg_view()
     return (t.detach() if metadata else t).requires_grad_(requires_grad)
@@ -111,7 +113,7 @@ def _rebuild_tensor_v3(
 
 
 def _rebuild_parameter(m: Machine, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
-    if not isinstance(data, Tensor) or type(requires_grad) is not bool or hooks:
+    if not isinstance(data, Tensor) or type(requires_grad) is not bool or not isinstance(hooks, (dict, type(None))) or hooks:
         raise UnpicklingError("corrupt pickle: a Parameter is made of a tensor, a bool and no hooks")
     return _C.Parameter(data.detach(), requires_grad)
 

@@ -49,19 +49,35 @@ class UnconnectedGradients:
 class _Rows:
     """A node that looked up rows of a table: what its gradient says of the table's."""
 
-    def __init__(self, node: Any, table: Tensor, indices: Tensor, padding: int = -1) -> None:
+    def __init__(self, node: Any, table: Tensor, indices: Tensor, padding: int = -1, spread: Callable[[Tensor], Tensor] | None = None) -> None:
         self.edge = GradientEdge(node, 0)
+        self.spread = spread  # makes one row for each index of the node's gradient, where it has fewer
         self.width = table.shape[1:]
         self.indices = undertow.where(indices < 0, indices + len(table), indices).reshape(-1)
         self.padding = padding
 
     def slices(self, grad: Tensor) -> tuple[Tensor, Tensor]:
         """The rows and their indices."""
-        values = grad.reshape(-1, *self.width)
+        values = (grad if self.spread is None else self.spread(grad)).reshape(-1, *self.width)
         if self.padding < 0:
             return values, self.indices
         kept = self.indices != self.padding
         return values[kept], self.indices[kept]
+
+
+def _bag_rows(node: Any, table: Tensor) -> _Rows | None:
+    """Sums or means of bags of rows: every row of a bag has the bag's gradient."""
+    if node._saved_by_freq or node._saved_mode > 1:
+        return None
+    bags, counts, scales, mean = node._saved_bags, node._saved_counts, node._saved_scales, node._saved_mode == 1
+
+    def spread(grad: Tensor) -> Tensor:
+        rows = grad.index_select(0, bags)
+        if mean:
+            rows = rows / counts[bags].clamp(min=1).to(grad.dtype).unsqueeze(1)
+        return rows if scales is None else rows * scales.unsqueeze(1)
+
+    return _Rows(node, table, node._saved_indices, node._saved_padding_idx, spread)
 
 
 def _rows_of(node: Any, table: Tensor) -> _Rows | None:
@@ -70,6 +86,8 @@ def _rows_of(node: Any, table: Tensor) -> _Rows | None:
         name = node.name()
         if name == "EmbeddingBackward0":
             return None if node._saved_scale_grad_by_freq else _Rows(node, table, node._saved_indices, node._saved_padding_idx)
+        if name == "EmbeddingBagBackward0":
+            return _bag_rows(node, table)
         if name == "IndexSelectBackward0":
             return _Rows(node, table, node._saved_index) if node._saved_dim in (0, -table.dim()) else None
         first, *others = node._saved_indices

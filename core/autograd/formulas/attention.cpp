@@ -46,11 +46,8 @@ Tensor added(const Tensor& query, const Tensor& key, const Tensor& mask, bool ca
 Tensor spread_heads(const Tensor& m, int64_t group) { return group == 1 || !m.defined() ? m : repeat_interleave(m, group, std::optional<int64_t>(-3), std::nullopt); }
 Tensor gather_heads(const Tensor& m, int64_t group) {
   if (group == 1 || !m.defined()) return m;
-  Dims parts(m.sizes());
-  parts[1] /= group;
-  parts.insert(2, group);
-  const int64_t third[1] = {2};
-  return sum(reshape(m, parts), IntSpan(third, 1), false, std::nullopt);
+  const int64_t parts[5] = {m.size(0), m.size(1) / group, group, m.size(2), m.size(3)}, third[1] = {2};
+  return sum(reshape(m, IntSpan(parts, 5)), IntSpan(third, 1), false, std::nullopt);
 }
 
 // The tensors of one attention, in float at least, and its probabilities.

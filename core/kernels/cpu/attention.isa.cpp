@@ -7,19 +7,24 @@
 namespace undertow::cpu {
 namespace {
 
+// NaN wins, as everywhere.
+template <class T>
+inline Vec<T> greater(Vec<T> x, Vec<T> v) {
+  return (x > v) | (x != x) ? x : v;
+}
 template <class T>
 inline T greatest(const T* p, int64_t n) {
   constexpr int L = kLanes<T>;
   T m = -__builtin_inf();
   int64_t i = 0;
-  if (n >= L) {
-    Vec<T> v = load(p);
-    for (i = L; i + L <= n; i += L) {
-      Vec<T> x = load(p + i);
-      v = (x > v) | (x != x) ? x : v;
+  if (n >= 2 * L) {
+    Vec<T> v = load(p), w = load(p + L);
+    for (i = 2 * L; i + 2 * L <= n; i += 2 * L) {
+      v = greater<T>(load(p + i), v);
+      w = greater<T>(load(p + i + L), w);
     }
     T lanes[L];
-    store(lanes, v);
+    store(lanes, greater<T>(w, v));
     for (int k = 0; k < L; k++) m = (lanes[k] > m) | (lanes[k] != lanes[k]) ? lanes[k] : m;
   }
   for (; i < n; i++) m = (p[i] > m) | (p[i] != p[i]) ? p[i] : m;
@@ -60,21 +65,30 @@ inline int64_t masked_row(const ScoreTile<T>& t, int64_t i, T* row) {
 
 template <class T>
 void softmax(const ScoreTile<T>& t, T* lse) {
-  for (int64_t i = 0; i < t.rows; i++) {
-    T* row = t.scores + i * t.stride;
-    int64_t end = masked_row(t, i, row);
-    T m = greatest(row, end);
-    if (m == -static_cast<T>(__builtin_inf())) {
-      for (int64_t j = 0; j < end; j++) row[j] = 0;
-      lse[i] = 0;  // so that softmax_again finds zeros too
-      continue;
+  constexpr int64_t kRows = 64;  // logarithms are taken of as many sums at once
+  T sums[kRows];
+  for (int64_t first = 0; first < t.rows; first += kRows) {
+    int64_t rows = min64(kRows, t.rows - first);
+    for (int64_t i = 0; i < rows; i++) {
+      T* row = t.scores + (first + i) * t.stride;
+      int64_t end = masked_row(t, first + i, row);
+      T m = greatest(row, end);
+      if (m == -static_cast<T>(__builtin_inf())) {
+        for (int64_t j = 0; j < end; j++) row[j] = 0;
+        lse[first + i] = 0;  // so that softmax_again finds zeros too
+        sums[i] = 1;
+        continue;
+      }
+#pragma GCC ivdep
+      for (int64_t j = 0; j < end; j++) row[j] = vm::exp(row[j] - m);
+      T s = sum_of(row, end), r = 1 / s;
+#pragma GCC ivdep
+      for (int64_t j = 0; j < end; j++) row[j] *= r;
+      lse[first + i] = m;
+      sums[i] = s;
     }
 #pragma GCC ivdep
-    for (int64_t j = 0; j < end; j++) row[j] = vm::exp(row[j] - m);
-    T s = sum_of(row, end), r = 1 / s;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < end; j++) row[j] *= r;
-    lse[i] = m + vm::log(s);
+    for (int64_t i = 0; i < rows; i++) lse[first + i] += vm::log(sums[i]);
   }
 }
 

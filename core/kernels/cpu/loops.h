@@ -2,9 +2,9 @@
 // Knows element types; not tensors, shapes or threads.
 //
 // Note [Kernel Builds]
-// float and double loops are compiled once per instruction set (-O3, namespaces isa_baseline, isa_avx2, isa_avx512), the
-// half types for two of them (their conversions need F16C), integers and complex once: there memory or branches
-// dominate. A table per operator, indexed by dtype, is filled at first use with the widest the machine runs.
+// float and double loops are compiled once per instruction set (-O3, namespaces isa_baseline, isa_avx2, isa_avx512),
+// integers and complex once: there memory or branches dominate. The half types run the float loops (half_loops.h). A
+// table per operator, indexed by dtype, is filled when the library loads with the widest the machine runs.
 #pragma once
 #include <cstdint>
 #include <type_traits>

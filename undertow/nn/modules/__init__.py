@@ -1,16 +1,24 @@
 """The layers, by family."""
 
+from undertow.nn.modules._lazy_layers import *  # noqa: F403
+from undertow.nn.modules._lazy_layers import __all__ as _lazy_layers
+from undertow.nn.modules._lazy_norms import *  # noqa: F403
+from undertow.nn.modules._lazy_norms import __all__ as _lazy_norms
 from undertow.nn.modules.activation import *  # noqa: F403
 from undertow.nn.modules.activation import __all__ as _activation
 from undertow.nn.modules.adaptive import AdaptiveLogSoftmaxWithLoss
 from undertow.nn.modules.attention import MultiheadAttention
 from undertow.nn.modules.batchnorm import *  # noqa: F403
 from undertow.nn.modules.batchnorm import __all__ as _batchnorm
+from undertow.nn.modules.channelshuffle import ChannelShuffle
 from undertow.nn.modules.container import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from undertow.nn.modules.conv import *  # noqa: F403
+from undertow.nn.modules.conv import __all__ as _conv
 from undertow.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from undertow.nn.modules.dropout import *  # noqa: F403
 from undertow.nn.modules.dropout import __all__ as _dropout
 from undertow.nn.modules.flatten import Flatten, Unflatten
+from undertow.nn.modules.fold import Fold, Unfold
 from undertow.nn.modules.instancenorm import *  # noqa: F403
 from undertow.nn.modules.instancenorm import __all__ as _instancenorm
 from undertow.nn.modules.linear import Bilinear, Identity, Linear
@@ -21,21 +29,26 @@ from undertow.nn.modules.normalization import *  # noqa: F403
 from undertow.nn.modules.normalization import __all__ as _normalization
 from undertow.nn.modules.padding import *  # noqa: F403
 from undertow.nn.modules.padding import __all__ as _padding
+from undertow.nn.modules.pixelshuffle import PixelShuffle, PixelUnshuffle
 from undertow.nn.modules.pooling import *  # noqa: F403
 from undertow.nn.modules.pooling import __all__ as _pooling
-from undertow.nn.modules.shuffle import *  # noqa: F403
-from undertow.nn.modules.shuffle import __all__ as _shuffle
+from undertow.nn.modules.rnn import *  # noqa: F403
+from undertow.nn.modules.rnn import __all__ as _rnn
 from undertow.nn.modules.sparse import Embedding, EmbeddingBag
+from undertow.nn.modules.transformer import *  # noqa: F403
+from undertow.nn.modules.transformer import __all__ as _transformer
 from undertow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
     "AdaptiveLogSoftmaxWithLoss",
     "Bilinear",
+    "ChannelShuffle",
     "Container",
     "CosineSimilarity",
     "Embedding",
     "EmbeddingBag",
     "Flatten",
+    "Fold",
     "Identity",
     "Linear",
     "Module",
@@ -45,13 +58,18 @@ __all__ = [
     "PairwiseDistance",
     "ParameterDict",
     "ParameterList",
+    "PixelShuffle",
+    "PixelUnshuffle",
     "Sequential",
     "Unflatten",
+    "Unfold",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
     *_activation,
-    *_shuffle,
+    *_conv,
+    *_lazy_layers,
+    *_lazy_norms,
     *_loss,
     *_normalization,
     *_instancenorm,
@@ -59,4 +77,6 @@ __all__ = [
     *_batchnorm,
     *_padding,
     *_pooling,
+    *_rnn,
+    *_transformer,
 ]

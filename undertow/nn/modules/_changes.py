@@ -99,6 +99,18 @@ class Changes:
         """Moves parameters and buffers to a GPU."""
         return self._apply(lambda t: t.to("cuda" if device is None else device))
 
+    def xpu(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to an Intel GPU."""
+        return self._apply(lambda t: t.to("xpu" if device is None else device))
+
+    def ipu(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to an IPU."""
+        return self._apply(lambda t: t.to("ipu" if device is None else device))
+
+    def mtia(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to an MTIA device."""
+        return self._apply(lambda t: t.to("mtia" if device is None else device))
+
     def share_memory(self) -> Self:
         """Moves parameters and buffers to memory that processes share."""
         return self._apply(lambda t: t.share_memory_())

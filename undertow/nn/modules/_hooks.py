@@ -138,7 +138,7 @@ def _first_tensor(value: Any) -> Tensor | None:
     return value
 
 
-def _collect(module: Module) -> tuple[list, list, list]:
+def collect(module: Module) -> tuple[list, list, list]:
     """Backward-pre, full backward, and old-style backward hooks, global ones first."""
     pre = [*hooks.backward_pre.values(), *module._backward_pre_hooks.values()]
     full: list = []
@@ -166,7 +166,7 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
-    pre, full, old = _collect(module)
+    pre, full, old = collect(module)
     for hook_id, hook in (*hooks.forward_pre.items(), *module._forward_pre_hooks.items()):
         if hook_id in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args, kwargs)
@@ -208,7 +208,7 @@ def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called:
         if node is not None:
             for hook in old:
                 node.register_hook(functools.partial(hook, module))
-            module._warn_of_old_backward_hook(args, result, node)
+            module._maybe_warn_non_full_backward_hook(args, result, node)
     return result
 
 

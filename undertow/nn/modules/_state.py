@@ -7,6 +7,7 @@ from collections import OrderedDict, namedtuple
 import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn.modules._hooks import WrappedHook
+from undertow.nn.parameter import is_lazy
 from undertow.utils.hooks import RemovableHandle
 
 TYPE_CHECKING = False
@@ -185,6 +186,8 @@ class StateDict:
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
             )
+        if is_lazy(mine) and is_lazy(given):
+            return None  # neither has a value
         if mine.dim() == 0 and given.dim() == 1 and given.shape[0] == 1:
             given = given[0]  # written by a version without zero-dimensional tensors
         if given.shape != mine.shape:

@@ -91,11 +91,22 @@ class Module(StateDict, Members, Changes):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
-        if not (own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"] or any(_any_global_hook)):
-            return self.forward(*args, **kwargs)
-        return _hooks.call_with_hooks(self, args, kwargs)
+        try:
+            if not (
+                own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"] or any(_any_global_hook)
+            ):
+                return self.forward(*args, **kwargs)
+            return _hooks.call_with_hooks(self, args, kwargs)
+        except Exception as error:
+            from undertow.nn.modules._blame import name_layer
+
+            name_layer(error, self, args, kwargs)
+            raise
 
     _call_impl = _wrapped_call_impl = __call__
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing to do: there is no compiler here, and the module runs as it is."""
 
     # -- registration ------------------------------------------------------------------------------------------------
 
@@ -263,6 +274,14 @@ class Module(StateDict, Members, Changes):
             self._forward_hooks.move_to_end(handle.id, last=False)
         return handle
 
+    def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:
+        """The full backward hooks, and those of the older form, global ones first."""
+        _, full, old = _hooks.collect(self)
+        return full, old
+
+    def _get_backward_pre_hooks(self) -> list[Any]:
+        return _hooks.collect(self)[0]
+
     def _backward_handle(self, hook: Callable[..., Any], full: bool, prepend: bool = False) -> RemovableHandle:
         if self._is_full_backward_hook is not None and self._is_full_backward_hook != full:
             raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.")
@@ -289,7 +308,7 @@ class Module(StateDict, Members, Changes):
             self._backward_pre_hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def _warn_of_old_backward_hook(self, inputs: Any, result: Any, node: Any) -> None:
+    def _maybe_warn_non_full_backward_hook(self, inputs: Any, result: Any, node: Any) -> None:
         import warnings
 
         several = isinstance(result, tuple) or isinstance(inputs, tuple) and len([t for t in inputs if isinstance(t, Tensor)]) > 1

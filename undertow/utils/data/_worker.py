@@ -64,6 +64,8 @@ class Failure:
     def reraise(self) -> None:
         """Raise the same exception here, its traceback in the message."""
         message = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
+        if self.cls is StopIteration:
+            raise RuntimeError(message)  # as itself it would end the parent's loop without a word
         if self.cls is KeyError:
             raise KeyError(_MessageOfKeyError(message))
         try:
@@ -78,10 +80,7 @@ class Exhausted:
 
 
 class Resumed:
-    """A persistent worker begins another epoch, with other seeds."""
-
-    def __init__(self, base_seed: int) -> None:
-        self.base_seed = base_seed
+    """A persistent worker begins another epoch; its random numbers go on."""
 
 
 class Fetcher:
@@ -92,6 +91,7 @@ class Fetcher:
         self._batched = batched
         self._collate = collate
         self._drop_last = drop_last
+        self.iterable = iterable
         self._iterator = iter(dataset) if iterable else None
         self._ended = False
 
@@ -206,16 +206,14 @@ def _serve(tasks: queue.SimpleQueue, results: queue.SimpleQueue, make_fetcher: C
         number, index = task
         try:
             if isinstance(index, Resumed):
-                _seed(index.base_seed, worker)
                 fetcher, result = make_fetcher(), index
             elif failure is not None:
                 result, failure = failure, None
             else:
                 result = fetcher.fetch(index)
-        except StopIteration:
-            result = Exhausted()
         except Exception as error:
-            result = Failure(error, where)
+            ended = isinstance(error, StopIteration) and fetcher is not None and fetcher.iterable
+            result = Exhausted() if ended else Failure(error, where)
         try:
             parts = packed((number, result))
         except Exception as error:

@@ -62,6 +62,8 @@ class WorkerPool:
     def __init__(self, loader: Any, make_fetcher: Callable[[], _worker.Fetcher], base_seed: int) -> None:
         self._handles: list[_Handle] = []
         self._finish = weakref.finalize(self, _stop, self._handles, os.getpid())
+        self._given: dict[int, _Handle] = {}  # tasks without an answer yet
+        self._ready: dict[int, Any] = {}
         self._timeout = loader.timeout
         self._in_order = loader.in_order
         context = loader.multiprocessing_context
@@ -84,19 +86,19 @@ class WorkerPool:
     def _begin(self) -> None:
         self._numbers = itertools.count()
         self._wanted = 0  # the number of the task whose batch comes next
-        self._given: dict[int, _Handle] = {}  # tasks without an answer yet
-        self._ready: dict[int, Any] = {}
+        self._given.clear()
+        self._ready.clear()
         self._turns = itertools.cycle(self._handles)
         for h in self._handles:
             h.active = True
 
-    def resume(self, base_seed: int) -> None:
+    def resume(self) -> None:
         """Another epoch with the same processes."""
         while self._given:
             self._receive()
         self._begin()
         for h in self._handles:
-            self._send(h, _worker.Resumed(base_seed))
+            self._send(h, _worker.Resumed())
         while self._given:
             self._receive()
         for result in self._ready.values():
@@ -108,6 +110,13 @@ class WorkerPool:
     def stop(self) -> None:
         """End the processes and wait for them."""
         self._finish()
+        self._given.clear()
+        self._ready.clear()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the processes have been ended, for good."""
+        return not self._handles
 
     @property
     def pids(self) -> list[int]:

@@ -176,10 +176,10 @@ class DataLoader(Generic[_T_co]):
             return _Iterator(self)
         if not self.persistent_workers:
             return _WorkerIterator(self)
-        if self._iterator is None:
+        if self._iterator is None or self._iterator._pool.stopped:
             self._iterator = _WorkerIterator(self)
         else:
-            self._iterator._reset(self)
+            self._iterator._reset()
         return self._iterator
 
     def __len__(self) -> int:
@@ -222,8 +222,11 @@ class _Iterator:
     def _set(self, loader: DataLoader) -> None:
         self._loader = loader
         self._make_fetcher = loader._fetcher()
-        self._indices = iter(loader._index_sampler)
-        self._base_seed = fresh_seed(loader.generator)
+        self._begin()
+        self._base_seed = fresh_seed(loader.generator)  # once for all epochs of persistent workers, as torch's
+
+    def _begin(self) -> None:
+        self._indices = iter(self._loader._index_sampler)
         self._yielded = 0
 
     def __iter__(self) -> Iterator[Any]:
@@ -261,9 +264,9 @@ class _WorkerIterator(_Iterator):
         self._persistent = loader.persistent_workers
         self._prefetch()
 
-    def _reset(self, loader: DataLoader) -> None:
-        self._set(loader)
-        self._pool.resume(self._base_seed)
+    def _reset(self) -> None:
+        self._begin()
+        self._pool.resume()
         self._prefetch()
 
     def _prefetch(self) -> None:

@@ -1,4 +1,4 @@
-"""Channels moved into space and back, or among groups."""
+"""Layers that move channels into pixels, and back."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from undertow._C import Tensor
 from undertow.nn import functional as F
 from undertow.nn.modules.module import Module
 
-__all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle"]
+__all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """(*, C r^2, H, W) as (*, C, H r, W r).
+    """(..., C r^2, H, W) to (..., C, H r, W r).
 
     >>> import undertow as ut
-    >>> ut.nn.PixelShuffle(2)(ut.zeros(1, 8, 2, 3)).shape
-    undertow.Size([1, 2, 4, 6])
+    >>> ut.nn.PixelShuffle(3)(ut.ones(1, 9, 4, 4)).shape
+    undertow.Size([1, 1, 12, 12])
     """
+
+    __constants__ = ["upscale_factor"]
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rearranged input."""
+        """The larger image."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
@@ -31,32 +33,23 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(*, C, H r, W r) as (*, C r^2, H, W)."""
+    """(..., C, H r, W r) to (..., C r^2, H, W).
+
+    >>> import undertow as ut
+    >>> ut.nn.PixelUnshuffle(3)(ut.ones(1, 1, 12, 12)).shape
+    undertow.Size([1, 9, 4, 4])
+    """
+
+    __constants__ = ["downscale_factor"]
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
         self.downscale_factor = downscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rearranged input."""
+        """The smaller image."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
         """The factor."""
         return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """The channels of `groups` groups in turn."""
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        """The rearranged input."""
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        """The number of groups."""
-        return f"groups={self.groups}"

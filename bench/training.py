@@ -1,0 +1,55 @@
+"""Whole training steps beside PyTorch's: their cases, and the peak memory of a step. The steps themselves are in models.py."""
+
+from __future__ import annotations
+
+from . import models
+from .cases import Case
+from .processes import ROOT, fresh
+
+# (function of models.py, how it reads in the table, PyTorch's time over ours, at least)
+STEPS = [
+    (models.small_network, "4-64-64-2, batch 32, Adam", 4),
+    (models.digits_network, "784-512-512-10, batch 64, SGD", 1),
+    (models.convolutional_network, "CNN of two blocks on 28x28, batch 32", 1),
+    (models.residual_block, "residual block 64x32x32, batch 8", 1),
+    (models.lstm, "LSTM by hand, 64 steps", 4),
+    (models.gpt, "GPT, 4 layers of width 128", 1),
+    (models.hessian, "Hessian of 20 variables", 4),
+    (models.pointwise, "8 pointwise over 4M floats and back", 1),
+]
+
+
+def cases() -> list[Case]:
+    """Two steps run before the clock starts: optimizers make their state, libraries choose their kernels."""
+    return [Case(f"step: {name}", f"step = models.{f.__name__}(L); step(); step()", "step()", target, threads=2) for f, name, target in STEPS]
+
+
+# Growth of the greatest resident set over three steps, their model and optimizer. The smallest step of all runs before, so that
+# what a library loads at its first step (PyTorch: 75 MB) is not counted.
+PEAK = """
+import json, runpy
+import {library} as L
+models = runpy.run_path({models!r})
+L.set_num_threads(2)
+models["small_network"](L)()
+def peak():
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+with open("/proc/self/clear_refs", "w") as f:
+    f.write("5")  # the greatest resident set begins anew
+before = peak()
+step = models[{name!r}](L)
+loss = [float(step()) for _ in range(3)]
+print(json.dumps({{"bytes": peak() - before, "loss": loss}}))
+"""
+
+
+def peaks(library: str, name: str) -> dict:
+    return fresh(PEAK.format(library=library, models=str(ROOT / "bench/models.py"), name=name))
+
+
+def relative_difference(ours: dict, torch: dict) -> float | None:
+    """Of the losses of three steps, from the same weights; None where one library failed."""
+    if "loss" not in ours or "loss" not in torch:
+        return None
+    return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(ours["loss"], torch["loss"]))

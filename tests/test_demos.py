@@ -1,0 +1,33 @@
+"""The demos do what they say: the GPT learns and writes, the watched network's gradients agree and its trace is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import undertow
+
+
+def run(repository: Path, name: str, *arguments: str, cwd: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1]), "PYTHONUTF8": "1"}
+    program = str(repository / "examples" / name)
+    done = subprocess.run([sys.executable, program, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_gpt_learns_letters_and_writes_lines(repository, tmp_path):
+    output = run(repository, "demo.py", "--steps", "4", cwd=tmp_path)
+    assert "4/4" in output
+    assert "    When " in output
+    assert "ok: unread text surprised it" in output
+
+
+def test_the_watched_network_agrees_with_finite_differences_and_leaves_its_trace(repository, tmp_path):
+    output = run(repository, "demo_watch.py", cwd=tmp_path)
+    assert "ok: every gradient agrees" in output
+    trace = json.loads((tmp_path / "demo.trace.json").read_text())
+    assert {"ready", "started", "finished"} <= {event["event"] for event in trace["events"]}

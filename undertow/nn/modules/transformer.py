@@ -1,0 +1,340 @@
+"""Transformer layers: encoder and decoder layers, stacks of them, and the model of both."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import undertow
+from undertow._C import Tensor
+from undertow.nn import functional as F
+from undertow.nn import init
+from undertow.nn.modules.attention import MultiheadAttention
+from undertow.nn.modules.container import ModuleList
+from undertow.nn.modules.dropout import Dropout
+from undertow.nn.modules.linear import Linear
+from undertow.nn.modules.module import Module
+from undertow.nn.modules.normalization import LayerNorm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Activation = str | Callable[[Tensor], Tensor]
+
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
+
+
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    return undertow.full((sz, sz), float("-inf"), device=device, dtype=dtype or undertow.get_default_dtype()).triu(1)
+
+
+def _is_causal_mask(mask: Tensor | None, is_causal: bool | None, size: int | None) -> bool:
+    """Is a mask the causal one? Looked at only where the caller does not say."""
+    if is_causal is not None or mask is None:
+        return bool(is_causal)
+    causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, device=mask.device, dtype=mask.dtype)
+    return mask.size() == causal.size() and bool((mask == causal).all())
+
+
+def _sequence_length(t: Tensor, batch_first: bool) -> int:
+    return t.size(1 if t.dim() == 3 and batch_first else 0)
+
+
+def _float_mask(mask: Tensor | None, name: str, dtype: Any, other: Tensor | None = None, other_name: str = "") -> Tensor | None:
+    """A mask to be added: -inf where a mask of bools is true."""
+    if mask is None:
+        return None
+    is_bool = mask.dtype == undertow.bool
+    if not is_bool and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype}")
+    if other is not None and other.dtype != mask.dtype:
+        warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=4)
+    return undertow.zeros_like(mask, dtype=dtype).masked_fill_(mask, float("-inf")) if is_bool else mask
+
+
+def _activation_named(activation: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return getattr(F, activation)
+
+
+class _Layer(Module):
+    """What encoder and decoder layers share: attention blocks, two linear layers between them, norms and dropouts."""
+
+    __constants__ = ["norm_first"]
+    _attentions: tuple[str, ...]
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **kind))
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
+        self.norm_first = norm_first
+        blocks = len(self._attentions) + 1
+        for k in range(blocks):
+            setattr(self, f"norm{k + 1}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind))
+        for k in range(blocks):
+            setattr(self, f"dropout{k + 1}", Dropout(dropout))
+        self.activation = _activation_named(activation)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+    def _add(self, x: Tensor, block: Callable[[Tensor], Tensor], k: int) -> Tensor:
+        """x plus a block of it, normalised before the block or after the sum."""
+        norm, drop = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
+        return x + drop(block(norm(x))) if self.norm_first else norm(x + drop(block(x)))
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward network, each added to its input and normalised.
+
+    >>> import undertow as ut
+    >>> ut.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)(ut.ones(10, 3, 8)).shape
+    undertow.Size([10, 3, 8])
+    """
+
+    _attentions = ("self_attn",)
+
+
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+        """The layer's output; masks are added to scores, or are true where attention is not allowed."""
+        padding = _float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, src_mask, "src_mask")
+        mask = _float_mask(src_mask, "src_mask", src.dtype)
+
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal)[0]
+
+        return self._add(self._add(src, attend, 1), self._feed_forward, 2)
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to an encoder's output, and a feed-forward network.
+
+    >>> import undertow as ut
+    >>> layer = ut.nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+    >>> layer(ut.ones(20, 3, 8), ut.ones(10, 3, 8)).shape
+    undertow.Size([20, 3, 8])
+    """
+
+    _attentions = ("self_attn", "multihead_attn")
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The layer's output; masks are added to scores, or are true where attention is not allowed."""
+
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attn(
+                x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, is_causal=tgt_is_causal, need_weights=False
+            )[0]
+
+        def remember(x: Tensor) -> Tensor:
+            return self.multihead_attn(
+                x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask, is_causal=memory_is_causal, need_weights=False
+            )[0]
+
+        return self._add(self._add(self._add(tgt, attend, 1), remember, 2), self._feed_forward, 3)
+
+
+def _get_clones(module: Module, n: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(n)])
+
+
+class TransformerEncoder(Module):
+    """Encoder layers one after the other, all beginning as copies of one.
+
+    `enable_nested_tensor` and `mask_check` are kept for torch's sake: padded sequences are computed in full here.
+    """
+
+    __constants__ = ["norm"]
+
+    def __init__(
+        self,
+        encoder_layer: TransformerEncoderLayer,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = _get_clones(encoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+        self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, False, mask_check
+
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
+        """The last layer's output, normalised if there is a norm."""
+        src_key_padding_mask = _float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, mask, "mask")
+        mask = _float_mask(mask, "mask", src.dtype)
+        first = self.layers[0].self_attn if len(self.layers) else None
+        is_causal = _is_causal_mask(mask, is_causal, _sequence_length(src, getattr(first, "batch_first", False)))
+        out = src
+        for layer in self.layers:
+            out = layer(out, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
+        return out if self.norm is None else self.norm(out)
+
+
+class TransformerDecoder(Module):
+    """Decoder layers one after the other, all beginning as copies of one."""
+
+    __constants__ = ["norm"]
+
+    def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = _get_clones(decoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The last layer's output, normalised if there is a norm."""
+        first = self.layers[0].self_attn if len(self.layers) else None
+        tgt_is_causal = _is_causal_mask(tgt_mask, tgt_is_causal, _sequence_length(tgt, getattr(first, "batch_first", False)))
+        out = tgt
+        for layer in self.layers:
+            out = layer(
+                out,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=tgt_is_causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return out if self.norm is None else self.norm(out)
+
+
+class Transformer(Module):
+    """An encoder of a source and a decoder of a target that attends to it.
+
+    >>> import undertow as ut
+    >>> model = ut.nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16)
+    >>> model(ut.ones(10, 3, 8), ut.ones(20, 3, 8)).shape
+    undertow.Size([20, 3, 8])
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        if custom_encoder is None:
+            layer = TransformerEncoderLayer(*options, **kind)
+            custom_encoder = TransformerEncoder(layer, num_encoder_layers, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind))
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            layer = TransformerDecoderLayer(*options, **kind)
+            custom_decoder = TransformerDecoder(layer, num_decoder_layers, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind))
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The decoder's output."""
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise RuntimeError(f"the batch number of src and tgt must be equal, got shapes {list(src.shape)} and {list(tgt.shape)}")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError(
+                f"the feature number of src and tgt must be equal to d_model; got shapes {list(src.shape)} and {list(tgt.shape)} for {self.d_model}"
+            )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """-inf above the diagonal: no position attends to a later one.
+
+        >>> import undertow as ut
+        >>> ut.nn.Transformer.generate_square_subsequent_mask(2)
+        tensor([[0., -inf],
+                [0., 0.]])
+        """
+        return _generate_square_subsequent_mask(sz, device, dtype)

@@ -1,0 +1,31 @@
+"""Modules whose parameters are left as they come from memory."""
+
+from __future__ import annotations
+
+import inspect
+
+import undertow
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["skip_init"]
+
+
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module whose initial values nobody may count on; random numbers are as if it had not been made.
+
+    >>> import undertow as ut
+    >>> ut.nn.utils.skip_init(ut.nn.Linear, 3, 2)
+    Linear(in_features=3, out_features=2, bias=True)
+    """
+    if not issubclass(module_cls, undertow.nn.Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    state = undertow.get_rng_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        undertow.set_rng_state(state)
