@@ -5,15 +5,23 @@
 namespace undertow::cpu {
 namespace {
 
+template <class T> struct BitsOf;
+template <> struct BitsOf<float> { using type = int32_t; };
+template <> struct BitsOf<double> { using type = int64_t; };
+
+// By masks, not by a branch: which of two is larger is as good as random.
 template <class T, int64_t S>
-inline void take_larger(const T* from, int64_t stride, int32_t at, T* best, int32_t* index, int64_t n) {
-  const int64_t step = S ? S : stride;
+inline void take_larger(const T* __restrict from, int64_t stride, int32_t at, T* __restrict best, int32_t* __restrict index, int64_t n) {
+  using Bits = typename BitsOf<T>::type;
+  const int32_t step = static_cast<int32_t>(S ? S : stride), count = static_cast<int32_t>(n);
 #pragma GCC ivdep
-  for (int64_t o = 0; o < n; o++) {
-    T v = from[o * step], b = best[o];
-    bool larger = (v > b) | (v != v);
-    best[o] = larger ? v : b;
-    index[o] = larger ? static_cast<int32_t>(at + static_cast<int32_t>(o * step)) : index[o];
+  for (int32_t o = 0; o < count; o++) {
+    const T v = from[o * step], b = best[o];
+    const int32_t was = index[o], here = at + o * step;
+    const Bits keep = -static_cast<Bits>(v <= b);  // neither larger nor a NaN
+    const Bits x = __builtin_bit_cast(Bits, v), y = __builtin_bit_cast(Bits, b);
+    best[o] = __builtin_bit_cast(T, static_cast<Bits>(x ^ ((x ^ y) & keep)));
+    index[o] = here ^ ((here ^ was) & static_cast<int32_t>(keep));
   }
 }
 
