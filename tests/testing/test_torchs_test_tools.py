@@ -67,7 +67,8 @@ if __name__ == "__main__":
 
 def run(tmp_path: Path, *arguments: str) -> str:
     (tmp_path / "test_file.py").write_text(textwrap.dedent(FILE))
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(Path(ut.__file__).parents[1])]))}
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH"), str(Path(ut.__file__).parents[1])]  # under -P the folder itself is not searched
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
