@@ -264,3 +264,23 @@ def test_the_interpreter_exits_cleanly_with_live_tensors(program):
     code = "import undertow as ut\n" + program
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_the_gradient_of_a_linear_layers_weight_is_taken_over_and_not_copied():
+    w, x = ut.zeros(256, 256, requires_grad=True), ut.ones(4, 256)
+    loss = ut.nn.functional.linear(x, w).sum()
+    before = ut._C._memory_stats()["in_use"]
+    ut._C._reset_peak_memory_stats()
+    loss.backward()
+    assert ut._C._memory_stats()["peak_in_use"] - before < 1.5 * 4 * w.numel()
+    assert not w.grad._is_view() and w.grad.is_contiguous() and w.grad[0, 0] == 4
+
+
+def test_a_gradient_whose_memory_someone_else_holds_is_copied():
+    kept = []
+    w, x = ut.zeros(3, 2, requires_grad=True), ut.ones(4, 2)
+    turned = w.t()
+    turned.register_hook(kept.append)
+    (x @ turned).sum().backward()
+    kept[0].fill_(7)
+    assert w.grad.tolist() == [[4.0, 4.0]] * 3

@@ -80,6 +80,18 @@ void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
   }
 }
 
+namespace {
+
+// A view of all the memory of a tensor that nobody else sees, such as the transpose that a linear layer's weight gets: as
+// good as a tensor of its own. Copying it would cost the weight's size in time and at the peak of memory.
+bool is_sole_view(const Tensor& grad) {
+  const TensorImpl* t = grad.impl();
+  return !t->has(kBatched) && t->base->use_count() == 1 && !t->base->meta && t->storage->use_count() == 2 &&
+         t->storage->nbytes() == static_cast<size_t>(grad.numel() * itemsize(t->dtype));
+}
+
+}  // namespace
+
 void accumulate_grad(TensorImpl* leaf, Tensor grad) {
   Tensor& current = leaf->meta->grad;
   if (!current.defined()) {
@@ -88,8 +100,10 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
                          ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
                          : grad.is_contiguous();
     bool order_fits = own_order || mode_is(kAnyGradLayout);
-    bool exclusive = grad.impl()->use_count() == 1 && !grad.impl()->has(kConj | kNeg | kIsView | kInference);
+    bool exclusive = grad.impl()->use_count() == 1 && !grad.impl()->has(kConj | kNeg | kInference) &&
+                     (!grad.impl()->has(kIsView) || is_sole_view(grad));
     if (!grad_enabled() && exclusive && order_fits) {
+      if (grad.impl()->has(kIsView)) grad = alias(grad);
       if (grad.requires_grad()) grad = graph_ops::detach(grad);
       current = std::move(grad);
     } else if (!grad_enabled()) {
