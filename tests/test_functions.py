@@ -90,3 +90,11 @@ def test_tensors_that_do_not_broadcast_are_refused_in_an_operators_words():
         ut.broadcast_tensors(ut.ones(2), ut.ones(2, 3))
     with pytest.warns(UserWarning, match="different to the input size"), pytest.raises(RuntimeError, match="The size of tensor a"):
         ut.nn.functional.mse_loss(ut.ones(2), ut.ones(2, 3))
+
+
+def test_differences_of_too_high_an_order_are_empty_and_still_have_a_history():
+    x = ut.ones(3, 1, requires_grad=True)
+    y = ut.diff(x, n=3, dim=0)
+    assert y.shape == (0, 1) and y.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [[0.0]] * 3

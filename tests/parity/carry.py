@@ -97,8 +97,8 @@ def difference(want, got, what: str, tolerance: float) -> str | None:
     if short(want.dtype) != short(got.dtype):
         return f"{what}: dtype, torch {short(want.dtype)}, here {short(got.dtype)}"
     a, b = to_numpy(want), to_numpy(got)
-    if short(want.dtype) in ("float32", "complex64"):  # of integers, say: the result's digits count, not the input's
-        tolerance = max(tolerance, 3e-6)
+    # Of integers, say: the result's digits count, not the input's.
+    tolerance = max(tolerance, {"float32": 3e-6, "complex64": 3e-6, "float64": 1e-14, "complex128": 1e-14}.get(short(want.dtype), 0))
     if np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
         return None
     with np.errstate(all="ignore"):

@@ -120,11 +120,7 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
   if (n == 0) {
     return clone(t, std::nullopt);
   }
-  if (n >= t.size(d)) {
-    Dims sizes(t.sizes());
-    sizes[static_cast<size_t>(d)] = 0;
-    return fwd::zeros(sizes, t.dtype());
-  }
+  if (n >= t.size(d)) return clone(narrow(t, d, 0, 0), std::nullopt);  // empty, and still made of t
   for (int64_t k = 0; k < n; k++) t = difference(t, d);
   return t;
 }
