@@ -4,6 +4,7 @@
 
 #include "core/base/parallel.h"
 #include "core/forward/normalization.h"
+#include "core/forward/reduce_plan.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_normalization.h"
 
@@ -315,6 +316,11 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
     T *po = out.data_as<T>(), *pm = mean.data_as<T>(), *pr = rstd.data_as<T>();
     parallel_for(0, s.batch * s.groups, s.grain(), [&](int64_t begin, int64_t end) {
       for (int64_t g = begin; g < end; g++) {
+        if (s.inner == 1) {  // a group is a line
+          int64_t first = g % s.groups * s.per_group;
+          k.lines(px + g * s.per_group, pw ? pw + first : nullptr, pb ? pb + first : nullptr, po + g * s.per_group, pm + g, pr + g, 1, s.per_group, eps, true);
+          continue;
+        }
         double m, q;
         k.moments(px + g * s.each(), s.each(), &m, &q);
         pm[g] = static_cast<T>(m);
@@ -335,6 +341,29 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
   return {result, to_dtype(mean, t.stats), to_dtype(rstd, t.stats)};
 }
 
+namespace {
+// Without inner dimensions a group is a line of layer normalisation, with weights of its own. Chunks of the batch add up what they
+// give to weight and bias, and are joined in their order.
+template <class T>
+void lines_of_groups(const T* grad, const T* x, const T* mean, const T* rstd, const T* weight, T* to, const Groups& s, Tensor& weight_grad, Tensor& bias_grad) {
+  const auto& k = normalization_kernels<T>();
+  int64_t step = std::max<int64_t>(std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.channels)), (s.batch + 31) / 32);
+  const int64_t table[2] = {(s.batch + step - 1) / step, s.channels};
+  Tensor dw = empty(IntSpan(table, 2), weight_grad.dtype()), db = empty(IntSpan(table, 2), weight_grad.dtype());
+  parallel_for(0, s.batch, step, [&](int64_t begin, int64_t end) {
+    T *own_w = dw.data_as<T>() + begin / step * s.channels, *own_b = db.data_as<T>() + begin / step * s.channels;
+    std::fill_n(own_w, s.channels, T(0));
+    std::fill_n(own_b, s.channels, T(0));
+    for (int64_t g = begin * s.groups; g < end * s.groups; g++) {
+      int64_t at = g * s.per_group, first = g % s.groups * s.per_group;
+      k.lines_backward(grad + at, x + at, mean + g, rstd + g, weight ? weight + first : nullptr, to ? to + at : nullptr, own_w + first, own_b + first, 1, s.per_group, true);
+    }
+  });
+  weight_grad = fold(Fold::Sum, dw, 1, false, "group_norm_backward");
+  bias_grad = fold(Fold::Sum, db, 1, false, "group_norm_backward");
+}
+}  // namespace
+
 // As layer normalisation's, with h = grad * weight summed channel by channel.
 std::tuple<Tensor, Tensor, Tensor> _group_norm_backward(const Tensor& dy, const Tensor& input, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                                                         int64_t N, int64_t C, int64_t HxW, int64_t group, double, int64_t mask) {
@@ -348,6 +377,10 @@ std::tuple<Tensor, Tensor, Tensor> _group_norm_backward(const Tensor& dy, const 
     const auto& k = normalization_kernels<T>();
     const T *pg = g.data_as<T>(), *px = x.data_as<T>(), *pw = data_or_null<T>(w), *pm = m.data_as<T>(), *pr = r.data_as<T>();
     T* pt = to.defined() ? to.data_as<T>() : nullptr;
+    if (s.inner == 1) {
+      lines_of_groups(pg, px, pm, pr, pw, pt, s, weight_grad, bias_grad);
+      return;
+    }
     std::vector<double> sums(static_cast<size_t>(s.batch * s.channels)), dots(sums.size());
     parallel_for(0, s.batch * s.groups, s.grain(), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "core/forward/pool_windows.h"
+#include "core/forward/pool_table.h"
 #include "core/kernels/cpu/isa.h"
 #include "generated/fwd_pool.h"
 
@@ -40,6 +40,15 @@ Divisors<T> divisors_of(const Pooling& p, bool count_include_pad, std::optional<
       out.axis[d].push_back(static_cast<T>(n));
     }
   return out;
+}
+
+// Is every window divided by the same?
+template <class T>
+bool is_even(const Divisors<T>& by) {
+  for (const auto& axis : by.axis)
+    for (T d : axis)
+      if (d != axis[0]) return false;
+  return true;
 }
 
 // Windows of any shape, one by one.
@@ -83,6 +92,37 @@ void spread_over(const Pooling& p, const Divisors<T>& by, const std::vector<cpu:
     }
 }
 
+// Do the windows cover the plane, each element once?
+bool tiles(const Pooling& p) {
+  if (!p.regular) return false;
+  for (const auto& g : p.grid)
+    if (g.stride != g.kernel || g.padding != 0 || g.in != g.out * g.kernel) return false;
+  return true;
+}
+
+// The transpose for windows that tile the plane: an element is written once, and rows of one window are copies.
+template <class T>
+void spread_tiles(const Pooling& p, const Divisors<T>& by, const T* grad, T* plane) {
+  const cpu::PoolAxis &az = p.grid[0], &ay = p.grid[1], &ax = p.grid[2];
+  const T divisor = by.axis[0][0] * by.axis[1][0] * by.axis[2][0];
+  if (p.out_plane == 1) {
+    std::fill_n(plane, p.in_plane, grad[0] / divisor);
+    return;
+  }
+  for (int64_t z = 0; z < az.out; z++) {
+    T* slab = plane + z * az.kernel * ay.in * ax.in;
+    for (int64_t y = 0; y < ay.out; y++, grad += ax.out) {
+      T* row = slab + y * ay.kernel * ax.in;
+      for (int64_t x = 0; x < ax.out; x++) {
+        const T each = grad[x] / divisor;
+        for (int64_t i = 0; i < ax.kernel; i++) row[x * ax.kernel + i] = each;
+      }
+      for (int64_t j = 1; j < ay.kernel; j++) std::copy_n(row, ax.in, row + j * ax.in);
+    }
+    for (int64_t k = 1; k < az.kernel; k++) std::copy_n(slab, ay.in * ax.in, slab + k * ay.in * ax.in);
+  }
+}
+
 std::vector<cpu::PoolSpan> columns_of(const Pooling& p) {
   std::vector<cpu::PoolSpan> columns;
   for (int64_t k = 0; p.regular && k < p.grid[2].kernel; k++) columns.push_back(cpu::windows_of_tap(p.grid[2], k));
@@ -98,6 +138,19 @@ Tensor averaged(const Tensor& self, const Pooling& p, bool count_include_pad, st
     Divisors<T> by = divisors_of<T>(p, count_include_pad, divisor);
     std::vector<cpu::PoolSpan> columns = columns_of(p);
     cpu::PoolGrid grid{{p.grid[0], p.grid[1], p.grid[2]}, nullptr, columns.data()};
+    if constexpr (std::is_floating_point_v<T>) {
+      WindowTable table = table_of(p);
+      if (table.planes && table.alike && is_even(by)) {
+        T divisor = by.axis[0][0] * by.axis[1][0] * by.axis[2][0];
+        parallel_for(0, (p.planes + table.planes - 1) / table.planes, plane_grain(p.in_plane * table.planes), [&](int64_t begin, int64_t end) {
+          for (int64_t g = begin; g < end; g++) {
+            int64_t first = g * table.planes, windows = std::min(table.planes, p.planes - first) * p.out_plane;
+            cpu::kernels_of(T()).average_at(table.view(), windows, in.data_as<T>() + first * p.in_plane, divisor, out.data_as<T>() + first * p.out_plane);
+          }
+        });
+        return;
+      }
+    }
     parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         const T* from = in.data_as<T>() + i * p.in_plane;
@@ -127,6 +180,12 @@ Tensor spread(const Tensor& grad_output, IntSpan sizes, const Pooling& p, bool c
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     Divisors<T> by = divisors_of<T>(p, count_include_pad, divisor);
+    if (tiles(p) && p.out_plane > 0) {
+      parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) spread_tiles(p, by, grad.data_as<T>() + i * p.out_plane, out.data_as<T>() + i * p.in_plane);
+      });
+      return;
+    }
     parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
       std::vector<T> row(static_cast<size_t>(p.axis[2].out()));
       for (int64_t i = begin; i < end; i++) spread_over(p, by, columns, grad.data_as<T>() + i * p.out_plane, out.data_as<T>() + i * p.in_plane, row.data());

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/base/parallel.h"
-#include "core/forward/pool_windows.h"
+#include "core/forward/pool_table.h"
 #include "core/kernels/cpu/isa.h"
 #include "generated/fwd_pool.h"
 
@@ -60,6 +60,22 @@ void largest_of_grid(const Pooling& p, const T* from, T* best, int64_t* index) {
   });
 }
 
+// See Note [Tables Of Windows].
+template <class T>
+void largest_of_table(const Pooling& p, const WindowTable& t, const T* from, T* best, int64_t* index) {
+  const auto& kernels = cpu::kernels_of(T());
+  int64_t groups = (p.planes + t.planes - 1) / t.planes;
+  parallel_for(0, groups, plane_grain(p.in_plane * t.planes), [&](int64_t begin, int64_t end) {
+    std::vector<int32_t> place(static_cast<size_t>(t.planes * p.out_plane));
+    for (int64_t g = begin; g < end; g++) {
+      int64_t first = g * t.planes, count = std::min(t.planes, p.planes - first), o = 0;
+      kernels.largest_at(t.view(), count * p.out_plane, from + first * p.in_plane, best + first * p.out_plane, place.data());
+      for (int64_t plane = 0; plane < count; plane++)
+        for (int64_t i = 0; i < p.out_plane; i++, o++) index[first * p.out_plane + o] = place[static_cast<size_t>(o)] - plane * p.in_plane;
+    }
+  });
+}
+
 // windows(plane, room) are a plane's own where they differ from plane to plane, made in `room`.
 template <class T, class F>
 void largest_of_each(const Pooling& p, const T* from, T* best, int64_t* index, F&& windows) {
@@ -78,6 +94,8 @@ Pair max_pooled(const Tensor& self, const Pooling& p, const char* name) {
       using T = typename decltype(tag)::type;
       const T* from = in.data_as<T>();
       if constexpr (std::is_floating_point_v<T>) {
+        WindowTable table = table_of(p);
+        if (table.planes) return largest_of_table(p, table, from, out.data_as<T>(), index.data_as<int64_t>());
         if (p.regular && p.in_plane < std::numeric_limits<int32_t>::max()) return largest_of_grid(p, from, out.data_as<T>(), index.data_as<int64_t>());
       }
       largest_of_each(p, from, out.data_as<T>(), index.data_as<int64_t>(), [&](int64_t, Windows*) { return p.axis; });

@@ -1,4 +1,6 @@
-// scan.cpp: running sums, products, extrema and logsumexp along one dimension: forward functions of ops/scan.toml.
+// scan.cpp: see scan.h; running sums, products, extrema and logsumexp along one dimension: forward functions of ops/scan.toml.
+#include "core/forward/scan.h"
+
 #include <cmath>
 
 #include "core/forward/copy.h"
@@ -21,27 +23,38 @@ Shape3 around(const Tensor& t, int64_t d) {
   return s;
 }
 
-// out[i] = step(out[i - 1], in[i]) along d. Row-major on both sides; lines when d is innermost, else whole rows at once.
+// kLines lines of n elements, one after the other in memory, side by side: a step waits for the one before it in its own line only.
+// `by` is 1, or -1 to begin at the last element.
+template <int kLines, class T, class Acc, class Step>
+void scan_lines(const T* in, T* out, int64_t n, int64_t by, Acc start, Step&& step) {
+  Acc acc[kLines];
+  for (Acc& a : acc) a = start;
+  for (int64_t i = 0, at = by > 0 ? 0 : n - 1; i < n; i++, at += by)
+#pragma GCC unroll 8
+    for (int k = 0; k < kLines; k++) out[k * n + at] = convert<T>(acc[k] = step(acc[k], static_cast<Acc>(in[k * n + at])));
+}
+
+// out[i] = step(out[i - by], in[i]) along d. Row-major on both sides; lines when d is innermost, else whole rows at once.
 // Sums of float run in double, as torch's do.
 template <class T, class Acc, class Step>
-void scan(const T* in, T* out, const Shape3& s, Acc start, Step&& step) {
+void scan(const T* in, T* out, const Shape3& s, int64_t by, Acc start, Step&& step) {
+  constexpr int kLines = std::is_floating_point_v<T> ? 8 : std::is_same_v<T, int64_t> ? 4 : 1;
   int64_t slab = s.n * s.inner;
   parallel_for(0, s.outer, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, slab)), [&](int64_t begin, int64_t end) {
-    std::vector<Acc> row(static_cast<size_t>(s.inner > 1 ? s.inner : 0));
+    if (s.inner == 1) {
+      int64_t o = begin;
+      for (; o + kLines <= end; o += kLines) scan_lines<kLines>(in + o * s.n, out + o * s.n, s.n, by, start, step);
+      for (; o < end; o++) scan_lines<1>(in + o * s.n, out + o * s.n, s.n, by, start, step);
+      return;
+    }
+    std::vector<Acc> row(static_cast<size_t>(s.inner));
     for (int64_t o = begin; o < end; o++) {
-      const T* p = in + o * slab;
-      T* q = out + o * slab;
-      if (s.inner == 1) {
-        Acc acc = start;
-        for (int64_t i = 0; i < s.n; i++) q[i] = convert<T>(acc = step(acc, static_cast<Acc>(p[i])));
-        continue;
-      }
       std::fill(row.begin(), row.end(), start);
-      for (int64_t i = 0; i < s.n; i++)
+      for (int64_t i = 0, at = o * slab + (by > 0 ? 0 : slab - s.inner); i < s.n; i++, at += by * s.inner)
         for (int64_t j = 0; j < s.inner; j++) {
           Acc& acc = row[static_cast<size_t>(j)];
-          acc = step(acc, static_cast<Acc>(p[i * s.inner + j]));
-          q[i * s.inner + j] = convert<T>(acc);
+          acc = step(acc, static_cast<Acc>(in[at + j]));
+          out[at + j] = convert<T>(acc);
         }
     }
   });
@@ -52,7 +65,7 @@ template <> struct ScanAcc<float> { using type = double; };
 template <> struct ScanAcc<Complex64> { using type = Complex128; };
 
 template <class Step>
-Tensor scanned(const Tensor& self, int64_t dim, std::optional<DType> dtype, double start, const char* name, Step&& step) {
+Tensor scanned(const Tensor& self, int64_t dim, std::optional<DType> dtype, double start, const char* name, Step&& step, int64_t by = 1) {
   int64_t d = wrap_dim(dim, self.dim());
   DType t = scan_dtype(self, dtype);
   UT_CHECK_AS(NotImplemented, t != DType::Bool, "\"", name, "\" not implemented for 'Bool'");
@@ -63,7 +76,7 @@ Tensor scanned(const Tensor& self, int64_t dim, std::optional<DType> dtype, doub
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, bool>) {
       using Acc = typename ScanAcc<T>::type;
-      scan<T, Acc>(in.data_as<T>(), out.data_as<T>(), shape, Acc(start), step);
+      scan<T, Acc>(in.data_as<T>(), out.data_as<T>(), shape, by, Acc(start), step);
     }
   });
   return out;
@@ -126,6 +139,9 @@ Picked running_extremum(const Tensor& self, int64_t dim, const char* name) {
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   return scanned(self, dim, dtype, 0, "cumsum_out_cpu", [](auto a, auto x) { return a + x; });
+}
+Tensor cumsum_from_the_end(const Tensor& self, int64_t dim) {
+  return scanned(self, dim, std::nullopt, 0, "cumsum_out_cpu", [](auto a, auto x) { return a + x; }, -1);
 }
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   return scanned(self, dim, dtype, 1, "cumprod_out_cpu", [](auto a, auto x) { return a * x; });

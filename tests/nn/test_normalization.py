@@ -80,3 +80,18 @@ def test_cross_map_sums_over_a_centred_window(size: int, reach: int):
     squares = np.stack([(x[:, max(0, c - reach) : c + reach + 1] ** 2).sum(1) for c in range(6)], 1)
     y = ut.nn.CrossMapLRN2d(size, alpha=0.5, beta=0.7, k=2)(ut.tensor(x))
     np.testing.assert_allclose(y.numpy(), x * (2 + squares * 0.5 / size) ** -0.7, rtol=1e-12)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 33, 300])
+@pytest.mark.parametrize("affine", [True, False])
+def test_groups_of_single_elements_are_lines(batch: int, affine: bool):
+    x = ut.randn(batch, 24, dtype=ut.float64, requires_grad=True)
+    w, b = (ut.randn(24, dtype=ut.float64, requires_grad=True) for _ in range(2)) if affine else (None, None)
+    ours = ut.nn.functional.group_norm(x, 4, w, b)
+    lines = ut.nn.functional.layer_norm(x.view(batch, 4, 6), (6,)).view(batch, 24)
+    expected = lines * w + b if affine else lines
+    ut.testing.assert_close(ours, expected)
+    g = ut.randn(batch, 24, dtype=ut.float64)
+    wanted = (x, w, b) if affine else (x,)
+    for left, right in zip(ut.autograd.grad(ours, wanted, g), ut.autograd.grad(expected, wanted, g), strict=True):
+        ut.testing.assert_close(left, right)

@@ -1,5 +1,8 @@
 // scan.cpp: derivatives and compositions of scans.
+#include "core/forward/scan.h"
+
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/one_pass.h"
 #include "core/forward/copy.h"
 #include "core/tensor/layout.h"
 
@@ -13,6 +16,7 @@ Tensor join(std::initializer_list<Tensor> list, int64_t dim) { return cat(Tensor
 
 Tensor reversed_cumsum(const Tensor& t, int64_t dim) {
   if (t.dim() == 0 || t.size(dim) <= 1) return t;
+  if (!must_be_operators()) return fwd::cumsum_from_the_end(t, dim);
   const int64_t d = dim;
   return flip(cumsum(flip(t, IntSpan(&d, 1)), dim, std::nullopt), IntSpan(&d, 1));
 }

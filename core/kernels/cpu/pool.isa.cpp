@@ -18,7 +18,7 @@ inline void take_larger(const T* __restrict from, int64_t stride, int32_t at, T*
   for (int32_t o = 0; o < count; o++) {
     const T v = from[o * step], b = best[o];
     const int32_t was = index[o], here = at + o * step;
-    const Bits keep = -static_cast<Bits>(v <= b);  // neither larger nor a NaN
+    const Bits keep = ~-static_cast<Bits>((v > b) | (v != v));  // once a NaN is best, nothing but a NaN is taken
     const Bits x = __builtin_bit_cast(Bits, v), y = __builtin_bit_cast(Bits, b);
     best[o] = __builtin_bit_cast(T, static_cast<Bits>(x ^ ((x ^ y) & keep)));
     index[o] = here ^ ((here ^ was) & static_cast<int32_t>(keep));
@@ -85,15 +85,49 @@ void average(const PoolGrid& g, const T* plane, T* out, const T* depth, const T*
     }
 }
 
+template <class T>
+void largest_at(const PoolTable& t, int64_t windows, const T* __restrict planes, T* __restrict best, int32_t* __restrict place) {
+  using Bits = typename BitsOf<T>::type;
+  const int32_t n = static_cast<int32_t>(windows);
+  for (int32_t o = 0; o < n; o++) {
+    best[o] = static_cast<T>(-__builtin_inf());
+    place[o] = t.at[o];
+  }
+  for (int64_t k = 0; k < t.taps; k++) {
+    const int32_t* __restrict at = t.at + k * t.stride;
+#pragma GCC ivdep
+    for (int32_t o = 0; o < n; o++) {  // as take_larger
+      const int32_t here = at[o], was = place[o];
+      const T v = planes[here], b = best[o];
+      const Bits keep = ~-static_cast<Bits>((v > b) | (v != v));
+      const Bits x = __builtin_bit_cast(Bits, v), y = __builtin_bit_cast(Bits, b);
+      best[o] = __builtin_bit_cast(T, static_cast<Bits>(x ^ ((x ^ y) & keep)));
+      place[o] = here ^ ((here ^ was) & static_cast<int32_t>(keep));
+    }
+  }
+}
+
+template <class T>
+void average_at(const PoolTable& t, int64_t windows, const T* __restrict planes, T divisor, T* __restrict out) {
+  const int32_t n = static_cast<int32_t>(windows);
+  for (int32_t o = 0; o < n; o++) out[o] = 0;
+  for (int64_t k = 0; k < t.taps; k++) {
+    const int32_t* __restrict at = t.at + k * t.stride;
+#pragma GCC ivdep
+    for (int32_t o = 0; o < n; o++) out[o] += planes[at[o]];
+  }
+  for (int32_t o = 0; o < n; o++) out[o] /= divisor;
+}
+
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
 const PoolKernels<float>& pool_float() {
-  static constexpr PoolKernels<float> kernels{largest<float>, average<float>};
+  static constexpr PoolKernels<float> kernels{largest<float>, average<float>, largest_at<float>, average_at<float>};
   return kernels;
 }
 const PoolKernels<double>& pool_double() {
-  static constexpr PoolKernels<double> kernels{largest<double>, average<double>};
+  static constexpr PoolKernels<double> kernels{largest<double>, average<double>, largest_at<double>, average_at<double>};
   return kernels;
 }
 }  // namespace UNDERTOW_ISA_NS

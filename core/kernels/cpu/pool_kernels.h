@@ -26,6 +26,13 @@ struct PoolGrid {
   const PoolSpan* columns;  // of each tap k along axis[2], windows_of_tap
 };
 
+// Where the windows of small planes stand, tap by tap: at[k * stride + o] is the place of tap k of window o, counted from the first of
+// several planes that lie one after the other, as their windows do in the result. See Note [Tables Of Windows] in forward/pool_table.h.
+struct PoolTable {
+  const int32_t* at;
+  int64_t taps, stride;
+};
+
 template <class T>
 struct PoolKernels {
   // best: out elements; index: where in the plane the first largest element stands (of NaNs, the last). `row`: room for
@@ -33,6 +40,9 @@ struct PoolKernels {
   void (*largest)(const PoolGrid& g, const T* plane, T* best, int64_t* index, int32_t* row);
   // Window sums divided by scale * width[o], o along the last axis; `scale` by the other two axes: depth[z] * height[y].
   void (*average)(const PoolGrid& g, const T* plane, T* out, const T* depth, const T* height, const T* width);
+  // The same for the first `windows` windows of a table; places count from `planes` on, and all sums are divided by one number.
+  void (*largest_at)(const PoolTable& t, int64_t windows, const T* planes, T* best, int32_t* place);
+  void (*average_at)(const PoolTable& t, int64_t windows, const T* planes, T divisor, T* out);
 };
 
 #define UT_POOL_KERNELS(ns)                 \

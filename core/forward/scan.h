@@ -1,0 +1,9 @@
+// scan.h: a running sum begun at the last element, for autograd/formulas/scan.cpp: the derivative of cumsum in one pass.
+#pragma once
+#include "core/forward/forward_types.h"
+
+namespace undertow::fwd {
+
+Tensor cumsum_from_the_end(const Tensor& self, int64_t dim);
+
+}  // namespace undertow::fwd

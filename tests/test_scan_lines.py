@@ -1,0 +1,71 @@
+"""Running sums and products of several lines at once, from either end: the same as line by line, for any count, length and thread count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import undertow as ut
+
+COUNTS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17]
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("n", [1, 2, 33])
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64, ut.int64, ut.int32, ut.bfloat16, ut.complex64])
+def test_every_line_is_scanned_by_itself(count, n, dtype):
+    r = np.random.default_rng(count * 100 + n)
+    x = ut.tensor(r.integers(-3, 4, (count, n)), dtype=dtype)
+    a = x.to(ut.float32).numpy() if dtype == ut.bfloat16 else x.numpy()
+    out = ut.cumsum(x, 1)
+    assert out.dtype == (ut.int64 if dtype == ut.int32 else dtype)
+    np.testing.assert_array_equal(out.to(ut.float32).numpy() if dtype == ut.bfloat16 else out.numpy(), np.cumsum(a, 1))
+    signs = ut.where(x.real > 0, 1, -1).to(dtype) if dtype == ut.complex64 else ut.where(x > 0, 1, -1).to(dtype)
+    product = ut.cumprod(signs, 1)
+    wide = ut.complex128 if dtype == ut.complex64 else ut.float64
+    np.testing.assert_array_equal(product.to(wide).numpy(), np.cumprod(signs.to(wide).numpy(), 1))
+
+
+def test_a_nan_stays_in_its_own_line():
+    x = ut.ones(11, 40)
+    x[3, 7] = float("nan")
+    out = ut.cumsum(x, 1)
+    assert not ut.isnan(out[:, :7]).any()
+    assert ut.isnan(out[3, 7:]).all()
+    assert not ut.isnan(out[ut.arange(11) != 3]).any()
+
+
+@pytest.mark.parametrize("shape", [(9, 37), (1, 5), (4, 3, 6), (20, 1)])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("dtype", [ut.float32, ut.float64, ut.bfloat16])
+def test_the_gradient_of_a_running_sum_is_the_running_sum_from_the_end(shape, dim, dtype):
+    r = np.random.default_rng(3)
+    x, g = ut.zeros(shape, dtype=dtype, requires_grad=True), ut.tensor(r.integers(-4, 5, shape), dtype=dtype)
+    (one_pass,) = ut.autograd.grad(ut.cumsum(x, dim), x, g)
+    (operators,) = ut.autograd.grad(ut.cumsum(x, dim), x, g, create_graph=True)
+    expected = np.flip(np.cumsum(np.flip(g.double().numpy(), dim), dim), dim)
+    assert np.array_equal(one_pass.double().numpy(), expected)
+    assert np.array_equal(operators.detach().double().numpy(), expected)
+
+
+def test_a_strided_gradient_is_summed_from_the_end():
+    x, g = ut.zeros(6, 5, requires_grad=True), ut.arange(60.0).reshape(5, 12).t()[::2]
+    (grad,) = ut.autograd.grad(ut.cumsum(x, 1), x, g)
+    assert np.array_equal(grad.numpy(), np.cumsum(g.numpy()[:, ::-1], 1)[:, ::-1])
+
+
+@pytest.mark.parametrize("shape", [(1000, 130), (130, 1000), (3, 60_000)])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_any_number_of_threads_gives_the_same_bits(shape, dim):
+    x = ut.randn(shape, requires_grad=True)
+    before = ut.get_num_threads()
+    results = []
+    try:
+        for threads in (1, 2, 3):
+            ut.set_num_threads(threads)
+            y = ut.cumsum(x, dim)
+            (g,) = ut.autograd.grad(y, x, x.detach())
+            results.append((y.detach().numpy().tobytes(), g.numpy().tobytes()))
+    finally:
+        ut.set_num_threads(before)
+    assert results[0] == results[1] == results[2]
