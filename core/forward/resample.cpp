@@ -1,4 +1,5 @@
 // resample.cpp: interpolation, one axis after the other inside each plane. See ops/resample.toml.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -83,9 +84,11 @@ void apply_transposed(const Taps& a, const T* weight, const T* in, int64_t befor
 
 struct Buffers;
 
-// A plane through its axes, the last one first (or last, transposed), with the steps between in the thread's scratch memory.
+// A plane through its axes, with the steps between in the thread's scratch memory. The last axis is the slow one, so an image that
+// grows goes through it first and one that shrinks goes through it last; transposed, the other way round.
 template <class T, bool Transposed>
 void resample_plane(const Geometry& g, const Weights<T>& w, const T* in, T* out) {
+  const bool outermost_first = Transposed != (g.out_plane < g.in_plane);
   int64_t sizes[3];
   for (int d = 0; d < 3; d++) sizes[d] = Transposed ? g.axis[d].out : g.axis[d].in;
   int left = 0;
@@ -96,7 +99,7 @@ void resample_plane(const Geometry& g, const Weights<T>& w, const T* in, T* out)
   }
   T* scratch = cpu::Scratch<Buffers>::get<T>(2 * most);
   for (int step = 0, turn = 0; step < 3; step++) {
-    int d = Transposed ? step : 2 - step;
+    int d = outermost_first ? step : 2 - step;
     const Taps& a = g.axis[d];
     if (a.identity) continue;
     int64_t before = 1, after = 1;
@@ -110,6 +113,18 @@ void resample_plane(const Geometry& g, const Weights<T>& w, const T* in, T* out)
   }
 }
 
+// Nearest neighbours of an image that shrinks, transposed: an element goes to one place.
+template <class T>
+void spread_nearest(const Geometry& g, const T* in, T* out) {
+  const Taps &az = g.axis[0], &ay = g.axis[1], &ax = g.axis[2];
+  std::fill_n(out, g.in_plane, T(0));
+  for (int64_t z = 0; z < az.out; z++)
+    for (int64_t y = 0; y < ay.out; y++, in += ax.out) {
+      T* row = out + (static_cast<int64_t>(az.index[static_cast<size_t>(z)]) * ay.in + ay.index[static_cast<size_t>(y)]) * ax.in;
+      for (int64_t x = 0; x < ax.out; x++) row[ax.index[static_cast<size_t>(x)]] += in[x];
+    }
+}
+
 template <bool Transposed>
 Tensor resample(const Tensor& input, const Geometry& g, const Dims& sizes) {
   DType t = input.dtype(), wide = t == DType::UInt8 ? DType::Float32 : wide_dtype(t);
@@ -118,6 +133,14 @@ Tensor resample(const Tensor& input, const Geometry& g, const Dims& sizes) {
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     Weights<T> w(g);
+    bool copies = true;
+    for (const Taps& a : g.axis) copies &= a.taps == 1 && std::all_of(a.weight.begin(), a.weight.end(), [](double v) { return v == 1; });
+    if (Transposed && copies && g.out_plane < g.in_plane) {
+      parallel_for(0, g.planes, plane_grain(g.in_plane), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; i++) spread_nearest(g, in.data_as<T>() + i * from, out.data_as<T>() + i * to);
+      });
+      return;
+    }
     parallel_for(0, g.planes, plane_grain(g.in_plane + g.out_plane), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) resample_plane<T, Transposed>(g, w, in.data_as<T>() + i * from, out.data_as<T>() + i * to);
     });

@@ -138,3 +138,14 @@ def test_threads_do_not_change_a_bit():
                 assert (a == b).all()
     finally:
         ut.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("mode", "shape", "size"), [("nearest", (2, 3, 9, 14), (4, 5)), ("nearest-exact", (2, 3, 9, 14), (4, 13)), ("nearest", (2, 3, 20), (7,)),
+                                                     ("nearest", (1, 2, 6, 5, 8), (3, 4, 2)), ("bilinear", (2, 3, 9, 14), (4, 5)), ("bicubic", (2, 3, 9, 14), (4, 13)),
+                                                     ("nearest", (2, 3, 9, 14), (4, 40))])
+def test_the_gradient_of_an_image_that_shrinks_is_the_transpose(mode: str, shape: tuple[int, ...], size: tuple[int, ...]):
+    x = ut.randn(shape, dtype=ut.float64, requires_grad=True)
+    y = ut.nn.functional.interpolate(x, size, mode=mode)
+    g, v = ut.randn(y.shape, dtype=ut.float64), ut.randn(shape, dtype=ut.float64)
+    (grad,) = ut.autograd.grad(y, x, g)
+    ut.testing.assert_close((grad * v).sum(), (g * ut.nn.functional.interpolate(v, size, mode=mode)).sum())

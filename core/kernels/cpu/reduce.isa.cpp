@@ -14,6 +14,7 @@ namespace undertow::cpu {
 namespace {
 
 struct Sum {
+  static constexpr bool kPlainExtremum = false, kLargest = false, kIdempotent = false;
   template <class V> static V map(V x) { return x; }
   template <class V> static V join(V a, V x) { return a + x; }
 };
@@ -27,22 +28,27 @@ struct SumSquares : Sum {
   template <class V> static V map(V x) { return x * x; }
 };
 struct Prod {
+  static constexpr bool kPlainExtremum = false, kLargest = false, kIdempotent = false;
   template <class V> static V map(V x) { return x; }
   template <class V> static V join(V a, V x) { return a * x; }
 };
 // A NaN wins, and stays: x > NaN is false, and so is x != x for the ordinary x after it.
 struct Max {
+  static constexpr bool kPlainExtremum = true, kLargest = true, kIdempotent = true;
   template <class V> static V map(V x) { return x; }
   template <class V> static V join(V a, V x) { return (x > a) | (x != x) ? x : a; }
 };
 struct Min {
+  static constexpr bool kPlainExtremum = true, kLargest = false, kIdempotent = true;
   template <class V> static V map(V x) { return x; }
   template <class V> static V join(V a, V x) { return (x < a) | (x != x) ? x : a; }
 };
 struct MaxAbs : Max {
+  static constexpr bool kPlainExtremum = false;
   template <class V> static V map(V x) { return x < V{} ? -x : x; }
 };
 struct MinAbs : Min {
+  static constexpr bool kPlainExtremum = false;
   template <class V> static V map(V x) { return x < V{} ? -x : x; }
 };
 
@@ -78,6 +84,38 @@ class Counter {
 };
 
 constexpr int64_t kDepth = 16;  // summands an accumulator takes; see Note [Accurate Sums]
+
+#if defined(__AVX512F__)
+// The extremum alone, which may lose a NaN that stands before another number.
+template <class Op>
+inline Vec<float> extremum(Vec<float> a, Vec<float> x) {
+  constexpr __mmask16 all = static_cast<__mmask16>(-1);
+  if constexpr (Op::kLargest) return (Vec<float>)_mm512_maskz_max_ps(all, (__m512)a, (__m512)x);
+  else return (Vec<float>)_mm512_maskz_min_ps(all, (__m512)a, (__m512)x);
+}
+// A whole block for an extremum: one instruction a vector, and an addition that shows whether a NaN was among them; infinities of
+// both signs show too, and then the block is folded the careful way by the caller.
+template <class Op>
+inline bool fold_extremum_block(const float* p, int64_t count, Vec<float>* result) {
+  constexpr int L = kLanes<float>;
+  Vec<float> a[4], s[4];
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; k++) s[k] = a[k] = load(p + k * L);
+#pragma GCC unroll 1  // unrolled whole, it spills
+  for (int64_t i = 4; i < count; i += 4) {
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++) {
+      Vec<float> x = load(p + (i + k) * L);
+      a[k] = extremum<Op>(a[k], x);
+      s[k] += x;
+    }
+  }
+  s[0] = (s[0] + s[1]) + (s[2] + s[3]);
+  if (_mm512_cmp_ps_mask((__m512)s[0], (__m512)s[0], _CMP_UNORD_Q)) return false;
+  *result = extremum<Op>(extremum<Op>(a[0], a[1]), extremum<Op>(a[2], a[3]));
+  return true;
+}
+#endif
 
 // `count` vectors, at least one, in four accumulators.
 template <class Op, class T>
@@ -115,8 +153,23 @@ inline T fold_row(const T* p, int64_t n) {
     sum = fold_vectors<Op, T>(p, vectors);
   } else {
     Counter<Op, Vec<T>> counter;
-    for (int64_t i = 0; i < vectors; i += kBlock) counter.push(fold_vectors<Op, T>(p + i * L, min64(kBlock, vectors - i)));
+    for (int64_t i = 0; i < vectors; i += kBlock) {
+#if defined(__AVX512F__)
+      if constexpr (Op::kPlainExtremum && sizeof(T) == 4) {
+        Vec<T> block;
+        if (vectors - i >= kBlock && fold_extremum_block<Op>(p + i * L, kBlock, &block)) {
+          counter.push(block);
+          continue;
+        }
+      }
+#endif
+      counter.push(fold_vectors<Op, T>(p + i * L, min64(kBlock, vectors - i)));
+    }
     sum = counter.total();
+  }
+  if constexpr (Op::kIdempotent) {  // some elements twice
+    if (rest < n) sum = Op::join(sum, Op::map(load(p + n - L)));
+    return fold_lanes<Op, T>(sum);
   }
   T total = fold_lanes<Op, T>(sum);
   return rest < n ? Op::join(total, one_by_one(rest, n)) : total;
