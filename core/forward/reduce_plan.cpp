@@ -129,7 +129,7 @@ class Reducer {
       cut_r_ = std::min(r.size, kTile / 2);
       cut_k_ = std::clamp<int64_t>(kTile / 2 / r.size, 1, k.size);
     } else {
-      cut_k_ = std::min<int64_t>(k.size, 1024);
+      cut_k_ = std::min<int64_t>(k.size, 512);
       cut_r_ = std::min(r.size, std::max<int64_t>(128, kTile / cut_k_));
     }
     tiles_k_ = ceil_div(k.size, cut_k_);

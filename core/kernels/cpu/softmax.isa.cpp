@@ -37,13 +37,13 @@ inline Vec<T> exp_down(Vec<T> x) {
   return load(lanes);
 }
 
-// NaN wins, as everywhere.
-template <class V>
+// The largest of n numbers. kNan: or NaN, if one is among them; else a NaN may be lost, which costs a quarter as much.
+template <bool kNan, class V>
 inline V larger(V v, V x) {
-  return (x > v) | (x != x) ? x : v;
+  if constexpr (kNan) return (x > v) | (x != x) ? x : v;
+  else return x > v ? x : v;
 }
-
-template <class T>
+template <class T, bool kNan>
 inline T fold_max(const T* p, int64_t n) {
   constexpr int L = kLanes<T>;
   Vec<T> v;
@@ -56,18 +56,18 @@ inline T fold_max(const T* p, int64_t n) {
     if (n >= 4 * L) {
       Vec<T> a = load(p + L), b = load(p + 2 * L), c = load(p + 3 * L);
       for (i = 4 * L; i + 4 * L <= n; i += 4 * L) {
-        v = larger(v, load(p + i));
-        a = larger(a, load(p + i + L));
-        b = larger(b, load(p + i + 2 * L));
-        c = larger(c, load(p + i + 3 * L));
+        v = larger<kNan>(v, load(p + i));
+        a = larger<kNan>(a, load(p + i + L));
+        b = larger<kNan>(b, load(p + i + 2 * L));
+        c = larger<kNan>(c, load(p + i + 3 * L));
       }
-      v = larger(larger(v, a), larger(b, c));
+      v = larger<kNan>(larger<kNan>(v, a), larger<kNan>(b, c));
     }
-    for (; i + L <= n; i += L) v = larger(v, load(p + i));
-    if (i < n) v = larger(v, load(p + n - L));  // some elements twice
+    for (; i + L <= n; i += L) v = larger<kNan>(v, load(p + i));
+    if (i < n) v = larger<kNan>(v, load(p + n - L));  // some elements twice
   }
 #pragma GCC unroll 4
-  for (int half = L / 2; half > 0; half /= 2) v = larger(v, __builtin_shuffle(v, lane_numbers<T>() ^ half));
+  for (int half = L / 2; half > 0; half /= 2) v = larger<kNan>(v, __builtin_shuffle(v, lane_numbers<T>() ^ half));
   return v[0];
 }
 
@@ -129,7 +129,7 @@ void log_lines(const T* in, T* out, int64_t count, int64_t n) {
     const int64_t c = min64(step, count - first);
     for (int64_t k = 0; k < c; k++) {
       const T* p = in + (first + k) * n;
-      m[k] = fold_max(p, n);
+      m[k] = fold_max<T, false>(p, n);  // a NaN comes through the sum
       l[k] = sum_of_exp<T, false>(p, m[k], n, nullptr);
     }
     for (int64_t k = 0; k < c; k++) l[k] = vm::log(l[k]);
@@ -146,7 +146,7 @@ template <class T>
 void lines(const T* in, T* out, int64_t count, int64_t n, bool log) {
   if (log) return log_lines(in, out, count, n);
   for (int64_t k = 0; k < count; k++, in += n, out += n) {
-    const T r = 1 / sum_of_exp<T, true>(in, fold_max(in, n), n, out);
+    const T r = 1 / sum_of_exp<T, true>(in, fold_max<T, false>(in, n), n, out);
     for (int64_t i = 0; i < n; i++) out[i] *= r;
   }
 }
@@ -176,7 +176,7 @@ void lines_lse(const T* in, T* out, int64_t count, int64_t n) {
   for (int64_t first = 0; first < count; first += kLines, out += kLines) {
     const int64_t c = min64(kLines, count - first);
     for (int64_t k = 0; k < c; k++, in += n) {
-      m[k] = fold_max(in, n);
+      m[k] = fold_max<T, true>(in, n);
       out[k] = sum_of_exp<T, false>(in, is_infinite(m[k]) ? T(0) : m[k], n, nullptr);
     }
     // An infinite maximum is the answer itself; a NaN comes through the sum.
