@@ -224,16 +224,19 @@ UT_INLINE T power(T x, T y) {
 template <class T>
 UT_INLINE T cube(T x) { return x * x * x; }
 
+// Shifts by no less than the width, or by less than nothing, leave zeros (or the sign); the masks keep C++ from minding.
 template <class T>
 UT_INLINE T shift_left(T x, T by) {
-  if (by < T(0) || by >= T(sizeof(T) * 8)) return T(0);
-  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << by);
+  constexpr int bits = sizeof(T) * 8;
+  const T moved = static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << (by & T(bits - 1)));
+  return by < T(0) || by >= T(bits) ? T(0) : moved;
 }
 template <class T>
 UT_INLINE T shift_right(T x, T by) {
-  constexpr T most = T(sizeof(T) * 8 - std::is_signed_v<T>);
-  if (by < T(0) || by >= most) return static_cast<T>(std::is_signed_v<T> ? x >> most : 0);
-  return static_cast<T>(x >> by);
+  constexpr int bits = sizeof(T) * 8;
+  constexpr T most = T(bits - std::is_signed_v<T>);
+  const T moved = static_cast<T>(x >> (by & T(bits - 1))), far = static_cast<T>(std::is_signed_v<T> ? x >> most : 0);
+  return by < T(0) || by >= most ? far : moved;
 }
 template <class T>
 inline T gcd(T a, T b) {
