@@ -9,6 +9,7 @@
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
+#include "core/kernels/cpu/winograd.h"
 
 namespace undertow::cpu {
 namespace {
@@ -369,10 +370,16 @@ auto* as_element(T* p) {
 
 template <class T>
 void conv_forward(const ConvShape& shape, const T* x, const T* w, const T* bias, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_forward(shape, x, w, bias, y)) return;
+  }
   forward(shape, as_element(x), as_element(w), as_element(bias), as_element(y));
 }
 template <class T>
 void conv_input(const ConvShape& shape, const T* y, const T* w, const T* bias, T* x) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_input(shape, y, w, bias, x)) return;
+  }
   backward(shape, as_element(y), as_element(w), as_element(bias), as_element(x));
 }
 template void conv_forward<float>(const ConvShape&, const float*, const float*, const float*, float*);

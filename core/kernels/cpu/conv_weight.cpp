@@ -7,6 +7,7 @@
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
+#include "core/kernels/cpu/winograd.h"
 
 namespace undertow::cpu {
 namespace {
@@ -174,6 +175,9 @@ void conv_weight(const ConvShape& shape, const T* x, const T* y, T* w) {
   if (shape.batch * volume(shape.out) == 0) {
     std::fill_n(w, size, T{});
     return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_weight(shape, x, y, w)) return;
   }
   WeightWork<T>(shape, x, y).run(w);
 }
