@@ -4,6 +4,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/conv_box.h"
+#include "core/kernels/cpu/conv_columns.h"
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
@@ -179,6 +180,7 @@ void conv_weight(const ConvShape& shape, const T* x, const T* y, T* w) {
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_weight(shape, x, y, w)) return;
   }
+  if (columns_gain(shape, Reading::Weight)) return columns_weight(shape, x, y, w);
   WeightWork<T>(shape, x, y).run(w);
 }
 template void conv_weight<float>(const ConvShape&, const float*, const float*, float*);
