@@ -8,6 +8,7 @@
 #include "core/kernels/cpu/gemm.h"
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/own_shares.h"
 #include "core/kernels/cpu/scratch.h"
 
 namespace undertow::cpu {
@@ -16,7 +17,7 @@ namespace {
 constexpr int64_t kMostOutputs = 512;
 constexpr int64_t kMostColumns = 1 << 21;   // elements
 constexpr int64_t kLeastWeights = 1 << 13;  // of a group
-constexpr int64_t kChunkElements = 1 << 14;
+constexpr int64_t kLeastShare = 64;   // channels of y worth making all columns for
 constexpr int64_t kDepth = 512;       // taps, or rows of y, in one packed block
 constexpr int64_t kRowsAtOnce = 56;   // of a task: their packed weights stay in its second cache
 
@@ -59,26 +60,25 @@ class ColumnWork {
         padded_(ceil_div(width_, products<T>().panel_cols) * products<T>().panel_cols) {}
 
   void forward(const T* x, const T* w, const T* bias, T* y) {
-    int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), block = step * taps_, tile_rows = even_rows(rows_);
+    int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), block = step * taps_, tile_rows = even_rows(rows_), panel = products<T>().panel_cols;
     int64_t block_size = block * padded_ + products<T>().lanes;  // packing writes up to a vector behind the end
-    T* panels = Scratch<Panels>::get<T>(ceil_div(channels_, step) * block_size);
-    int64_t rows_at_once = std::max<int64_t>(1, kRowsAtOnce / tile_rows) * tile_rows, panel = products<T>().panel_cols;
-    for (int64_t group = 0; group < s_.groups; ++group) {
-      fill_columns(x, group, step, {panel, width_ % panel > 0 && width_ % panel <= products<T>().lanes ? products<T>().lanes : panel}, [&](int64_t c) { return panels + c / step * block_size; });
-      parallel_for(0, ceil_div(rows_, rows_at_once), 1, [&](int64_t begin, int64_t end) {
-        T* packed = Scratch<PackedWeights>::get<T>(rows_at_once * block);
-        T* sums = Scratch<Sums>::get<T>(rows_at_once * width_);
-        for (int64_t r = begin * rows_at_once; r < std::min(end * rows_at_once, rows_); r += rows_at_once) {
-          int64_t rows = std::min(rows_at_once, rows_ - r);
-          for (int64_t p = 0; p < depth(); p += block) {
-            int64_t k = std::min(block, depth() - p);
-            products<T>().pack_a(rows, k, w + (group * rows_ + r) * depth() + p, depth(), 1, tile_rows, packed);
-            products<T>().packed({rows, width_, k, T{1}, packed, 0, 0, panels + p / block * block_size, 0, 0, p > 0 ? T{1} : T{}, sums, width_, 1}, tile_rows);
-          }
-          for (int64_t i = 0; i < rows; ++i) scatter_row(sums + i * width_, group * rows_ + r + i, bias, y);
+    int64_t rows_at_once = std::max<int64_t>(1, kRowsAtOnce / tile_rows) * tile_rows;
+    for_shares([&](int64_t group, int64_t first, int64_t last) {
+      T* panels = Scratch<Panels>::get<T>(ceil_div(channels_, step) * block_size);
+      fill_columns(x, group, step, {panel, width_ % panel > 0 && width_ % panel <= products<T>().lanes ? products<T>().lanes : panel},
+                   [&](int64_t c) { return panels + c / step * block_size; });
+      T* packed = Scratch<PackedWeights>::get<T>(rows_at_once * block);
+      T* sums = Scratch<Sums>::get<T>(rows_at_once * width_);
+      for (int64_t r = first; r < last; r += rows_at_once) {
+        int64_t rows = std::min(rows_at_once, last - r);
+        for (int64_t p = 0; p < depth(); p += block) {
+          int64_t k = std::min(block, depth() - p);
+          products<T>().pack_a(rows, k, w + (group * rows_ + r) * depth() + p, depth(), 1, tile_rows, packed);
+          products<T>().packed({rows, width_, k, T{1}, packed, 0, 0, panels + p / block * block_size, 0, 0, p > 0 ? T{1} : T{}, sums, width_, 1}, tile_rows);
         }
-      });
-    }
+        for (int64_t i = 0; i < rows; ++i) scatter_row(sums + i * width_, group * rows_ + r + i, bias, y);
+      }
+    });
   }
 
   void input(const T* y, const T* w, const T* bias, T* x) {
@@ -86,7 +86,7 @@ class ColumnWork {
     T* panels = Scratch<Panels>::get<T>(rows_ * padded_);
     std::vector<Place> all = places();
     for (int64_t group = 0; group < s_.groups; ++group) {
-      const T* results = gather_results(y, group);
+      const T* results = gather_results(y, group, 0, rows_);
       parallel_for(0, ceil_div(rows_, kDepth), 1, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin * kDepth; r < std::min(end * kDepth, rows_); r += kDepth) {
           products<T>().pack_b(std::min(kDepth, rows_ - r), width_, results + r * width_, width_, 1, panels + r * padded_);
@@ -110,11 +110,12 @@ class ColumnWork {
 
   void weight(const T* x, const T* y, T* w) {
     int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), stride = width_ + products<T>().lanes;
-    T* columns = Scratch<Columns>::get<T>(depth() * stride);
-    for (int64_t group = 0; group < s_.groups; ++group) {
+    for_shares([&](int64_t group, int64_t first, int64_t last) {
+      T* columns = Scratch<Columns>::get<T>(depth() * stride);
       fill_columns(x, group, step, {stride, stride}, [&](int64_t c) { return columns + c * taps_ * stride; });
-      gemm<T>(rows_, depth(), width_, T{1}, gather_results(y, group), width_, 1, columns, 1, stride, T{}, w + group * rows_ * depth(), depth(), 1);
-    }
+      const T* results = gather_results(y, group, first, last);
+      gemm<T>(last - first, depth(), width_, T{1}, results, width_, 1, columns, 1, stride, T{}, w + (group * rows_ + first) * depth(), depth(), 1);
+    });
   }
 
  private:
@@ -130,17 +131,24 @@ class ColumnWork {
     }
   }
 
-  // The results of all images side by side: y itself if there is but one.
-  const T* gather_results(const T* y, int64_t group) const {
-    if (s_.batch == 1) return y + group * rows_ * outputs_;
-    T* results = Scratch<Results>::get<T>(rows_ * width_);
-    parallel_for(0, rows_, std::max<int64_t>(1, kChunkElements / width_), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        for (int64_t image = 0; image < s_.batch; ++image) {
-          std::copy_n(y + (image * s_.out_channels + group * rows_ + r) * outputs_, outputs_, results + r * width_ + image * outputs_);
-        }
-      }
+  // f(group, first row, last row) for shares of the channels of y, each of which makes its own columns. See Note [Own Shares].
+  template <class F>
+  void for_shares(F f) const {
+    int64_t share = ceil_div(rows_, own_shares(rows_ / kLeastShare)), shares = ceil_div(rows_, share);
+    parallel_for(0, s_.groups * shares, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) f(i / shares, i % shares * share, std::min((i % shares + 1) * share, rows_));
     });
+  }
+
+  // Rows [first, last) of the results of all images side by side: y itself if there is but one image.
+  const T* gather_results(const T* y, int64_t group, int64_t first, int64_t last) const {
+    if (s_.batch == 1) return y + (group * rows_ + first) * outputs_;
+    T* results = Scratch<Results>::get<T>((last - first) * width_);
+    for (int64_t r = first; r < last; ++r) {
+      for (int64_t image = 0; image < s_.batch; ++image) {
+        std::copy_n(y + (image * s_.out_channels + group * rows_ + r) * outputs_, outputs_, results + (r - first) * width_ + image * outputs_);
+      }
+    }
     return results;
   }
 
@@ -149,30 +157,28 @@ class ColumnWork {
     int64_t each, last;
   };
 
-  // Columns in panels, some channels at a time: a task copies the boxes of all images, and packs from them.
+  // Columns in panels, some channels at a time: the boxes of all images are copied, and packed from.
   // to(channel) is where the panels of the block that begins with it are.
   template <class F>
   void fill_columns(const T* x, int64_t group, int64_t step, PanelWidth panel, F to) const {
     BoxPlan plan(Axis::forwards(s_, 0), Axis::forwards(s_, 1), Axis::forwards(s_, 2), step, products<T>().lanes, outputs_);
     int64_t boxes = s_.batch * plan.boxes();
     std::vector<Run> runs = runs_of_panels(plan, panel.each);
-    parallel_for(0, ceil_div(channels_, step), 1, [&](int64_t begin, int64_t end) {
-      T* copies = Scratch<Copies>::get<T>(boxes * plan.size());
-      for (int64_t c = begin * step; c < std::min(end * step, channels_); c += step) {
-        int64_t count = std::min(step, channels_ - c), k = count * taps_;
-        for (int64_t b = 0; b < boxes; ++b) {
-          const T* image = x + (b / plan.boxes() * s_.in_channels + group * channels_ + c) * volume(s_.in);
-          plan.fill(plan.box(b % plan.boxes()), count, image, copies + b * plan.size());
-        }
-        size_t run = 0;
-        for (int64_t j = 0; j < width_; j += panel.each) {
-          size_t first = run;
-          while (run < runs.size() && (run == first || runs[run].at > 0)) ++run;
-          int64_t width = j + panel.each < width_ ? panel.each : panel.last;
-          kernels<T>().pack(k, copies, plan.offsets.data(), &runs[first], static_cast<int64_t>(run - first), width, to(c) + j * k);
-        }
+    T* copies = Scratch<Copies>::get<T>(boxes * plan.size());
+    for (int64_t c = 0; c < channels_; c += step) {
+      int64_t count = std::min(step, channels_ - c), k = count * taps_;
+      for (int64_t b = 0; b < boxes; ++b) {
+        const T* image = x + (b / plan.boxes() * s_.in_channels + group * channels_ + c) * volume(s_.in);
+        plan.fill(plan.box(b % plan.boxes()), count, image, copies + b * plan.size());
       }
-    });
+      size_t run = 0;
+      for (int64_t j = 0; j < width_; j += panel.each) {
+        size_t first = run;
+        while (run < runs.size() && (run == first || runs[run].at > 0)) ++run;
+        int64_t width = j + panel.each < width_ ? panel.each : panel.last;
+        kernels<T>().pack(k, copies, plan.offsets.data(), &runs[first], static_cast<int64_t>(run - first), width, to(c) + j * k);
+      }
+    }
   }
 
   // The runs of all boxes of all images, cut where a panel ends: those of a panel begin at 0.

@@ -9,6 +9,7 @@
 #include "core/kernels/cpu/conv_columns.h"
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/own_shares.h"
 #include "core/kernels/cpu/scratch.h"
 #include "core/kernels/cpu/winograd.h"
 
@@ -292,23 +293,24 @@ bool more_weights_than_boxes(const Gather<T>& g) {
   return copies <= kMostCopies && copies <= g.m * g.depth() && g.m >= kLeastPanels * products<T>().panel_cols;
 }
 
-// For few outputs: all boxes are copied first, and every task packs a panel of weights, which never leaves its second cache.
+// For few outputs: every task copies all boxes, and packs its own weights, a panel at a time, which never leaves its second
+// cache. See Note [Own Shares].
 template <class T>
 void run_by_channels(const Gather<T>& g) {
   int64_t boxes = g.plan.boxes(), all = g.batch * boxes, size = g.plan.size(), panel = products<T>().panel_cols, most = g.plan.most_outputs();
-  T* copies = Scratch<AllBoxes>::get<T>(all * size);
-  for (int64_t group = 0; group < g.groups; ++group) {
-    parallel_for(0, all, std::max<int64_t>(1, (1 << 14) / size), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
+  int64_t panels = ceil_div(g.m, panel), share = ceil_div(panels, own_shares(panels)) * panel, shares = ceil_div(g.m, share);
+  parallel_for(0, g.groups * shares, 1, [&](int64_t begin, int64_t end) {
+    T* copies = Scratch<AllBoxes>::get<T>(all * size);
+    T* packed = Scratch<PackedPanel>::get<T>(panel * g.depth());
+    T* own_result = g.contiguous_rows() ? nullptr : Scratch<BoxResult>::get<T>(panel * most);
+    std::vector<T> bias(static_cast<size_t>(panel));
+    std::vector<int64_t> sources(static_cast<size_t>(most));
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t group = task / shares, first = task % shares * share;
+      for (int64_t i = 0; i < all; ++i) {
         g.plan.fill(g.plan.box(i % boxes), g.depth() / g.plan.taps(), g.source + i / boxes * g.source_image + group * g.source_group, copies + i * size);
       }
-    });
-    parallel_for(0, ceil_div(g.m, panel), 1, [&](int64_t begin, int64_t end) {
-      T* packed = Scratch<PackedPanel>::get<T>(panel * g.depth());
-      T* own_result = g.contiguous_rows() ? nullptr : Scratch<BoxResult>::get<T>(panel * most);
-      std::vector<T> bias(static_cast<size_t>(panel));
-      std::vector<int64_t> sources(static_cast<size_t>(most));
-      for (int64_t c = begin * panel; c < std::min(end * panel, g.m); c += panel) {
+      for (int64_t c = first; c < std::min(first + share, g.m); c += panel) {
         int64_t rows = std::min(panel, g.m - c);
         pack_channels(g, group, c, packed);
         if (g.bias) std::copy_n(g.bias + group * g.m + c, rows, bias.data());
@@ -321,8 +323,8 @@ void run_by_channels(const Gather<T>& g) {
           if (own_result) scatter(g, box, rows, own_result, to);
         }
       }
-    });
-  }
+    }
+  });
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/own_shares.h"
 #include "core/kernels/cpu/scratch.h"
 #include "core/kernels/cpu/winograd_kernels.h"
 
@@ -18,7 +19,8 @@ constexpr int64_t kLeastChannels = 16;    // of either side: with fewer, transfo
 constexpr int64_t kRowsAtOnce = 56;       // channels of the result whose products stay in the second cache
 constexpr int64_t kChunkWork = 1 << 19;   // multiply-adds worth a chunk of their own
 constexpr int64_t kOwnWeights = 1 << 16;   // transformed weights that a task keeps in its second cache
-constexpr int64_t kShared = 1 << 21;       // transformed weights or tiles that all tasks share
+constexpr int64_t kMost = 1 << 21;         // transformed weights, or tiles, that are kept at once
+constexpr int64_t kLeastShare = 64;        // channels of the result worth transforming all tiles for
 
 struct Weights;
 struct Sources;
@@ -75,11 +77,16 @@ class Gather {
   bool run() {
     bias_ = Scratch<Biases>::get<float>(w_.groups * rows_);
     for (int64_t i = 0; i < w_.groups * rows_; ++i) bias_[i] = w_.bias ? w_.bias[i] : 0;
-    int64_t rows_at_once = std::max<int64_t>(1, kShared / (kPlanes * depth_ * tile_rows_)) * tile_rows_;
-    int64_t panels_at_once = std::max<int64_t>(1, kShared / (kPlanes * depth_ * panel_));
+    int64_t rows_at_once = std::max<int64_t>(1, kMost / (kPlanes * depth_ * tile_rows_)) * tile_rows_;
+    int64_t panels_at_once = std::max<int64_t>(1, kMost / (kPlanes * depth_ * panel_));
     for (int64_t group = 0; group < w_.groups; ++group) {
       if (rows_ > tiles_) {
-        for (int64_t p = 0; p < panels_ && finite_; p += panels_at_once) by_weights(group, p, std::min(panels_at_once, panels_ - p));
+        int64_t shares = own_shares(rows_ / kLeastShare), share = ceil_div(ceil_div(rows_, shares), tile_rows_) * tile_rows_;
+        parallel_for(0, ceil_div(rows_, share), 1, [&](int64_t begin, int64_t end) {
+          for (int64_t p = 0; p < panels_; p += panels_at_once) {
+            by_weights(group, p, std::min(panels_at_once, panels_ - p), begin * share, std::min(end * share, rows_));
+          }
+        });
       } else {
         for (int64_t i = 0; i < rows_ && finite_; i += rows_at_once) by_tiles(group, i, std::min(rows_at_once, rows_ - i));
       }
@@ -107,22 +114,19 @@ class Gather {
     });
   }
 
-  // Few tiles: some panels are transformed once, and every task transforms its own weights, which never leave its second cache.
-  void by_weights(int64_t group, int64_t panel, int64_t panels) {
+  // Few tiles, a task for channels [row, end) of the result: it transforms some panels, and then its weights, a few at a time, which
+  // never leave its second cache. See Note [Own Shares].
+  void by_weights(int64_t group, int64_t panel, int64_t panels, int64_t row, int64_t end) {
     float* sources = Scratch<Sources>::get<float>(panels * kPlanes * source_plane_);
-    parallel_for(0, panels, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) transform_source(group, panel + p, sources + p * kPlanes * source_plane_);
-    });
+    for (int64_t p = 0; p < panels; ++p) transform_source(group, panel + p, sources + p * kPlanes * source_plane_);
     int64_t step = std::clamp<int64_t>(kOwnWeights / (kPlanes * depth_ * tile_rows_), 1, std::max<int64_t>(1, kRowsAtOnce / tile_rows_)) * tile_rows_;
     int64_t plane = step * depth_ + skew_;
-    parallel_for(0, ceil_div(rows_, step), 1, [&](int64_t begin, int64_t end) {
-      float* weights = Scratch<Weights>::get<float>(kPlanes * plane);
-      for (int64_t i = begin * step; i < std::min(end * step, rows_); i += step) {
-        int64_t rows = std::min(step, rows_ - i);
-        for (int64_t r = 0; r < rows; r += tile_rows_) transform_weights(group, i + r, plane, weights + r * depth_);
-        for (int64_t p = 0; p < panels; ++p) multiply(group, panel + p, sources + p * kPlanes * source_plane_, i, rows, weights, plane);
-      }
-    });
+    float* weights = Scratch<Weights>::get<float>(kPlanes * plane);
+    for (int64_t i = row; i < end; i += step) {
+      int64_t rows = std::min(step, end - i);
+      for (int64_t r = 0; r < rows; r += tile_rows_) transform_weights(group, i + r, plane, weights + r * depth_);
+      for (int64_t p = 0; p < panels; ++p) multiply(group, panel + p, sources + p * kPlanes * source_plane_, i, rows, weights, plane);
+    }
   }
 
   void transform_weights(int64_t group, int64_t row, int64_t plane, float* to) const {

@@ -6,6 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/own_shares.h"
 #include "core/kernels/cpu/scratch.h"
 #include "core/kernels/cpu/winograd.h"
 #include "core/kernels/cpu/winograd_kernels.h"
@@ -13,17 +14,21 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1 << 19;      // elements of transformed tiles worked on at once, of source or result
-constexpr int64_t kTaskTiles = 64;       // tiles worth a task that transforms them
-constexpr int64_t kOwnSums = 1 << 17;    // sums that stay in a thread's second cache
-constexpr int64_t kMostSums = 1 << 22;   // sums of one pass: larger weights take several
-constexpr int64_t kMostTiles = 1 << 22;  // elements of a row of transformed tiles: wider images are summed directly
-constexpr int64_t kRowsAtOnce = 56;
-constexpr int64_t kSkew = 16;            // see winograd.cpp
+// Note [Shares Of A Weight]
+// A task transforms some tiles and sums their products by itself. Tasks share out the rows of tiles (chunks, which depend on the
+// shape alone, and whose sums are added in order, as in Note [Chunks Of A Weight]) as far as the memory for their sums goes, then
+// the channels of y (Note [Own Shares]: each share transforms all of x again).
+constexpr int64_t kMostChunks = 8;
+constexpr int64_t kMostSums = 1 << 20;     // elements, of all chunks together, or of one pass over a part of the channels of y
+constexpr int64_t kLeastShare = 56;        // channels of y worth transforming x for
+constexpr int64_t kTilesAtOnce = 64;
+constexpr int64_t kMostElements = 1 << 22;  // of a row of transformed tiles: wider images are summed directly
+constexpr int64_t kSkew = 16;              // see winograd.cpp
 
 struct Sources;
 struct Results;
-struct Sums;
+struct AllSums;
+struct OwnSums;
 struct Lines;
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
@@ -37,7 +42,6 @@ const WinogradKernels& kernels() {
   return chosen;
 }
 
-// Tiles are worked on in blocks of whole rows of tiles, in order, so the sums do not depend on the number of threads.
 class WeightWork {
  public:
   WeightWork(const ConvShape& s, const float* x, const float* y, float* w)
@@ -46,78 +50,82 @@ class WeightWork {
         y_(y),
         w_(w),
         channels_(s.in_channels / s.groups),
-        all_rows_(s.out_channels / s.groups),
+        rows_(s.out_channels / s.groups),
         across_(ceil_div(s.out[2], 2)),
         down_(ceil_div(s.out[1], 2)),
         lines_(s.batch * down_),
         lanes_(products().lanes),
         panel_(products().panel_cols),
-        tile_rows_(ceil_div(all_rows_, ceil_div(all_rows_, std::min(products().max_tile_rows, lanes_)))) {
-    int64_t most = kMostSums / (kPlanes * channels_ * tile_rows_) * tile_rows_;
-    rows_ = std::clamp(most, tile_rows_, all_rows_);
-    lines_at_once_ = std::clamp<int64_t>(kBlock / (kPlanes * std::max(channels_, rows_) * across_), 1, lines_);
-    int64_t tiles = lines_at_once_ * across_;
-    source_plane_ = ceil_div(channels_, panel_) * panel_ * tiles + kSkew;
-    result_plane_ = rows_ * tiles + kSkew;
+        tile_rows_(ceil_div(rows_, ceil_div(rows_, std::min(products().max_tile_rows, lanes_)))),
+        plane_(rows_ * channels_ + kSkew) {
+    int64_t most = std::clamp<int64_t>(kMostSums / (kPlanes * plane_), 1, kMostChunks);
+    lines_of_chunk_ = ceil_div(lines_, most);
+    chunks_ = ceil_div(lines_, lines_of_chunk_);
+    int64_t shares = chunks_ > 1 ? 1 : own_shares(rows_ / kLeastShare);
+    rows_of_share_ = ceil_div(ceil_div(rows_, shares), tile_rows_) * tile_rows_;
+    shares_ = ceil_div(rows_, rows_of_share_);
+    lines_at_once_ = std::clamp<int64_t>(kTilesAtOnce / across_, 1, lines_of_chunk_);
   }
 
   // False if something was not finite.
   bool run() {
-    sources_ = Scratch<Sources>::get<float>(kPlanes * source_plane_);
-    results_ = Scratch<Results>::get<float>(kPlanes * result_plane_);
-    int64_t rows_at_once = rows_;
-    for (int64_t group = 0; group < s_.groups; ++group) {
-      for (int64_t row = 0; row < all_rows_ && finite_; row += rows_at_once) {
-        first_row_ = group * all_rows_ + row;
-        rows_ = std::min(rows_at_once, all_rows_ - row);
-        run_rows(group);
+    for (int64_t group = 0; group < s_.groups && finite_; ++group) {
+      if (chunks_ == 1) {
+        parallel_for(0, shares_, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t share = begin; share < end; ++share) sum_and_write(group, share);
+        });
+        continue;
       }
+      float* sums = Scratch<AllSums>::get<float>(chunks_ * kPlanes * plane_);
+      parallel_for(0, chunks_, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t chunk = begin; chunk < end; ++chunk) sum(group, chunk, 0, rows_, sums + chunk * kPlanes * plane_, plane_);
+      });
+      add_up(group, sums);
     }
     return finite_;
   }
 
  private:
-  // The weights of rows_ channels of y.
-  void run_rows(int64_t group) {
-    if (lines_at_once_ == lines_) {
-      transform(group, 0, lines_);
-      return multiply_once();
+  // All tiles, some channels of y at a time, so that their sums stay in a thread's second cache.
+  void sum_and_write(int64_t group, int64_t share) {
+    int64_t end = std::min((share + 1) * rows_of_share_, rows_);
+    int64_t step = std::clamp<int64_t>(kMostSums / 2 / (kPlanes * channels_ * tile_rows_), 1, rows_of_share_ / tile_rows_) * tile_rows_;
+    for (int64_t row = share * rows_of_share_; row < end; row += step) {
+      int64_t rows = std::min(step, end - row), plane = rows * channels_ + kSkew;
+      float* sums = Scratch<OwnSums>::get<float>(kPlanes * plane);
+      sum(group, 0, row, rows, sums, plane);
+      for (int64_t r = 0; r < rows; ++r) write(group * rows_ + row + r, sums + r * channels_, plane);
     }
-    int64_t plane = rows_ * channels_ + kSkew;
-    float* sums = Scratch<Sums>::get<float>(kPlanes * plane);
-    for (int64_t line = 0; line < lines_; line += lines_at_once_) {
-      int64_t lines = std::min(lines_at_once_, lines_ - line);
-      transform(group, line, lines);
-      multiply(lines, line > 0 ? 1.0f : 0.0f, sums, plane);
-    }
-    parallel_for(0, rows_, std::max<int64_t>(1, (1 << 11) / channels_), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) write(r, sums + r * channels_, plane);
-    });
   }
 
-  // Transforms rows [line, line + lines) of tiles: sources into panels of columns, results into panels of rows.
-  void transform(int64_t group, int64_t line, int64_t lines) const {
-    int64_t step = std::max<int64_t>(1, kTaskTiles / across_), parts = ceil_div(lines, step);
-    int64_t source_blocks = ceil_div(channels_, lanes_), result_blocks = ceil_div(rows_, tile_rows_);
-    parallel_for(0, parts * (source_blocks + result_blocks), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        int64_t first = i % parts * step, block = i / parts, count = std::min(step, lines - first);
-        if (block < source_blocks) {
-          int64_t c = block * lanes_, panel = c / panel_ * panel_, width = channels_ - panel <= lanes_ ? lanes_ : panel_;
-          float* to = sources_ + panel * lines * across_ + (c - panel) + first * across_ * width;
-          transform_lines(4, x_, {nullptr, std::min(lanes_, channels_ - c), s_.in[1], s_.in[2]}, group * channels_ + c, s_.in_channels, line + first, count,
-                          source_plane_, width, to);
-        } else {
-          int64_t r = (block - source_blocks) * tile_rows_, width = std::min(tile_rows_, rows_ - r);
-          float* to = results_ + r * lines * across_ + first * across_ * width;
-          transform_lines(2, y_, {nullptr, width, s_.out[1], s_.out[2]}, first_row_ + r, s_.out_channels, line + first, count, result_plane_, width, to);
-        }
+  // The sums over the tiles of a chunk, for channels [row, row + rows) of y.
+  void sum(int64_t group, int64_t chunk, int64_t row, int64_t rows, float* sums, int64_t plane) const {
+    int64_t most = lines_at_once_ * across_, source_plane = ceil_div(channels_, panel_) * panel_ * most + kSkew, result_plane = rows * most + kSkew;
+    float* sources = Scratch<Sources>::get<float>(kPlanes * source_plane);
+    float* results = Scratch<Results>::get<float>(kPlanes * result_plane);
+    int64_t begin = chunk * lines_of_chunk_, end = std::min(begin + lines_of_chunk_, lines_);
+    for (int64_t line = begin; line < end; line += lines_at_once_) {
+      int64_t lines = std::min(lines_at_once_, end - line), tiles = lines * across_;
+      for (int64_t c = 0; c < channels_; c += lanes_) {
+        int64_t first = c / panel_ * panel_, width = channels_ - first <= lanes_ ? lanes_ : panel_;
+        transform(4, x_, {nullptr, std::min(lanes_, channels_ - c), s_.in[1], s_.in[2]}, group * channels_ + c, s_.in_channels, line, lines, source_plane, width,
+                  sources + first * tiles + (c - first));
       }
-    });
+      for (int64_t r = 0; r < rows; r += tile_rows_) {
+        int64_t width = std::min(tile_rows_, rows - r);
+        transform(2, y_, {nullptr, width, s_.out[1], s_.out[2]}, group * rows_ + row + r, s_.out_channels, line, lines, result_plane, width, results + r * tiles);
+      }
+      for (int64_t xi = 0; xi < kPlanes; ++xi) {
+        products().packed({rows, channels_, tiles, 1, results + xi * result_plane, 0, 0, sources + xi * source_plane, 0, 0, line > begin ? 1.0f : 0.0f,
+                           sums + xi * plane, channels_, 1},
+                          tile_rows_);
+      }
+    }
   }
 
-  void transform_lines(int64_t size, const float* data, Planes from, int64_t channel, int64_t channels, int64_t line, int64_t lines, int64_t plane,
-                       int64_t width, float* to) const {
+  // Transforms rows [line, line + lines) of tiles, for a vector of channels.
+  void transform(int64_t size, const float* data, Planes from, int64_t channel, int64_t channels, int64_t line, int64_t lines, int64_t plane, int64_t width,
+                 float* to) const {
     float* copies = Scratch<Lines>::get<float>(4 * (2 * across_ + 2 + lanes_) * lanes_);
     int64_t pad1 = size == 4 ? s_.pad[1] : 0, pad2 = size == 4 ? s_.pad[2] : 0;
     for (int64_t end = line + lines; line < end;) {
@@ -129,47 +137,32 @@ class WeightWork {
     }
   }
 
-  Product<float> product(int64_t xi, int64_t row, int64_t rows, int64_t tiles, float beta, float* sums) const {
-    return {rows, channels_, tiles, 1, results_ + xi * result_plane_ + row * tiles, 0, 0, sources_ + xi * source_plane_, 0, 0, beta, sums, channels_, 1};
-  }
-
-  void multiply(int64_t lines, float beta, float* sums, int64_t plane) const {
-    int64_t step = std::max<int64_t>(1, kRowsAtOnce / tile_rows_) * tile_rows_, blocks = ceil_div(rows_, step);
-    parallel_for(0, kPlanes * blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        int64_t xi = i / blocks, row = i % blocks * step;
-        products().packed(product(xi, row, std::min(step, rows_ - row), lines * across_, beta, sums + xi * plane + row * channels_), tile_rows_);
+  // Adds the chunks' sums into the first one's, and turns them into weights.
+  void add_up(int64_t group, float* sums) {
+    parallel_for(0, rows_, std::max<int64_t>(1, (1 << 10) / channels_), [&](int64_t begin, int64_t end) {
+      for (int64_t xi = 0; xi < kPlanes; ++xi) {
+        float* first = sums + xi * plane_ + begin * channels_;
+        for (int64_t chunk = 1; chunk < chunks_; ++chunk) {
+          const float* more = first + chunk * kPlanes * plane_;
+          for (int64_t i = 0; i < (end - begin) * channels_; ++i) first[i] += more[i];
+        }
       }
-    });
-  }
-
-  // All tiles are there: some rows at a time, and the sums never leave a thread's cache.
-  void multiply_once() {
-    int64_t step = std::clamp<int64_t>(kOwnSums / (kPlanes * channels_ * tile_rows_), 1, std::max<int64_t>(1, kRowsAtOnce / tile_rows_)) * tile_rows_;
-    int64_t plane = step * channels_ + kSkew;
-    parallel_for(0, ceil_div(rows_, step), 1, [&](int64_t begin, int64_t end) {
-      float* sums = Scratch<Sums>::get<float>(kPlanes * plane);
-      for (int64_t row = begin * step; row < std::min(end * step, rows_); row += step) {
-        int64_t rows = std::min(step, rows_ - row);
-        for (int64_t xi = 0; xi < kPlanes; ++xi) products().packed(product(xi, row, rows, lines_ * across_, 0, sums + xi * plane), tile_rows_);
-        for (int64_t r = 0; r < rows; ++r) write(row + r, sums + r * channels_, plane);
-      }
+      for (int64_t r = begin; r < end; ++r) write(group * rows_ + r, sums + r * channels_, plane_);
     });
   }
 
   void write(int64_t row, const float* sums, int64_t plane) {
-    bool finite = kernels().taps(channels_, sums, plane, w_ + (first_row_ + row) * channels_ * 9);
+    bool finite = kernels().taps(channels_, sums, plane, w_ + row * channels_ * 9);
     if (!finite) finite_.store(false, std::memory_order_relaxed);
   }
 
   const ConvShape& s_;
   const float *x_, *y_;
   float* w_;
-  int64_t channels_, all_rows_;       // of a group: channels of x, channels of y
-  int64_t first_row_ = 0, rows_;      // the channels of y that one pass is about
-  int64_t across_, down_, lines_;    // tiles of a row, rows of an image, rows of all images
-  int64_t lanes_, panel_, tile_rows_, lines_at_once_, source_plane_, result_plane_;
-  float *sources_ = nullptr, *results_ = nullptr;
+  int64_t channels_, rows_;        // of a group: channels of x, channels of y
+  int64_t across_, down_, lines_;  // tiles of a row, rows of an image, rows of all images
+  int64_t lanes_, panel_, tile_rows_, plane_;
+  int64_t lines_of_chunk_, chunks_, rows_of_share_, shares_, lines_at_once_;
   std::atomic<bool> finite_ = true;  // atomic: tasks clear it, and nothing else hangs on it
 };
 
@@ -177,7 +170,7 @@ class WeightWork {
 
 bool winograd_weight(const ConvShape& s, const float* x, const float* y, float* w) {
   int64_t row_of_tiles = kPlanes * std::max(s.in_channels, s.out_channels) / s.groups * ceil_div(s.out[2], 2);
-  return row_of_tiles <= kMostTiles && winograd_gains(s, s.out) && WeightWork(s, x, y, w).run();
+  return row_of_tiles <= kMostElements && winograd_gains(s, s.out) && WeightWork(s, x, y, w).run();
 }
 
 }  // namespace undertow::cpu
