@@ -46,9 +46,16 @@ void split_row(const T* line, int64_t from, int64_t to, int64_t step, int64_t sp
     int64_t begin = clamp64((from - s + step - 1) / step, 0, split), end = clamp64((to - s + step - 1) / step, begin, split), j = begin;
     for (int64_t i = 0; i < begin; ++i) row[i] = T{};
     if (step == 2) {
-      // Every other element of two vectors; not behind the last that belongs to the line.
+      // Every other element of two vectors, of which the line may have fewer; what spills is written again by what comes next.
       Vec<Index<T>> even = lane_numbers<T>() * 2;
-      for (; j + kL <= end && 2 * (j + kL) + s <= to; j += kL) store(row + j, __builtin_shuffle(load(line + 2 * j + s), load(line + 2 * j + s + kL), even));
+      for (; j < end; j += kL) {
+        const T* at = line + 2 * j + s;
+        int64_t left = to - 2 * j - s;
+        Vec<T> first = left >= kL ? load(at) : Partial<T>(left).load(at), second{};
+        if (left > kL) second = left >= 2 * kL ? load(at + kL) : Partial<T>(left - kL).load(at + kL);
+        store(row + j, __builtin_shuffle(first, second, even));
+      }
+      j = end;
     }
     for (; j < end; ++j) row[j] = line[j * step + s];
     for (; j < split; ++j) row[j] = T{};
