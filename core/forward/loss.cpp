@@ -1,106 +1,11 @@
-// loss.cpp: forward functions of ops/loss.toml.
-#include <cmath>
+// loss.cpp: losses of a class among several: forward functions of ops/loss.toml. The elementwise ones are loss_elementwise.cpp's.
+#include "core/forward/loss.h"
 
 #include "core/forward/copy.h"
-#include "core/forward/elementwise_iter.h"
-#include "core/forward/reduce_plan.h"
 #include "core/forward/reduce_util.h"
-#include "core/tensor/promotion.h"
 #include "generated/fwd.h"
 
 namespace undertow::fwd {
-
-namespace {
-
-enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
-
-Tensor reduced(const Tensor& loss, int64_t reduction) {
-  return reduction == kMean ? mean(loss, std::nullopt) : reduction == kSum ? sum(loss, std::nullopt) : loss;
-}
-
-// f(self, target) element by element, computed in float for half types, then reduced.
-template <class F>
-Tensor elementwise_loss(const Tensor& self, const Tensor& target, int64_t reduction, const char* name, F&& f) {
-  DType t = result_type(self, target);
-  UT_CHECK(is_floating(t), "\"", name, "\" not implemented for '", long_name(t), "'");
-  DType wide = is_reduced_float(t) ? DType::Float32 : t;
-  Tensor a = to_dtype(self, wide), b = to_dtype(target, wide);
-  ElementwiseIter iter;
-  iter.add_output({}, wide);
-  iter.add_input(a);
-  iter.add_input(b);
-  iter.build();
-  auto run = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
-      for (int64_t i = 0; i < n; i++)
-        *reinterpret_cast<T*>(p[0] + i * s[0]) = f(*reinterpret_cast<const T*>(p[1] + i * s[1]), *reinterpret_cast<const T*>(p[2] + i * s[2]));
-    });
-  };
-  if (wide == DType::Float32) run(TypeTag<float>{});
-  else run(TypeTag<double>{});
-  return to_dtype(reduced(iter.output(), reduction), t);
-}
-
-}  // namespace
-
-Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  Tensor away = sub(self, target, Scalar(1));
-  UT_CHECK_AS(NotImplemented, is_floating(away.dtype()), "\"mse_cpu\" not implemented for '", long_name(away.dtype()), "'");
-  if (reduction == kNone) return reduced(mul(away, away), reduction);
-  Tensor total = fold_wide(Fold::SumSquares, away, all_dims(away), false, "mse_cpu");
-  if (reduction == kMean) total = div(total, Scalar(static_cast<double>(away.numel())));
-  return to_dtype(total, away.dtype());
-}
-
-Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
-  UT_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
-  return elementwise_loss(self, target, reduction, "smooth_l1_cpu", [beta](auto a, auto b) {
-    using T = decltype(a);
-    T z = std::abs(a - b), limit = static_cast<T>(beta);
-    return z < limit ? T(0.5) * z * z / limit : z - T(0.5) * limit;
-  });
-}
-Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
-  UT_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  return elementwise_loss(self, target, reduction, "huber_cpu", [delta](auto a, auto b) {
-    using T = decltype(a);
-    T z = std::abs(a - b), limit = static_cast<T>(delta);
-    return z <= limit ? T(0.5) * z * z : limit * (z - T(0.5) * limit);
-  });
-}
-Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return elementwise_loss(self, target, reduction, "soft_margin_cpu", [](auto a, auto b) {
-    decltype(a) z = -b * a;
-    return z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
-  });
-}
-
-Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
-  UT_CHECK(self.dtype() == target.dtype(), "Found dtype ", long_name(target.dtype()), " but expected ", long_name(self.dtype()));
-  Tensor loss = elementwise_loss(self, target, kNone, "binary_cross_entropy", [](auto x, auto y) {
-    using T = decltype(x);
-    UT_CHECK(x >= T(0) && x <= T(1), "all elements of input should be between 0 and 1, got ", x);
-    UT_CHECK(y >= T(0) && y <= T(1), "all elements of target should be between 0 and 1, got ", y);
-    return (y - T(1)) * std::max(std::log1p(-x), T(-100)) - y * std::max(std::log(x), T(-100));
-  });
-  return reduced(weight.defined() ? mul(loss, weight) : loss, reduction);
-}
-
-// (1 - y) x + w log(1 + exp(-x)), with w = 1 + (pos_weight - 1) y, the logarithm taken from the safe side.
-Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction) {
-  auto softplus_of_minus = [](auto x) { return x > 0 ? std::log1p(std::exp(-x)) : -x + std::log1p(std::exp(x)); };
-  Tensor loss;
-  if (!pos_weight.defined()) {
-    loss = elementwise_loss(self, target, kNone, "binary_cross_entropy_with_logits", [&](auto x, auto y) { return (1 - y) * x + softplus_of_minus(x); });
-  } else {
-    Tensor linear = elementwise_loss(self, target, kNone, "binary_cross_entropy_with_logits", [](auto x, auto y) { return (1 - y) * x; });
-    Tensor curved = elementwise_loss(self, self, kNone, "binary_cross_entropy_with_logits", [&](auto x, auto) { return softplus_of_minus(x); });
-    Tensor factor = add(mul(sub(pos_weight, Scalar(1), Scalar(1)), target), Scalar(1), Scalar(1));
-    loss = add(linear, mul(curved, factor), Scalar(1));
-  }
-  return reduced(weight.defined() ? mul(loss, weight) : loss, reduction);
-}
 
 namespace {
 

@@ -2,10 +2,11 @@
 #include "core/forward/normalization.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
-#include <vector>
 
 #include "core/base/parallel.h"
+#include "core/forward/reduce_plan.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_normalization.h"
 
@@ -79,33 +80,29 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& in
                                             const Tensor& weight, int64_t mask, DType wide) {
   Tensor g = widened(grad, wide), x = widened(input, wide), m = widened(mean, wide), r = widened(rstd, wide), w = widened(weight, wide);
   Tensor to = mask & 1 ? empty(x.sizes(), wide) : Tensor();
-  Tensor sums[2];
+  int64_t step = std::max(lines_in_chunk(l), (l.count + 31) / 32), chunks = l.count ? (l.count + step - 1) / step : 0;
+  const int64_t table[2] = {chunks, l.n};
+  Tensor partial[2], sums[2];  // a row for each chunk
   for (int i = 0; i < 2; i++)
-    if (mask & (2 << i)) sums[i] = empty(shape, wide);
+    if (mask & (2 << i)) partial[i] = empty(IntSpan(table, 2), wide);
   in_wide(wide, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto& k = normalization_kernels<T>();
     const T *pg = g.data_as<T>(), *px = x.data_as<T>(), *pm = data_or_null<T>(m), *pr = r.data_as<T>(), *pw = data_or_null<T>(w);
     T* pt = to.defined() ? to.data_as<T>() : nullptr;
-    int64_t step = std::max(lines_in_chunk(l), (l.count + 63) / 64), chunks = l.count ? (l.count + step - 1) / step : 0;
-    std::vector<T> partial[2];
-    for (int i = 0; i < 2; i++)
-      if (sums[i].defined()) partial[i].assign(static_cast<size_t>(chunks * l.n), T(0));
     parallel_for(0, l.count, step, [&](int64_t begin, int64_t end) {
-      int64_t at = begin * l.n, own = begin / step * l.n;
-      k.lines_backward(pg + at, px + at, pm ? pm + begin : nullptr, pr + begin, pw, pt ? pt + at : nullptr, sums[0].defined() ? partial[0].data() + own : nullptr,
-                       sums[1].defined() ? partial[1].data() + own : nullptr, end - begin, l.n, pm != nullptr);
-    });
-    for (int i = 0; i < 2; i++) {
-      if (!sums[i].defined()) continue;
-      T* p = sums[i].data_as<T>();
-      for (int64_t j = 0; j < l.n; j++) {
-        double s = 0;
-        for (int64_t c = 0; c < chunks; c++) s += static_cast<double>(partial[i][static_cast<size_t>(c * l.n + j)]);
-        p[j] = static_cast<T>(s);
+      int64_t at = begin * l.n;
+      T* own[2] = {nullptr, nullptr};
+      for (int i = 0; i < 2; i++) {
+        if (!partial[i].defined()) continue;
+        own[i] = partial[i].data_as<T>() + begin / step * l.n;
+        std::memset(static_cast<void*>(own[i]), 0, static_cast<size_t>(l.n) * sizeof(T));
       }
-    }
+      k.lines_backward(pg + at, px + at, pm ? pm + begin : nullptr, pr + begin, pw, pt ? pt + at : nullptr, own[0], own[1], end - begin, l.n, pm != nullptr);
+    });
   });
+  for (int i = 0; i < 2; i++)
+    if (partial[i].defined()) sums[i] = alias(fold(Fold::Sum, partial[i], 1, false, "layer_norm_backward"), shape, contiguous_strides(shape), 0, wide);
   auto finished = [&](const Tensor& t, DType dtype) { return t.defined() ? to_dtype(t, dtype) : not_wanted(input); };
   DType own = weight.defined() ? weight.dtype() : mean.defined() ? mean.dtype() : rstd.dtype();
   return {finished(to, input.dtype()), finished(sums[0], own), finished(sums[1], own)};

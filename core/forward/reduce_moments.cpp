@@ -5,6 +5,7 @@
 #include "core/forward/elementwise_iter.h"
 #include "core/forward/reduce_plan.h"
 #include "core/forward/reduce_util.h"
+#include "core/forward/softmax.h"
 #include "core/kernels/cpu/scalar_math.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd.h"
@@ -144,6 +145,8 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   uint64_t mask = mask_of(dim, in);
   Dims sizes = reduced_sizes(in.sizes(), mask, keepdim);
   if (in.numel() == 0) return to_dtype(full(sizes, Scalar(-std::numeric_limits<double>::infinity()), in.dtype()), result);
+  if (!in.is_complex())
+    if (Tensor out = logsumexp_of_neighbours(in, mask, sizes); out.defined()) return to_dtype(out, result);
   Tensor keys = in.is_complex() ? select(view_as_real(in), -1, 0) : in;
   Tensor most = fold(Fold::Max, keys, mask, true, "logsumexp_cpu");
   each_real(most, [](auto v) { return std::isinf(v) ? decltype(v)(0) : v; });

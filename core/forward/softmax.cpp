@@ -1,4 +1,6 @@
-// softmax.cpp: forward functions of ops/softmax.toml.
+// softmax.cpp: forward functions of ops/softmax.toml, and softmax.h.
+#include "core/forward/softmax.h"
+
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
 #include "core/forward/reduce_util.h"
@@ -16,22 +18,39 @@ const cpu::SoftmaxKernels<T>& kernels() {
   else return UNDERTOW_CHOOSE_ISA(softmax_double());
 }
 
-// Calls lines(at, count) for groups of contiguous lines, or columns(at, width) for groups of columns, of a row-major
-// tensor normalised along d; `at` counts elements.
+constexpr int64_t kGrain = 16384;  // elements a thread is woken for
+
+// A row-major tensor as outer blocks of n rows of `inner` columns, each column to be normalised.
+struct Block {
+  int64_t outer = 1, n = 1, inner = 1;
+};
+Block around(const Tensor& t, int64_t d) {
+  Block b;
+  for (int64_t k = 0; k < t.dim(); k++) (k < d ? b.outer : k == d ? b.n : b.inner) *= t.size(k);
+  return b;
+}
+
+// Columns are read several times: as many at once as leave their rows in the second cache, in whole cache lines. Several groups for
+// each thread, because threads that write neighbouring columns at the same time take the lines between them from each other.
+int64_t columns_at_once(const Block& b, int64_t itemsize) {
+  constexpr int64_t kCached = 512 * 1024, kLine = 64, kGroups = 8;
+  int64_t most = kCached / std::max<int64_t>(1, b.n * itemsize), line = kLine / itemsize;
+  if (b.outer == 1 && b.n * b.inner > kGrain) most = std::min(most, b.inner / kGroups);
+  return std::clamp(most / line * line, 2 * line, cpu::kSoftmaxWidth);
+}
+
+// Calls lines(at, count) for groups of contiguous lines, or columns(at, stride, width) for groups of columns; `at` counts elements.
 template <class Lines, class Columns>
-void for_each_block(const Tensor& t, int64_t d, int64_t n, Lines&& lines, Columns&& columns) {
-  int64_t outer = 1, inner = 1;
-  for (int64_t k = 0; k < d; k++) outer *= t.size(k);
-  for (int64_t k = d + 1; k < t.dim(); k++) inner *= t.size(k);
-  if (inner == 1) {
-    parallel_for(0, outer, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) { lines(begin * n, end - begin); });
+void for_each_block(const Block& b, int64_t itemsize, Lines&& lines, Columns&& columns) {
+  if (b.inner == 1) {
+    parallel_for(0, b.outer, std::max<int64_t>(1, kGrain / b.n), [&](int64_t begin, int64_t end) { lines(begin * b.n, end - begin); });
     return;
   }
-  int64_t blocks = (inner + cpu::kSoftmaxWidth - 1) / cpu::kSoftmaxWidth, width = std::min(inner, cpu::kSoftmaxWidth);
-  parallel_for(0, outer * blocks, std::max<int64_t>(1, 16384 / (n * width)), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; b++) {
-      int64_t j = b % blocks * cpu::kSoftmaxWidth;
-      columns(b / blocks * n * inner + j, inner, std::min(cpu::kSoftmaxWidth, inner - j));
+  int64_t step = columns_at_once(b, itemsize), blocks = (b.inner + step - 1) / step, width = std::min(b.inner, step);
+  parallel_for(0, b.outer * blocks, std::max<int64_t>(1, kGrain / (b.n * width)), [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; k++) {
+      int64_t j = k % blocks * step;
+      columns(k / blocks * b.n * b.inner + j, b.inner, std::min(step, b.inner - j));
     }
   });
 }
@@ -42,15 +61,15 @@ Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, b
   UT_CHECK_AS(NotImplemented, is_floating(t), "\"", log ? "log_softmax_lastdim_kernel_impl" : "softmax_kernel_impl", "\" not implemented for '", long_name(t), "'");
   DType wide = is_reduced_float(t) ? DType::Float32 : t;
   Tensor in = contiguous(to_dtype(self, wide)), out = empty(in.sizes(), wide);
-  int64_t n = in.dim() ? in.size(d) : 1;
+  Block b = around(in, d);
   if (in.numel() == 0) return to_dtype(out, t);
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto& k = kernels<T>();
     const T* p = in.data_as<T>();
     T* o = out.data_as<T>();
-    for_each_block(in, d, n, [&](int64_t at, int64_t count) { k.lines(p + at, o + at, count, n, log); },
-                   [&](int64_t at, int64_t stride, int64_t width) { k.columns(p + at, o + at, n, stride, width, log); });
+    for_each_block(b, sizeof(T), [&](int64_t at, int64_t count) { k.lines(p + at, o + at, count, b.n, log); },
+                   [&](int64_t at, int64_t stride, int64_t width) { k.columns(p + at, o + at, b.n, stride, width, log); });
   };
   if (wide == DType::Float32) run(TypeTag<float>{});
   else run(TypeTag<double>{});
@@ -61,15 +80,15 @@ Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dty
   int64_t d = wrap_dim(dim, output.dim());
   DType wide = is_reduced_float(output.dtype()) ? DType::Float32 : output.dtype();
   Tensor g = contiguous(to_dtype(grad, wide)), out = contiguous(to_dtype(output, wide)), to = empty(out.sizes(), wide);
-  int64_t n = out.dim() ? out.size(d) : 1;
+  Block block = around(out, d);
   if (out.numel() == 0) return to_dtype(to, dtype);
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto& k = kernels<T>();
     const T *a = g.data_as<T>(), *b = out.data_as<T>();
     T* c = to.data_as<T>();
-    for_each_block(out, d, n, [&](int64_t at, int64_t count) { k.lines_backward(a + at, b + at, c + at, count, n, log); },
-                   [&](int64_t at, int64_t stride, int64_t width) { k.columns_backward(a + at, b + at, c + at, n, stride, width, log); });
+    for_each_block(block, sizeof(T), [&](int64_t at, int64_t count) { k.lines_backward(a + at, b + at, c + at, count, block.n, log); },
+                   [&](int64_t at, int64_t stride, int64_t width) { k.columns_backward(a + at, b + at, c + at, block.n, stride, width, log); });
   };
   if (wide == DType::Float32) run(TypeTag<float>{});
   else run(TypeTag<double>{});
@@ -77,6 +96,32 @@ Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dty
 }
 
 }  // namespace
+
+Tensor logsumexp_of_neighbours(const Tensor& in, uint64_t mask, IntSpan sizes) {
+  Block b;
+  int64_t first = in.dim(), last = -1;
+  for (int64_t d = 0; d < in.dim(); d++)
+    if (mask >> d & 1) {
+      first = std::min(first, d);
+      last = d;
+    }
+  for (int64_t d = 0; d < in.dim(); d++) {
+    if (d >= first && d <= last && !(mask >> d & 1) && in.size(d) != 1) return {};
+    (d < first ? b.outer : d <= last ? b.n : b.inner) *= in.size(d);
+  }
+  Tensor x = contiguous(in), out = empty(sizes, in.dtype());
+  auto run = [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto& k = kernels<T>();
+    const T* p = x.data_as<T>();
+    T* o = out.data_as<T>();
+    for_each_block(b, sizeof(T), [&](int64_t at, int64_t count) { k.lines_lse(p + at, o + at / b.n, count, b.n); },
+                   [&](int64_t at, int64_t stride, int64_t width) { k.columns_lse(p + at, o + at / (b.n * b.inner) * b.inner + at % b.inner, b.n, stride, width); });
+  };
+  if (in.dtype() == DType::Float32) run(TypeTag<float>{});
+  else run(TypeTag<double>{});
+  return out;
+}
 
 Tensor softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return normalised(self, dim, dtype, false); }
 Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return normalised(self, dim, dtype, true); }

@@ -1,12 +1,16 @@
-// loss.cpp: derivatives and compositions of losses.
+// loss.cpp: derivatives and compositions of losses. A derivative that nothing differentiates again is one pass over memory.
+#include "core/forward/loss.h"
+
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/one_pass.h"
 #include "core/forward/copy.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::ops {
 
 namespace {
-enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
+using cpu::Loss;
+using fwd::kMean, fwd::kNone, fwd::kSum;
 
 // grad of a reduced loss as the grad of every element.
 Tensor spread(const Tensor& grad, const Tensor& self, int64_t reduction) {
@@ -26,6 +30,7 @@ Tensor reduce_loss(const Tensor& loss, int64_t reduction) {
 }
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
+  if (!must_be_operators()) return fwd::elementwise_loss_backward({Loss::Squared, "mse_loss"}, grad, self, target, {}, reduction);
   return (self - target) * spread(grad * Scalar(2), self, reduction);
 }
 Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -33,6 +38,7 @@ Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& 
 }
 
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
+  if (!must_be_operators()) return fwd::elementwise_loss_backward({Loss::SmoothL1, "smooth_l1_loss", beta}, grad, self, target, {}, reduction);
   Tensor x = self - target, g = spread(grad, self, reduction);
   return where(ge(x, Scalar(beta)), g, where(le(x, Scalar(-beta)), -g, x * g / Scalar(beta)));
 }
@@ -40,6 +46,7 @@ Tensor smooth_l1_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Te
   return reduce_tangents(smooth_l1_loss_backward(ones_for(self), self, target, kNone, beta), self_t, target_t, reduction);
 }
 Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
+  if (!must_be_operators()) return fwd::elementwise_loss_backward({Loss::Huber, "huber_loss", delta}, grad, self, target, {}, reduction);
   Tensor x = self - target, g = spread(grad, self, reduction), far = g * Scalar(delta);
   return where(ge(x, Scalar(delta)), far, where(le(x, Scalar(-delta)), -far, x * g));
 }
@@ -48,6 +55,7 @@ Tensor huber_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor
 }
 // d log(1 + exp(-y x)) / dx = -y * sigmoid(-y x)
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
+  if (!must_be_operators()) return fwd::elementwise_loss_backward({Loss::SoftMargin, "soft_margin_loss"}, grad, self, target, {}, reduction);
   return -(target * sigmoid(-(target * self))) * spread(grad, self, reduction);
 }
 Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -56,6 +64,7 @@ Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tens
 
 // d/dx -(y log x + (1 - y) log(1 - x)) = (x - y) / (x (1 - x)), the denominator kept from zero.
 Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction) {
+  if (!must_be_operators()) return times(fwd::elementwise_loss_backward({Loss::Bce, "binary_cross_entropy"}, grad, self, target, {}, reduction), weight);
   Tensor below = (Scalar(1) - self) * self;
   below = where(lt(below, Scalar(1e-12)), Scalar(1e-12), below);
   return times(spread(grad, self, reduction) * (self - target) / below, weight);
@@ -72,6 +81,10 @@ Tensor bce_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self,
 }
 
 Tensor bce_logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction) {
+  if (!must_be_operators()) {
+    Loss loss = pos_weight.defined() ? Loss::BceLogitsWeighted : Loss::BceLogits;
+    return times(fwd::elementwise_loss_backward({loss, "binary_cross_entropy_with_logits"}, grad, self, target, pos_weight, reduction), weight);
+  }
   Tensor g = spread(grad, self, reduction);
   if (!pos_weight.defined()) return times((sigmoid(self) - target) * g, weight);
   Tensor t = pos_weight * target;

@@ -2,14 +2,11 @@
 #include "core/forward/recurrent.h"
 
 #include "core/autograd/formulas/formulas.h"
-#include "core/tensor/mode.h"
+#include "core/autograd/one_pass.h"
 
 namespace undertow::ops {
 
 namespace {
-
-// Must the derivative itself be made of operators? It will be differentiated, carries tangents, or has batched gradients.
-bool is_watched() { return grad_enabled() || (thread_mode.bits & (kForwardLevel | kTransform)); }
 
 Tensor at(const Tensor& t, int64_t step) { return t.defined() ? select(t, 0, step) : Tensor(); }
 
@@ -19,7 +16,7 @@ Tensor at(const Tensor& t, int64_t step) { return t.defined() ? select(t, 0, ste
 // Activations, cells and outputs are the layer's own results, so a second derivative goes on through its node.
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor> grads, const Tensor& hx, const Tensor& cx, const Tensor& weight, const Tensor& output,
                                                                const Tensor& cells, const Tensor& activations, bool reverse) {
-  if (!is_watched()) return fwd::lstm_layer_backward(grads, {hx, cx, weight, output, cells, activations, reverse});
+  if (!must_be_operators()) return fwd::lstm_layer_backward(grads, {hx, cx, weight, output, cells, activations, reverse});
   int64_t steps = output.size(0);
   const Scalar one(1);
   Tensor dh, dc, grad_weight;

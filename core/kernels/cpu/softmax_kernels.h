@@ -1,4 +1,4 @@
-// softmax_kernels.h: softmax and log_softmax with their backward passes, compiled once per instruction set.
+// softmax_kernels.h: softmax and log_softmax with their backward passes, and logsumexp, compiled once per instruction set.
 // Knows blocks of n rows and `inner` columns, normalised along the rows' index; float and double.
 #pragma once
 #include <cstdint>
@@ -16,6 +16,9 @@ struct SoftmaxKernels {
   // The same for `width` neighbouring columns (at most kSoftmaxWidth) of n rows, rows `stride` elements apart.
   void (*columns)(const T* in, T* out, int64_t n, int64_t stride, int64_t width, bool log);
   void (*columns_backward)(const T* grad, const T* out, T* grad_in, int64_t n, int64_t stride, int64_t width, bool log);
+  // out[k] = log(sum(exp(line k))), and the same for columns: out[j] for j < width.
+  void (*lines_lse)(const T* in, T* out, int64_t lines, int64_t n);
+  void (*columns_lse)(const T* in, T* out, int64_t n, int64_t stride, int64_t width);
 };
 inline constexpr int64_t kSoftmaxWidth = 256;
 
