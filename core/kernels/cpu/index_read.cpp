@@ -8,7 +8,7 @@
 #include "core/kernels/cpu/index_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/move_kernels.h"
-#include "core/kernels/cpu/scratch.h"
+#include "core/kernels/cpu/temporary.h"
 
 namespace undertow::cpu {
 
@@ -80,7 +80,8 @@ bool read_rows(const RowRead& r, std::span<const Positions> lists, int64_t count
     });
     return fine;
   }
-  int64_t* offsets = Scratch<ReadOffsets>::get<int64_t>(count);
+  Temporary<ReadOffsets, int64_t> all(count);
+  int64_t* offsets = all.get();
   if (!byte_offsets(offsets, lists, count)) return false;
   if (bytes == 0) return true;
   // Blocks of positions inside a block of the source, so that few long lists are shared too.
