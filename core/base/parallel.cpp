@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <limits>
@@ -27,9 +28,12 @@ std::atomic<int> thread_count{0};
 namespace {
 
 constexpr int kMaxThreads = 1024;
-// About 10 to 40 microseconds of `pause`: longer than the gap between two kernels of one operation, shorter
-// than what a neighbour on a shared machine would notice.
-constexpr int kSpins = 1000;
+// How long a thread looks for work before it sleeps. Waking one takes about 50 microseconds, and between the big
+// operations of a training step lie some tens of microseconds of small ones; an OpenMP runtime waits milliseconds.
+constexpr int64_t kSpinNanoseconds = 200'000;
+// With more threads than cores a waiting thread keeps a working one from its core: it sleeps almost at once.
+constexpr int64_t kCrowdedSpinNanoseconds = 2'000;
+constexpr int64_t kMostChunks = std::numeric_limits<int32_t>::max();
 
 constinit thread_local bool inside_chunk = false;
 
@@ -59,6 +63,24 @@ int available_cores() {
   return n > 0 ? n : 1;
 }
 
+int64_t nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Waits for `done` without sleeping; false when the time is over.
+template <class Done>
+bool spin_until(int64_t limit, Done&& done) {
+  int64_t start = 0;
+  for (int i = 1;; ++i) {
+    if (done()) return true;
+    cpu_pause();
+    if (i % 64) continue;
+    int64_t now = nanoseconds();
+    if (!start) start = now;
+    if (now - start > limit) return false;
+  }
+}
+
 struct Job {
   int64_t begin, end, grain, chunks;
   detail::ChunkFn fn;
@@ -75,19 +97,50 @@ void run_inline(const Job& job) {
 }
 
 // Note [Claiming Chunks]
-// `unclaimed_` is the only way into a job. Whoever takes it from c to c-1 owns chunk (chunks - c), and the
-// job cannot end before that chunk is counted off `unfinished_`; so `job_`, written before unclaimed_ is
-// raised, is stable for every owner of a chunk and needs no lock. A worker that owns no chunk reads nothing
-// but atomics, and nobody waits for it: it may be asleep, or without a core, for as long as it likes.
+// The chunks of a job are dealt out as one share a thread, neighbouring chunks together, so that the next operation
+// on the same memory finds it in the cache of the same core. Whoever is through with a share takes from the ends of
+// the others.
+// A share, one atomic word, is the only way into a job: whoever takes a chunk off it owns that chunk, and the job
+// cannot end before it is counted off `unfinished_`; so `job_`, written before the shares, is stable for every owner
+// of a chunk and needs no lock. A worker that owns no chunk reads nothing but atomics, and nobody waits for it: it
+// may be asleep, or without a core, for as long as it likes, and come back in the middle of a later job.
+class Share {
+ public:
+  void deal(int64_t first, int64_t end) { word_.store(pack(first, end), std::memory_order_release); }
+  bool take_first(int64_t* chunk) {
+    return take([chunk](int64_t& first, int64_t&) { *chunk = first++; });
+  }
+  bool take_last(int64_t* chunk) {
+    return take([chunk](int64_t&, int64_t& end) { *chunk = --end; });
+  }
+
+ private:
+  static uint64_t pack(int64_t first, int64_t end) { return static_cast<uint64_t>(first) << 32 | static_cast<uint64_t>(end); }
+
+  template <class F>
+  bool take(F&& f) {
+    uint64_t before = word_.load(std::memory_order_acquire);
+    for (;;) {
+      int64_t first = static_cast<int64_t>(before >> 32), end = static_cast<int64_t>(before & 0xffffffff);
+      if (first >= end) return false;
+      f(first, end);
+      if (word_.compare_exchange_weak(before, pack(first, end), std::memory_order_acq_rel)) return true;
+    }
+  }
+
+  alignas(64) std::atomic<uint64_t> word_{0};  // chunks [first, end) not taken yet; atomic because every thread takes
+};
+
 class Pool {
  public:
   // False when the pool is busy with another caller's job; nothing has run then.
   bool try_run(const Job& job, int threads) {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
-    int64_t helpers = std::min<int64_t>(threads - 1, job.chunks - 1);
-    start_workers(static_cast<int>(helpers));
-    publish(job, static_cast<int>(helpers));
-    work();
+    int helpers = static_cast<int>(std::min<int64_t>(threads - 1, job.chunks - 1));
+    start_workers(helpers);
+    helpers = std::min(helpers, started_);
+    publish(job, helpers, threads <= cores_ ? kSpinNanoseconds : kCrowdedSpinNanoseconds);
+    work(0, helpers);
     wait_until_finished();
     std::exception_ptr error = std::exchange(error_, nullptr);
     busy_.store(false, std::memory_order_release);
@@ -96,33 +149,30 @@ class Pool {
   }
 
  private:
-  void publish(const Job& job, int helpers) {
+  void publish(const Job& job, int helpers, int64_t spin) {
     job_ = job;
     first_failed_.store(std::numeric_limits<int64_t>::max(), std::memory_order_relaxed);
     unfinished_.store(job.chunks, std::memory_order_relaxed);
+    spin_.store(spin, std::memory_order_relaxed);
+    int64_t threads = helpers + 1;
+    for (int64_t t = 0; t < threads; ++t) shares_[t].deal(job.chunks * t / threads, job.chunks * (t + 1) / threads);
     helpers_.store(helpers, std::memory_order_relaxed);
     // seq_cst here and in sleep(): either we see the sleeper, or the sleeper sees the work.
-    unclaimed_.store(job.chunks, std::memory_order_seq_cst);
+    jobs_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
     { std::lock_guard lock(sleep_mutex_); }
     wake_.notify_all();
   }
 
-  bool claim(int64_t* chunk) {
-    int64_t left = unclaimed_.load(std::memory_order_acquire);
-    while (left > 0) {
-      if (unclaimed_.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel)) {
-        *chunk = job_.chunks - left;
-        return true;
-      }
-    }
-    return false;
-  }
-
-  void work() {
+  // Thread 0 is the caller, 1 to `helpers` are workers.
+  void work(int thread, int helpers) {
     InsideChunkGuard guard;
-    int64_t finished = 0;
-    for (int64_t chunk; claim(&chunk); ++finished) run_chunk(chunk);
+    int64_t finished = 0, chunk;
+    for (; shares_[thread].take_first(&chunk); ++finished) run_chunk(chunk);
+    for (int k = 1; k <= helpers; ++k) {
+      Share& other = shares_[(thread + k) % (helpers + 1)];
+      for (; other.take_last(&chunk); ++finished) run_chunk(chunk);
+    }
     if (finished == 0) return;
     if (unfinished_.fetch_sub(finished, std::memory_order_seq_cst) != finished) return;
     if (!caller_sleeps_.load(std::memory_order_seq_cst)) return;
@@ -130,7 +180,7 @@ class Pool {
     finished_.notify_all();
   }
 
-  // Chunks are claimed in ascending order, so the lowest failing chunk always runs, whatever the threads do.
+  // Only chunks above one that failed are left out, so the lowest failing chunk always runs, whatever the threads do.
   void run_chunk(int64_t chunk) {
     if (chunk > first_failed_.load(std::memory_order_relaxed)) return;
     try {
@@ -144,10 +194,7 @@ class Pool {
   }
 
   void wait_until_finished() {
-    for (int i = 0; i < kSpins; ++i) {
-      if (unfinished_.load(std::memory_order_acquire) == 0) return;
-      cpu_pause();
-    }
+    if (spin_until(spin_.load(std::memory_order_relaxed), [&] { return unfinished_.load(std::memory_order_acquire) == 0; })) return;
     std::unique_lock lock(sleep_mutex_);
     caller_sleeps_.store(true, std::memory_order_seq_cst);
     finished_.wait(lock, [&] { return unfinished_.load(std::memory_order_seq_cst) == 0; });
@@ -162,46 +209,46 @@ class Pool {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      for (; started_ < wanted; ++started_) std::thread(&Pool::worker_main, this, started_).detach();
+      for (; started_ < wanted; ++started_) std::thread(&Pool::worker_main, this, started_ + 1).detach();
     } catch (const std::system_error&) {
       // The system grants no more threads; those we have, or the caller alone, do the work.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  bool has_work_for(int worker, std::memory_order order) const {
-    return unclaimed_.load(order) > 0 && worker < helpers_.load(std::memory_order_relaxed);
-  }
-
-  void worker_main(int worker) {
+  void worker_main(int thread) {
+    uint64_t seen = 0;
+    auto called = [&](std::memory_order order) {
+      return jobs_.load(order) != seen && thread <= helpers_.load(std::memory_order_relaxed);
+    };
     for (;;) {
-      int spins = 0;
-      while (!has_work_for(worker, std::memory_order_acquire) && spins < kSpins) {
-        cpu_pause();
-        ++spins;
-      }
-      if (spins == kSpins) sleep(worker);
-      work();
+      if (!spin_until(spin_.load(std::memory_order_relaxed), [&] { return called(std::memory_order_acquire); })) sleep(called);
+      seen = jobs_.load(std::memory_order_acquire);
+      work(thread, helpers_.load(std::memory_order_relaxed));
     }
   }
 
-  void sleep(int worker) {
+  template <class Called>
+  void sleep(Called&& called) {
     std::unique_lock lock(sleep_mutex_);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    wake_.wait(lock, [&] { return has_work_for(worker, std::memory_order_seq_cst); });
+    wake_.wait(lock, [&] { return called(std::memory_order_seq_cst); });
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
 
   // Atomics, not mutexes, because each is touched once per chunk or per job by every thread.
   std::atomic<bool> busy_{false};                   // held by the caller whose job this is
-  alignas(64) std::atomic<int64_t> unclaimed_{0};   // See Note [Claiming Chunks]
-  alignas(64) std::atomic<int64_t> unfinished_{0};  // chunks claimed or not, yet to be counted off
+  alignas(64) std::atomic<uint64_t> jobs_{0};       // how many were published; a change calls the workers
+  std::atomic<int64_t> spin_{kSpinNanoseconds};     // how long to look for work, by the last job
+  alignas(64) std::atomic<int64_t> unfinished_{0};  // chunks taken or not, yet to be counted off
   std::atomic<int64_t> first_failed_{0};            // lowest chunk that threw
-  std::atomic<int> helpers_{0};                     // workers numbered below this may take part
+  std::atomic<int> helpers_{0};                     // workers 1 to this may take part
   std::atomic<int> sleepers_{0};            // workers in sleep(), so that publish() can skip the wake-up
   std::atomic<bool> caller_sleeps_{false};  // so that the last worker can skip the wake-up
   Job job_{};                               // See Note [Claiming Chunks]
   int started_ = 0;                         // guarded by busy_
+  const int cores_ = available_cores();
+  Share shares_[kMaxThreads];               // of thread 0, the caller, and the workers; See Note [Claiming Chunks]
   std::mutex error_mutex_;                  // guards error_ while chunks run
   std::exception_ptr error_;
   std::mutex sleep_mutex_;  // guards no data: orders going to sleep against waking up
@@ -248,7 +295,7 @@ bool in_parallel_region() { return inside_chunk; }
 void detail::run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFn fn, void* context) {
   int64_t chunks = (end - begin - 1) / grain + 1;
   Job job{begin, end, grain, chunks, fn, context};
-  if (inside_chunk || !pool().try_run(job, num_threads())) run_inline(job);
+  if (inside_chunk || chunks > kMostChunks || !pool().try_run(job, num_threads())) run_inline(job);
 }
 
 }  // namespace undertow

@@ -1,9 +1,7 @@
 // copy.cpp: see copy.h.
 #include "core/forward/copy.h"
 
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "core/forward/elementwise_iter.h"
 #include "core/kernels/cpu/half_kernels.h"
@@ -91,29 +89,6 @@ void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
       }
     });
   });
-}
-
-// As C++ spells it in torch's message.
-const char* cpp_name(DType t) {
-  static constexpr const char* kNames[kNumDTypes] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16",
-                                                     "float", "double", "c10::complex<float>", "c10::complex<double>"};
-  return kNames[static_cast<int>(t)];
-}
-// Negative numbers wrap into unsigned types, and infinities go into every float; anything else must be in range.
-template <class T>
-void check_fits(const Scalar& value, DType dtype) {
-  if constexpr (!kIsComplex<T> && !std::is_same_v<T, bool>) {
-    double d = value.is_complex() ? value.to_complex().real() : value.to_double(), limit = 0;
-    bool bad = value.is_complex() && value.to_complex().imag() != 0;
-    if constexpr (std::is_integral_v<T>) {
-      limit = static_cast<double>(std::numeric_limits<T>::max());
-      bad |= value.is_integral() ? !(d <= limit && d >= (std::is_signed_v<T> ? -limit - 1 : -limit)) : !(d < limit + 1 && d > -limit - 2);
-    } else if constexpr (!std::is_same_v<T, double>) {
-      limit = std::is_same_v<T, Half> ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
-      bad |= std::isfinite(d) && std::abs(d) > limit;
-    }
-    UT_CHECK(!bad, "value cannot be converted to type ", cpp_name(dtype), " without overflow; it is ", value);
-  }
 }
 
 // src repeated to `sizes` without memory.
@@ -215,44 +190,6 @@ Tensor materialize_bits(const Tensor& src) {
   out.impl()->set(kConj | kNeg, false);
   conj_neg_in_place(out, conj, neg);
   return out;
-}
-
-void fill_into(const Tensor& dst, const Scalar& value) {
-  dispatch(dst.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    check_fits<T>(value, dst.dtype());
-    T v = value.to<T>();
-    if constexpr (kIsComplex<T>) {
-      if (dst.is_conj()) v = std::conj(v);
-    }
-    if constexpr (!std::is_same_v<T, bool>) {
-      if (dst.is_neg()) v = T(-OpMath<T>(v));
-    }
-    ElementwiseIter iter;
-    iter.add_output(dst, dst.dtype());
-    iter.allow_internal_overlap();  // every write is of the same value
-    iter.build();
-    iter.for_each([v](char* const* p, const int64_t* s, int64_t n) {
-      if (s[0] == sizeof(T)) {
-        auto* o = reinterpret_cast<T*>(p[0]);
-        for (int64_t i = 0; i < n; i++) o[i] = v;
-      } else {
-        char* at = p[0];
-        for (int64_t i = 0; i < n; i++, at += s[0]) *reinterpret_cast<T*>(at) = v;
-      }
-    });
-  });
-}
-
-Tensor full(IntSpan sizes, const Scalar& value, DType dtype) {
-  Tensor t = empty(sizes, dtype);
-  fill_into(t, value);
-  return t;
-}
-Tensor zeros(IntSpan sizes, DType dtype) {
-  Tensor t = empty(sizes, dtype);
-  std::memset(t.data(), 0, static_cast<size_t>(t.nbytes()));
-  return t;
 }
 
 }  // namespace undertow::fwd

@@ -4,7 +4,6 @@
 #include "core/forward/copy.h"
 #include "core/forward/elementwise_iter.h"
 #include "core/kernels/cpu/half_loops.h"
-#include "core/kernels/cpu/stream.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 
@@ -76,27 +75,6 @@ Tensor with_number(const PointwiseOp& op, const Scalar* params, const Tensor& t,
   Operand operands[2] = {Operand(t), Operand(s)};
   if (number_first) std::swap(operands[0], operands[1]);
   return pointwise_slow(op, params, nullptr, operands);
-}
-
-// Outputs beyond this many bytes do not stay in cache: they are computed block by block and streamed past it.
-constexpr int64_t kStreamBytes = 8 << 20;
-constexpr int64_t kStreamBlock = 8192;  // bytes; leaves room in L1 for the inputs
-
-void streamed(LoopFn loop, char* const* p, const int64_t* s, int64_t n, const Scalar* params, int operands) {
-  alignas(64) char block[kStreamBlock];
-  char* at[4];
-  for (int k = 0; k < operands; k++) at[k] = p[k];
-  char* out = at[0];
-  int64_t step = kStreamBlock / s[0];
-  for (int64_t done = 0; done < n; done += step) {
-    int64_t count = std::min(step, n - done);
-    at[0] = block;
-    loop(at, s, count, params);
-    cpu::stream_store(out, block, count * s[0]);
-    out += count * s[0];
-    for (int k = 1; k < operands; k++) at[k] += count * s[k];
-  }
-  cpu::stream_end();
 }
 }  // namespace
 
@@ -171,13 +149,7 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
     else iter.add_constant(constants[i].bytes);
   }
   iter.build();
-  int64_t width = itemsize(result);
-  bool in_cache = iter.numel() * width <= kStreamBytes;
-  for (const Tensor& t : inputs) in_cache |= t.defined() && t.data() == iter.output().data();  // in place: its lines are loaded anyway
-  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
-    if (UT_LIKELY(in_cache || s[0] != width || n < 4096)) loop(p, s, n, params);
-    else streamed(loop, p, s, n, params, static_cast<int>(operands.size()) + 1);
-  });
+  iter.for_each([&](char* const* p, const int64_t* strides, int64_t n) { loop(p, strides, n, params); });
   if (out && !target.defined()) {
     copy_into(*out, iter.output());
     return *out;
