@@ -6,6 +6,7 @@ Yields sentences, one a difference; test_module_db.py says which modules are wal
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import importlib
 import io
@@ -57,6 +58,8 @@ def carried(x):
         return type(x)(carried(v) for v in x)
     if isinstance(x, dict):
         return {k: carried(v) for k, v in x.items()}
+    if isinstance(x, torch.nn.LinearCrossEntropyOptions):
+        return ut.nn.LinearCrossEntropyOptions(**{f.name: carried(getattr(x, f.name)) for f in dataclasses.fields(x)})
     name = getattr(x, "__name__", None)
     if callable(x) and name is not None and getattr(torch.nn.functional, name, None) is x:
         return getattr(ut.nn.functional, name)

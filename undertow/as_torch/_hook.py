@@ -5,6 +5,7 @@ Knows nothing of command lines (_run.py) or of what is planned (_missing.py word
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -13,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import undertow
-from undertow.as_torch import _children, _missing
+from undertow.as_torch import _borrowed, _children, _internals, _missing, _standin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ def _adopt(module: ModuleType) -> ModuleType:
     while pending:
         current = pending.pop()
         name = _torch_name(current.__name__)
+        if _borrowed.spec(name) is not None:
+            continue
         sys.modules[name] = current
+        vars(current).setdefault("__path__", [])  # so that a missing submodule is asked for here
         if hasattr(vars(current).get("__getattr__"), "__undertow_own__"):
             continue
         _explain_missing(current, name)
@@ -77,8 +81,13 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
                 pass
         if name.startswith("__"):
             raise AttributeError(f"module {torch_name!r} has no attribute {name!r}", name=name, obj=module)
+        if torch_name == "torch._C":
+            with contextlib.suppress(AttributeError):
+                return _internals.answer(name)
         if hasattr(module, "__path__") and not name.startswith("_") and _exists(f"{module.__name__}.{name}"):
             return _adopt(importlib.import_module(f"{module.__name__}.{name}"))
+        if _standin.wanted_in(sys._getframe(1)):
+            return _standin.stand_in(f"{torch_name}.{name}")
         raise AttributeError(_missing.sentence(f"{torch_name}.{name}"), name=name, obj=module)
 
     __getattr__.__undertow_own__ = own
@@ -101,6 +110,8 @@ def _make_torch() -> ModuleType:
             value = getattr(undertow, name)
         except AttributeError:
             if name.startswith("_") or not _exists(f"undertow.{name}"):
+                if _standin.wanted_in(sys._getframe(1)):
+                    return _standin.stand_in(f"torch.{name}")
                 raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
             value = importlib.import_module(f"undertow.{name}")
         if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
@@ -141,12 +152,21 @@ class TorchFinder(MetaPathFinder):
         self.torch = _make_torch()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname == "functorch" or fullname.startswith("functorch."):  # torch's second package
+            ours = "undertow._functorch" + (fullname[len("functorch") :] or "._package")
+            if not _exists(ours):
+                return self.find_spec("torch._functorch" + fullname[len("functorch") :], path, target)
+            return ModuleSpec(fullname, _AliasLoader(importlib.import_module(ours)), is_package=True)
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         if fullname == "torch":
             module = self.torch
+        elif (borrowed := _borrowed.spec(fullname)) is not None:
+            return borrowed
         elif _exists(_our_name(fullname)):
             module = importlib.import_module(_our_name(fullname))
+        elif _standin.wanted_in(_standin.importing_frame(sys._getframe(1))):
+            return _standin.module_spec(fullname)
         elif _asked_by_import():
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)
         else:
