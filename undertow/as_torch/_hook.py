@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import undertow
-from undertow.as_torch import _borrowed, _children, _internals, _missing, _standin
+from undertow.as_torch import _children, _missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,32 @@ def _our_name(torch_name: str) -> str:
 
 def _torch_name(our_name: str) -> str:
     return "torch" + our_name[len(_OURS) :]
+
+
+def _part(name: str) -> Any:
+    """A file of this folder that few programs need."""
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+def _stands_in(frame: Any) -> bool:
+    """Whether the missing name that this frame asks for gets a stand-in: loaded when something is missing."""
+    return _part("_standin").wanted_in(frame)
+
+
+def _stand_in(name: str) -> Any:
+    return _part("_standin").stand_in(name)
+
+
+def _stand_in_module(fullname: str) -> ModuleSpec | None:
+    standin = _part("_standin")
+    return standin.module_spec(fullname) if standin.wanted_in(standin.importing_frame(sys._getframe(2))) else None
+
+
+def _borrowed(fullname: str) -> ModuleSpec | None:
+    """How to load one of PyTorch's test tools from its own file."""
+    if not fullname.startswith("torch.testing."):
+        return None
+    return _part("_borrowed").spec(fullname)
 
 
 def _exists(our_name: str) -> bool:
@@ -52,7 +78,7 @@ def _adopt(module: ModuleType) -> ModuleType:
     while pending:
         current = pending.pop()
         name = _torch_name(current.__name__)
-        if _borrowed.spec(name) is not None:
+        if _borrowed(name) is not None:
             continue
         sys.modules[name] = current
         vars(current).setdefault("__path__", [])  # so that a missing submodule is asked for here
@@ -83,11 +109,11 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
             raise AttributeError(f"module {torch_name!r} has no attribute {name!r}", name=name, obj=module)
         if torch_name == "torch._C":
             with contextlib.suppress(AttributeError):
-                return _internals.answer(name)
+                return _part("_internals").answer(name)
         if hasattr(module, "__path__") and not name.startswith("_") and _exists(f"{module.__name__}.{name}"):
             return _adopt(importlib.import_module(f"{module.__name__}.{name}"))
-        if _standin.wanted_in(sys._getframe(1)):
-            return _standin.stand_in(f"{torch_name}.{name}")
+        if _stands_in(sys._getframe(1)):
+            return _stand_in(f"{torch_name}.{name}")
         raise AttributeError(_missing.sentence(f"{torch_name}.{name}"), name=name, obj=module)
 
     __getattr__.__undertow_own__ = own
@@ -110,8 +136,8 @@ def _make_torch() -> ModuleType:
             value = getattr(undertow, name)
         except AttributeError:
             if name.startswith("_") or not _exists(f"undertow.{name}"):
-                if _standin.wanted_in(sys._getframe(1)):
-                    return _standin.stand_in(f"torch.{name}")
+                if _stands_in(sys._getframe(1)):
+                    return _stand_in(f"torch.{name}")
                 raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
             value = importlib.import_module(f"undertow.{name}")
         if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
@@ -161,12 +187,12 @@ class TorchFinder(MetaPathFinder):
             return None
         if fullname == "torch":
             module = self.torch
-        elif (borrowed := _borrowed.spec(fullname)) is not None:
+        elif (borrowed := _borrowed(fullname)) is not None:
             return borrowed
         elif _exists(_our_name(fullname)):
             module = importlib.import_module(_our_name(fullname))
-        elif _standin.wanted_in(_standin.importing_frame(sys._getframe(1))):
-            return _standin.module_spec(fullname)
+        elif (absent := _stand_in_module(fullname)) is not None:
+            return absent
         elif _asked_by_import():
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)
         else:
