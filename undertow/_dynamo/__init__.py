@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from undertow._dynamo import config
+from undertow.compiler import list_backends as list_backends
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,3 +48,11 @@ def mark_dynamic(t: Any, index: Any, **limits: Any) -> None:
 
 
 mark_static = maybe_mark_dynamic = mark_unbacked = mark_dynamic
+
+
+def optimize(*args: Any, **options: Any) -> Any:
+    """A decorator that gives the function back."""
+    return lambda fn: fn
+
+
+run = disable

@@ -15,6 +15,7 @@ from types import ModuleType
 
 import undertow
 from undertow.as_torch import _children, _missing
+from undertow.torch_version import TorchVersion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 TORCH_VERSION = "2.13.0"
 _OURS = "undertow"
+_PRIVATE = ("__config__", "_dynamo", "_inductor")  # modules of torch's that programs reach as attributes
 
 
 def _our_name(torch_name: str) -> str:
@@ -127,15 +129,15 @@ def _make_torch() -> ModuleType:
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
-    names["__version__"] = f"{TORCH_VERSION}+undertow.{undertow.__version__}"
+    names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name not in _PRIVATE:
             raise AttributeError(f"module 'torch' has no attribute {name!r}", name=name, obj=module)
         try:
             value = getattr(undertow, name)
         except AttributeError:
-            if name.startswith("_") or not _exists(f"undertow.{name}"):
+            if (name.startswith("_") and name not in _PRIVATE) or not _exists(f"undertow.{name}"):
                 if _stands_in(sys._getframe(1)):
                     return _stand_in(f"torch.{name}")
                 raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
