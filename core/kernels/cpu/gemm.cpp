@@ -8,6 +8,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/gemm_kernels.h"
+#include "core/kernels/cpu/gemm_panels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
 
@@ -38,6 +39,8 @@ constexpr int64_t kFewDots = 4;
 constexpr int64_t kMaxDotRows = 32;
 constexpr int64_t kMaxCachedDotRows = 12;
 constexpr int64_t kCachedElements = 1 << 20;
+// Shorter runs cost more to add up at their end than to read.
+constexpr int64_t kLeastDotDepth = 112;
 
 struct PackA;
 struct PackB;
@@ -232,6 +235,7 @@ void run_packed(Product<T> x) {
 template <class T>
 bool run_thin(const Product<T>& x) {
   bool dots = x.b_rs == 1 && (x.b_cs != 1 || x.k > x.n);
+  if (dots && x.k < kLeastDotDepth) return false;
   int64_t most = !dots ? kThinRows : x.k * x.n > kCachedElements ? kMaxDotRows : kMaxCachedDotRows;
   if (x.m > most || (!dots && x.b_cs != 1)) return false;
   Product<T> thin = x;
@@ -284,6 +288,7 @@ void run(Product<T> x) {
   if constexpr (std::is_floating_point_v<T>) {
     if (run_small(x)) return;
     if (run_thin(x.m <= x.n ? x : x.transposed())) return;
+    if (run_panels(x)) return;
   }
   run_packed(x);
 }
