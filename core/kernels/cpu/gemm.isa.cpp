@@ -27,6 +27,9 @@ constexpr int kPanelVecs = 2;
 // Rows of B fetched before they are needed: where B lies as the caller has it, its rows are far apart, and the processor does
 // not guess the next one.
 constexpr int64_t kAhead = 16;
+// What tiles of A may take of the nearest cache, and what panels may take of the second.
+constexpr int64_t kNearBytes = 24576;
+constexpr int64_t kFarBytes = 1 << 19;
 
 // --- packing
 // ---------------------------------------------------------------------------------------------------
@@ -261,17 +264,31 @@ void panels(const Product<T>& x, T* copy) {
   int64_t tiles = (x.m + kMaxRows<T> - 1) / kMaxRows<T>, tile_rows = (x.m + tiles - 1) / tiles;
   bool lies = x.b_cs == 1;
   int64_t blocks = (x.k + kPanelDepth - 1) / kPanelDepth, block = (x.k + blocks - 1) / blocks;
+  // Tiles that meet a panel one after the other: those whose rows fit the nearest cache, but at least two if the panels come
+  // from the last one. One, and C along its rows, if all panels fit the nearest.
+  int64_t group = kNearBytes / static_cast<int64_t>(sizeof(T)) / (tile_rows * block);
+  if (group < 2) group = x.k * x.n * static_cast<int64_t>(sizeof(T)) > kFarBytes ? 2 : 1;
+  if (x.k * x.n * static_cast<int64_t>(sizeof(T)) <= kNearBytes) group = 1;
+  if (copy) group = min64(group, 2);
   for (int64_t p = 0; p < x.k; p += block) {
     int64_t depth = min64(block, x.k - p);
-    for (int64_t i = 0; i < x.m; i += tile_rows) {
-      int64_t rows = min64(tile_rows, x.m - i);
-      LeftTile<T> left{x.a + i * x.a_rs + p * x.a_cs, x.a_rs, x.a_cs};
-      if (copy) left.copy(rows, depth, copy);
+    for (int64_t top = 0; top < x.m; top += group * tile_rows) {
+      int64_t bottom = min64(x.m, top + group * tile_rows);
+      LeftTile<T> lefts[2];  // copies, if there are any
+      if (copy) {
+        for (int64_t i = top, n = 0; i < bottom; i += tile_rows, ++n) {
+          lefts[n] = {x.a + i * x.a_rs + p * x.a_cs, x.a_rs, x.a_cs};
+          lefts[n].copy(min64(tile_rows, x.m - i), depth, copy + n * (kCopyElements / 2));
+        }
+      }
       for (int64_t j = 0; j < x.n; j += kPanel) {
         int64_t cols = min64(kPanel, x.n - j), width = cols > kL ? kPanel : kL;
-        Tile<T> t{depth, cols, left.a, left.a_rs, left.a_cs, lies ? x.b + p * x.b_rs + j : x.b + j * x.k + p * width,
-                  lies ? x.b_rs : width, x.alpha, p > 0 ? T{1} : x.beta, x.c + i * x.c_rs + j * x.c_cs, x.c_rs, x.c_cs, !lies};
-        kTiles<T>.direct[rows - 1][cols > kL](t);
+        for (int64_t i = top, n = 0; i < bottom; i += tile_rows, ++n) {
+          LeftTile<T> left = copy ? lefts[n] : LeftTile<T>{x.a + i * x.a_rs + p * x.a_cs, x.a_rs, x.a_cs};
+          Tile<T> t{depth, cols, left.a, left.a_rs, left.a_cs, lies ? x.b + p * x.b_rs + j : x.b + j * x.k + p * width,
+                    lies ? x.b_rs : width, x.alpha, p > 0 ? T{1} : x.beta, x.c + i * x.c_rs + j * x.c_cs, x.c_rs, x.c_cs, !lies};
+          kTiles<T>.direct[min64(tile_rows, x.m - i) - 1][cols > kL](t);
+        }
       }
     }
   }

@@ -21,11 +21,11 @@ constexpr int64_t kEnoughChunks = 16;
 // Most rows and columns of a chunk: its panels and its rows of A stay in the second cache.
 constexpr int64_t kMaxRows = 168;
 constexpr int64_t kMaxCols = 256;
-// Up to so many rows, and elements of the last cache, B is read where it lies.
+// Elements up to which the last cache holds B, which then is read where it lies.
 constexpr int64_t kMaxCached = 1 << 23;
 // Most elements that are packed whole, and the longest shorter side: beyond, rows of A come from too far away too often.
 constexpr int64_t kMaxShared = 1 << 21;
-constexpr int64_t kMaxNarrow = 512;
+constexpr int64_t kMaxNarrow = 1024;
 // Columns of a chunk that copies its rows of A, in panels.
 constexpr int64_t kLeastCopied = 4;
 // Elements that may be packed more than once before threads had better wait for each other; turning costs four times copying.
@@ -100,6 +100,16 @@ void pack_panels(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T
 
 template <class T>
 void multiply_panels(Product<T> x) {
+  if (x.m <= 0 || x.n <= 0) return;
+  if (x.k <= 0) {
+    for (int64_t i = 0; i < x.m; ++i) {
+      for (int64_t j = 0; j < x.n; ++j) {
+        T& c = x.c[i * x.c_rs + j * x.c_cs];
+        c = x.beta == T{} ? T{} : c * x.beta;
+      }
+    }
+    return;
+  }
   x.b_cs = 0;
   multiply(x);
 }
@@ -107,10 +117,10 @@ void multiply_panels(Product<T> x) {
 template <class T>
 bool run_panels(Product<T> x) {
   x = oriented(x);
-  bool lies = x.b_cs == 1 && x.m <= kMaxRows && x.k * x.n <= kMaxCached;
+  bool lies = x.b_cs == 1 && x.k * x.n <= kMaxCached;
   if (!lies && x.k * x.n > kMaxShared) return false;
   int64_t narrow = std::min(x.m, x.n);
-  if (narrow > kMaxNarrow || (needs_copy(x) && narrow > kMaxRows)) return false;
+  if (narrow > (x.a_cs != 1 ? kMaxRows : needs_copy(x) ? kMaxNarrow / 2 : kMaxNarrow)) return false;
   Cut cut = Cut::of(x);
   int64_t down = ceil_div(x.m, cut.rows), across = ceil_div(x.n, cut.cols);
   bool shared = !lies && (down - 1) * x.n * x.k * (x.b_cs == 1 ? 1 : 4) > kPackedTwice;
