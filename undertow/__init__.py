@@ -29,9 +29,9 @@ _publish("", globals())
 _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
-_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "jit", "multiprocessing", "serialization", "types", "version")
+_PROGRAMS = ("compiler", "distributed", "distributions", "functional", "hub", "jit", "library", "multiprocessing", "ops", "return_types")
 _MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "nn", "optim", "random", "signal", "special")
-_MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "storage", "testing", "train", "utils")
+_MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "serialization", "storage", "testing", "torch_version", "train", "types", "utils", "version")
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -55,6 +55,9 @@ _LAZY = {
     "GradScaler": "amp",
     "OutOfMemoryError": "cuda",
     **dict.fromkeys(("autocast", "get_autocast_dtype", "is_autocast_enabled"), "amp.autocast_mode"),
+    **dict.fromkeys(("clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled"), "amp._switches"),
+    **dict.fromkeys(("is_autocast_cpu_enabled", "set_autocast_cache_enabled", "set_autocast_dtype"), "amp._switches"),
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "_lowrank"),
     **dict.fromkeys(("are_deterministic_algorithms_enabled", "use_deterministic_algorithms", "compiled_with_cxx11_abi"), "_settings"),
     **dict.fromkeys(("get_default_device", "set_default_device", "set_default_tensor_type", "set_flush_denormal"), "_settings"),
     **dict.fromkeys(("get_deterministic_debug_mode", "set_deterministic_debug_mode", "is_warn_always_enabled", "set_warn_always"), "_settings"),

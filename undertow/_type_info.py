@@ -29,6 +29,10 @@ class finfo:
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
+    def __new__(cls, type: Any = None) -> Any:
+        # What stands for a dtype that is missing answers for itself (as_torch/_standin.py).
+        return type.__finfo__() if hasattr(type, "__finfo__") else super().__new__(cls)
+
     def __init__(self, type: dtype | None = None) -> None:
         if type is None:
             type = _C.get_default_dtype()

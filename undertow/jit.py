@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 __all__ = [
+    "Attribute",
+    "Error",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "TracerWarning",
     "annotate",
     "export",
     "freeze",
@@ -35,6 +41,43 @@ __all__ = [
 ]
 
 _builtin_isinstance = isinstance
+
+
+class Error(RuntimeError):
+    """What a scripted program raises in torch; never raised here."""
+
+
+class TracerWarning(Warning):
+    """What tracing warns with in torch, for filters; never given here."""
+
+
+class ScriptWarning(Warning):
+    """What scripting warns with in torch, for filters; never given here."""
+
+
+class ScriptFunction:
+    """The type of scripted functions in torch: nothing here is an instance."""
+
+
+class Attribute:
+    """A value with the type it has in a script."""
+
+    def __init__(self, value: Any, type: Any) -> None:
+        self.value, self.type = value, type
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"):
+        raise AttributeError(f"module 'undertow.jit' has no attribute {name!r}")
+    from undertow.nn import Module
+
+    class ScriptModule(Module):
+        """A module as any other, which runs eagerly: what torch scripts is not an instance here."""
+
+    globals().update(dict.fromkeys(("RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"), ScriptModule))
+    return ScriptModule
+
+
 _said: set[str] = set()
 
 

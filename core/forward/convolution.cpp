@@ -2,8 +2,12 @@
 // weight from image and result. Checks and dtypes; the arithmetic is in kernels/cpu/conv.h.
 #include "core/kernels/cpu/conv.h"
 
+#include <algorithm>
+
+#include "core/base/parallel.h"
 #include "core/forward/copy.h"
 #include "core/forward/create.h"
+#include "core/kernels/cpu/gemm.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_convolution.h"
 
@@ -184,12 +188,53 @@ bool has_channels_last(const Tensor& t) {
   return t.dim() == 5 && !t.is_contiguous() && is_in_format(t, MemoryFormat::ChannelsLast3d);
 }
 
+// --- channels last -----------------------------------------------------------------------------------------------
+
+// With their channels last, images are matrices of pixels by channels, and a 1x1 kernel is a product with them as they lie.
+bool is_product_of_pixels(const cpu::ConvShape& s, const Tensor& image) {
+  bool plain = s.groups == 1 && (image.dtype() == DType::Float32 || image.dtype() == DType::Float64) && image.numel() > 0;
+  for (int axis = 0; axis < 3; axis++) plain = plain && s.kernel[axis] == 1 && s.stride[axis] == 1 && s.pad[axis] == 0;
+  return plain && has_channels_last(image);
+}
+
+constexpr int64_t kPixelsAtOnce = 256;
+
+template <class T>
+void multiply_pixels(Asked asked, const cpu::ConvShape& s, const T* a, const T* b, const T* bias, T* out) {
+  int64_t pixels = s.batch * s.in[0] * s.in[1] * s.in[2], x = s.in_channels, y = s.out_channels, channels = asked == Asked::Result ? y : x;
+  if (asked == Asked::Weight) return cpu::gemm<T>(y, x, pixels, T{1}, b, 1, y, a, x, 1, T{}, out, x, 1);
+  // A block at a time takes the bias, and then the product, while it is in a near cache.
+  parallel_for(0, pixels, bias ? kPixelsAtOnce : pixels, [&](int64_t begin, int64_t end) {
+    T* to = out + begin * channels;
+    for (int64_t i = 0; bias && i < end - begin; i++) std::copy_n(bias, channels, to + i * channels);
+    T beta = bias ? T{1} : T{};
+    if (asked == Asked::Result) return cpu::gemm<T>(end - begin, y, x, T{1}, a + begin * x, x, 1, b, 1, x, beta, to, y, 1);
+    cpu::gemm<T>(end - begin, x, y, T{1}, a + begin * y, y, 1, b, x, 1, beta, to, x, 1);
+  });
+}
+
+Tensor compute_pixels(Asked asked, const cpu::ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
+  MemoryFormat format = sizes.size() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+  Tensor other = asked == Asked::Weight ? b : contiguous(b), add = bias.defined() ? contiguous(bias) : bias, out = undertow::empty(sizes, a.dtype());
+  if (asked != Asked::Weight) out = empty_in_format(out, a.dtype(), format);
+  auto as = [&]<class T>(T) {
+    multiply_pixels<T>(asked, s, a.data_as<T>(), other.data_as<T>(), add.defined() ? add.data_as<T>() : nullptr, out.data_as<T>());
+  };
+  a.dtype() == DType::Float32 ? as(float{}) : as(double{});
+  return out;
+}
+
 // The result lies with its channels last if an argument does.
 Tensor like_arguments(const Tensor& out, const Tensor& a, const Tensor& b) {
   if (!has_channels_last(a) && !has_channels_last(b)) return out;
   Tensor moved = empty_in_format(out, out.dtype(), out.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
   copy_into(moved, out);
   return moved;
+}
+
+Tensor compute_image(const cpu::ConvShape& s, const Tensor& output, const Tensor& weight, const Tensor& bias, IntSpan sizes) {
+  if (is_product_of_pixels(s, output)) return compute_pixels(Asked::Image, s, output, weight, bias, sizes);
+  return like_arguments(compute(Asked::Image, s, output, weight, bias, sizes), output, weight);
 }
 
 }  // namespace
@@ -212,21 +257,25 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   }
   if (transposed) {
     Dims sizes = transposed_sizes(input, weight, w, extra, groups);
-    return like_arguments(compute(Asked::Image, shape_of(sizes, weight.sizes(), input.sizes(), w, groups), input, weight, bias, sizes), input, weight);
+    return compute_image(shape_of(sizes, weight.sizes(), input.sizes(), w, groups), input, weight, bias, sizes);
   }
   check_windows(input, weight, w);
   Dims sizes = result_sizes(input, weight, w);
-  return like_arguments(compute(Asked::Result, shape_of(input.sizes(), weight.sizes(), sizes, w, groups), input, weight, bias, sizes), input, weight);
+  cpu::ConvShape shape = shape_of(input.sizes(), weight.sizes(), sizes, w, groups);
+  if (is_product_of_pixels(shape, input)) return compute_pixels(Asked::Result, shape, input, weight, bias, sizes);
+  return like_arguments(compute(Asked::Result, shape, input, weight, bias, sizes), input, weight);
 }
 
 Tensor convolution_input(const Tensor& output, const Tensor& weight, IntSpan size, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
   Windows w(stride, padding, dilation, weight.dim() - 2);
-  return like_arguments(compute(Asked::Image, shape_of(size, weight.sizes(), output.sizes(), w, groups), output, weight, {}, size), output, weight);
+  return compute_image(shape_of(size, weight.sizes(), output.sizes(), w, groups), output, weight, {}, size);
 }
 
 Tensor convolution_weight(const Tensor& input, const Tensor& output, IntSpan size, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
   Windows w(stride, padding, dilation, static_cast<int64_t>(size.size()) - 2);
-  return compute(Asked::Weight, shape_of(input.sizes(), size, output.sizes(), w, groups), input, output, {}, size);
+  cpu::ConvShape shape = shape_of(input.sizes(), size, output.sizes(), w, groups);
+  if (is_product_of_pixels(shape, input) && is_product_of_pixels(shape, output)) return compute_pixels(Asked::Weight, shape, input, output, {}, size);
+  return compute(Asked::Weight, shape, input, output, {}, size);
 }
 
 }  // namespace undertow::fwd

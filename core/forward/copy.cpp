@@ -4,7 +4,24 @@
 #include <cstring>
 
 #include "core/forward/elementwise_iter.h"
+#include "core/kernels/cpu/half_kernels.h"
+#include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/move.h"
+#include "core/kernels/cpu/move_kernels.h"
 #include "core/tensor/layout.h"
+
+namespace undertow::cpu {
+namespace {
+MoveKernels::Convert convert_run_of(ConvertType to, ConvertType from) {
+  static const MoveKernels& chosen = UNDERTOW_CHOOSE_ISA(move_kernels());
+  return chosen.convert(to, from);
+}
+const HalfKernels& half_run_kernels() {
+  static const HalfKernels& chosen = UNDERTOW_CHOOSE_ISA(half_kernels());
+  return chosen;
+}
+}  // namespace
+}  // namespace undertow::cpu
 
 namespace undertow::fwd {
 
@@ -22,23 +39,35 @@ void convert_loop(char* const* p, const int64_t* s, int64_t n) {
   for (int64_t i = 0; i < n; i++, out += s[0], in += s[1]) *reinterpret_cast<To*>(out) = convert<To>(*reinterpret_cast<const From*>(in));
 }
 
-template <class T>
-void move_loop(char* const* p, const int64_t* s, int64_t n) {
-  if (s[0] == sizeof(T) && s[1] == sizeof(T)) {
-    std::memcpy(p[0], p[1], static_cast<size_t>(n) * sizeof(T));
-    return;
-  }
-  char *out = p[0], *in = p[1];
-  if (s[1] == 0) {
-    T v;
-    std::memcpy(&v, in, sizeof(T));
-    if (s[0] == sizeof(T)) {
-      auto* o = reinterpret_cast<T*>(out);
-      for (int64_t i = 0; i < n; i++) o[i] = v;
-      return;
+// Loops for the pairs of types that programs convert in bulk; null for the others.
+cpu::MoveKernels::Convert fast_convert(DType to, DType from) {
+  auto type_of = [](DType t) -> std::optional<cpu::ConvertType> {
+    switch (t) {
+      case DType::Bool: return cpu::ConvertType::Bool;
+      case DType::UInt8: return cpu::ConvertType::UInt8;
+      case DType::Int32: return cpu::ConvertType::Int32;
+      case DType::Int64: return cpu::ConvertType::Int64;
+      case DType::Float32: return cpu::ConvertType::Float32;
+      case DType::Float64: return cpu::ConvertType::Float64;
+      default: return std::nullopt;
     }
+  };
+  auto t = type_of(to), f = type_of(from);
+  return t && f ? cpu::convert_run_of(*t, *f) : nullptr;
+}
+
+// float to and from a half type, which have loops of their own.
+bool convert_halves(DType to, DType from, char* const* p, int64_t n) {
+  const cpu::HalfKernels& half = cpu::half_run_kernels();
+  if (to == DType::Float32) {
+    auto widen = from == DType::BFloat16 ? half.widen_bf16 : half.widen_f16;
+    widen(n, reinterpret_cast<const uint16_t*>(p[1]), 1, reinterpret_cast<float*>(p[0]));
+    return true;
   }
-  for (int64_t i = 0; i < n; i++, out += s[0], in += s[1]) *reinterpret_cast<T*>(out) = *reinterpret_cast<const T*>(in);
+  if (from != DType::Float32) return false;
+  auto narrow = to == DType::BFloat16 ? half.narrow_bf16 : half.narrow_f16;
+  narrow(n, reinterpret_cast<const float*>(p[1]), reinterpret_cast<uint16_t*>(p[0]), 1);
+  return true;
 }
 
 void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
@@ -71,22 +100,33 @@ Tensor broadcast_to(const Tensor& src, IntSpan sizes) {
   return undertow::alias(src, sizes, strides, src.storage_offset(), src.dtype());
 }
 
+Dims byte_strides(const Tensor& t) {
+  Dims out(t.strides());
+  for (int64_t& s : out) s *= t.itemsize();
+  return out;
+}
+
 void copy_raw(const Tensor& dst, const Tensor& source) {
   Tensor src = broadcast_to(source, dst.sizes());
+  if (dst.dtype() == src.dtype()) {
+    check_no_internal_overlap(dst);
+    cpu::move_elements(dst.data(), src.data(), Dims(dst.sizes()), byte_strides(dst), byte_strides(src), dst.itemsize());
+    return;
+  }
   ElementwiseIter iter;
   iter.add_output(dst, dst.dtype());
   iter.add_input(src);
   iter.build();
-  if (dst.dtype() == src.dtype()) {
-    dispatch_width(dst.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      iter.for_each([](char* const* p, const int64_t* s, int64_t n) { move_loop<T>(p, s, n); });
-    });
-    return;
-  }
+  cpu::MoveKernels::Convert fast = fast_convert(dst.dtype(), src.dtype());
+  bool halves = is_reduced_float(dst.dtype()) != is_reduced_float(src.dtype());
+  int64_t to_width = dst.itemsize(), from_width = src.itemsize();
   dispatch(dst.dtype(), [&](auto to) {
     dispatch(src.dtype(), [&](auto from) {
-      iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+      iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+        if (s[0] == to_width && s[1] == from_width) {
+          if (fast) return fast(p[0], p[1], n);
+          if (halves && convert_halves(dst.dtype(), src.dtype(), p, n)) return;
+        }
         convert_loop<typename decltype(to)::type, typename decltype(from)::type>(p, s, n);
       });
     });
@@ -137,7 +177,7 @@ Tensor contiguous_copy(const Tensor& src) {
 Tensor clone_preserve(const Tensor& src) {
   Tensor out = empty_in_format(src, src.dtype(), MemoryFormat::Preserve);
   if (src.numel() == 0) return out;
-  if (src.is_contiguous() && src.numel() < 32768) std::memcpy(out.data(), src.data(), static_cast<size_t>(src.nbytes()));
+  if (src.is_contiguous()) cpu::copy_bytes_parallel(out.data(), src.data(), src.nbytes());
   else copy_raw(out, src);
   out.impl()->set(src.impl()->flags & (kConj | kNeg));
   return out;

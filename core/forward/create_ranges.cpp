@@ -130,7 +130,9 @@ Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, std::opti
 }
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, std::optional<DType> dtype) {
-  return spaced("logspace", start, end, steps, space_dtype("logspace", start, end, dtype), [base](auto v) {
+  DType t = space_dtype("logspace", start, end, dtype);
+  if (steps == 1 && !start.is_complex() && t != DType::Bool) return full(Dims{1}, Scalar(std::pow(base, start.to_double())), t);  // the start is not cut to t
+  return spaced("logspace", start, end, steps, t, [base](auto v) {
     using S = decltype(v);
     return S(std::pow(static_cast<S>(base), v));
   });

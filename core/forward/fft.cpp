@@ -1,10 +1,8 @@
 // fft.cpp: Fourier transforms of tensors: line by line along each dimension. See ops/resample.toml and kernels/cpu/fft.h.
 #include <cmath>
 
-#include "core/base/parallel.h"
 #include "core/forward/copy.h"
 #include "core/kernels/cpu/fft.h"
-#include "core/kernels/cpu/scratch.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_resample.h"
 
@@ -13,7 +11,6 @@ namespace undertow::fwd {
 namespace {
 
 enum Normalization : int64_t { kNone = 0, kByRoot = 1, kByLength = 2 };
-struct Lines;  // scratch memory's purpose
 
 double scale_of(int64_t normalization, double length) {
   UT_CHECK(normalization >= kNone && normalization <= kByLength, "Unsupported normalization type ", normalization);
@@ -37,29 +34,15 @@ void check_dtype(const Tensor& self, bool complex) {
            complex ? "complex" : "float32 or float64", " numbers are transformed here");
 }
 
-// f(line of n complex numbers with scratch behind it, first element, distance between elements) for each line along dim.
-template <class T, class F>
-void for_lines(IntSpan sizes, int64_t dim, const cpu::FftPlan<T>& plan, F&& f) {
-  int64_t inner = product(sizes.subspan(static_cast<size_t>(dim) + 1)), outer = product(sizes.subspan(0, static_cast<size_t>(dim)));
-  int64_t n = plan.length();
-  parallel_for(0, outer * inner, std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
-    auto* line = cpu::Scratch<Lines>::template get<std::complex<T>>(n + plan.scratch());
-    for (int64_t i = begin; i < end; i++) f(line, i / inner, i % inner, inner);
-  });
+cpu::FftLines lines_of(IntSpan sizes, int64_t dim) {
+  return {product(sizes.subspan(0, static_cast<size_t>(dim))), product(sizes.subspan(static_cast<size_t>(dim) + 1))};
 }
 
-// In place along one dimension of a row-major complex tensor; the results times `scale`.
+// Along one dimension of row-major complex tensors, which may be the same; the results times `scale`.
 template <class T>
-void transform(const Tensor& t, int64_t dim, bool inverse, double scale) {
+void transform(const Tensor& in, const Tensor& out, int64_t dim, bool inverse, double scale) {
   using C = std::complex<T>;
-  int64_t n = t.size(dim);
-  auto plan = cpu::FftPlan<T>::of(n);
-  for_lines<T>(t.sizes(), dim, *plan, [&](C* line, int64_t outer, int64_t i, int64_t inner) {
-    C* at = t.data_as<C>() + outer * n * inner + i;
-    for (int64_t k = 0; k < n; k++) line[k] = at[k * inner];
-    plan->run(line, line + n, inverse);
-    for (int64_t k = 0; k < n; k++) at[k * inner] = line[k] * static_cast<T>(scale);
-  });
+  cpu::fft_complex<T>(lines_of(out.sizes(), dim), out.size(dim), in.data_as<C>(), out.data_as<C>(), inverse, static_cast<T>(scale));
 }
 
 template <class F>
@@ -73,11 +56,12 @@ void by_precision(DType t, F&& f) {
 Tensor _fft_c2c(const Tensor& self, IntSpan dim, int64_t normalization, bool forward) {
   check_dtype(self, true);
   Dims dims = wrapped(dim, self.dim());
-  Tensor out = contiguous_copy(self);
-  if (out.numel() == 0) return out;
+  if (dims.empty() || self.numel() == 0) return contiguous_copy(self);
+  Tensor in = contiguous(self), out = undertow::empty(self.sizes(), self.dtype());
   double scale = scale_of(normalization, length_of(self.sizes(), dims));
   by_precision(self.dtype(), [&](auto tag) {
-    for (size_t i = 0; i < dims.size(); i++) transform<typename decltype(tag)::type>(out, dims[i], !forward, i + 1 == dims.size() ? scale : 1.0);
+    for (size_t i = 0; i < dims.size(); i++)
+      transform<typename decltype(tag)::type>(i ? out : in, out, dims[i], !forward, i + 1 == dims.size() ? scale : 1.0);
   });
   return out;
 }
@@ -94,16 +78,8 @@ Tensor _fft_r2c(const Tensor& self, IntSpan dim, int64_t normalization, bool one
   double scale = scale_of(normalization, length_of(self.sizes(), dims));
   by_precision(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using C = std::complex<T>;
-    auto plan = cpu::FftPlan<T>::of(n);
-    for_lines<T>(self.sizes(), last, *plan, [&](C* line, int64_t outer, int64_t i, int64_t inner) {
-      const T* from = in.data_as<T>() + outer * n * inner + i;
-      C* to = out.data_as<C>() + outer * kept * inner + i;
-      for (int64_t k = 0; k < n; k++) line[k] = from[k * inner];
-      plan->run(line, line + n, false);
-      for (int64_t k = 0; k < kept; k++) to[k * inner] = line[k] * static_cast<T>(scale);
-    });
-    for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(out, dims[d], false, 1.0);
+    cpu::fft_from_real<T>(lines_of(self.sizes(), last), n, in.data_as<T>(), out.data_as<std::complex<T>>(), kept, static_cast<T>(scale));
+    for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(out, out, dims[d], false, 1.0);
   });
   return out;
 }
@@ -116,27 +92,14 @@ Tensor _fft_c2r(const Tensor& self, IntSpan dim, int64_t normalization, int64_t 
   UT_CHECK(n >= 1 && self.size(last) == given, "_fft_c2r: ", n, " real numbers come from ", given, " complex ones, got ", self.size(last));
   Dims sizes(self.sizes());
   sizes[static_cast<size_t>(last)] = n;
-  Tensor in = contiguous_copy(self), out = undertow::empty(sizes, to_real(self.dtype()));
+  Tensor in = contiguous(self), out = undertow::empty(sizes, to_real(self.dtype()));
   if (out.numel() == 0) return out;
   double scale = scale_of(normalization, length_of(sizes, dims));
   by_precision(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using C = std::complex<T>;
-    for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(in, dims[d], true, 1.0);
-    auto plan = cpu::FftPlan<T>::of(n);
-    for_lines<T>(sizes, last, *plan, [&](C* line, int64_t outer, int64_t i, int64_t inner) {
-      const C* from = in.data_as<C>() + outer * given * inner + i;
-      T* to = out.data_as<T>() + outer * n * inner + i;
-      // The half that is not given is the conjugate of the other, read backwards; the ends of it are real.
-      line[0] = from[0].real();
-      for (int64_t k = 1; k < given; k++) {
-        line[k] = from[k * inner];
-        line[n - k] = std::conj(from[k * inner]);
-      }
-      if (n % 2 == 0) line[n / 2] = line[n / 2].real();
-      plan->run(line, line + n, true);
-      for (int64_t k = 0; k < n; k++) to[k * inner] = line[k].real() * static_cast<T>(scale);
-    });
+    Tensor half = dims.size() > 1 ? undertow::empty(self.sizes(), self.dtype()) : in;
+    for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(d ? half : in, half, dims[d], true, 1.0);
+    cpu::fft_to_real<T>(lines_of(sizes, last), n, half.data_as<std::complex<T>>(), out.data_as<T>(), static_cast<T>(scale));
   });
   return out;
 }

@@ -15,11 +15,15 @@ namespace undertow::fwd {
 
 namespace {
 
-// self with its indexed dimensions adjacent, and the broadcast positions.
+// The lists of positions, and how the result is laid out.
 struct Indexed {
-  Tensor offsets;              // int64 bytes, contiguous, of the broadcast index shape
-  Dims sizes, strides;         // the result's, strides being self's with zero over the index dimensions
-  size_t first = 0, count = 0;  // where the index dimensions lie in the result
+  SmallVector<Tensor, 4> held;           // int64, row-major, of the broadcast index shape
+  SmallVector<cpu::Positions, 4> lists;  // the same, for the kernels
+  Dims dims;                             // the dimensions of self they stand for
+  Dims sizes, strides;                   // the result's, strides being self's with zero over the index dimensions
+  size_t first = 0, count = 0;           // where the index dimensions lie in the result
+  int64_t positions = 1;                 // of each list
+  bool adjacent = true;
 };
 
 void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>& out) {
@@ -43,6 +47,27 @@ void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>
                      " does not match the shape of the indexed tensor ", ShapeText{self.sizes()}, " at index ", static_cast<int64_t>(at) + d);
     for (Tensor& column : nonzero(t, std::true_type())) out.push_back(std::move(column));
   }
+}
+
+void refuse_outside(const Tensor& self, int64_t d, const Tensor& positions) {
+  int64_t n = self.size(d);
+  if (auto bad = first_outside(positions, -n, n)) UT_FAIL_AS(Index, "index ", *bad, " is out of bounds for dimension ", d, " with size ", n);
+}
+void refuse_outside(const Tensor& self, const Indexed& r) {
+  for (size_t i = 0; i < r.dims.size(); i++) refuse_outside(self, r.dims[i], r.held[i]);
+}
+
+// The bytes from self's first element to each position.
+Tensor offsets_of(const Tensor& self, const Indexed& r) {
+  Tensor out = empty(IntSpan(r.sizes).subspan(r.first, r.count), DType::Int64);
+  if (UT_UNLIKELY(!cpu::byte_offsets(out.data_as<int64_t>(), {r.lists.data(), r.lists.size()}, r.positions))) refuse_outside(self, r);
+  return out;
+}
+
+// One mask that decides about every element needs no positions.
+const Tensor* whole_mask(const Tensor& self, TensorSpan indices) {
+  if (indices.size() != 1 || !indices[0].defined() || self.dim() == 0) return nullptr;
+  return indices[0].dtype() == DType::Bool && same(indices[0].sizes(), self.sizes()) ? &indices[0] : nullptr;
 }
 
 Indexed resolve(const Tensor& self, TensorSpan given) {
@@ -81,24 +106,17 @@ Indexed resolve(const Tensor& self, TensorSpan given) {
   UT_CHECK(!indexed.empty(), "index: at least one index must be a tensor; got none for a tensor of shape ", ShapeText{self.sizes()});
 
   Indexed r;
-  bool first = true;
+  r.positions = product(shape);
   for (int64_t d : indexed) {
     const Tensor& t = indices[static_cast<size_t>(d)];
-    int64_t n = self.size(d), stride = self.stride(d) * self.itemsize();
-    if (auto bad = first_outside(t, -n, n)) {
-      // A broadcast result without elements reads nothing, so only then does the position not matter.
-      if (product(shape) != 0 || t.numel() != 0) UT_FAIL_AS(Index, "index ", *bad, " is out of bounds for dimension ", d, " with size ", n);
-    }
-    if (first && same(t.sizes(), shape)) {
-      r.offsets = byte_offsets(t, n, stride);
-    } else {
-      if (first) r.offsets = zeros(shape, DType::Int64);
-      add_byte_offsets(r.offsets, t, n, stride);
-    }
-    first = false;
+    if (r.positions == 0) refuse_outside(self, d, t);
+    r.held.push_back(contiguous(broadcast(t, shape)));
+    r.lists.push_back({r.held.back().data_as<int64_t>(), self.size(d), self.stride(d) * self.itemsize(), true});
   }
+  r.adjacent = adjacent;
   r.first = adjacent ? static_cast<size_t>(indexed.front()) : 0;
   r.count = shape.size();
+  r.dims = indexed;
   auto add_plain = [&](int64_t d) {
     r.sizes.push_back(self.size(d));
     r.strides.push_back(self.stride(d));
@@ -117,17 +135,26 @@ Indexed resolve(const Tensor& self, TensorSpan given) {
 Tensor view_alias(const Tensor& self) { return alias(self); }
 
 Tensor index(const Tensor& self, TensorSpan indices) {
+  if (const Tensor* mask = whole_mask(self, indices)) return masked_select(self, *mask);
   Indexed r = resolve(self, indices);
+  if (self.is_contiguous() && r.adjacent) {
+    Tensor out = empty(r.sizes, self.dtype());
+    if (UT_UNLIKELY(!read_rows(out, self, r.first, r.dims.size(), {r.lists.data(), r.lists.size()}, r.positions))) refuse_outside(self, r);
+    return out;
+  }
+  Tensor offsets = offsets_of(self, r);
   Dims strides(r.sizes.size(), 0);
-  for (size_t i = 0; i < r.count; i++) strides[r.first + i] = r.offsets.stride(static_cast<int64_t>(i));
-  return read_at({}, with_layout(self, r.sizes, r.strides), with_layout(r.offsets, r.sizes, strides));
+  for (size_t i = 0; i < r.count; i++) strides[r.first + i] = offsets.stride(static_cast<int64_t>(i));
+  return read_at({}, with_layout(self, r.sizes, r.strides), with_layout(offsets, r.sizes, strides));
 }
 
 void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const Tensor& values, bool accumulate) {
   UT_CHECK(out.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ", long_name(out.dtype()),
            " for the destination and ", long_name(values.dtype()), " for the source.");
   check_no_internal_overlap(out);
+  if (const Tensor* mask = whole_mask(out, indices); mask && put_masked(out, *mask, values, accumulate)) return;
   Indexed r = resolve(out, indices);
+  Tensor offsets = offsets_of(out, r);
   // Leading ones beyond the result's dimensions do no harm.
   Tensor from = values;
   while (from.dim() > static_cast<int64_t>(r.sizes.size()) && from.size(0) == 1) from = with_layout(from, from.sizes().subspan(1), from.strides().subspan(1));
@@ -140,24 +167,36 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
   int64_t w = out.itemsize();
   u.dst = out.data();
   u.src = from.data();
-  u.count = r.offsets.numel();
-  u.dst_offsets = r.offsets.data_as<int64_t>();
-  // The values' own offsets over the index dimensions, in the order of the positions.
-  Dims index_sizes(r.sizes.begin() + r.first, r.sizes.begin() + r.first + r.count);
-  Tensor src_offsets = zeros(index_sizes, DType::Int64);
-  int64_t* so = src_offsets.data_as<int64_t>();
-  Dims at(r.count, 0);
-  for (int64_t k = 0, offset = 0; k < u.count; k++) {
-    so[k] = offset * w;
-    for (size_t d = r.count; d-- > 0;) {
-      int64_t stride = from.stride(static_cast<int64_t>(r.first + d));
-      offset += stride;
-      if (++at[d] < index_sizes[d]) break;
-      offset -= stride * index_sizes[d];
-      at[d] = 0;
-    }
+  u.count = r.positions;
+  u.dst_offsets = offsets.data_as<int64_t>();
+  // The values' own offsets over the index dimensions, in the order of the positions: one step, or a list.
+  Dims index_sizes(r.sizes.begin() + r.first, r.sizes.begin() + r.first + r.count), steps;
+  for (size_t d = 0; d < r.count; d++) steps.push_back(from.stride(static_cast<int64_t>(r.first + d)) * w);
+  bool even = true, inner = true;
+  for (int64_t extent = 0, k = static_cast<int64_t>(r.count); k-- > 0;) {
+    size_t d = static_cast<size_t>(k);
+    if (index_sizes[d] == 1) continue;
+    if (inner) u.src_step = steps[d];
+    else even &= steps[d] == extent;
+    inner = false;
+    extent = steps[d] * index_sizes[d];
   }
-  u.src_offsets = so;
+  Tensor src_offsets;
+  if (!even) {
+    src_offsets = empty(index_sizes, DType::Int64);
+    int64_t* so = src_offsets.data_as<int64_t>();
+    Dims at(r.count, 0);
+    for (int64_t k = 0, offset = 0; k < u.count; k++) {
+      so[k] = offset;
+      for (size_t d = r.count; d-- > 0;) {
+        offset += steps[d];
+        if (++at[d] < index_sizes[d]) break;
+        offset -= steps[d] * index_sizes[d];
+        at[d] = 0;
+      }
+    }
+    u.src_offsets = so;
+  }
   for (size_t d = r.sizes.size(); d-- > 0;) {
     if (d >= r.first && d < r.first + r.count) continue;
     if (r.sizes[d] == 1) continue;

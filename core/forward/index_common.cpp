@@ -26,27 +26,21 @@ Tensor broadcast(const Tensor& t, IntSpan sizes) {
 std::optional<int64_t> first_outside(const Tensor& index, int64_t low, int64_t high) {
   Tensor in = contiguous(index);
   const int64_t* p = in.data_as<int64_t>();
-  int64_t n = in.numel();
-  constexpr int64_t kBlock = 1024;
-  for (int64_t at = 0; at < n; at += kBlock) {
-    int64_t end = std::min(n, at + kBlock);
-    bool bad = false;
-    for (int64_t i = at; i < end; i++) bad |= (p[i] < low) | (p[i] >= high);
-    if (UT_LIKELY(!bad)) continue;
-    for (int64_t i = at; i < end; i++)
-      if (p[i] < low || p[i] >= high) return p[i];
-  }
-  return std::nullopt;
+  int64_t at = cpu::first_outside(p, in.numel(), low, high);
+  if (at == in.numel()) return std::nullopt;
+  return p[at];
 }
 
 Tensor byte_offsets(const Tensor& index, int64_t size, int64_t stride_bytes) {
   Tensor in = contiguous(index), out = empty(index.sizes(), DType::Int64);
-  const int64_t* p = in.data_as<int64_t>();
-  int64_t* o = out.data_as<int64_t>();
-  parallel_for(0, in.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) o[i] = (p[i] < 0 ? p[i] + size : p[i]) * stride_bytes;
-  });
+  cpu::Positions list{in.data_as<int64_t>(), size, stride_bytes, true};
+  cpu::byte_offsets(out.data_as<int64_t>(), {&list, 1}, in.numel());
   return out;
+}
+
+bool read_rows(const Tensor& out, const Tensor& self, size_t first, size_t indexed, std::span<const cpu::Positions> lists, int64_t count) {
+  int64_t outer = product(self.sizes().subspan(0, first)), run = product(self.sizes().subspan(first + indexed));
+  return cpu::read_rows({out.data(), self.data(), outer, product(self.sizes().subspan(first)) * self.itemsize(), run, self.itemsize()}, lists, count);
 }
 
 void add_byte_offsets(const Tensor& offsets, const Tensor& index, int64_t size, int64_t stride_bytes) {

@@ -2,6 +2,7 @@
 // No graph, no Python.
 #pragma once
 #include "core/forward/forward_types.h"
+#include "core/kernels/cpu/index_read.h"
 #include "core/kernels/cpu/index_update.h"
 
 namespace undertow::fwd {
@@ -21,10 +22,17 @@ void add_byte_offsets(const Tensor& offsets, const Tensor& index, int64_t size, 
 // decides. An undefined out is allocated in the order memory likes.
 Tensor read_at(const Tensor& out, const Tensor& src, const Tensor& offsets);
 
+// The same for row-major self and out, where the `indexed` dimensions from `first` on give way to `count` positions; false, with
+// out unspecified, if a position is outside.
+bool read_rows(const Tensor& out, const Tensor& self, size_t first, size_t indexed, std::span<const cpu::Positions> lists, int64_t count);
+
 // t seen in the given shape; strides may be zero.
 Tensor with_layout(const Tensor& t, IntSpan sizes, IntSpan strides);
 // t broadcast to a shape it fits (checked by the caller).
 Tensor broadcast(const Tensor& t, IntSpan sizes);
+
+// out[mask] = values (or += values) for a mask of out's shape and values of its own count or one for all; false if they are neither.
+bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& values, bool accumulate);
 
 // sum, prod, mean, amax, amin by name.
 enum class ReduceKind : uint8_t { Sum, Prod, Mean, Max, Min };

@@ -25,10 +25,7 @@ void update_slices(const Tensor& out, int64_t dim, const Tensor& offsets, const 
   u.src = src.data();
   u.count = offsets.numel();
   u.dst_offsets = offsets.data_as<int64_t>();
-  Tensor src_offsets = empty(offsets.sizes(), DType::Int64);
-  int64_t step = src.dim() ? src.stride(dim) * w : 0;
-  for (int64_t k = 0; k < u.count; k++) src_offsets.data_as<int64_t>()[k] = k * step;
-  u.src_offsets = src_offsets.data_as<int64_t>();
+  u.src_step = src.dim() ? src.stride(dim) * w : 0;
   for (int64_t d = out.dim(); d-- > 0;) {
     if (d == dim || out.size(d) == 1) continue;
     int64_t ds = out.stride(d) * w, ss = src.dim() ? src.stride(d) * w : 0;
@@ -78,7 +75,18 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   UT_CHECK(self.dim() > 0 || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
   Tensor at = as_int64(index);
   int64_t n = size_along(self, dim);
-  if (auto bad = first_outside(at, 0, n)) UT_FAIL_AS(Index, "index out of range in self: index ", *bad, " for dimension ", dim, " of size ", n);
+  auto refuse = [&] {
+    if (auto bad = first_outside(at, 0, n)) UT_FAIL_AS(Index, "index out of range in self: index ", *bad, " for dimension ", dim, " of size ", n);
+  };
+  if (self.dim() && self.is_contiguous() && at.is_contiguous()) {
+    Dims shape(self.sizes());
+    shape[static_cast<size_t>(dim)] = at.numel();
+    Tensor out = empty(shape, self.dtype());
+    cpu::Positions list{at.data_as<int64_t>(), n, stride_along(self, dim), false};
+    if (UT_UNLIKELY(!read_rows(out, self, static_cast<size_t>(dim), 1, {&list, 1}, at.numel()))) refuse();
+    return out;
+  }
+  refuse();
   if (self.dim() == 0) return clone_preserve(self);
   Dims sizes(self.sizes()), strides(self.strides()), offset_strides(sizes.size(), 0);
   sizes[static_cast<size_t>(dim)] = index.numel();

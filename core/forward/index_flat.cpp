@@ -17,11 +17,10 @@ void check_positions(const Tensor& index, int64_t n) {
 Tensor take(const Tensor& self, const Tensor& index) {
   UT_CHECK(index.dtype() == DType::Int64, "take(): Expected a long tensor for index, but got ", long_name(index.dtype()));
   UT_CHECK_INDEX(self.numel() > 0 || index.numel() == 0, "take(): tried to take from an empty tensor");
-  check_positions(index, self.numel());
-  Tensor from = contiguous(self), offsets = byte_offsets(index, self.numel(), self.itemsize());
-  if (index.numel() == 0) return empty(index.sizes(), self.dtype());
-  Dims nowhere(index.sizes().size(), 0);
-  return read_at(empty(index.sizes(), self.dtype()), with_layout(from, index.sizes(), nowhere), offsets);
+  Tensor from = contiguous(self), at = contiguous(index), out = empty(index.sizes(), self.dtype());
+  cpu::Positions list{at.data_as<int64_t>(), self.numel(), self.itemsize(), true};
+  if (UT_UNLIKELY(!cpu::read_rows({out.data(), from.data(), 1, 0, 1, self.itemsize()}, {&list, 1}, at.numel()))) check_positions(at, self.numel());
+  return out;
 }
 
 void put_out(const Tensor& out, const Tensor&, const Tensor& index, const Tensor& source, bool accumulate) {
@@ -45,13 +44,11 @@ void put_out(const Tensor& out, const Tensor&, const Tensor& index, const Tensor
       o[k] = at * w;
     }
   }
-  Tensor src_offsets = empty(Dims{offsets.numel()}, DType::Int64);
-  for (int64_t k = 0; k < offsets.numel(); k++) src_offsets.data_as<int64_t>()[k] = k * w;
   cpu::IndexUpdate u;
   u.dst = out.data();
   u.src = from.data();
   u.dst_offsets = o;
-  u.src_offsets = src_offsets.data_as<int64_t>();
+  u.src_step = w;
   u.count = offsets.numel();
   cpu::run_update(u, out.dtype(), accumulate ? Update::Add : Update::Set);
 }

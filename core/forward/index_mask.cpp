@@ -3,9 +3,18 @@
 
 #include "core/forward/copy.h"
 #include "core/forward/elementwise_iter.h"
+#include "core/kernels/cpu/index_kernels.h"
+#include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/where_kernels.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_copy.h"
 #include "generated/fwd_indexing.h"
+
+namespace undertow::cpu {
+namespace {
+WhereFn where_loop_of(int64_t width) { return UNDERTOW_CHOOSE_ISA(where_loop(width)); }
+}  // namespace
+}  // namespace undertow::cpu
 
 namespace undertow::fwd {
 
@@ -19,16 +28,36 @@ const char* cpp_name(DType t) {
 }
 
 // For each chunk of a contiguous mask, how many trues stand before it; the last entry is the total.
-template <class IsTrue>
-std::vector<int64_t> count_before(int64_t n, IsTrue&& is_true) {
+std::vector<int64_t> count_before(const Tensor& mask) {
+  int64_t n = mask.numel();
+  auto* chosen = reinterpret_cast<const uint8_t*>(mask.data());
   std::vector<int64_t> before(static_cast<size_t>((n + kParallelGrain - 1) / kParallelGrain) + 1, 0);
   parallel_for(0, n, kParallelGrain, [&](int64_t begin, int64_t end) {
-    int64_t count = 0;
-    for (int64_t i = begin; i < end; i++) count += is_true(i);
-    before[static_cast<size_t>(begin / kParallelGrain) + 1] = count;
+    before[static_cast<size_t>(begin / kParallelGrain) + 1] = cpu::index_kernels().count_true(chosen + begin, end - begin);
   });
   for (size_t i = 1; i < before.size(); i++) before[i] += before[i - 1];
   return before;
+}
+
+// For each element of row-major `to` that the mask chooses, update(element, the next of row-major `from`). Without a branch, for
+// masks are as good as random: every element is written, most of them with what stands there.
+template <class T, class Update>
+void update_chosen(const Tensor& to, const Tensor& mask, const Tensor& from, const std::vector<int64_t>& before, Update&& update) {
+  int64_t total = before.back();
+  if (total == 0) return;
+  auto* chosen = reinterpret_cast<const uint8_t*>(mask.data());
+  T* out = to.data_as<T>();
+  const T* in = from.data_as<T>();
+  parallel_for(0, mask.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
+    size_t chunk = static_cast<size_t>(begin / kParallelGrain);
+    int64_t at = before[chunk], last = total - 1;
+    for (int64_t i = begin; i < end; i++) {
+      bool yes = chosen[i] != 0;
+      T next = update(out[i], in[at < last ? at : last]);
+      out[i] = yes ? next : out[i];
+      at += yes;
+    }
+  });
 }
 
 // masked_fill's loop: out where the mask is false; self may be out itself.
@@ -38,20 +67,11 @@ void fill_where(const Tensor& out, const Tensor& self, const Tensor& mask, const
   iter.add_input(self);
   iter.add_input(mask);
   iter.build();
-  dispatch_width(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T v = *value.data_as<T>();
-    iter.for_each([v](char* const* p, const int64_t* s, int64_t n) {
-      char* o = p[0];
-      const char *in = p[1], *m = p[2];
-      if (s[0] == sizeof(T) && s[1] == sizeof(T) && s[2] == 1) {
-        auto* to = reinterpret_cast<T*>(o);
-        auto* from = reinterpret_cast<const T*>(in);
-        for (int64_t i = 0; i < n; i++) to[i] = m[i] ? v : from[i];
-        return;
-      }
-      for (int64_t i = 0; i < n; i++, o += s[0], in += s[1], m += s[2]) *reinterpret_cast<T*>(o) = *m ? v : *reinterpret_cast<const T*>(in);
-    });
+  cpu::WhereFn choose = cpu::where_loop_of(self.itemsize());
+  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+    char* operands[4] = {p[0], p[2], value.data(), p[1]};
+    int64_t strides[4] = {s[0], s[2], 0, s[1]};
+    choose(operands, strides, n);
   });
 }
 
@@ -73,8 +93,8 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) 
   check_fill_mask(mask);
   Tensor element = element_of(value, self.dtype());
   Dims shape = broadcast_sizes(mask.sizes(), self.sizes());
-  // The clone's layout: self's own when it is dense, as torch's is.
-  Tensor from = broadcast(self, shape), out = clone_preserve(from);
+  // The layout of a clone: self's own when it is dense, as torch's is.
+  Tensor from = broadcast(self, shape), out = empty_in_format(from, self.dtype(), MemoryFormat::Preserve);
   fill_where(out, from, broadcast(mask, shape), element);
   return out;
 }
@@ -98,18 +118,14 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   UT_CHECK(mask.dtype() == DType::Bool, "masked_select: expected BoolTensor for mask; got ", mask.dtype());
   Dims shape = broadcast_sizes(mask.sizes(), self.sizes());
   Tensor from = contiguous(broadcast(self, shape)), m = contiguous(broadcast(mask, shape));
-  const bool* chosen = m.data_as<bool>();
-  std::vector<int64_t> before = count_before(m.numel(), [&](int64_t i) { return chosen[i]; });
+  auto* chosen = reinterpret_cast<const uint8_t*>(m.data());
+  std::vector<int64_t> before = count_before(m);
   Tensor out = empty(Dims{before.back()}, self.dtype());
-  dispatch_width(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* o = out.data_as<T>();
-    const T* in = from.data_as<T>();
-    parallel_for(0, m.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
-      int64_t at = before[static_cast<size_t>(begin / kParallelGrain)];
-      for (int64_t i = begin; i < end; i++)
-        if (chosen[i]) o[at++] = in[i];
-    });
+  int64_t w = self.itemsize();
+  cpu::IndexKernels::Pick pick = cpu::index_kernels().pick(w);
+  parallel_for(0, m.numel(), kParallelGrain, [&](int64_t begin, int64_t) {
+    size_t chunk = static_cast<size_t>(begin / kParallelGrain);
+    pick(out.data() + before[chunk] * w, from.data() + begin * w, chosen + begin, before[chunk + 1] - before[chunk]);
   });
   return out;
 }
@@ -121,19 +137,12 @@ void masked_scatter_out(const Tensor& out, const Tensor&, const Tensor& mask, co
   check_in_place_shape(out, mask);
   Tensor m = contiguous(broadcast(mask, out.sizes())), from = contiguous(source);
   if (out.numel() && &from.storage() == &out.storage()) from = clone_preserve(from);
-  const bool* chosen = m.data_as<bool>();
-  std::vector<int64_t> before = count_before(m.numel(), [&](int64_t i) { return chosen[i]; });
+  std::vector<int64_t> before = count_before(m);
   UT_CHECK(before.back() <= from.numel(), "Number of elements of source < number of ones in mask: ", from.numel(), " < ", before.back());
   Tensor to = out.is_contiguous() ? out : contiguous(out);
   dispatch_width(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T* o = to.data_as<T>();
-    const T* in = from.data_as<T>();
-    parallel_for(0, m.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
-      int64_t at = before[static_cast<size_t>(begin / kParallelGrain)];
-      for (int64_t i = begin; i < end; i++)
-        if (chosen[i]) o[i] = in[at++];
-    });
+    update_chosen<T>(to, m, from, before, [](T, T next) { return next; });
   });
   if (!to.is_same(out)) copy_into(out, to);
 }
@@ -145,33 +154,62 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   return out;
 }
 
-Tensor nonzero(const Tensor& self, std::false_type) {
-  Tensor in = contiguous(self);
-  int64_t nd = in.dim(), n = in.numel();
-  return dispatch(in.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* p = in.data_as<T>();
-    auto is_true = [&](int64_t i) { return convert<bool>(p[i]); };
-    std::vector<int64_t> before = count_before(n, is_true);
-    int64_t total = before.back(), column = total;
-    // Column after column in memory, so that each dimension's indices are contiguous.
-    Tensor out = empty_strided(Dims{total, nd}, Dims{1, column}, DType::Int64);
-    int64_t* o = out.data_as<int64_t>();
-    parallel_for(0, n, kParallelGrain, [&](int64_t begin, int64_t end) {
-      int64_t at = before[static_cast<size_t>(begin / kParallelGrain)];
-      Dims index(static_cast<size_t>(nd), 0);
-      int64_t rest = begin;
-      for (int64_t d = nd; d-- > 0; rest /= in.size(d)) index[static_cast<size_t>(d)] = rest % in.size(d);
-      for (int64_t i = begin; i < end; i++) {
-        if (is_true(i)) {
-          for (int64_t d = 0; d < nd; d++) o[at + d * column] = index[static_cast<size_t>(d)];
-          at++;
-        }
-        for (int64_t d = nd - 1; d >= 0 && ++index[static_cast<size_t>(d)] == in.size(d); d--) index[static_cast<size_t>(d)] = 0;
-      }
+bool put_masked(const Tensor& out, const Tensor& mask, const Tensor& values, bool accumulate) {
+  if (!out.is_contiguous()) return false;
+  Tensor m = partial_overlap(out, mask) ? contiguous(clone_preserve(mask)) : contiguous(mask);
+  if (values.numel() == 1 && !accumulate) {
+    Tensor one = contiguous_copy(values);
+    fill_where(out, out, m, one);
+    return true;
+  }
+  std::vector<int64_t> before = count_before(m);
+  if (values.dim() != 1 || values.numel() != before.back()) return false;
+  Tensor from = contiguous(&values.storage() == &out.storage() ? clone_preserve(values) : values);
+  if (!accumulate) {
+    dispatch_width(out.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      update_chosen<T>(out, m, from, before, [](T, T next) { return next; });
     });
-    return out;
+    return true;
+  }
+  dispatch(out.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    update_chosen<T>(out, m, from, before, [](T now, T more) {
+      if constexpr (std::is_same_v<T, bool>) return now || more;
+      else return T(OpMath<T>(now) + OpMath<T>(more));
+    });
   });
+  return true;
+}
+
+Tensor nonzero(const Tensor& self, std::false_type) {
+  // Only the truth of elements matters.
+  Tensor in = contiguous(self.dtype() == DType::Bool ? self : to_dtype(self, DType::Bool));
+  auto* chosen = reinterpret_cast<const uint8_t*>(in.data());
+  int64_t nd = in.dim(), n = in.numel();
+  std::vector<int64_t> before = count_before(in);
+  int64_t total = before.back(), column = total;
+  // Column after column in memory, so that each dimension's indices are contiguous.
+  Tensor out = empty_strided(Dims{total, nd}, Dims{1, column}, DType::Int64);
+  if (total == 0 || nd == 0) return out;
+  int64_t* o = out.data_as<int64_t>();
+  const int64_t width = in.size(nd - 1);
+  parallel_for(0, n, kParallelGrain, [&](int64_t begin, int64_t end) {
+    size_t chunk = static_cast<size_t>(begin / kParallelGrain);
+    int64_t at = before[chunk], stop = before[chunk + 1];
+    int64_t* inner = o + (nd - 1) * column;
+    for (int64_t i = begin; i < end && at < stop;) {
+      // The rest of one row: its last indices, without a branch, then the indices that the row shares.
+      int64_t row = i / width, c = i - row * width, first = at, line_end = std::min(end, (row + 1) * width);
+      for (; i < line_end && at < stop; i++, c++) {
+        inner[at] = c;
+        at += chosen[i] != 0;
+      }
+      i = line_end;
+      for (int64_t d = nd - 1; d-- > 0; row /= in.size(d)) std::fill(o + d * column + first, o + d * column + at, row % in.size(d));
+    }
+  });
+  return out;
 }
 
 std::vector<Tensor> nonzero(const Tensor& self, std::true_type) {

@@ -1,8 +1,10 @@
 // join.cpp: forward functions of ops/join.toml that put several tensors into one.
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
+#include "core/kernels/cpu/move.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_join.h"
@@ -21,21 +23,58 @@ DType common_dtype(TensorSpan list) {
 // An empty vector joins anything, for the sake of old programs.
 bool is_legacy_empty(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
+// One part of a joined tensor: in every outer index, `bytes` of it go to byte `at` of the row.
+struct Block {
+  const char* from;
+  int64_t at, bytes;
+};
+
+// A few bytes in each of many rows.
+template <class T>
+void spread(char* to, const char* from, int64_t row, int64_t rows) {
+  for (int64_t i = 0; i < rows; i++) std::memcpy(to + i * row, from + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
+}
+void copy_rows(char* to, const char* from, int64_t row, int64_t bytes, int64_t rows) {
+  switch (bytes) {
+    case 1: return spread<uint8_t>(to, from, row, rows);
+    case 2: return spread<uint16_t>(to, from, row, rows);
+    case 4: return spread<uint32_t>(to, from, row, rows);
+    case 8: return spread<uint64_t>(to, from, row, rows);
+    case 16: return spread<Bytes16>(to, from, row, rows);
+    default:
+      for (int64_t i = 0; i < rows; i++) cpu::copy_bytes(to + i * row, from + i * bytes, bytes);
+  }
+}
+
 // Parts that are row-major and of the result's dtype are blocks of bytes.
 void copy_blocks(const Tensor& out, TensorSpan list, int64_t d) {
+  constexpr int64_t kGrain = 128 << 10, kInCache = 16 << 10;
   int64_t outer = product(out.sizes().subspan(0, static_cast<size_t>(d)));
   int64_t row = outer ? out.nbytes() / outer : 0, at = 0;
+  SmallVector<Block, 8> blocks;
   for (const Tensor& t : list) {
-    if (is_legacy_empty(t)) continue;
     int64_t bytes = outer ? t.nbytes() / outer : 0;
-    if (bytes == 0) continue;
-    char *to = out.data() + at, *from = t.data();
-    int64_t grain = std::max<int64_t>(1, (256 << 10) / bytes);
-    parallel_for(0, outer, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) std::memcpy(to + i * row, from + i * bytes, static_cast<size_t>(bytes));
-    });
+    if (is_legacy_empty(t) || bytes == 0) continue;
+    blocks.push_back({t.data(), at, bytes});
     at += bytes;
   }
+  if (row < kGrain) {  // whole rows; few enough at a time that what one block leaves out is still in cache for the next
+    parallel_for(0, outer, kGrain / row, [&](int64_t begin, int64_t end) {
+      int64_t step = std::max<int64_t>(1, kInCache / row);
+      for (int64_t i = begin; i < end; i += step)
+        for (const Block& b : blocks) copy_rows(out.data() + i * row + b.at, b.from + i * b.bytes, row, b.bytes, std::min(step, end - i));
+    });
+    return;
+  }
+  parallel_for(0, out.nbytes(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t place = begin; place < end;) {
+      int64_t i = place / row, inside = place % row;
+      const Block& b = *(std::upper_bound(blocks.begin(), blocks.end(), inside, [](int64_t x, const Block& y) { return x < y.at; }) - 1);
+      int64_t n = std::min(b.at + b.bytes - inside, end - place);
+      cpu::copy_bytes(out.data() + place, b.from + i * b.bytes + (inside - b.at), n);
+      place += n;
+    }
+  });
 }
 
 bool channels_last_like(TensorSpan list) {

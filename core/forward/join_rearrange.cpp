@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
 #include "core/forward/elementwise_iter.h"
+#include "core/kernels/cpu/move.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_join.h"
 #include "generated/fwd_shape.h"
@@ -51,72 +52,65 @@ Tensor flip(const Tensor& self, IntSpan dims) {
   uint64_t mask = dim_mask(dims, self.dim(), false);
   Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
   if (self.numel() == 0) return out;
-  // Read forwards, written backwards: out's own geometry from its far corner, with negative steps.
-  int64_t n = self.dim();
-  Dims step(static_cast<size_t>(n));
-  char* corner = out.data();
-  for (int64_t d = 0; d < n; d++) {
-    int64_t s = out.stride(d) * out.itemsize();
-    if (mask >> d & 1) corner += (out.size(d) - 1) * s;
-    step[static_cast<size_t>(d)] = mask >> d & 1 ? -s : s;
+  // The same walk over both, but from self's far corner, backwards, along the flipped dimensions.
+  int64_t w = self.itemsize();
+  Dims to(out.strides()), from(self.strides());
+  const char* start = self.data();
+  for (size_t d = 0; d < to.size(); d++) {
+    to[d] *= w;
+    from[d] *= w;
+    if (!(mask >> d & 1)) continue;
+    start += (self.sizes()[d] - 1) * from[d];
+    from[d] = -from[d];
   }
-  if (n == 0) {
-    copy_into(out, self);
-    return out;
-  }
-  int64_t inner = self.size(n - 1), rows = self.numel() / inner, in_step = self.stride(n - 1) * self.itemsize();
-  dispatch_width(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    parallel_for(0, rows, std::max<int64_t>(1, kParallelGrain / inner), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; row++) {
-        char *to = corner, *from = self.data();
-        int64_t rest = row;
-        for (int64_t d = n - 2; d >= 0; d--) {
-          int64_t i = rest % self.size(d);
-          rest /= self.size(d);
-          to += i * step[static_cast<size_t>(d)];
-          from += i * self.stride(d) * self.itemsize();
-        }
-        for (int64_t i = 0; i < inner; i++, to += step[static_cast<size_t>(n - 1)], from += in_step)
-          *reinterpret_cast<T*>(to) = *reinterpret_cast<const T*>(from);
-      }
-    });
-  });
+  cpu::move_elements(out.data(), start, Dims(self.sizes()), to, from, w);
   return out;
 }
-
-namespace {
-Tensor roll_one(const Tensor& self, int64_t shift, int64_t dim) {
-  int64_t d = wrap_dim(dim, self.dim());
-  Tensor in = contiguous(self), out = undertow::empty(self.sizes(), self.dtype());
-  int64_t n = self.size(d), inner = product(self.sizes().subspan(static_cast<size_t>(d + 1))) * self.itemsize();
-  int64_t outer = self.numel() / (n * (inner / self.itemsize()));
-  int64_t head = ((shift % n) + n) % n * inner, row = n * inner;
-  parallel_for(0, outer, std::max<int64_t>(1, (256 << 10) / row), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) {
-      const char* from = in.data() + i * row;
-      char* to = out.data() + i * row;
-      std::memcpy(to + head, from, static_cast<size_t>(row - head));
-      std::memcpy(to, from + (row - head), static_cast<size_t>(head));
-    }
-  });
-  return out;
-}
-}  // namespace
 
 Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
   UT_CHECK(!shifts.empty(), "`shifts` required");
   if (dims.empty()) {
     UT_CHECK(shifts.size() == 1, "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:0");
     if (self.numel() == 0) return clone_preserve(self);
-    return view(roll_one(view(contiguous(self), Dims{self.numel()}), shifts[0], 0), self.sizes());
+    const int64_t first = 0;
+    return view(roll(view(contiguous(self), Dims{self.numel()}), shifts, IntSpan(&first, 1)), self.sizes());
   }
   UT_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
   UT_CHECK_INDEX(self.dim() > 0 , "Dimension specified as ", dims[0], " but tensor has no dimensions");
-  for (int64_t d : dims) wrap_dim(d, self.dim());
+  size_t nd = self.sizes().size();
+  Dims shift(nd, 0);
+  for (size_t i = 0; i < dims.size(); i++) {
+    size_t d = static_cast<size_t>(wrap_dim(dims[i], self.dim()));
+    int64_t n = std::max<int64_t>(self.sizes()[d], 1), s = shifts[i] % n;
+    shift[d] = (shift[d] + (s < 0 ? s + n : s)) % n;
+  }
   if (self.numel() == 0) return clone_preserve(self);
-  Tensor out = self;
-  for (size_t i = 0; i < dims.size(); i++) out = roll_one(out, shifts[i], dims[i]);
+  // Along every rolled dimension there are two parts, which change places.
+  Tensor out = undertow::empty(self.sizes(), self.dtype());
+  int64_t w = self.itemsize();
+  Dims to(out.strides()), from(self.strides()), rolled;
+  for (size_t d = 0; d < nd; d++) {
+    to[d] *= w;
+    from[d] *= w;
+    if (shift[d]) rolled.push_back(static_cast<int64_t>(d));
+  }
+  for (uint64_t part = 0; part < uint64_t{1} << rolled.size(); part++) {
+    Dims sizes(self.sizes());
+    char* target = out.data();
+    const char* source = self.data();
+    for (size_t k = 0; k < rolled.size(); k++) {
+      size_t d = static_cast<size_t>(rolled[k]);
+      int64_t head = sizes[d] - shift[d];
+      if (part >> k & 1) {
+        source += head * from[d];
+        sizes[d] = shift[d];
+      } else {
+        target += shift[d] * to[d];
+        sizes[d] = head;
+      }
+    }
+    cpu::move_elements(target, source, sizes, to, from, w);
+  }
   return out;
 }
 

@@ -30,7 +30,7 @@ Classes check_nll(IntSpan sizes, const Tensor& target, const Tensor& weight, boo
   int64_t c = dim == 1 ? sizes[0] : sizes[1];
   UT_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == c), "weight tensor should be defined either for all ", c,
            " classes or no classes but got weight tensor of shape: ", ShapeText{weight.defined() ? weight.sizes() : IntSpan()});
-  UT_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected scalar type Long but found ", long_name(target.dtype()));
+  UT_CHECK(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, "expected target dtype to be Long or Byte, but got ", long_name(target.dtype()));
   return {dim == 1 ? 1 : sizes[0], c, spatial ? product(sizes.subspan(2)) : 1};
 }
 
@@ -41,6 +41,8 @@ int64_t checked_class(int64_t t, int64_t c) {
 
 std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore, bool spatial) {
   Classes g = check_nll(self.sizes(), target, weight, spatial);
+  UT_CHECK(!weight.defined() || weight.dtype() == self.dtype(), "expected scalar type ", long_name(self.dtype()), " but found ",
+           long_name(weight.defined() ? weight.dtype() : self.dtype()), " of the weight");
   UT_CHECK_AS(NotImplemented, is_floating(self.dtype()), "\"nll_loss_out_frame\" not implemented for '", long_name(self.dtype()), "'");
   DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
   Tensor in = contiguous(to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));

@@ -1,10 +1,9 @@
 // pad.cpp: forward functions of ops/pad.toml. Rows are copied whole; only their ends are looked at element by element.
-#include <cstring>
-
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
 #include "core/forward/elementwise_iter.h"
 #include "core/forward/planes.h"
+#include "core/kernels/cpu/move.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_pad.h"
 
@@ -99,20 +98,17 @@ Tensor indexed(const Tensor& self, IntSpan padding, int64_t mode, int64_t rank, 
   const Axis& w = v.axes[2];
   dispatch_width(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    parallel_for(0, v.planes, plane_grain(v.out_plane), [&](int64_t begin, int64_t end) {
-      T* to = out.data_as<T>() + begin * v.out_plane;
-      for (int64_t plane = begin; plane < end; plane++) {
-        const T* from = in.data_as<T>() + plane * v.in_plane;
-        for (int64_t z : v.maps[0])
-          for (int64_t y : v.maps[1]) {
-            const T* row = from + (z * v.axes[1].in + y) * w.in;
-            const int64_t* map = v.maps[2].data();
-            int64_t first = std::min(w.begin(), w.out), last = std::min(w.begin() + w.inside(), w.out);
-            for (int64_t j = 0; j < first; j++) to[j] = row[map[j]];
-            if (last > first) std::memcpy(to + first, row + w.from(), static_cast<size_t>(last - first) * sizeof(T));
-            for (int64_t j = std::max(first, last); j < w.out; j++) to[j] = row[map[j]];
-            to += w.out;
-          }
+    const int64_t depth = static_cast<int64_t>(v.maps[0].size()), height = static_cast<int64_t>(v.maps[1].size());
+    const int64_t* map = v.maps[2].data();
+    const int64_t first = std::min(w.begin(), w.out), last = std::min(w.begin() + w.inside(), w.out);
+    parallel_for(0, v.planes * depth * height, plane_grain(w.out), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; r++) {
+        int64_t plane = r / (depth * height), z = v.maps[0][static_cast<size_t>(r / height % depth)], y = v.maps[1][static_cast<size_t>(r % height)];
+        const T* row = in.data_as<T>() + plane * v.in_plane + (z * v.axes[1].in + y) * w.in;
+        T* to = out.data_as<T>() + r * w.out;
+        for (int64_t j = 0; j < first; j++) to[j] = row[map[j]];
+        if (last > first) cpu::copy_bytes(reinterpret_cast<char*>(to + first), reinterpret_cast<const char*>(row + w.from()), (last - first) * static_cast<int64_t>(sizeof(T)));
+        for (int64_t j = std::max(first, last); j < w.out; j++) to[j] = row[map[j]];
       }
     });
   });
@@ -176,7 +172,7 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
   }
   Tensor filler = full({}, value, self.dtype()), out = undertow::empty(sizes, self.dtype());
   if (out.numel() == 0) return out;
-  // Dimensions behind the last padded one are one long element; it and the one before are a plane, the others are walked.
+  // Dimensions behind the last padded one are one long element; rows of such elements are filled one by one.
   int64_t last = n - 1, run = 1;
   while (last > 0 && axis_of(self, pad, last).out == self.size(last) && axis_of(self, pad, last).left == 0) run *= self.size(last--);
   Tensor in = contiguous(self);
@@ -185,17 +181,16 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
   while (axes.size() < 2) axes.insert(axes.begin(), Axis{1, 1, 0, 0});
   const Axis w = axes.back(), h = axes[axes.size() - 2];
   axes.resize(axes.size() - 2);
-  const int64_t width = w.out * run, plane = h.out * width;
+  const int64_t width = w.out * run;
   dispatch_width(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T fill = *filler.data_as<T>();
     const int64_t before = std::min(w.begin(), w.out) * run, inside = std::max<int64_t>(std::min(w.inside(), w.out - w.begin()), 0) * run;
-    const int64_t rows = std::max<int64_t>(std::min(h.inside(), h.out - h.begin()), 0);
-    parallel_for(0, out.numel() / plane, plane_grain(plane), [&](int64_t begin, int64_t end) {
-      T* to = out.data_as<T>() + begin * plane;
-      for (int64_t i = begin; i < end; i++, to += plane) {
-        int64_t at = 0, rest = i, scale = 1;
-        bool padded = inside == 0 || rows == 0;
+    parallel_for(0, width ? out.numel() / width : 0, plane_grain(width), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; r++) {
+        T* row = out.data_as<T>() + r * width;
+        int64_t y = r % h.out - h.left, at = 0, rest = r / h.out, scale = 1;
+        bool padded = inside == 0 || y < 0 || y >= h.in;
         for (size_t d = axes.size(); d-- > 0;) {
           int64_t place = rest % axes[d].out - axes[d].left;
           rest /= axes[d].out;
@@ -204,18 +199,13 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
           scale *= axes[d].in;
         }
         if (padded) {
-          std::fill_n(to, plane, fill);
+          std::fill_n(row, width, fill);
           continue;
         }
-        // What stands between two rows' insides is one gap: the end of the one and the start of the other.
-        const int64_t gap = width - inside, first = std::min(h.begin(), h.out) * width + before;
-        const T* from = in.data_as<T>() + ((at * h.in + h.from()) * w.in + w.from()) * run;
-        T* row = std::fill_n(to, first, fill);
-        for (int64_t r = 0; r < rows; r++, from += w.in * run) {
-          std::memcpy(row, from, static_cast<size_t>(inside) * sizeof(T));
-          row = std::fill_n(row + inside, r + 1 < rows ? gap : 0, fill);
-        }
-        std::fill(row, to + plane, fill);
+        const T* from = in.data_as<T>() + ((at * h.in + y) * w.in + w.from()) * run;
+        std::fill_n(row, before, fill);
+        cpu::copy_bytes(reinterpret_cast<char*>(row + before), reinterpret_cast<const char*>(from), inside * static_cast<int64_t>(sizeof(T)));
+        std::fill(row + before + inside, row + width, fill);
       }
     });
   });

@@ -206,7 +206,7 @@ Tensor avg_pooled(const Tensor& self, int64_t spatial, IntSpan kernel, IntSpan s
 }
 
 Tensor adaptive(const Tensor& self, int64_t spatial, IntSpan output_size, const char* name) {
-  Pooling p = adaptive_windows(self.sizes(), spatial, output_size);
+  Pooling p = adaptive_windows(self.sizes(), spatial, output_size, spatial == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d");
   UT_CHECK_AS(NotImplemented, self.is_floating(), "\"", name, "\" not implemented for '", long_name(self.dtype()), "'");
   return averaged(self, p, false, std::nullopt);
 }
@@ -229,7 +229,7 @@ Tensor _avg_unpool(const Tensor& grad_output, IntSpan sizes, IntSpan kernel_size
 Tensor _adaptive_avg_pool2d(const Tensor& self, IntSpan output_size) { return adaptive(self, 2, output_size, "adaptive_avg_pool2d"); }
 Tensor _adaptive_avg_pool3d(const Tensor& self, IntSpan output_size) { return adaptive(self, 3, output_size, "adaptive_avg_pool3d_cpu"); }
 Tensor _adaptive_avg_unpool(const Tensor& grad_output, IntSpan sizes, int64_t spatial) {
-  Pooling p = adaptive_windows(sizes, spatial, grad_output.sizes().subspan(grad_output.sizes().size() - static_cast<size_t>(spatial)));
+  Pooling p = adaptive_windows(sizes, spatial, grad_output.sizes().subspan(grad_output.sizes().size() - static_cast<size_t>(spatial)), "adaptive_avg_pool");
   return spread(grad_output, sizes, p, false, std::nullopt);
 }
 

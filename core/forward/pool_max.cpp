@@ -227,13 +227,13 @@ Pair max_pool3d_with_indices(const Tensor& self, IntSpan kernel_size, IntSpan st
   return max_pooled(self, kernel_windows(self, 3, kernel_size, stride, padding, dilation, ceil_mode, "max_pool3d"), "max_pool3d");
 }
 Pair adaptive_max_pool2d(const Tensor& self, IntSpan output_size) {
-  Pooling p = adaptive_windows(self.sizes(), 2, output_size);
+  Pooling p = adaptive_windows(self.sizes(), 2, output_size, "adaptive_max_pool2d");
   check_channels(self, 2, "adaptive_max_pool2d");
   check_floating(self, "adaptive_max_pool2d");
   return max_pooled(self, p, "adaptive_max_pool2d");
 }
 Pair adaptive_max_pool3d(const Tensor& self, IntSpan output_size) {
-  Pooling p = adaptive_windows(self.sizes(), 3, output_size);
+  Pooling p = adaptive_windows(self.sizes(), 3, output_size, "adaptive_max_pool3d");
   check_channels(self, 3, "adaptive_max_pool3d");
   check_floating(self, "adaptive_max_pool3d_cpu");
   return max_pooled(self, p, "adaptive_max_pool3d");

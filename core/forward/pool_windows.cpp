@@ -45,8 +45,11 @@ void check_lists(int64_t spatial, IntSpan kernel, IntSpan stride, IntSpan paddin
 void check_image(const Tensor& self, int64_t spatial, const char* name) {
   bool batch = self.dim() == spatial + 2, filled = true;
   for (int64_t d = batch ? 1 : 0; d < self.dim(); d++) filled &= self.size(d) != 0;
-  UT_CHECK((self.dim() == spatial + 1 || batch) && filled, name, ": Expected ", spatial + 1, "D or ", spatial + 2,
-           "D (batch mode) tensor with optional 0 dim batch size for input, but got: ", ShapeText{self.sizes()});
+  UT_CHECK(self.dim() == spatial + 1 || batch, "non-empty ", spatial + 1, "D or ", spatial + 2, "D (batch mode) tensor expected for input of ", name,
+           ", but got: ", ShapeText{self.sizes()});
+  UT_CHECK(spatial == 3 || filled, "Expected ", spatial + 1, "D or ", spatial + 2,
+           "D (batch mode) tensor with optional 0 dim batch size for input, but got:", ShapeText{self.sizes()}, " in ", name);
+  UT_CHECK(filled, name, "(): Expected input's non-batch dimensions to have positive length, but input has a shape of ", ShapeText{self.sizes()});
 }
 
 }  // namespace
@@ -112,16 +115,16 @@ Pooling known_windows(IntSpan in, IntSpan out, int64_t spatial, IntSpan kernel, 
   return p;
 }
 
-Pooling adaptive_windows(IntSpan sizes, int64_t spatial, IntSpan output_size) {
+Pooling adaptive_windows(IntSpan sizes, int64_t spatial, IntSpan output_size, const char* name) {
   int64_t dim = static_cast<int64_t>(sizes.size());
-  UT_CHECK(static_cast<int64_t>(output_size.size()) == spatial, "adaptive pooling: output_size must be ", spatial, " ints, got ", output_size.size());
-  UT_CHECK(dim == spatial + 1 || dim == spatial + 2, "adaptive pooling: Expected ", spatial + 1, "D or ", spatial + 2, "D tensor, but got ", ShapeText{sizes});
+  UT_CHECK(static_cast<int64_t>(output_size.size()) == spatial, name, "(): output_size must be ", spatial, " ints, got ", output_size.size());
+  UT_CHECK(dim == spatial + 1 || dim == spatial + 2, name, "(): Expected ", spatial + 1, "D or ", spatial + 2, "D tensor, but got ", ShapeText{sizes});
   Pooling p = flat();
   p.regular = true;
   for (int64_t d = 0; d < spatial; d++) {
     int64_t in = sizes[static_cast<size_t>(dim - spatial + d)], out = output_size[static_cast<size_t>(d)], axis = 3 - spatial + d;
-    UT_CHECK(out >= 0, "adaptive pooling: elements of output_size must be greater than or equal to 0 but received ", ShapeText{output_size});
-    UT_CHECK(in > 0, "adaptive pooling: Expected input to have non-zero size for non-batch dimensions, but input has sizes ", ShapeText{sizes}, " with dimension ",
+    UT_CHECK(out >= 0, name, "(): elements of output_size must be greater than or equal to 0 but received ", ShapeText{output_size});
+    UT_CHECK(in > 0, name, "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ", ShapeText{sizes}, " with dimension ",
              dim - spatial + d, " being empty");
     if (out > 0 && in % out == 0) {
       set_axis(p, axis, in, out, in / out, in / out, 0, 1);

@@ -32,7 +32,7 @@ Pooling kernel_windows(const Tensor& self, int64_t spatial, IntSpan kernel, IntS
 // The same for a result of known sizes, without checks: what derivatives need.
 Pooling known_windows(IntSpan in, IntSpan out, int64_t spatial, IntSpan kernel, IntSpan stride, IntSpan padding);
 // A given number of windows, evenly spread.
-Pooling adaptive_windows(IntSpan in, int64_t spatial, IntSpan output_size);
+Pooling adaptive_windows(IntSpan in, int64_t spatial, IntSpan output_size, const char* name);
 // The size of an axis' result.
 int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode);
 

@@ -5,6 +5,7 @@
 #include "core/forward/copy.h"
 #include "core/forward/reduce_plan.h"
 #include "core/forward/reduce_util.h"
+#include "core/forward/sort_keys.h"
 #include "core/kernels/cpu/reduce_index.h"
 #include "generated/fwd_reduce.h"
 
@@ -87,34 +88,22 @@ Picked per_line(const Tensor& self, int64_t dim, bool keepdim, const char* name,
   return {drop_dim(values, d, keepdim, self.dim()), drop_dim(indices, d, keepdim, self.dim())};
 }
 
-// The k-th smallest (from zero) of n by index, NaN last.
-template <class T>
-int64_t nth_index(const Line<T>& x, int64_t n, int64_t k) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::nth_element(order.begin(), order.begin() + k, order.end(),
-                   [&](int64_t a, int64_t b) { return less_nan_last<T>(x[a], x[b]) || (!less_nan_last<T>(x[b], x[a]) && a < b); });
-  return order[static_cast<size_t>(k)];
-}
-
 Picked median_along(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan, const char* name) {
   check_ordered(self, "median_out");
   return per_line(self, dim, keepdim, name, name, [&]<class T>(const Line<T>& x, int64_t n, T& value, int64_t& index) {
+    LineKeys<T> line(x, n, false);
+    const KeyOf<T>* keys = line.get();
     int64_t numbers = n;
     if constexpr (!std::is_integral_v<T>) {
-      int64_t first_nan = -1;
-      numbers = 0;
-      for (int64_t i = 0; i < n; i++) {
-        if (!is_nan_value(x[i])) numbers++;
-        else if (first_nan < 0) first_nan = i;
-      }
-      if (first_nan >= 0 && (!ignore_nan || numbers == 0)) {
-        index = first_nan;
-        value = x[first_nan];
+      constexpr KeyOf<T> nan = ~KeyOf<T>{0};
+      numbers = cpu::count_upto(keys, n, nan - 1);
+      if (numbers < n && (!ignore_nan || numbers == 0)) {
+        index = std::find(keys, keys + n, nan) - keys;
+        value = x[index];
         return;
       }
     }
-    index = nth_index(x, n, (numbers - 1) / 2);
+    index = cpu::select_position(keys, n, (numbers - 1) / 2);
     value = x[index];
   });
 }
@@ -188,7 +177,12 @@ Picked kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   UT_CHECK(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension ", d, "; k is ", k, ", the dimension has ", n, " elements");
   check_ordered(self, "kthvalue_cpu");
   return per_line(self, dim, keepdim, "kthvalue", "kthvalue_cpu", [&]<class T>(const Line<T>& x, int64_t count, T& value, int64_t& index) {
-    index = quick_select(x, count, k - 1);
+    LineKeys<T> line(x, count, false);
+    const KeyOf<T>* keys = line.get();
+    index = cpu::select_position(keys, count, k - 1);
+    KeyOf<T> key = keys[index];
+    bool unique = cpu::count_upto(keys, count, key) == k && (key == 0 ? 0 : cpu::count_upto(keys, count, key - 1)) == k - 1;
+    if (!unique) index = quick_select(x, count, k - 1);
     value = x[index];
   });
 }

@@ -37,17 +37,18 @@ void check_scatter(const Tensor& self, int64_t dim, const Tensor& index, const T
   UT_FAIL("Expected index ", ShapeText{index.sizes()}, " to be no larger than self ", ShapeText{self.sizes()}, " apart from dimension ", dim);
 }
 
-Tensor checked_positions(const Tensor& self, int64_t dim, const Tensor& index) {
-  Tensor at = as_int64(index);
+void check_positions(const Tensor& self, int64_t dim, const Tensor& at) {
   int64_t n = size_or_one(self, dim);
   if (auto bad = first_outside(at, 0, n)) UT_FAIL("index ", *bad, " is out of bounds for dimension ", dim, " with size ", n);
-  return at;
 }
 
-// out[index along dim] op= src; a src of no dimensions is one element for all positions.
-void update_elements(const Tensor& out, int64_t dim, const Tensor& at, const Tensor& src, bool one_value, Update kind) {
+// out[index along dim] op= src; a src of no dimensions is one element for all positions. Positions are checked on the way, so a
+// write that is refused may have been done in part, as in torch.
+void update_elements(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, bool one_value, Update kind) {
+  Tensor at = contiguous(as_int64(index));
   cpu::ScatterUpdate u;
   int64_t w = out.itemsize();
+  u.size = size_or_one(out, dim);
   u.dst = out.data();
   u.src = src.data();
   u.index = at.data();
@@ -68,7 +69,7 @@ void update_elements(const Tensor& out, int64_t dim, const Tensor& at, const Ten
     u.src_strides.push_back(ss);
     u.index_strides.push_back(is);
   }
-  cpu::run_update(u, out.dtype(), kind);
+  if (UT_UNLIKELY(!cpu::run_update(u, out.dtype(), kind))) check_positions(out, dim, at);
 }
 
 Tensor row_major_copy(const Tensor& self) {
@@ -85,8 +86,7 @@ void scatter_source(const char* name, const Tensor& out, int64_t dim, const Tens
   check_scatter(out, dim, index, &src);
   check_no_internal_overlap(out);
   if (index.numel() == 0) return;
-  Tensor at = checked_positions(out, dim, index);
-  update_elements(out, dim, at, &out.storage() == &src.storage() ? clone_preserve(src) : src, false, kind);
+  update_elements(out, dim, index, &out.storage() == &src.storage() ? clone_preserve(src) : src, false, kind);
 }
 
 }  // namespace
@@ -101,11 +101,21 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse_
   for (int64_t d = 0; d < dim_or_one(self); d++)
     UT_CHECK(d == dim || size_or_one(index, d) <= size_or_one(self, d), "Size does not match at dimension ", d, " expected index ", ShapeText{index.sizes()},
              " to be no larger than self ", ShapeText{self.sizes()}, " apart from dimension ", dim);
-  Tensor at = checked_positions(self, dim, index);
-  Dims strides(index.sizes().size(), 0);
-  for (int64_t d = 0; d < index.dim(); d++) strides[static_cast<size_t>(d)] = d == dim ? 0 : stride_or_one(self, d);
-  Tensor offsets = byte_offsets(at, size_or_one(self, dim), stride_or_one(self, dim) * self.itemsize());
-  return read_at(empty(index.sizes(), self.dtype()), with_layout(self, index.sizes(), strides), offsets);
+  Tensor at = contiguous(as_int64(index)), out = empty(index.sizes(), self.dtype());
+  cpu::ElementRead r;
+  r.to = out.data();
+  r.from = self.data();
+  r.positions = at.data_as<int64_t>();
+  r.size = size_or_one(self, dim);
+  r.width = self.itemsize();
+  r.stride = stride_or_one(self, dim) * r.width;
+  // Runs of positions that lie together, innermost; the others are walked.
+  for (int64_t d = 0; d < index.dim(); d++) {
+    r.sizes.push_back(index.size(d));
+    r.strides.push_back(d == dim ? 0 : stride_or_one(self, d) * r.width);
+  }
+  if (UT_UNLIKELY(!cpu::read_elements(r))) check_positions(self, dim, at);
+  return out;
 }
 
 void scatter_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& index, const Tensor& src) {
@@ -124,7 +134,7 @@ void scatter_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& in
   check_no_internal_overlap(out);
   Tensor element = element_of(value, out.dtype());
   if (index.numel() == 0) return;
-  update_elements(out, dim, checked_positions(out, dim, index), element, true, Update::Set);
+  update_elements(out, dim, index, element, true, Update::Set);
 }
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   Tensor out = row_major_copy(self);
@@ -157,7 +167,8 @@ void scatter_reduce_out(const Tensor& out, const Tensor&, int64_t dim, const Ten
   UT_CHECK_AS(NotImplemented, !out.is_complex() || (kind != ReduceKind::Max && kind != ReduceKind::Min), "\"scatter_reduce_", reduce, "\" not implemented for '",
               long_name(out.dtype()), "'");
   if (index.numel() == 0) return;
-  Tensor at = checked_positions(out, dim, index);
+  Tensor at = contiguous(as_int64(index));
+  check_positions(out, dim, at);
   Tensor from = &out.storage() == &src.storage() ? clone_preserve(src) : src;
   if (!include_self) {
     Tensor identity = empty({}, out.dtype());

@@ -4,6 +4,7 @@
 
 #include "core/forward/copy.h"
 #include "core/forward/reduce_util.h"
+#include "core/forward/sort_keys.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_sort.h"
 
@@ -58,7 +59,7 @@ Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
     using T = typename decltype(tag)::type;
     const T* p = in.data_as<T>();
     std::vector<int64_t> order = positions(in.numel());
-    if (sort) std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return less_nan_last<T>(p[a], p[b]); });
+    if (sort && in.numel()) cpu::sort_positions(LineKeys<T>(Line<T>{in.data(), in.itemsize()}, in.numel(), false).get(), in.numel(), order.data());
     g = group(order, [&](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); });
     int64_t n = static_cast<int64_t>(g.first.size());
     values = empty(IntSpan(&n, 1), in.dtype());

@@ -1,5 +1,9 @@
 // views_backward.cpp: the transposes of views: a gradient put into zeros of the input's shape. Results have memory of their own.
+#include <algorithm>
+
 #include "core/forward/copy.h"
+#include "core/forward/elementwise_iter.h"
+#include "core/kernels/cpu/index_kernels.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_shape.h"
 
@@ -37,12 +41,58 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   return out;
 }
 
-// Addresses may repeat, so elements are added one after the other, in order: the sum does not depend on threads.
+namespace {
+// to += from, element by element, over threads.
+template <class T>
+void add_into(const Tensor& to, const Tensor& from) {
+  ElementwiseIter iter;
+  iter.add_output(to, to.dtype());
+  iter.add_input(from);
+  iter.build();
+  iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (s[0] == sizeof(T) && s[1] == sizeof(T)) return cpu::index_kernels().add_float(reinterpret_cast<float*>(p[0]), reinterpret_cast<const float*>(p[1]), n);
+    }
+    char *o = p[0], *in = p[1];
+    for (int64_t i = 0; i < n; i++, o += s[0], in += s[1]) {
+      T &a = *reinterpret_cast<T*>(o), b = *reinterpret_cast<const T*>(in);
+      if constexpr (std::is_same_v<T, bool>) a = a || b;
+      else a = T(static_cast<OpMath<T>>(a) + static_cast<OpMath<T>>(b));
+    }
+  });
+}
+
+// Has every index an address of its own? Only if each stride steps over all that the smaller ones reach, which is all we look at.
+bool addresses_differ(IntSpan size, IntSpan stride) {
+  SmallVector<std::pair<int64_t, int64_t>, 8> dims;
+  for (size_t d = 0; d < size.size(); d++)
+    if (size[d] > 1) dims.push_back({stride[d], size[d]});
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (auto [step, n] : dims) {
+    if (step <= reach) return false;
+    reach += step * (n - 1);
+  }
+  return true;
+}
+}  // namespace
+
+// Addresses may repeat. Where they do only along the last dimension, as in windows, its indices are added one after the other;
+// elsewhere elements are, in order. So the sum does not depend on threads.
 Tensor _strided_sum(const Tensor& self, IntSpan size, IntSpan stride, int64_t offset, int64_t extent) {
   Tensor out = zeros(IntSpan(&extent, 1), self.dtype()), in = expand(self, size, false);
   if (in.numel() == 0) return out;
   if (is_non_overlapping_and_dense(size, stride)) {
     copy_into(as_strided(out, size, stride, offset), in);
+    return out;
+  }
+  size_t last = size.size() - 1;
+  if (last > 0 && addresses_differ(size.subspan(0, last), stride.subspan(0, last))) {
+    dispatch(self.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (int64_t j = 0; j < size[last]; j++)
+        add_into<T>(as_strided(out, size.subspan(0, last), stride.subspan(0, last), offset + j * stride[last]), select(in, -1, j));
+    });
     return out;
   }
   dispatch(self.dtype(), [&](auto tag) {

@@ -16,6 +16,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/gemm.h"
+#include "core/kernels/cpu/gemm_panels.h"
 #include "core/kernels/cpu/isa.h"
 #include "tests/cpp/check.h"
 
@@ -105,7 +106,8 @@ struct Matrix {
   int64_t rows, cols, rs, cs, offset = 0;
   std::vector<T> data;
 
-  // layout: 0 by rows, 1 by columns, 2 neither stride is one, 3 rows backwards, 4 by rows with a gap
+  // layout: 0 by rows, 1 by columns, 2 neither stride is one, 3 rows backwards, 4 by rows with a gap, 5 rows 4096
+  // bytes apart or a multiple of it
   Matrix(int64_t rows, int64_t cols, int layout) : rows(rows), cols(cols) {
     switch (layout) {
       case 0:
@@ -120,11 +122,14 @@ struct Matrix {
       case 3:
         rs = -cols, cs = 1, offset = (rows - 1) * cols;
         break;
+      case 5:
+        rs = (cols + 1023) / 1024 * 1024, cs = 1;
+        break;
       default:
         rs = cols + 5, cs = 1;
         break;
     }
-    data.resize(size_t(std::max<int64_t>(rows * cols, 1) * 4 + 64 + 5 * rows));
+    data.resize(size_t(std::max(std::max<int64_t>(rows * cols, 1) * 4, rows * rs) + 64 + 5 * rows));
     for (T& x : data) x = draw<T>();
     if (rows == 0) offset = 0;
   }
@@ -220,6 +225,40 @@ void test_shapes_and_strides(const char* name, int rounds) {
   }
 }
 
+// Sizes around the borders of tiles, panels, depths and chunks of products that read one side or both where they lie.
+template <class T>
+void test_moderate_sizes(const char* name, int step) {
+  const int64_t sizes[][3] = {{100, 100, 100}, {81, 97, 65}, {14, 513, 129}, {169, 33, 513}, {29, 640, 1025}, {640, 29, 1025}, {300, 10, 90}, {10, 900, 40}};
+  int count = 0;
+  for (const auto& [m, n, k] : sizes) {
+    for (int a : {0, 1, 5}) {
+      for (int b : {0, 1, 2, 5}) {
+        for (int c : {0, 1, 2}) {
+          if (count++ % step == 0) test_one<T>(name, m, n, k, a, b, c, Scalar<T>(count % 2 + 1), Scalar<T>(count % 3));
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void test_panels() {
+  for (int64_t k : {0, 1, 40, 513, 1200}) {
+    for (int64_t n : {1, 16, 17, 64, 75}) {
+      for (int64_t m : {1, 14, 15, 40}) {
+        Matrix<T> a(m, k, k % 2), b(k, n, 1), c(m, n, 0), expected = c;
+        std::vector<T> packed(size_t(undertow::cpu::panel_elements<T>(k, n)));
+        undertow::cpu::pack_panels<T>(k, n, b.begin(), b.rs, b.cs, packed.data());
+        undertow::cpu::multiply_panels<T>({m, n, k, T(2), a.begin(), a.rs, a.cs, packed.data(), 0, 0, T(1), c.begin(), c.rs, c.cs});
+        gemm<T>(m, n, k, T(2), a.begin(), a.rs, a.cs, b.begin(), b.rs, b.cs, T(1), expected.begin(), expected.rs, expected.cs);
+        double worst = 0;
+        for (size_t i = 0; i < c.data.size(); ++i) worst = std::max(worst, double(std::abs(c.data[i] - expected.data[i])));
+        CHECK(worst <= 1e-5 * double(k));
+      }
+    }
+  }
+}
+
 template <class T>
 void test_batches(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t b_repeats) {
   std::vector<T> a(size_t(batch * m * k)), b(size_t(batch * k * n)), c(size_t(batch * m * n)),
@@ -288,6 +327,13 @@ int test_here(int share) {
   test_shapes_and_strides<Bf16>("bfloat16", 300 / share);
   test_shapes_and_strides<F16>("float16", 300 / share);
   test_half_rounding();
+  test_moderate_sizes<float>("float", share);
+  test_moderate_sizes<double>("double", 3 * share);
+  test_moderate_sizes<std::complex<float>>("complex float", 5 * share);
+  test_moderate_sizes<int32_t>("int32", 8 * share);
+  test_panels<float>();
+  test_panels<double>();
+  for (int64_t k : {65535, 65536, 65537, 200001}) test_one<float>("float", 1, 1, k, 0, 1, 0, 2.0f, 1.0f);
   test_batches<float>(7, 33, 17, 40, 0);
   test_batches<float>(300, 8, 8, 8, 0);
   test_batches<float>(12, 5, 64, 64, 1);
@@ -295,6 +341,11 @@ int test_here(int share) {
   test_batches<std::complex<float>>(5, 9, 9, 9, 0);
   for (int layout = 0; layout < 4; ++layout) {
     test_threads_do_not_change_bits<float>(513, 301, 777, layout & 1, layout >> 1);
+    test_threads_do_not_change_bits<float>(100, 100, 100, layout & 1, layout >> 1);
+    test_threads_do_not_change_bits<float>(64, 300, 512, layout & 1, layout >> 1);
+    test_threads_do_not_change_bits<double>(400, 130, 600, layout & 1, layout >> 1);
+    test_threads_do_not_change_bits<std::complex<float>>(90, 80, 70, layout & 1, layout >> 1);
+    test_threads_do_not_change_bits<float>(1, 1, 300001, layout & 1, layout >> 1);
     test_threads_do_not_change_bits<float>(1, 4000, 777, layout & 1, layout >> 1);
     test_threads_do_not_change_bits<double>(3000, 3, 777, layout & 1, layout >> 1);
     test_threads_do_not_change_bits<Bf16>(300, 200, 400, layout & 1, layout >> 1);

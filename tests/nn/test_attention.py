@@ -81,3 +81,31 @@ def test_vmap_is_a_loop(dims):
         alone = run(*(t if d is None else t.select(d, i) for t, d in zip(inputs, dims, strict=True)), masks[i])
         for a, b in zip(together, alone, strict=True):
             np.testing.assert_allclose(a[i].numpy(), b.numpy(), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("queries, keys", [(63, 65), (130, 33), (300, 300), (1, 200), (700, 31)])
+def test_tiles_and_panels_end_anywhere(queries: int, keys: int):
+    q, k, v = tensors((1, 2, queries, 20), (1, 2, keys, 20), (1, 2, keys, 20))
+    weights = tensors((1, 2, queries, 20), grad=False)[0]
+    for causal in (False, True):
+        tiled = attention(q, k, v, is_causal=causal)
+        whole = ut._scaled_dot_product_attention_math(q, k, v, is_causal=causal)
+        assert ut.allclose(tiled, whole, atol=1e-12)
+        for mine, theirs in zip(ut.autograd.grad(tiled, (q, k, v), weights), ut.autograd.grad(whole, (q, k, v), weights), strict=True):
+            assert ut.allclose(mine, theirs, atol=1e-12)
+
+
+def test_threads_and_the_layout_of_heads_do_not_change_a_bit():
+    rng = np.random.default_rng(1)
+    rows = [ut.tensor(rng.standard_normal((2, 150, 3, 32)).astype("float32")) for _ in range(3)]  # heads beside each other, as layers have them
+    before, results = ut.get_num_threads(), []
+    try:
+        for threads, lay in ((1, lambda t: t), (2, lambda t: t), (2, lambda t: t.contiguous())):
+            ut.set_num_threads(threads)
+            q, k, v = (lay(t.transpose(1, 2)).requires_grad_() for t in rows)
+            out = attention(q, k, v)
+            results.append([out.detach(), *ut.autograd.grad(out.sum(), (q, k, v))])
+    finally:
+        ut.set_num_threads(before)
+    for other in results[1:]:
+        assert all(ut.equal(a, b) for a, b in zip(results[0], other, strict=True))

@@ -42,35 +42,40 @@ WRAPPED = {
     "nn.functional.embedding": lambda f: lambda weight, indices, **k: f(indices, weight, **k),
     "nn.functional.embedding_bag": lambda f: lambda weight, indices, **k: f(indices, weight, **k),
     # torch's wrappers of these set a seed
-    **dict.fromkeys(("nn.functional.scaled_dot_product_attention", "nn.functional.multi_head_attention_forward"),
+    **dict.fromkeys(("nn.functional.scaled_dot_product_attention", "nn.functional.multi_head_attention_forward",
+                     "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d"),
                     lambda f: lambda *a, **k: (ut.manual_seed(42), f(*a, **k))[1]),
     "polygamma": lambda f: lambda x, n, **k: f(n, x, **k),
     "special.polygamma": lambda f: lambda x, n, **k: f(n, x, **k),
     "linalg.pinv.singular": lambda f: lambda a, b: f(a @ b.mT),
     "einsum": lambda f: lambda tensors, equation: f(equation, tensors),
 }
-# Samples that cannot agree, by operator: what is compared, and why ours is another answer. See docs/why.md.
+# Samples that cannot agree, by operator: what is compared, of which dtype where it matters, and why ours is another
+# answer. See docs/why.md.
 DIFFERS = {
     "as_strided_scatter": ("gradient 0", "torch gives back the gradient of the part that was overwritten"),
     "triangular_solve": ("tangent 0", "torch's tangent moves with the triangle that is never read"),
     "cholesky_inverse": ("tangent 0", "torch's tangent is not what finite differences give, even for a triangular factor"),
-    "cov": ("tangent 0", "weights of float32 beside float64: the tangent has float32's rounding"),
-    "matrix_exp": ("result 0", "torch's float32 has errors of 3e-4"),
-    "linalg.matrix_exp": ("result 0", "torch's float32 has errors of 3e-4"),
-    "div": ("result 0", "torch rounds the quotient to bfloat16 before it truncates"),
-    "histc": ("result 0", "torch places elements by bfloat16 arithmetic"),
-    "nn.functional.binary_cross_entropy_with_logits": ("result 0", "torch rounds to bfloat16 after each step"),
+    "cov": (("float64 tangent 0", "complex128 tangent 0", "complex128 second gradient 1"), "weights of float32 beside 64 bits: float32's rounding"),
+    "frexp": ("bfloat16 tangent 0: dtype", "torch's tangent is float32"),
+    "renorm": ("bfloat16 tangent 0: dtype", "torch's tangent is float32"),
+    "scatter_reduce": ("bfloat16 second gradient", "of prod: large terms that cancel, in bfloat16"),
+    **dict.fromkeys(("matrix_exp", "linalg.matrix_exp"),
+                    (("float32 result 0", "bfloat16 result 0"), "torch's float32 has errors of 3e-4, its bfloat16 is NaN")),
+    "div": ("bfloat16 result 0", "torch rounds the quotient to bfloat16 before it truncates"),
+    "histc": ("bfloat16 result 0", "torch places elements by bfloat16 arithmetic"),
+    "nn.functional.binary_cross_entropy_with_logits": ("bfloat16 result 0", "torch rounds to bfloat16 after each step"),
     **{
-        f"{module}conv_transpose{n}d": ("result 0", "torch adds overlapping blocks in bfloat16")
+        f"{module}conv_transpose{n}d": ("bfloat16 result 0", "torch adds overlapping blocks in bfloat16")
         for n in (1, 2, 3)
         for module in ("", "nn.functional.")
     },
-    "nn.functional.local_response_norm": ("differs by up to 9.54e-07", "of integers: the last digit of a float32 power"),
+    "nn.functional.local_response_norm": ("int64 result 0: differs by up to 9.54e-07", "of integers: the last digit of a float32 power"),
     "native_group_norm": ("requires_grad", "the statistics have no derivative here, as those of the other normalisations"),
-    **dict.fromkeys((f"fft.{name}" for name in ut.fft.__all__), ("e-0", "of integers: the last digits of float32 sums")),
+    **dict.fromkeys((f"fft.{name}" for name in ut.fft.__all__), ("int64 result", "the last digits of float32 sums")),
     "istft": ("gradient 1", "the database's window is a view that torch takes no gradient of, carried over as a leaf"),
-    "nn.functional.interpolate": ("differs by up to 0.03", "torch rounds to bfloat16 between the axes"),
-    **dict.fromkeys(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"), ("gradient 1", "torch's rounding of bfloat16 places")),
+    "nn.functional.interpolate": ("bfloat16 result 0", "torch rounds to bfloat16 between the axes"),
+    **dict.fromkeys(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"), (("bfloat16 gradient", "bfloat16 second gradient"), "torch's rounding of bfloat16 places")),
     **dict.fromkeys(("sort", "argsort", "msort"), ("", "torch's order of equal elements is any; ours is stable")),
 }
 # Functions of the package that are no entries of the tables.
@@ -223,6 +228,11 @@ class Sample:
             return [None if t is None else t.clone() for t in found]
 
 
+def excused(name: str, difference: str) -> bool:
+    texts = DIFFERS[name][0] if name in DIFFERS else ()
+    return any(text in difference for text in ((texts,) if isinstance(texts, str) else texts))
+
+
 def compare(name: str, dtypes: list[str], limit: int | None) -> None:
     function, ran = ours(name), 0
     assert function is not None, f"undertow has no {name}"
@@ -242,7 +252,7 @@ def compare(name: str, dtypes: list[str], limit: int | None) -> None:
                 except Untranslatable:
                     continue
                 d = pair.run()
-                if d and name in DIFFERS and DIFFERS[name][0] in d:
+                if d and excused(name, f"{dtype_name} {d}"):
                     continue
                 label = f"{op.name}{'.' + op.variant_test_name if op.variant_test_name else ''} {dtype_name} sample {k}"
                 assert d is None, f"{label}: {d}\n{sample}"

@@ -5,6 +5,7 @@ Knows nothing of command lines (_run.py) or of what is planned (_missing.py word
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import sys
@@ -14,6 +15,7 @@ from types import ModuleType
 
 import undertow
 from undertow.as_torch import _children, _missing
+from undertow.torch_version import TorchVersion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 TORCH_VERSION = "2.13.0"
 _OURS = "undertow"
+_PRIVATE = ("__config__", "_dynamo", "_inductor")  # modules of torch's that programs reach as attributes
 
 
 def _our_name(torch_name: str) -> str:
@@ -30,6 +33,32 @@ def _our_name(torch_name: str) -> str:
 
 def _torch_name(our_name: str) -> str:
     return "torch" + our_name[len(_OURS) :]
+
+
+def _part(name: str) -> Any:
+    """A file of this folder that few programs need."""
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+def _stands_in(frame: Any) -> bool:
+    """Whether the missing name that this frame asks for gets a stand-in: loaded when something is missing."""
+    return _part("_standin").wanted_in(frame)
+
+
+def _stand_in(name: str) -> Any:
+    return _part("_standin").stand_in(name)
+
+
+def _stand_in_module(fullname: str) -> ModuleSpec | None:
+    standin = _part("_standin")
+    return standin.module_spec(fullname) if standin.wanted_in(standin.importing_frame(sys._getframe(2))) else None
+
+
+def _borrowed(fullname: str) -> ModuleSpec | None:
+    """How to load one of PyTorch's test tools from its own file."""
+    if not fullname.startswith("torch.testing."):
+        return None
+    return _part("_borrowed").spec(fullname)
 
 
 def _exists(our_name: str) -> bool:
@@ -51,7 +80,10 @@ def _adopt(module: ModuleType) -> ModuleType:
     while pending:
         current = pending.pop()
         name = _torch_name(current.__name__)
+        if _borrowed(name) is not None:
+            continue
         sys.modules[name] = current
+        vars(current).setdefault("__path__", [])  # so that a missing submodule is asked for here
         if hasattr(vars(current).get("__getattr__"), "__undertow_own__"):
             continue
         _explain_missing(current, name)
@@ -77,8 +109,13 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
                 pass
         if name.startswith("__"):
             raise AttributeError(f"module {torch_name!r} has no attribute {name!r}", name=name, obj=module)
+        if torch_name == "torch._C":
+            with contextlib.suppress(AttributeError):
+                return _part("_internals").answer(name)
         if hasattr(module, "__path__") and not name.startswith("_") and _exists(f"{module.__name__}.{name}"):
             return _adopt(importlib.import_module(f"{module.__name__}.{name}"))
+        if _stands_in(sys._getframe(1)):
+            return _stand_in(f"{torch_name}.{name}")
         raise AttributeError(_missing.sentence(f"{torch_name}.{name}"), name=name, obj=module)
 
     __getattr__.__undertow_own__ = own
@@ -92,15 +129,17 @@ def _make_torch() -> ModuleType:
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
-    names["__version__"] = f"{TORCH_VERSION}+undertow.{undertow.__version__}"
+    names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name not in _PRIVATE:
             raise AttributeError(f"module 'torch' has no attribute {name!r}", name=name, obj=module)
         try:
             value = getattr(undertow, name)
         except AttributeError:
-            if name.startswith("_") or not _exists(f"undertow.{name}"):
+            if (name.startswith("_") and name not in _PRIVATE) or not _exists(f"undertow.{name}"):
+                if _stands_in(sys._getframe(1)):
+                    return _stand_in(f"torch.{name}")
                 raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
             value = importlib.import_module(f"undertow.{name}")
         if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
@@ -141,12 +180,21 @@ class TorchFinder(MetaPathFinder):
         self.torch = _make_torch()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname == "functorch" or fullname.startswith("functorch."):  # torch's second package
+            ours = "undertow._functorch" + (fullname[len("functorch") :] or "._package")
+            if not _exists(ours):
+                return self.find_spec("torch._functorch" + fullname[len("functorch") :], path, target)
+            return ModuleSpec(fullname, _AliasLoader(importlib.import_module(ours)), is_package=True)
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         if fullname == "torch":
             module = self.torch
+        elif (borrowed := _borrowed(fullname)) is not None:
+            return borrowed
         elif _exists(_our_name(fullname)):
             module = importlib.import_module(_our_name(fullname))
+        elif (absent := _stand_in_module(fullname)) is not None:
+            return absent
         elif _asked_by_import():
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)
         else:

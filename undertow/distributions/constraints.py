@@ -7,6 +7,7 @@ import undertow
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from undertow import Tensor
 
@@ -14,40 +15,236 @@ if TYPE_CHECKING:
 class Constraint:
     """`check(value)` is a tensor of booleans, without the last `event_dim` dimensions."""
 
-    def __init__(self, name: str, check: Callable[[Tensor], Tensor], event_dim: int = 0, is_discrete: bool = False) -> None:
-        self._name, self.check = name, check
-        self.event_dim, self.is_discrete = event_dim, is_discrete
+    is_discrete: Any = False
+    event_dim: Any = 0
+
+    def check(self, value: Tensor) -> Tensor:
+        """Whether each event of the value satisfies it."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
-        return self._name
+        inside = ", ".join(f"{k}={v}" for k, v in vars(self).items() if k.endswith("_bound"))
+        return f"{type(self).__name__.lstrip('_')}({inside})"
+
+
+class _Dependent(Constraint):
+    """Stands for a support that depends on the parameters, at a class that has none yet."""
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
+        return _Dependent(
+            is_discrete=self.is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self.event_dim if event_dim is NotImplemented else event_dim,
+        )
+
+    def check(self, value: Tensor) -> Tensor:
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+class dependent_property(property, _Dependent):
+    """A property that is a constraint at an instance, and stands for a dependent one at the class."""
+
+    def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
+        super().__init__(fn)
+        self.is_discrete, self.event_dim = is_discrete, event_dim
+
+    def __call__(self, fn: Any) -> Any:  # type: ignore[override]
+        return dependent_property(fn, is_discrete=self.is_discrete, event_dim=self.event_dim)
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Whether it only stands for a constraint."""
+    return isinstance(constraint, _Dependent)
+
+
+class _IndependentConstraint(Constraint):
+    """A constraint of every element of the last dimensions."""
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+        self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim + reinterpreted_batch_ndims
+
+    def check(self, value: Tensor) -> Tensor:
+        result = self.base_constraint.check(value)
+        if result.dim() < self.reinterpreted_batch_ndims:
+            expected = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+            raise ValueError(f"Expected value.dim() >= {expected} but got {value.dim()}")
+        return result.reshape(result.shape[: result.dim() - self.reinterpreted_batch_ndims] + (-1,)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+def _simple(name: str, check: Callable[[Tensor], Tensor], event: int = 0, discrete: bool = False) -> Any:
+    """The class of a constraint without parameters."""
+    body = {"check": lambda self, value: check(value), "event_dim": event, "is_discrete": discrete, "__module__": __name__}
+    return type(name, (Constraint,), body)
+
+
+class _Bounded(Constraint):
+    """A constraint by bounds, which may be tensors."""
+
+    def __init__(self, lower_bound: Any = None, upper_bound: Any = None) -> None:
+        if lower_bound is not None:
+            self.lower_bound = lower_bound
+        if upper_bound is not None:
+            self.upper_bound = upper_bound
+
+
+class _GreaterThan(_Bounded):
+    def __init__(self, lower_bound: Any) -> None:
+        super().__init__(lower_bound)
+
+    def check(self, value: Tensor) -> Tensor:
+        return self.lower_bound < value
+
+
+class _GreaterThanEq(_GreaterThan):
+    def check(self, value: Tensor) -> Tensor:
+        return self.lower_bound <= value
+
+
+class _LessThan(_Bounded):
+    def __init__(self, upper_bound: Any) -> None:
+        super().__init__(None, upper_bound)
+
+    def check(self, value: Tensor) -> Tensor:
+        return value < self.upper_bound
+
+
+class _Interval(_Bounded):
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        super().__init__(lower_bound, upper_bound)
+
+    def check(self, value: Tensor) -> Tensor:
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(_Interval):
+    def check(self, value: Tensor) -> Tensor:
+        return (self.lower_bound <= value) & (value < self.upper_bound)
+
+
+class _IntegerInterval(_Interval):
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _IntegerGreaterThan(_GreaterThan):
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value % 1 == 0) & (value >= self.lower_bound)
+
+
+class _Multinomial(Constraint):
+    """Counts that sum to the bound."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & (value.sum(dim=-1) <= self.upper_bound)
+
+
+def _corr_cholesky(value: Tensor) -> Tensor:
+    tolerance = undertow.finfo(value.dtype).eps * value.size(-1) * 10
+    return lower_cholesky.check(value) & ((value.norm(dim=-1) - 1).abs() < tolerance).all(-1)
+
+
+def _symmetric(value: Tensor) -> Tensor:
+    square_ = value.new_full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=undertow.bool)
+    return undertow.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if bool(square_.all()) else square_
 
 
 def _positive_definite(value: Tensor) -> Tensor:
-    symmetric = undertow.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
-    return symmetric & undertow.linalg.cholesky_ex(value).info.eq(0) if bool(symmetric.all()) else symmetric
+    symmetric_ = _symmetric(value)
+    return symmetric_ & undertow.linalg.cholesky_ex(value).info.eq(0) if bool(symmetric_.all()) else symmetric_
 
 
-real = Constraint("Real()", lambda v: v == v)
-positive = Constraint("GreaterThan(lower_bound=0.0)", lambda v: v > 0)
-nonnegative = Constraint("GreaterThanEq(lower_bound=0.0)", lambda v: v >= 0)
-unit_interval = Constraint("Interval(lower_bound=0.0, upper_bound=1.0)", lambda v: (v >= 0) & (v <= 1))
-boolean = Constraint("Boolean()", lambda v: (v == 0) | (v == 1), is_discrete=True)
-nonnegative_integer = Constraint("IntegerGreaterThan(lower_bound=0)", lambda v: (v % 1 == 0) & (v >= 0), is_discrete=True)
-simplex = Constraint("Simplex()", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), 1)
-one_hot = Constraint("OneHot()", lambda v: ((v == 0) | (v == 1)).all(-1) & v.sum(-1).eq(1), 1, is_discrete=True)
-real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda v: (v == v).all(-1), 1)
-positive_vector = Constraint("IndependentConstraint(GreaterThan(lower_bound=0.0), 1)", lambda v: (v > 0).all(-1), 1)
-lower_cholesky = Constraint("LowerCholesky()", lambda v: (v.tril() == v).all(-1).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), 2)
-positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)
+def _positive_semidefinite(value: Tensor) -> Tensor:
+    symmetric_ = _symmetric(value)
+    return symmetric_ & undertow.linalg.eigvalsh(value).ge(0).all(-1) if bool(symmetric_.all()) else symmetric_
 
 
-def interval(lower: object, upper: object) -> Constraint:
-    """Between two bounds, which may be tensors."""
-    return Constraint(f"Interval(lower_bound={lower}, upper_bound={upper})", lambda v: (v >= lower) & (v <= upper))
+def _whole(value: Tensor) -> Tensor:
+    return value.new_full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=undertow.bool)
 
 
-def integer_interval(lower: object, upper: object) -> Constraint:
-    """Whole numbers between two bounds."""
-    return Constraint(
-        f"IntegerInterval(lower_bound={lower}, upper_bound={upper})", lambda v: (v % 1 == 0) & (v >= lower) & (v <= upper), is_discrete=True
-    )
+class _Cat(Constraint):
+    """Constraints of parts that stand one behind the other along a dimension."""
+
+    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.is_discrete, self.event_dim = any(c.is_discrete for c in self.cseq), max(c.event_dim for c in self.cseq)
+
+    def check(self, value: Tensor) -> Tensor:
+        at, checks = 0, []
+        for constraint, length in zip(self.cseq, self.lengths, strict=True):
+            checks.append(constraint.check(value.narrow(self.dim, at, length)))
+            at += length
+        return undertow.cat(checks, self.dim)
+
+
+class _Stack(Constraint):
+    """Constraints of the parts of one dimension."""
+
+    def __init__(self, cseq: Any, dim: int = 0) -> None:
+        self.cseq, self.dim = list(cseq), dim
+        self.is_discrete = any(c.is_discrete for c in self.cseq)
+        self.event_dim = max(c.event_dim for c in self.cseq) + (1 if dim + max(c.event_dim for c in self.cseq) < 0 else 0)
+
+    def check(self, value: Tensor) -> Tensor:
+        return undertow.stack([c.check(value.select(self.dim, i)) for i, c in enumerate(self.cseq)], self.dim)
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """The constraint of a mixture's components, for a value without their dimension."""
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        self.base_constraint, self.is_discrete, self.event_dim = base_constraint, base_constraint.is_discrete, base_constraint.event_dim
+
+    def check(self, value: Tensor) -> Tensor:
+        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        if value.dim() < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        lead = value.dim() - self.event_dim
+        return result.reshape(value.shape[:lead] + (-1,)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
+
+
+dependent = _Dependent()
+independent = _IndependentConstraint
+boolean = _simple("_Boolean", lambda v: (v == 0) | (v == 1), discrete=True)()
+one_hot = _simple("_OneHot", lambda v: ((v == 0) | (v == 1)).all(-1) & v.sum(-1).eq(1), 1, True)()
+nonnegative_integer = _IntegerGreaterThan(0)
+positive_integer = _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
+real = _simple("_Real", lambda v: v == v)()
+real_vector = independent(real, 1)
+positive = _GreaterThan(0.0)
+positive_vector = independent(positive, 1)
+nonnegative = _GreaterThanEq(0.0)
+greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan
+multinomial = _Multinomial
+unit_interval = _Interval(0.0, 1.0)
+interval, half_open_interval = _Interval, _HalfOpenInterval
+simplex = _simple("_Simplex", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), 1)()
+lower_triangular = _simple("_LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), 2)()
+lower_cholesky = _simple("_LowerCholesky", lambda v: (v.tril() == v).all(-1).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), 2)()
+corr_cholesky = _simple("_CorrCholesky", _corr_cholesky, 2)()
+square = _simple("_Square", _whole, 2)()
+symmetric = _simple("_Symmetric", _symmetric, 2)()
+positive_semidefinite = _simple("_PositiveSemidefinite", _positive_semidefinite, 2)()
+positive_definite = _simple("_PositiveDefinite", _positive_definite, 2)()
+cat, stack = _Cat, _Stack

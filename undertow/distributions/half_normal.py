@@ -31,8 +31,12 @@ class HalfNormal(Distribution):
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         self.base_dist = Normal(0, scale, validate_args=False)
-        self.scale = self.base_dist.scale
         super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+
+    @property
+    def scale(self) -> Tensor:
+        """The scale before the sign is dropped."""
+        return self.base_dist.scale
 
     @property
     def mean(self) -> Tensor:
@@ -48,7 +52,7 @@ class HalfNormal(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> HalfNormal:
         base = self.base_dist.expand(batch_shape)
-        return self._like(batch_shape, base_dist=base, scale=base.scale)
+        return self._like(batch_shape, base_dist=base)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape).abs()

@@ -47,14 +47,7 @@ class Independent(Distribution):
     @property
     def support(self) -> Any:  # type: ignore[override]
         inner, n = self.base_dist.support, self.reinterpreted_batch_ndims
-
-        def check(value: Tensor) -> Tensor:
-            ok = inner.check(value)
-            for _ in range(n):
-                ok = ok.all(-1)
-            return ok
-
-        return constraints.Constraint(f"IndependentConstraint({inner!r}, {n})", check, inner.event_dim + n, inner.is_discrete)
+        return constraints.independent(inner, n) if n else inner
 
     @property
     def mean(self) -> Tensor:

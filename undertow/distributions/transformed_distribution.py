@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import undertow
+from undertow.distributions import constraints
 from undertow.distributions.distribution import Distribution
-from undertow.distributions.independent import _sum_last
-from undertow.distributions.transforms import Transform
+from undertow.distributions.independent import Independent
+from undertow.distributions.transforms import ComposeTransform, Transform
+from undertow.distributions.utils import sum_last
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +31,19 @@ class TransformedDistribution(Distribution):
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(t, Transform) for t in self.transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")
-        self.base_dist = base_distribution
+        transform = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape
-        event = max([len(base_distribution.event_shape), *(t.event_dim for t in self.transforms)])
-        super().__init__(shape[: len(shape) - event], shape[len(shape) - event :], validate_args=validate_args)
+        if len(shape) < transform.domain.event_dim:
+            raise ValueError(f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, but got {shape}.")
+        forward = undertow.Size(transform.forward_shape(shape))
+        grown = undertow.Size(transform.inverse_shape(forward))
+        if shape != grown:  # parameters of the transforms are larger
+            base_distribution = base_distribution.expand(grown[: len(grown) - len(base_distribution.event_shape)])
+        reinterpreted = transform.domain.event_dim - len(base_distribution.event_shape)
+        self.base_dist = Independent(base_distribution, reinterpreted) if reinterpreted > 0 else base_distribution
+        event = transform.codomain.event_dim + max(len(self.base_dist.event_shape) - transform.domain.event_dim, 0)
+        cut = len(forward) - event
+        super().__init__(forward[:cut], forward[cut:], validate_args=validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
@@ -40,12 +51,19 @@ class TransformedDistribution(Distribution):
 
     @property
     def support(self) -> Any:  # type: ignore[override]
-        return self.transforms[-1].codomain if self.transforms else self.base_dist.support
+        if not self.transforms:
+            return self.base_dist.support
+        last = self.transforms[-1].codomain
+        extra = len(self._event_shape) - last.event_dim
+        return constraints.independent(last, extra) if extra > 0 else last
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> TransformedDistribution:
-        extra = len(self._event_shape) - len(self.base_dist.event_shape)
-        inner = self.base_dist.expand(undertow.Size(batch_shape) + self._event_shape[:extra])
-        return TransformedDistribution(inner, self.transforms, validate_args=False)
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        shape = undertow.Size(batch_shape) + self._event_shape
+        for transform in reversed(self.transforms):
+            shape = transform.inverse_shape(shape)
+        inner = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
+        own = {k: v for k, v in vars(self).items() if k not in ("base_dist", "_batch_shape", "_event_shape", "_validate_args")}
+        return self._like(batch_shape, self._event_shape, **{**own, "base_dist": inner})
 
     def _forward(self, x: Tensor) -> Tensor:
         for transform in self.transforms:
@@ -60,22 +78,31 @@ class TransformedDistribution(Distribution):
         return self._forward(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
         event = len(self._event_shape)
         total: Any = 0.0
         y = value
         for transform in reversed(self.transforms):
             x = transform._inv_call(y)
-            total = total - _sum_last(transform.log_abs_det_jacobian(x, y), event - transform.event_dim)
+            event += transform.domain.event_dim - transform.codomain.event_dim
+            total = total - sum_last(transform.log_abs_det_jacobian(x, y), event - transform.domain.event_dim)
             y = x
-        return total + _sum_last(self.base_dist.log_prob(y), event - len(self.base_dist.event_shape))
+        return total + sum_last(self.base_dist.log_prob(y), event - len(self.base_dist.event_shape))
+
+    def _monotonized(self, value: Tensor) -> Tensor:
+        """The probability on the other side, where the transforms fall."""
+        sign: Any = 1
+        for transform in self.transforms:
+            sign = sign * transform.sign
+        return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
-        sign: Any = 1
         for transform in reversed(self.transforms):
-            sign = sign * transform.sign
             value = transform._inv_call(value)
-        below = self.base_dist.cdf(value)
-        return sign * (below - 0.5) + 0.5
+        if self._validate_args:
+            self.base_dist._validate_sample(value)
+        return self._monotonized(self.base_dist.cdf(value))
 
-    def __repr__(self) -> str:
-        return f"TransformedDistribution({self.base_dist}, {self.transforms})"
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._forward(self.base_dist.icdf(self._monotonized(value)))

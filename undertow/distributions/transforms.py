@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import undertow
 from undertow.distributions import constraints
+from undertow.distributions.utils import broadcast_all, sum_last
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +17,23 @@ if TYPE_CHECKING:
     from undertow import Tensor
 
 __all__ = [
+    "AbsTransform",
     "AffineTransform",
+    "CatTransform",
     "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
     "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
     "SigmoidTransform",
+    "SoftmaxTransform",
     "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
     "TanhTransform",
     "Transform",
     "identity_transform",
@@ -27,19 +41,32 @@ __all__ = [
 
 
 class Transform:
-    """y = f(x): calling computes it, `inv` is the way back. With cache_size=1 the way back remembers the last x."""
+    """y = f(x): calling computes it, `inv` is the way back. With cache_size=1 both ways remember the last pair.
 
-    bijective = True
-    event_dim = 0
+    `domain` and `codomain` say what x and y are, and by their `event_dim` how many dimensions one of them has.
+    """
+
+    bijective = False
     domain: Any = constraints.real
     codomain: Any = constraints.real
-    sign: Any = 1
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._last: tuple[Any, Any] = (None, None)
+
+    @property
+    def event_dim(self) -> int:
+        """The dimensions of one x, where one y has as many."""
+        if self.domain.event_dim == self.codomain.event_dim:
+            return self.domain.event_dim
+        raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+
+    @property
+    def sign(self) -> Any:
+        """1 or -1: whether a monotone function rises or falls."""
+        raise NotImplementedError
 
     def __call__(self, x: Tensor) -> Tensor:
         """f(x)."""
@@ -53,12 +80,23 @@ class Transform:
     def _inv_call(self, y: Tensor) -> Tensor:
         if self._cache_size and y is self._last[1]:
             return self._last[0]
-        return self._inverse(y)
+        x = self._inverse(y)
+        if self._cache_size:
+            self._last = (x, y)
+        return x
 
     @property
     def inv(self) -> Transform:
         """The inverse, as a transform."""
-        return _Inverse(self)
+        return _InverseTransform(self)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        """The same, with a cache of this size."""
+        if self._cache_size == cache_size:
+            return self
+        new = copy.copy(self)
+        Transform.__init__(new, cache_size)
+        return new
 
     def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError
@@ -70,30 +108,75 @@ class Transform:
         """log |dy/dx|."""
         raise NotImplementedError
 
+    def forward_shape(self, shape: Any) -> Any:
+        """The shape of y for an x of this shape."""
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        """The shape of x for a y of this shape."""
+        return shape
+
+    def _parameters(self) -> tuple[Any, ...]:
+        """What two transforms of a class must have in common to be equal."""
+        return ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented if not isinstance(other, Transform) else False
+        pairs = zip(self._parameters(), other._parameters(), strict=True)  # type: ignore[attr-defined]
+        return all(bool((a == b).all()) if isinstance(a == b, undertow.Tensor) else a == b for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-class _Inverse(Transform):
-    def __init__(self, forward: Transform) -> None:
-        super().__init__()
-        self._forward, self.domain, self.codomain, self.sign = forward, forward.codomain, forward.domain, forward.sign
+class _InverseTransform(Transform):
+    """The way back."""
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__(transform._cache_size)
+        self._inv = transform
+
+    domain = property(lambda self: self._inv.codomain)  # type: ignore[assignment]
+    codomain = property(lambda self: self._inv.domain)  # type: ignore[assignment]
+    bijective = property(lambda self: self._inv.bijective)  # type: ignore[assignment]
+    sign = property(lambda self: self._inv.sign)
 
     @property
     def inv(self) -> Transform:
-        return self._forward
+        return self._inv
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self._forward._inv_call(x)
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self._inv.with_cache(cache_size).inv
 
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self._forward(y)
+    def _parameters(self) -> tuple[Any, ...]:
+        return (self._inv,)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self._inv._inv_call(x)
+
+    def _inv_call(self, y: Tensor) -> Tensor:
+        return self._inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self._forward.log_abs_det_jacobian(y, x)
+        return -self._inv.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return self._inv.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self._inv.forward_shape(shape)
 
     def __repr__(self) -> str:
-        return f"_InverseTransform({self._forward!r})"
+        return f"{type(self).__name__}({self._inv!r})"
+
+
+def _grown(constraint: Any, event_dim: int) -> Any:
+    """The constraint, of so many dimensions."""
+    return constraints.independent(constraint, event_dim - constraint.event_dim) if event_dim > constraint.event_dim else constraint
 
 
 class ComposeTransform(Transform):
@@ -101,13 +184,39 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.parts = list(parts)
-        if self.parts:
-            self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
+        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
 
     @property
-    def sign(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:  # type: ignore[override]
+        if not self.parts:
+            return constraints.real
+        event = self.parts[-1].codomain.event_dim
+        for part in reversed(self.parts):
+            event = max(event + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
+        return _grown(self.parts[0].domain, event)
+
+    @property
+    def codomain(self) -> Any:  # type: ignore[override]
+        if not self.parts:
+            return constraints.real
+        event = self.parts[0].domain.event_dim
+        for part in self.parts:
+            event = max(event + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
+        return _grown(self.parts[-1].codomain, event)
+
+    @property
+    def bijective(self) -> bool:  # type: ignore[override]
+        return all(part.bijective for part in self.parts)
+
+    @property
+    def sign(self) -> Any:
         return math.prod(part.sign for part in self.parts)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
+
+    def _parameters(self) -> tuple[Any, ...]:
+        return (self.parts,)
 
     def _call(self, x: Tensor) -> Tensor:
         for part in self.parts:
@@ -120,18 +229,41 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        total = undertow.zeros_like(x)
-        for part in self.parts:
-            after = part(x)
-            total = total + part.log_abs_det_jacobian(x, after)
+        if not self.parts:
+            return undertow.zeros_like(x)
+        event, total = self.domain.event_dim, 0
+        for i, part in enumerate(self.parts):
+            after = y if i == len(self.parts) - 1 else part(x)
+            total = total + sum_last(part.log_abs_det_jacobian(x, after), event - part.domain.event_dim)
+            event += part.codomain.event_dim - part.domain.event_dim
             x = after
-        return total
+        return total  # type: ignore[return-value]
+
+    def forward_shape(self, shape: Any) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: Any) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(\n    " + ",\n    ".join(repr(part) for part in self.parts) + "\n)"
 
 
 identity_transform = ComposeTransform([])
 
 
-class ExpTransform(Transform):
+class _Rising(Transform):
+    """An invertible function that rises."""
+
+    bijective = True
+    sign = 1  # type: ignore[assignment]
+
+
+class ExpTransform(_Rising):
     """exp(x)."""
 
     codomain = constraints.positive
@@ -146,7 +278,7 @@ class ExpTransform(Transform):
         return x
 
 
-class SigmoidTransform(Transform):
+class SigmoidTransform(_Rising):
     """1 / (1 + exp(-x))."""
 
     codomain = constraints.unit_interval
@@ -165,7 +297,7 @@ class SigmoidTransform(Transform):
         return -soft(-x) - soft(x)
 
 
-class SoftplusTransform(Transform):
+class SoftplusTransform(_Rising):
     """log(1 + exp(x))."""
 
     codomain = constraints.positive
@@ -180,7 +312,7 @@ class SoftplusTransform(Transform):
         return -undertow.nn.functional.softplus(-x)
 
 
-class TanhTransform(Transform):
+class TanhTransform(_Rising):
     """tanh(x). The way back from values near 1 is inexact; cache_size=1 avoids it.
 
     >>> import undertow as ut
@@ -200,16 +332,71 @@ class TanhTransform(Transform):
         return 2.0 * (math.log(2.0) - x - undertow.nn.functional.softplus(-2.0 * x))
 
 
+class PowerTransform(Transform):
+    """x^exponent, of positive numbers."""
+
+    domain = codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    @property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def _parameters(self) -> tuple[Any, ...]:
+        return (self.exponent,)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return undertow.broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
+
+    inverse_shape = forward_shape
+
+
+class AbsTransform(Transform):
+    """|x|, which has no way back but the positive one."""
+
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
 class AffineTransform(Transform):
     """loc + scale * x, elementwise or, with event_dim, as one vector."""
 
+    bijective = True
+
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.loc, self.scale, self.event_dim = loc, scale, event_dim
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
     @property
-    def sign(self) -> Any:  # type: ignore[override]
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    domain = codomain = property(lambda self: _grown(constraints.real, self._event_dim))  # type: ignore[assignment]
+
+    @property
+    def sign(self) -> Any:
         return self.scale.sign() if isinstance(self.scale, undertow.Tensor) else (self.scale > 0) - (self.scale < 0)
+
+    def _parameters(self) -> tuple[Any, ...]:
+        return self.loc, self.scale
 
     def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
@@ -222,4 +409,44 @@ class AffineTransform(Transform):
             slope = self.scale.abs().log().expand(x.shape)
         else:
             slope = undertow.full_like(x, math.log(abs(self.scale)))
-        return slope.sum(tuple(range(-self.event_dim, 0))) if self.event_dim else slope
+        return sum_last(slope, self._event_dim)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return undertow.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    inverse_shape = forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """The probability of at most x under a distribution; the way back is its quantile."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1  # type: ignore[assignment]
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:  # type: ignore[override]
+        return self.distribution.support
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)
+
+
+from undertow.distributions._transforms_matrix import (  # noqa: E402  (they are made of Transform)
+    CorrCholeskyTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    SoftmaxTransform,
+    StickBreakingTransform,
+)
+from undertow.distributions._transforms_shape import CatTransform, IndependentTransform, ReshapeTransform, StackTransform  # noqa: E402

@@ -71,3 +71,30 @@ class lazy_property:
             value = self.compute(instance)
         setattr(instance, self.compute.__name__, value)
         return value
+
+
+def sum_last(value: Tensor, dims: int) -> Tensor:
+    """The sum over the last dimensions."""
+    return value.reshape((*value.shape[: value.dim() - dims], -1)).sum(-1) if dims else value
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The lower triangle of each matrix, row by row, up to a diagonal."""
+    n = mat.shape[-1]
+    if diag < -n or diag >= n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    rows, columns = undertow.tril_indices(n, n, diag)
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """The inverse of `tril_matrix_to_vec`: zeros elsewhere."""
+    length = vec.shape[-1]
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    if round(n) - n > undertow.finfo(vec.dtype).eps:
+        raise ValueError(f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix.")
+    n = int(round(n))
+    rows, columns = undertow.tril_indices(n, n, diag)
+    out = vec.new_zeros((*vec.shape[:-1], n, n))
+    out[..., rows, columns] = vec
+    return out

@@ -43,7 +43,10 @@ def multi_margin_loss(
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     labels = target.reshape([-1])
     if target.dim() > 1 or labels.numel() != rows.size(0):
-        raise RuntimeError(f"inconsistent target size, expected {rows.size(0)} but got {list(target.shape)}")
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{rows.size(0)}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
+        )
     if weight is not None and weight.numel() != rows.size(1):
         raise RuntimeError(f"inconsistent weight size, expected {rows.size(1)} but got {list(weight.shape)}")
     if bool(((labels < 0) | (labels >= rows.size(1))).any()):

@@ -38,11 +38,15 @@ def batch_norm(
     In training by the statistics of `input`, which move the running ones by `momentum`; else by the running ones.
 
     >>> import undertow as ut
-    >>> batch_norm(ut.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0).tolist()
+    >>> batch_norm(ut.tensor([[1.0], [3.0]]), None, None, training=True, eps=1e-9).tolist()
     [[-1.0], [1.0]]
     """
     if training:
         _check_values(input.size())
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     return _ops["batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 

@@ -29,6 +29,26 @@ def chosen(reduction: str, size_average: bool | None, reduce: bool | None) -> st
     """
     if size_average is None and reduce is None:
         return reduction
-    result = "none" if reduce is False else "mean" if size_average in (None, True) else "sum"
+    result = legacy_get_string(size_average, reduce, emit_warning=False)
     warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.", stacklevel=3)
     return result
+
+
+get_enum = number  # torch's name
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """The reduction that the older arguments mean; None stands for their defaults, True.
+
+    >>> legacy_get_string(False, None, emit_warning=False)
+    'sum'
+    """
+    result = "none" if reduce is False else "mean" if size_average in (None, True) else "sum"
+    if emit_warning:
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.", stacklevel=3)
+    return result
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """The core's number for what the older arguments mean."""
+    return number(legacy_get_string(size_average, reduce, emit_warning))

@@ -16,6 +16,7 @@ from undertow.nn._fold import fold, unfold
 from undertow.nn._grid_sample import affine_grid, grid_sample
 from undertow.nn._interpolate import *  # noqa: F403
 from undertow.nn._interpolate import __all__ as _interpolations
+from undertow.nn._linear_cross_entropy import linear_cross_entropy
 from undertow.nn._losses import *  # noqa: F403
 from undertow.nn._losses import __all__ as _losses
 from undertow.nn._margin_losses import *  # noqa: F403
@@ -86,6 +87,7 @@ __all__ = [
     *publish("nn.functional", globals()),
     *_dropouts,
     *_interpolations,
+    "linear_cross_entropy",
     *_losses,
     *_margin_losses,
     *_normalizations,

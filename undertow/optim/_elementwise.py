@@ -25,7 +25,7 @@ def check_at_least_zero(**options: Any) -> None:
     if isinstance(options.get("lr"), Tensor) and options["lr"].numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     for key, value in options.items():
-        if not isinstance(value, Tensor) and not value >= 0.0:
+        if not value >= 0.0:
             raise ValueError(f"Invalid {names.get(key, key + ' value')}: {value}")
 
 
@@ -44,10 +44,29 @@ def check_fused(fused: Any, foreach: Any, differentiable: bool) -> None:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
+_FUSED_ON = "['mps', 'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone']"
+_CAPTURABLE_ON = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
+
+
+def check_flags(group: dict[str, Any], of_step: str) -> None:
+    """Raises at a step where torch's implementations refuse a parameter: fused complex ones, capturable ones on the CPU."""
+    first = next((p for p in group["params"] if p.grad is not None), None)
+    if first is None:
+        return
+    if group.get("fused"):
+        if not first.is_floating_point():
+            raise RuntimeError(
+                f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_FUSED_ON} but {first.dtype} and {first.device}"
+            )
+    elif group.get("capturable"):
+        raise AssertionError(f"If capturable=True, {of_step} must be on supported devices: {_CAPTURABLE_ON}.")
+
+
 class Elementwise(Optimizer):
     """The step that all of them share."""
 
     _algorithm: str
+    _on_device = "params and state_steps"  # what torch wants on a device that captures
     _counts_steps = True
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
@@ -83,6 +102,8 @@ class Elementwise(Optimizer):
         """One step; returns what `closure` gave, if there is one."""
         loss = self._loss_of(closure)
         for group in self.param_groups:
+            if group.get("capturable") or group.get("fused"):
+                check_flags(group, self._on_device)
             if group.get("differentiable"):
                 self._step_group(group)
             else:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["Adam"]
 
 
+def check_tensor(name: str, value: Any, foreach: Any, capturable: bool) -> None:
+    """Raises for a tensor as an option that torch's foreach form does not take."""
+    if isinstance(value, Tensor) and foreach and not capturable:
+        raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+
+
 class Adam(Elementwise):
     """Steps by the gradient's running mean over the root of its running square.
 
@@ -29,7 +35,7 @@ class Adam(Elementwise):
         self,
         params: Any,
         lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: Any = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
@@ -41,9 +47,15 @@ class Adam(Elementwise):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        check_tensor("lr", lr, foreach, capturable)
         check_at_least_zero(lr=lr, eps=eps)
         check_betas(betas)
         check_at_least_zero(weight_decay=weight_decay)
+        if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
+            raise ValueError("betas must be either both floats or both Tensors")
+        for i, beta in enumerate(betas):
+            check_tensor(f"betas[{i}]", beta, foreach, capturable)
+        betas = tuple(b.squeeze() if isinstance(b, Tensor) else b for b in betas)
         super().__init__(
             params,
             common_defaults(
@@ -103,5 +115,5 @@ class Adam(Elementwise):
         update_moments(mean, square, g, beta1, beta2, rest)
         if most is not None:
             most.copy_(undertow.maximum(most, square))
-            square = most
-        p.addcdiv_(mean, (square.sqrt() / root).add_(eps), value=-step_size)
+            square = most.clone()
+        p.addcdiv_(mean.clone(), (square.sqrt() / root).add_(eps), value=-step_size)

@@ -18,6 +18,7 @@ class ASGD(Elementwise):
     """Gradient descent that also averages its parameters, in state `ax`."""
 
     _algorithm = "asgd"
+    _on_device = "params, mus, etas, and state_steps"
 
     def __init__(
         self,
@@ -52,8 +53,8 @@ class ASGD(Elementwise):
     def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
         lr, lambd = _number(group["lr"]), group["lambd"]
         row = (state["eta"].item(), lambd, group["weight_decay"], state["mu"].item(), -1.0 if group["maximize"] else 1.0)
-        state["eta"] = undertow.tensor(lr / (1 + lambd * lr * step) ** group["alpha"], dtype=undertow.float32)
-        state["mu"] = undertow.tensor(1 / max(1.0, step - group["t0"]), dtype=undertow.float32)
+        state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+        state["mu"].fill_(1 / max(1.0, step - group["t0"]))
         return row
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:

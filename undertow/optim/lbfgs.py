@@ -1,4 +1,8 @@
-"""L-BFGS, with a strong-Wolfe line search."""
+"""L-BFGS, with a strong-Wolfe line search.
+
+Numbers that come from dot products stay tensors of the parameters' dtype, as in torch: a search decides by rounded numbers, so
+that one that rounds elsewhere takes another way.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["LBFGS"]
 
 
-def _cubic_minimum(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, bounds: tuple[float, float] | None = None) -> float:
+def _cubic_minimum(x1: Any, f1: float, g1: Tensor, x2: Any, f2: float, g2: Tensor, bounds: tuple[Any, Any] | None = None) -> Any:
     """The minimiser, within bounds, of the cubic with these values and slopes at two points."""
     low, high = bounds if bounds is not None else (min(x1, x2), max(x1, x2))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1 * d1 - g1 * g2
     if square < 0:
         return (low + high) / 2.0
-    d2 = square**0.5
+    d2 = square.sqrt()
     if x1 <= x2:
         at = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
     else:
@@ -33,26 +37,26 @@ def _cubic_minimum(x1: float, f1: float, g1: float, x2: float, f2: float, g2: fl
 def _strong_wolfe(
     evaluate: Callable[..., tuple[float, Tensor]],
     x: Any,
-    t: float,
+    t: Any,
     d: Tensor,
     f: float,
     g: Tensor,
-    slope: float,
+    slope: Tensor,
     c1: float = 1e-4,
     c2: float = 0.9,
     tolerance: float = 1e-9,
     most: int = 25,
-) -> tuple[float, Tensor, float, int]:
+) -> tuple[float, Tensor, Any, int]:
     """A step along d that lowers f and flattens its slope enough: (f, gradient, step, evaluations)."""
     d_size = d.abs().max()
     g = g.clone(memory_format=undertow.contiguous_format)
     f_new, g_new = evaluate(x, t, d)
     evaluations = 1
-    slope_new = _number(g_new.dot(d))
+    slope_new = g_new.dot(d)
     before = (0.0, f, g, slope)
     done = False
     tried = 0
-    bracket: list[tuple[float, float, Tensor, float]] = []
+    bracket: list[tuple[Any, float, Tensor, Tensor]] = []
     while tried < most:  # first find two steps with a good one between them
         if f_new > f + c1 * t * slope or (tried > 1 and f_new >= before[1]):
             bracket = [before, (t, f_new, g_new.clone(), slope_new)]
@@ -69,14 +73,14 @@ def _strong_wolfe(
         before = (now, f_new, g_new.clone(), slope_new)
         f_new, g_new = evaluate(x, t, d)
         evaluations += 1
-        slope_new = _number(g_new.dot(d))
+        slope_new = g_new.dot(d)
         tried += 1
     if tried == most:
         bracket = [(0.0, f, g, slope), (t, f_new, g_new, slope_new)]
     slow = False
     low, high = (0, -1) if bracket[0][1] <= bracket[-1][1] else (1, 0)
     while not done and tried < most:  # then narrow them down
-        if abs(bracket[1][0] - bracket[0][0]) * _number(d_size) < tolerance:
+        if abs(bracket[1][0] - bracket[0][0]) * d_size < tolerance:
             break
         t = _cubic_minimum(bracket[0][0], bracket[0][1], bracket[0][3], bracket[1][0], bracket[1][1], bracket[1][3])
         right, left = max(bracket[0][0], bracket[1][0]), min(bracket[0][0], bracket[1][0])
@@ -91,7 +95,7 @@ def _strong_wolfe(
             slow = False
         f_new, g_new = evaluate(x, t, d)
         evaluations += 1
-        slope_new = _number(g_new.dot(d))
+        slope_new = g_new.dot(d)
         tried += 1
         point = (t, f_new, g_new.clone(), slope_new)
         if f_new > f + c1 * t * slope or f_new >= bracket[low][1]:
@@ -147,7 +151,7 @@ class LBFGS(Optimizer):
     def _gather_flat_grad(self) -> Tensor:
         return undertow.cat([(self._real(p.grad) if p.grad is not None else undertow.zeros_like(self._real(p))).reshape(-1) for p in self._params])
 
-    def _add(self, t: float, direction: Tensor) -> None:
+    def _add(self, t: Any, direction: Tensor) -> None:
         offset = 0
         for p in self._params:
             flat = self._real(p)
@@ -155,7 +159,7 @@ class LBFGS(Optimizer):
             flat.add_(direction[offset : offset + n].view_as(flat), alpha=t)
             offset += n
 
-    def _evaluate(self, closure: Callable[[], Any], x: list[Tensor], t: float, d: Tensor) -> tuple[float, Tensor]:
+    def _evaluate(self, closure: Callable[[], Any], x: list[Tensor], t: Any, d: Tensor) -> tuple[float, Tensor]:
         self._add(t, d)
         loss = float(closure())
         grad = self._gather_flat_grad()
@@ -170,7 +174,7 @@ class LBFGS(Optimizer):
 
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
-        lr, tolerance_change = _number(group["lr"]), group["tolerance_change"]
+        lr, tolerance_change = group["lr"], group["tolerance_change"]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
@@ -192,17 +196,17 @@ class LBFGS(Optimizer):
                 d, old_dirs, old_steps, ro, diagonal = grad.neg(), [], [], [], 1
             else:
                 y, s = grad.sub(previous), d.mul(t)
-                ys = _number(y.dot(s))
+                ys = y.dot(s)
                 if ys > 1e-10:
                     if len(old_dirs) == group["history_size"]:
                         old_dirs.pop(0), old_steps.pop(0), ro.pop(0)
                     old_dirs.append(y), old_steps.append(s), ro.append(1.0 / ys)
-                    diagonal = ys / _number(y.dot(y))
-                d = self._direction(grad, old_dirs, old_steps, ro, diagonal)
+                    diagonal = ys / y.dot(y)
+                d = self._direction(grad, old_dirs, old_steps, ro, diagonal, state.setdefault("al", [None] * group["history_size"]))
             previous = grad.clone(memory_format=undertow.contiguous_format)
             previous_loss = loss
-            t = min(1.0, 1.0 / _number(grad.abs().sum())) * lr if state["n_iter"] == 1 else lr
-            slope = _number(grad.dot(d))
+            t = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
+            slope = grad.dot(d)
             if slope > -tolerance_change:
                 break
             used = 0
@@ -229,7 +233,6 @@ class LBFGS(Optimizer):
             if _number(d.mul(t).abs().max()) <= tolerance_change or abs(loss - previous_loss) < tolerance_change:
                 break
         state.update(
-            al=state.get("al", [None] * group["history_size"]),
             d=d,
             t=t,
             old_dirs=old_dirs,
@@ -242,14 +245,13 @@ class LBFGS(Optimizer):
         return original
 
     @staticmethod
-    def _direction(grad: Tensor, dirs: list[Tensor], steps: list[Tensor], ro: list[float], diagonal: float) -> Tensor:
-        """The two-loop recursion: the approximate inverse Hessian times minus the gradient."""
+    def _direction(grad: Tensor, dirs: list[Tensor], steps: list[Tensor], ro: list[Tensor], diagonal: Any, alphas: list[Any]) -> Tensor:
+        """The two-loop recursion: the approximate inverse Hessian times minus the gradient. Leaves its factors in `alphas`."""
         q = grad.neg()
-        alphas = [0.0] * len(dirs)
         for i in range(len(dirs) - 1, -1, -1):
-            alphas[i] = _number(steps[i].dot(q)) * ro[i]
+            alphas[i] = steps[i].dot(q) * ro[i]
             q.add_(dirs[i], alpha=-alphas[i])
         r = q.mul(diagonal)
         for i in range(len(dirs)):
-            r.add_(steps[i], alpha=alphas[i] - _number(dirs[i].dot(r)) * ro[i])
+            r.add_(steps[i], alpha=alphas[i] - dirs[i].dot(r) * ro[i])
         return r

@@ -19,6 +19,7 @@ class NAdam(Elementwise):
     """Adam that looks one step of its momentum ahead."""
 
     _algorithm = "nadam"
+    _on_device = "params, mu_products and state_steps"
 
     def __init__(
         self,
@@ -90,4 +91,4 @@ class NAdam(Elementwise):
         update_moments(mean, square, g, beta1, beta2, rest)
         denominator = square.div(correction).sqrt().add(eps)
         p.addcdiv_(g, denominator, value=-now)
-        p.addcdiv_(mean, denominator, value=-ahead)
+        p.addcdiv_(mean.clone(), denominator, value=-ahead)

@@ -106,6 +106,6 @@ class SGD(Elementwise):
             g = g.add(p, alpha=decay)
         if states:
             buffer = states[0]
-            buffer.copy_(g) if first else buffer.mul_(momentum).add_(g, alpha=rest)
+            buffer.copy_(g.detach()) if first else buffer.mul_(momentum).add_(g, alpha=rest)
             g = g.add(buffer, alpha=momentum) if nesterov else buffer
         p.add_(g, alpha=-lr)

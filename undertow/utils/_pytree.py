@@ -1,7 +1,7 @@
 """Nested containers as a list of their leaves and a description of the nesting.
 
-Tuples, lists, dictionaries (ordered and default ones too), deques, named tuples and the core's
-return types are containers; everything else, None too, is a leaf.
+Tuples, lists, dictionaries (ordered and default ones too), deques, named tuples, the core's return types and what a program
+registers are containers; everything else, None too, is a leaf. Ways to a leaf are in _pytree_paths.py.
 """
 
 from __future__ import annotations
@@ -17,21 +17,64 @@ if TYPE_CHECKING:
 class TreeSpec:
     """The nesting of a tree: a container's type, what else it needs to be made again, and its children."""
 
-    __slots__ = ("children", "context", "num_leaves", "type")
+    __slots__ = ("context", "children_specs", "num_leaves", "type")
 
-    def __init__(self, type_: type | None, context: Any, children: list[TreeSpec]) -> None:
-        self.type = type_  # None for a leaf
+    def __init__(self, type: type | None, context: Any, children_specs: list[TreeSpec]) -> None:
+        self.type = type  # None for a leaf
         self.context = context
-        self.children = children
-        self.num_leaves: int = 1 if type_ is None else sum(c.num_leaves for c in children)
+        self.children_specs = children_specs
+        self.num_leaves: int = 1 if type is None else sum(c.num_leaves for c in children_specs)
+
+    @property
+    def num_children(self) -> int:
+        """How many containers and leaves stand directly in this one."""
+        return len(self.children_specs)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many containers and leaves there are, this one too."""
+        return 1 + sum(c.num_nodes for c in self.children_specs)
+
+    def is_leaf(self) -> bool:
+        """Whether it stands for a leaf."""
+        return self.type is None
+
+    def children(self) -> list[TreeSpec]:
+        """What stands directly in it."""
+        return list(self.children_specs)
+
+    def child(self, index: int) -> TreeSpec:
+        """One of `children`."""
+        return self.children_specs[index]
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this nesting with these leaves."""
+        return tree_unflatten(leaves, self)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """What `tree` has where this nesting has leaves."""
+        if self.type is None:
+            return [tree]
+        found = _children(tree)
+        if found is None or found[0] is not self.type:
+            raise ValueError(f"Type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
+        if len(found[2]) != len(self.children_specs):
+            raise ValueError(f"Node arity mismatch; expected {len(self.children_specs)}, but got {len(found[2])}.")
+        children = found[2]
+        if _is_dict(self.type) and found[1] != self.context:
+            keys = self.context[1] if self.type is defaultdict else self.context
+            if set(keys) != set(tree):
+                raise ValueError(f"Node keys mismatch; expected {keys}, but got {list(tree)}.")
+            children = [tree[k] for k in keys]
+        return [x for spec, child in zip(self.children_specs, children, strict=True) for x in spec.flatten_up_to(child)]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TreeSpec):
             return NotImplemented
-        if self.type is not other.type or len(self.children) != len(other.children):
+        if self.type is not other.type or len(self.children_specs) != len(other.children_specs):
             return False
         return self.context == other.context and all(
-            a == b for a, b in zip(self.children, other.children, strict=True)
+            a == b for a, b in zip(self.children_specs, other.children_specs, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -39,7 +82,7 @@ class TreeSpec:
     def __repr__(self) -> str:
         if self.type is None:
             return "*"
-        inside = [repr(c) for c in self.children]
+        inside = [repr(c) for c in self.children_specs]
         if _is_dict(self.type):
             keys = self.context[1] if self.type is defaultdict else self.context
             return "{" + ", ".join(f"{k!r}: {c}" for k, c in zip(keys, inside, strict=True)) + "}"
@@ -50,6 +93,36 @@ class TreeSpec:
 
 
 _LEAF = TreeSpec(None, None, [])
+# type -> (flatten: tree -> (children, context), unflatten: (children, context) -> tree), as programs register them
+_registered: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+
+
+def LeafSpec() -> TreeSpec:
+    """The nesting of a leaf."""
+    return _LEAF
+
+
+def register_pytree_node(
+    cls: type, flatten_fn: Callable[[Any], tuple[list[Any], Any]], unflatten_fn: Callable[[Iterable[Any], Any], Any], **more: Any
+) -> None:
+    """Makes instances of the class containers: `flatten_fn` gives children and what else is needed, `unflatten_fn` takes both."""
+    if cls in _registered:
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    _registered[cls] = (flatten_fn, unflatten_fn)
+
+
+_register_pytree_node = register_pytree_node
+
+
+def register_dataclass(cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None, **more: Any) -> None:
+    """Makes instances of a dataclass containers of their fields."""
+    import dataclasses
+
+    dropped = set(drop_field_names or ())
+    names = field_names or [f.name for f in dataclasses.fields(cls) if f.init and f.name not in dropped]
+    register_pytree_node(
+        cls, lambda x: ([getattr(x, n) for n in names], None), lambda children, _: cls(**dict(zip(names, children, strict=True)))
+    )
 
 
 def _is_dict(t: type) -> bool:
@@ -71,6 +144,9 @@ def _children(tree: Any) -> tuple[type, Any, list[Any]] | None:
         return t, (tree.default_factory, list(tree)), list(tree.values())
     if t is deque:
         return t, tree.maxlen, list(tree)
+    if t in _registered:
+        children, context = _registered[t][0](tree)
+        return t, context, list(children)
     return (t, None, list(tree)) if _is_named(t) else None
 
 
@@ -84,50 +160,128 @@ def _joined(spec: TreeSpec, children: list[Any]) -> Any:
         return defaultdict(spec.context[0], zip(spec.context[1], children, strict=True))
     if t is deque:
         return deque(children, spec.context)
+    if t in _registered:
+        return _registered[t][1](children, spec.context)
     return t(*children) if hasattr(t, "_fields") else t(children)  # type: ignore[misc]
 
 
-def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """The leaves from left to right, and the nesting.
 
     >>> from undertow.utils._pytree import tree_flatten
     >>> tree_flatten({"a": 1, "b": (2, [3])})
     ([1, 2, 3], {'a': *, 'b': (*, [*])})
     """
-    found = _children(tree)
+    found = None if is_leaf is not None and is_leaf(tree) else _children(tree)
     if found is None:
         return [tree], _LEAF
     t, context, children = found
     leaves: list[Any] = []
     specs = []
     for child in children:
-        below, spec = tree_flatten(child)
+        below, spec = tree_flatten(child, is_leaf)
         leaves += below
         specs.append(spec)
     return leaves, TreeSpec(t, context, specs)
 
 
-def tree_unflatten(leaves: Iterable[Any], spec: TreeSpec) -> Any:
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree of this nesting with these leaves."""
     given = list(leaves)
-    if len(given) != spec.num_leaves:
-        raise ValueError(
-            f"tree_unflatten: the tree {spec} has {spec.num_leaves} leaves, but got {len(given)}"
-        )
-    return _built(spec, iter(given))
+    if len(given) != treespec.num_leaves:
+        raise ValueError(f"tree_unflatten: the tree {treespec} has {treespec.num_leaves} leaves, but got {len(given)}")
+    return _built(treespec, iter(given))
 
 
 def _built(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
     # Not a function inside of another: it would refer to itself, and keep the leaves until the collector comes.
     if spec.type is None:
         return next(leaves)
-    return _joined(spec, [_built(c, leaves) for c in spec.children])
+    return _joined(spec, [_built(c, leaves) for c in spec.children_specs])
 
 
-def tree_map(f: Callable[..., Any], tree: Any) -> Any:
-    """The same tree with f(leaf) for every leaf."""
-    leaves, spec = tree_flatten(tree)
-    return tree_unflatten([f(x) for x in leaves], spec)
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """The same tree with func(leaf, …) for every leaf, and what the other trees have there.
+
+    >>> from undertow.utils._pytree import tree_map
+    >>> tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
+    {'x': 11, 'y': [22]}
+    """
+    leaves, spec = tree_flatten(tree, is_leaf)
+    if not rests:
+        return _built(spec, iter([func(x) for x in leaves]))
+    return _built(spec, iter([func(*xs) for xs in zip(leaves, *(spec.flatten_up_to(r) for r in rests), strict=True)]))
+
+
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """Calls func for every leaf, for what it does; the tree itself."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[..., Any]], Callable[[Any], Any]]:
+    """A decorator: the function is called for values of the types, or those the predicate holds of; others stay."""
+    kinds = type_or_types_or_pred
+
+    def chosen(x: Any) -> bool:
+        return isinstance(x, kinds) if isinstance(kinds, (type, tuple)) or not callable(kinds) else kinds(x)
+
+    return lambda func: lambda x: func(x) if chosen(x) else x
+
+
+def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """`tree_map` over the leaves of the types, or those the predicate holds of; others stay."""
+    return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """`tree_map_` over the leaves of the types; the tree itself."""
+    return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
+
+
+def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves from left to right."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
+    """The leaves from left to right, one by one."""
+    return iter(tree_leaves(tree, is_leaf))
+
+
+def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
+    """The leaves of a call's arguments."""
+    return tree_leaves([*args, *kwargs.values()])
+
+
+def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
+    """The nesting alone."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether it is no container."""
+    return (is_leaf is not None and is_leaf(tree)) or _children(tree) is None
+
+
+def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether the predicate holds of every leaf."""
+    return all(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether the predicate holds of a leaf."""
+    return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+def tree_all_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether the predicate holds of every leaf of the types."""
+    return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
+
+
+def tree_any_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether the predicate holds of a leaf of the types."""
+    return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
@@ -141,12 +295,20 @@ def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
     if found is None:
         return [tree] * spec.num_leaves
     t, context, children = found
-    if t is not spec.type or context != spec.context or len(children) != len(spec.children):
+    if t is not spec.type or context != spec.context or len(children) != len(spec.children_specs):
         return None
     out: list[Any] = []
-    for child, below in zip(children, spec.children, strict=True):
+    for child, below in zip(children, spec.children_specs, strict=True):
         part = broadcast_to(child, below)
         if part is None:
             return None
         out += part
     return out
+
+
+def __getattr__(name: str) -> Any:
+    from undertow.utils import _pytree_paths  # which is made of what stands above
+
+    if name in _pytree_paths.__all__:
+        return getattr(_pytree_paths, name)
+    raise AttributeError(f"module 'undertow.utils._pytree' has no attribute {name!r}")

@@ -1,17 +1,39 @@
 // indexing.cpp: derivatives and compositions of indexing, gathers and scatters: reads and writes are each other's transposes.
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/recording.h"
 #include "core/forward/copy.h"
+#include "core/forward/index_common.h"
 #include "core/tensor/layout.h"
+#include "generated/fwd_indexing.h"
 
 namespace undertow::ops {
 
 Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros(sizes, like.dtype()); }
 
-Tensor index_backward(const Tensor& grad, IntSpan sizes, TensorSpan indices) { return index_put(zeros_of(sizes, grad), indices, grad, true); }
+namespace {
+// Does nobody look at the steps? Then a gradient is written straight into its zeros instead of into a copy of them.
+bool unwatched(const Tensor& grad, TensorSpan indices) {
+  uint32_t flags = flags_of(grad);
+  for (const Tensor& t : indices)
+    if (t.defined()) flags |= flags_of(t);
+  return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kBatched)) && !(thread_mode.bits & (kModeWatched | kTransform));
+}
+bool unwatched(const Tensor& grad, const Tensor& index) { return unwatched(grad, TensorSpan(&index, 1)); }
+}  // namespace
+
+Tensor index_backward(const Tensor& grad, IntSpan sizes, TensorSpan indices) {
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, indices)) return index_put(out, indices, grad, true);
+  fwd::index_put_out(out, out, indices, grad, true);
+  return out;
+}
 Tensor index_put_zero(const Tensor& grad, TensorSpan indices) { return index_put(grad, indices, zeros_of({}, grad), false); }
 
 Tensor index_select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
-  return index_add(zeros_of(sizes, grad), dim, index, grad, Scalar(1));
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, index)) return index_add(out, dim, index, grad, Scalar(1));
+  fwd::index_add_out(out, out, dim, index, grad, Scalar(1));
+  return out;
 }
 Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
   Tensor read = index_select(grad, dim, index);
@@ -23,7 +45,10 @@ Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& inde
 }
 
 Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
-  return scatter_add(zeros_of(sizes, grad), dim, index, grad);
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, index)) return scatter_add(out, dim, index, grad);
+  fwd::scatter_add_out(out, out, dim, index, grad);
+  return out;
 }
 Tensor gather_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
   if (index.numel() == 0 && index.sizes().size() != sizes.size()) return zeros_of(sizes, grad);
@@ -50,7 +75,10 @@ Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index,
 }
 
 Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
-  return masked_scatter(zeros_of(broadcast_sizes(mask.sizes(), sizes), grad), mask, grad);
+  Tensor out = zeros_of(broadcast_sizes(mask.sizes(), sizes), grad);
+  if (!unwatched(grad, mask)) return masked_scatter(out, mask, grad);
+  fwd::masked_scatter_out(out, out, mask, grad);
+  return out;
 }
 Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) {
   Tensor used = masked_select(grad, mask);
@@ -59,12 +87,18 @@ Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpa
   return reshape(used, sizes);
 }
 
-Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index) { return put(zeros_of(sizes, grad), index, grad, true); }
+Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index) {
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, index)) return put(out, index, grad, true);
+  fwd::put_out(out, out, index, grad, true);
+  return out;
+}
 Tensor put_zero(const Tensor& grad, const Tensor& index) { return put(grad, index, zeros_of(index.sizes(), grad), false); }
 
 namespace {
 // Positions beyond the end go round, as negative ones do.
 Tensor wrap_positions(const Tensor& indices, int64_t n) {
+  if (!fwd::first_outside(indices, 0, n)) return indices;
   Tensor out = fwd::clone_preserve(fwd::contiguous(indices));
   int64_t* p = out.data_as<int64_t>();
   for (int64_t i = 0; i < out.numel() && n > 0; i++) p[i] = (p[i] % n + n) % n;
@@ -105,7 +139,7 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
     for (int64_t i = 0; i < n; i++) share.data_as<double>()[i] = 1.0 / static_cast<double>(count[static_cast<size_t>(p[i])]);
     rows = rows * fwd::to_dtype(share, grad.dtype());
   }
-  return index_add(zeros_of(sizes, grad), 0, reshape(at, Dims{n}), rows, Scalar(1));
+  return index_select_backward(rows, sizes, 0, reshape(at, Dims{n}));
 }
 
 Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value) {

@@ -20,7 +20,7 @@ Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, const Scalar
 Tensor norm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, const Tensor& norm, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor minus_defined(const Tensor& a, const Tensor& b);  // a - b where either may be undefined
 // Distances of every row of a and every row of b, for a's gradient.
-Tensor cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p, const Tensor& result);
+std::tuple<Tensor, Tensor> cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p, const Tensor& result, int64_t wanted);
 Tensor cdist_jvp(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t, double p, const Tensor& result);
 Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tensor& result);
 Tensor pdist_jvp(const Tensor& self_t, const Tensor& self, double p, const Tensor& result);

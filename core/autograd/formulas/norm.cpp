@@ -171,9 +171,19 @@ Tensor differences(const Tensor& a, const Tensor& b) { return unsqueeze(a, -2) -
 const Dims kLast{-1};
 }  // namespace
 
-Tensor cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p, const Tensor& result) {
+// Of order 2, with w = grad / result, or 0 where that is 0/0: the sum over j of w[i, j] (a[i] - b[j]) is one product.
+std::tuple<Tensor, Tensor> cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p, const Tensor& result, int64_t wanted) {
+  Tensor to_a, to_b;
+  if (p == 2) {
+    Tensor w = where(eq(result, Scalar(0)), Scalar(0), grad / result);
+    if (wanted & 1) to_a = a * sum(w, IntSpan(kLast), true, std::nullopt) - matmul(w, b);
+    if (wanted & 2) to_b = b * unsqueeze(sum(w, IntSpan(Dims{-2}), false, std::nullopt), -1) - matmul(transpose(w, -2, -1), a);
+    return {to_a, to_b};
+  }
   Tensor each = norm_backward(grad, differences(a, b), Scalar(p), result, IntSpan(kLast), false);
-  return sum(each, IntSpan(Dims{-2}), false, std::nullopt);
+  if (wanted & 1) to_a = sum(each, IntSpan(Dims{-2}), false, std::nullopt);
+  if (wanted & 2) to_b = -sum(each, IntSpan(Dims{-3}), false, std::nullopt);
+  return {to_a, to_b};
 }
 Tensor cdist_jvp(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t, double p, const Tensor& result) {
   Tensor moved = minus_defined(a_t.defined() ? unsqueeze(a_t, -2) : Tensor(), b_t.defined() ? unsqueeze(b_t, -3) : Tensor());

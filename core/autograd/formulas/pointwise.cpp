@@ -218,4 +218,20 @@ Tensor clamp_backward_max(const Tensor& grad, const Tensor& self, const Tensor& 
   return keep_where(min.defined() ? logical_or(lt(max, min), above) : above, grad);
 }
 
+// A tangent that is missing is zero.
+Tensor choice_jvp(const Tensor& condition, const Tensor& self_t, const Tensor& other_t) {
+  return self_t_plus(self_t.defined() ? keep_where(condition, self_t) : self_t, other_t.defined() ? drop_where(condition, other_t) : other_t);
+}
+Tensor extreme_jvp(const Tensor& wins, const Tensor& ties, const Tensor& self_t, const Tensor& other_t) {
+  Tensor chosen = choice_jvp(wins, self_t, other_t), half = maybe_mul(self_t_plus(self_t, other_t), Scalar(0.5));
+  return where(ties, half, chosen);
+}
+// As torch has it: with one bound the tangent on the bound, and at a NaN, is the bound's; with two it is self's.
+Tensor clamp_jvp(const Tensor& self, const Tensor& self_t, const Tensor& min, const Tensor& min_t, const Tensor& max, const Tensor& max_t) {
+  if (!max.defined()) return choice_jvp(gt(self, min), self_t, min_t);
+  if (!min.defined()) return choice_jvp(lt(self, max), self_t, max_t);
+  Tensor out = choice_jvp(lt(self, min), min_t, self_t);
+  return choice_jvp(logical_or(gt(self, max), gt(min, max)), max_t, out);
+}
+
 }  // namespace undertow::ops

@@ -63,6 +63,9 @@ Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optiona
 Tensor clamp_backward(const Tensor& grad, const Tensor& self, const Tensor& min, const Tensor& max);
 Tensor clamp_backward_min(const Tensor& grad, const Tensor& self, const Tensor& min, const Tensor& max);
 Tensor clamp_backward_max(const Tensor& grad, const Tensor& self, const Tensor& min, const Tensor& max);
+Tensor choice_jvp(const Tensor& condition, const Tensor& self_t, const Tensor& other_t);
+Tensor extreme_jvp(const Tensor& wins, const Tensor& ties, const Tensor& self_t, const Tensor& other_t);
+Tensor clamp_jvp(const Tensor& self, const Tensor& self_t, const Tensor& min, const Tensor& min_t, const Tensor& max, const Tensor& max_t);
 
 // Second derivatives of activations, times a factor.
 Tensor gelu_double_backward(const Tensor& factor, const Tensor& self, std::string_view approximate);

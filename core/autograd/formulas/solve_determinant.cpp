@@ -137,8 +137,9 @@ Tensor vander_composite(const Tensor& x, std::optional<int64_t> n) {
   DType t = is_integral(x.dtype()) ? DType::Int64 : x.dtype();
   Dims shape(x.sizes());
   shape.push_back(1);
-  Tensor parts[] = {fwd::full(shape, Scalar(1), t), expand(unsqueeze(to_dtype(x, t), -1), fwd::joined(x.sizes(), {count - 1}))};
-  return cumprod(cat(TensorSpan(parts, 2), -1), -1, std::nullopt);
+  Tensor powers = cumprod(expand(unsqueeze(to_dtype(x, t), -1), fwd::joined(x.sizes(), {count - 1})), -1, std::nullopt);
+  Tensor parts[] = {fwd::full(shape, Scalar(1), t), powers};
+  return cat(TensorSpan(parts, 2), -1);
 }
 
 }  // namespace undertow::ops

@@ -31,18 +31,22 @@ inline T greatest(const T* p, int64_t n) {
   return m;
 }
 
+// row = exp(row - m); the sum of it.
 template <class T>
-inline T sum_of(const T* p, int64_t n) {
+inline T exponentials(T* row, int64_t n, T m) {
   constexpr int L = kLanes<T>;
-  Vec<T> a{}, b{};
+  constexpr int64_t kRun = 4 * L;
+  Vec<T> sums[4] = {};
   int64_t i = 0;
-  for (; i + 2 * L <= n; i += 2 * L) {
-    a += load(p + i);
-    b += load(p + i + L);
+  for (; i + kRun <= n; i += kRun) {  // a short run stays in registers between the two loops
+#pragma GCC ivdep
+    for (int64_t j = 0; j < kRun; j++) row[i + j] = vm::exp(row[i + j] - m);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; v++) sums[v] += load(row + i + v * L);
   }
-  T s = sum_of_lanes<T>(a + b);
-  for (; i < n; i++) s += p[i];
-  return s;
+  T rest = 0;
+  for (; i < n; i++) rest += row[i] = vm::exp(row[i] - m);
+  return sum_of_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
 }
 
 // Adds the mask to row i; how many columns of it count.
@@ -64,7 +68,7 @@ inline int64_t masked_row(const ScoreTile<T>& t, int64_t i, T* row) {
 }
 
 template <class T>
-void softmax(const ScoreTile<T>& t, T* lse) {
+void softmax(const ScoreTile<T>& t, T* lse, T* shares) {
   constexpr int64_t kRows = 64;  // logarithms are taken of as many sums at once
   T sums[kRows];
   for (int64_t first = 0; first < t.rows; first += kRows) {
@@ -76,14 +80,11 @@ void softmax(const ScoreTile<T>& t, T* lse) {
       if (m == -static_cast<T>(__builtin_inf())) {
         for (int64_t j = 0; j < end; j++) row[j] = 0;
         lse[first + i] = 0;  // so that softmax_again finds zeros too
-        sums[i] = 1;
+        sums[i] = shares[first + i] = 1;
         continue;
       }
-#pragma GCC ivdep
-      for (int64_t j = 0; j < end; j++) row[j] = vm::exp(row[j] - m);
-      T s = sum_of(row, end), r = 1 / s;
-#pragma GCC ivdep
-      for (int64_t j = 0; j < end; j++) row[j] *= r;
+      T s = exponentials(row, end, m);
+      shares[first + i] = 1 / s;
       lse[first + i] = m;
       sums[i] = s;
     }
@@ -114,7 +115,28 @@ void softmax_backward(const T* p, T* grad, int64_t stride, int64_t rows, int64_t
 }
 
 template <class T>
-constexpr AttentionKernels<T> kKernels = {softmax<T>, softmax_again<T>, softmax_backward<T>};
+void scale_rows(T* data, int64_t stride, int64_t rows, int64_t n, const T* factors) {
+  for (int64_t i = 0; i < rows; i++) {
+    T *row = data + i * stride, f = factors[i];
+    for (int64_t j = 0; j < n; j++) row[j] *= f;
+  }
+}
+
+template <class T>
+void row_dots(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t n, T* dots) {
+  constexpr int L = kLanes<T>;
+  for (int64_t i = 0; i < rows; i++, a += a_stride, b += b_stride) {
+    Vec<T> sum{};
+    int64_t j = 0;
+    for (; j + L <= n; j += L) sum += load(a + j) * load(b + j);
+    T s = sum_of_lanes<T>(sum);
+    for (; j < n; j++) s += a[j] * b[j];
+    dots[i] = s;
+  }
+}
+
+template <class T>
+constexpr AttentionKernels<T> kKernels = {softmax<T>, scale_rows<T>, row_dots<T>, softmax_again<T>, softmax_backward<T>};
 
 }  // namespace
 

@@ -19,9 +19,14 @@ struct ScoreTile {
 
 template <class T>
 struct AttentionKernels {
-  // Scores become probabilities; lse gets the logarithm of each row's sum of exponentials. A row of nothing but minus
-  // infinity becomes zeros.
-  void (*softmax)(const ScoreTile<T>& tile, T* lse);
+  // Scores become probabilities times the row's sum of exponentials, whose reciprocal goes to `shares` and whose logarithm
+  // to `lse`: what is multiplied by the probabilities has fewer columns to divide. A row of nothing but minus infinity
+  // becomes zeros.
+  void (*softmax)(const ScoreTile<T>& tile, T* lse, T* shares);
+  // Each of `rows` rows of n contiguous elements times its own factor.
+  void (*scale_rows)(T* data, int64_t stride, int64_t rows, int64_t n, const T* factors);
+  // The dot products of the rows of a and b, n contiguous elements each.
+  void (*row_dots)(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t n, T* dots);
   // The same probabilities, from the lse that softmax wrote.
   void (*softmax_again)(const ScoreTile<T>& tile, const T* lse);
   // grad = p * (grad - delta): the gradient of the scores from that of the probabilities p, which has the same stride.

@@ -37,6 +37,49 @@ void copy_rows(int64_t rows, const T* source, int64_t source_rs, int64_t before,
   }
 }
 
+inline int64_t clamp64(int64_t x, int64_t low, int64_t high) { return x < low ? low : min64(x, high); }
+
+template <class T>
+void split_row(const T* line, int64_t from, int64_t to, int64_t step, int64_t split, T* row) {
+  constexpr int64_t kL = kLanes<T>;
+  for (int64_t s = 0; s < step; ++s, row += split) {
+    int64_t begin = clamp64((from - s + step - 1) / step, 0, split), end = clamp64((to - s + step - 1) / step, begin, split), j = begin;
+    for (int64_t i = 0; i < begin; ++i) row[i] = T{};
+    if (step == 2) {
+      // Every other element of two vectors, of which the line may have fewer; what spills is written again by what comes next.
+      Vec<Index<T>> even = lane_numbers<T>() * 2;
+      for (; j < end; j += kL) {
+        const T* at = line + 2 * j + s;
+        int64_t left = to - 2 * j - s;
+        Vec<T> first = left >= kL ? load(at) : Partial<T>(left).load(at), second{};
+        if (left > kL) second = left >= 2 * kL ? load(at + kL) : Partial<T>(left - kL).load(at + kL);
+        store(row + j, __builtin_shuffle(first, second, even));
+      }
+      j = end;
+    }
+    for (; j < end; ++j) row[j] = line[j * step + s];
+    for (; j < split; ++j) row[j] = T{};
+  }
+}
+
+template <class T>
+void spread_row(int64_t count, const T* from, int64_t step, T* to) {
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    if (step == 2) {
+      constexpr int64_t kHalf = kLanes<T> / 2;
+      Vec<Index<T>> twice = lane_numbers<T>() >> 1;
+      Partial<T> half(kHalf);
+      for (; i + kHalf <= count; i += kHalf) {
+        _mm512_mask_storeu_epi32(to + 2 * i, 0x5555, (__m512i)__builtin_shuffle(half.load(from + i), twice));
+      }
+    }
+  }
+#endif
+  for (; i < count; ++i) to[i * step] = from[i];
+}
+
 // Whole vectors, in ascending order: what spills behind a run is overwritten by the next run, or by the next row.
 template <class T>
 void pack(int64_t k, const T* box, const int64_t* offsets, const Run* runs, int64_t run_count, int64_t width, T* packed) {
@@ -157,6 +200,26 @@ inline void direct_outputs(int64_t k, const T* weights, const T* from, const int
   }
 }
 
+// Four short runs at once, of one length: one alone would wait for its own sums.
+template <class T>
+inline void direct_runs(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, T bias, T* out) {
+  Vec<T> acc[4];
+  const T* from[4];
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) {
+    acc[r] = broadcast(bias);
+    from[r] = box + runs[r].source;
+  }
+  for (int64_t p = 0; p < k; ++p) {
+    Vec<T> w = broadcast(weights[p]);
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) acc[r] += w * load(from[r] + offsets[p]);
+  }
+  Partial<T> part(runs[0].count);
+#pragma GCC unroll 4
+  for (int r = 0; r < 4; ++r) part.store(out + runs[r].at, acc[r]);
+}
+
 template <class T>
 void direct(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, int64_t run_count, T bias, T* out) {
   constexpr int64_t kL = kLanes<T>;
@@ -164,6 +227,11 @@ void direct(int64_t k, const T* weights, const T* box, const int64_t* offsets, c
     const T* from = box + runs[r].source;
     T* to = out + runs[r].at;
     int64_t i = 0, count = runs[r].count;
+    if (count <= kL && r + 4 <= run_count && runs[r + 3].count == count) {
+      direct_runs(k, weights, box, offsets, runs + r, bias, out);
+      r += 3;
+      continue;
+    }
     for (; count - i > 2 * kL; i += 4 * kL) direct_outputs<T, 4>(k, weights, from + i, offsets, bias, count - i, to + i);
     if (count - i > kL) {
       direct_outputs<T, 2>(k, weights, from + i, offsets, bias, count - i, to + i);
@@ -244,7 +312,7 @@ void weight_dots(const WeightTile<T>& t) {
 
 template <class T>
 constexpr ConvKernels<T> make_kernels() {
-  ConvKernels<T> kernels{kTaps, copy_rows<T>, pack<T>, nullptr, nullptr, nullptr, nullptr};
+  ConvKernels<T> kernels{kTaps, copy_rows<T>, split_row<T>, spread_row<T>, pack<T>, nullptr, nullptr, nullptr, nullptr};
   if constexpr (!std::is_integral_v<T>) {
     kernels.outputs = outputs<T>;
     kernels.direct = direct<T>;

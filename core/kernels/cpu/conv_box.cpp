@@ -104,18 +104,6 @@ Box BoxPlan::box(int64_t index) const {
 }
 
 template <class T>
-void BoxPlan::split_row(const T* line, int64_t from, int64_t to, T* row) const {
-  int64_t step = axes[2].step;
-  for (int64_t s = 0; s < step; ++s) {
-    T* part = row + s * split_;
-    int64_t begin = std::min(split_, ceil_div(std::max<int64_t>(from - s, 0), step)), end = std::clamp(ceil_div(std::max<int64_t>(to - s, 0), step), begin, split_);
-    for (int64_t j = 0; j < begin; ++j) part[j] = T{};
-    for (int64_t j = begin; j < end; ++j) part[j] = line[j * step + s];
-    for (int64_t j = end; j < split_; ++j) part[j] = T{};
-  }
-}
-
-template <class T>
 void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) const {
   const Axis &a0 = axes[0], &a1 = axes[1], &a2 = axes[2];
   int64_t plane = a1.source * a2.source, lines = (box.rows - 1) * a1.step + a1.span;
@@ -136,7 +124,9 @@ void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) c
       if (a2.step == 1) {
         kernels<T>().copy_rows(last - first, line, a2.source, from, to - from, row_ - to, row, row_);
       } else {
-        for (int64_t i = first; i < last; ++i) split_row(line + (i - first) * a2.source - from, from, to, row + (i - first) * row_);
+        for (int64_t i = first; i < last; ++i) {
+          kernels<T>().split_row(line + (i - first) * a2.source - from, from, to, a2.step, split_, row + (i - first) * row_);
+        }
       }
       std::memset(row + (last - first) * row_, 0, static_cast<size_t>((lines - last) * row_) * sizeof(T));
     }

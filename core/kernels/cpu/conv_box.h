@@ -70,10 +70,6 @@ class BoxPlan {
   std::vector<int64_t> offsets;  // where taps, channel by channel, read in the copy
 
  private:
-  // One row of the copy, split by remainder; elements [from, to) of it stand at `line`.
-  template <class T>
-  void split_row(const T* line, int64_t from, int64_t to, T* row) const;
-
   int64_t channels_, taps_, slack_;
   int64_t rows_, cols_, boxes1_, boxes2_;
   int64_t split_, row_, slab_, channel_;  // elements of the copy: a remainder's part of a row, a row, one tap of axis 0, a channel

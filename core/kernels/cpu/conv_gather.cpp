@@ -6,9 +6,12 @@
 #include "core/base/parallel.h"
 #include "core/base/small_vector.h"
 #include "core/kernels/cpu/conv_box.h"
+#include "core/kernels/cpu/conv_columns.h"
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/own_shares.h"
 #include "core/kernels/cpu/scratch.h"
+#include "core/kernels/cpu/winograd.h"
 
 namespace undertow::cpu {
 namespace {
@@ -18,7 +21,9 @@ template <class T>
 constexpr int64_t kDepth = 2048 / static_cast<int64_t>(sizeof(T));
 constexpr int64_t kWeightRows = 168;
 // Fewer taps than this are packed into panels: turning results round would take as long as their sums.
-constexpr int64_t kFewTaps = 40;
+constexpr int64_t kFewTaps = 40, kFewPixels = 320;  // kFewPixels: of a 1x1 kernel, whose panels are cheap
+// Boxes that are copied all at once, elements; and panels of channels to share out then.
+constexpr int64_t kMostCopies = 1 << 20, kLeastPanels = 4;
 // Multiply-adds worth a chunk of their own.
 constexpr int64_t kChunkWork = 1 << 19;
 
@@ -27,6 +32,9 @@ struct PackedWeights;
 struct BoxCopy;
 struct PackedBox;
 struct BoxResult;
+struct TurnedTaps;
+struct AllBoxes;
+struct PackedPanel;
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -93,30 +101,20 @@ const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
   return copy;
 }
 
-// The same for Way::Outputs: panels of channels, for every tap a row of them; the panel of channel i begins at i * depth.
+// The same for Way::Outputs: the panel of channels from `row` on, for every tap a row of them.
 template <class T>
-void pack_channels(const Gather<T>& g, int64_t group, T* packed) {
-  const T* w = g.weights + group * g.weight_group;
-  int64_t depth = g.depth(), taps = g.plan.taps(), channels = depth / taps, panel = products<T>().panel_cols, lanes = products<T>().lanes;
-  SmallVector<int64_t, 32> places(static_cast<size_t>(taps));
-  for (int64_t p = 0; p < taps; ++p) places[static_cast<size_t>(p)] = g.plan.kernel_place(p, g.kernel);
-  int64_t panels = ceil_div(g.m, panel);
-  parallel_for(0, panels, std::max<int64_t>(1, (1 << 15) / (panel * depth)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin * panel; i < std::min(end * panel, g.m); i += panel) {
-      int64_t rows = std::min(panel, g.m - i), width = rows <= lanes ? lanes : panel;
-      if (natural_weights(g)) {
-        products<T>().pack_b(depth, rows, w + i * depth, 1, depth, packed + i * depth);
-        continue;
-      }
-      for (int64_t c = 0; c < channels; ++c) {
-        T* to = packed + i * depth + c * taps * width;
-        for (int64_t r = 0; r < width; ++r) {
-          const T* from = w + (i + r) * g.weight_row + c * g.weight_channel;
-          for (int64_t p = 0; p < taps; ++p) to[p * width + r] = r < rows ? from[places[static_cast<size_t>(p)]] : T{};
-        }
-      }
-    }
-  });
+void pack_channels(const Gather<T>& g, int64_t group, int64_t row, T* packed) {
+  const T* w = g.weights + group * g.weight_group + row * g.weight_row;
+  int64_t depth = g.depth(), taps = g.plan.taps(), panel = products<T>().panel_cols, lanes = products<T>().lanes;
+  int64_t rows = std::min(panel, g.m - row), width = rows <= lanes ? lanes : panel, kernel = g.kernel[0] * g.kernel[1] * g.kernel[2];
+  if (natural_weights(g)) return products<T>().pack_b(depth, rows, w, 1, depth, packed);
+  if (kernel == 1) return products<T>().pack_b(depth, rows, w, g.weight_channel, g.weight_row, packed);
+  // Channel by channel all taps of the kernel are turned round, and those of this gather taken.
+  T* turned = Scratch<TurnedTaps>::get<T>(kernel * panel);
+  for (int64_t c = 0; c < depth / taps; ++c) {
+    products<T>().pack_b(kernel, rows, w + c * g.weight_channel, 1, g.weight_row, turned);
+    for (int64_t p = 0; p < taps; ++p, packed += width) std::copy_n(turned + g.plan.kernel_place(p, g.kernel) * width, width, packed);
+  }
 }
 
 // Panels of Note [Packed Panels] for blocks of taps: block by block, the block of tap p beginning at p * m.
@@ -136,14 +134,14 @@ void pack_weights(const Gather<T>& g, int64_t group, const T* rows, int64_t bloc
   });
 }
 
-// Writes m rows of a box's outputs, side by side in `from`, where they belong.
+// Writes some rows of a box's outputs, side by side in `from`, where they belong.
 template <class T>
-void scatter(const Gather<T>& g, const Box& box, const T* from, T* result) {
+void scatter(const Gather<T>& g, const Box& box, int64_t rows, const T* from, T* result) {
   int64_t step1 = g.plan.axes[1].stride * g.result_row, step2 = g.plan.axes[2].stride;
-  for (int64_t i = 0; i < g.m; ++i) {
+  for (int64_t i = 0; i < rows; ++i) {
     for (int64_t r = 0; r < box.rows; ++r, from += box.cols) {
       T* to = result + i * g.result_plane + r * step1;
-      for (int64_t j = 0; j < box.cols; ++j) to[j * step2] = from[j];
+      kernels<T>().spread_row(box.cols, from, step2, to);
     }
   }
 }
@@ -219,7 +217,7 @@ class BoxWork {
   }
 
   void end(int64_t image, int64_t group, const Box& box) const {
-    if (own_result_) scatter(g_, box, own_result_, result_of(image, group, box));
+    if (own_result_) scatter(g_, box, g_.m, own_result_, result_of(image, group, box));
   }
 
   // The runs of every `width` outputs; those of panel i begin at first_run_[i].
@@ -285,7 +283,48 @@ Way way_of(const Gather<T>& g) {
   if (std::is_integral_v<T>) return Way::Panels;
   if (g.m == 1) return Way::Direct;
   int64_t lanes = products<T>().lanes, whole = ceil_div(g.m, lanes) * lanes;
-  return g.depth() >= kFewTaps && whole - g.m <= g.m / 8 ? Way::Outputs : Way::Panels;
+  return g.depth() >= (g.plan.taps() == 1 ? kFewPixels : kFewTaps) && whole - g.m <= g.m / 8 ? Way::Outputs : Way::Panels;
+}
+
+// Few outputs: packing all weights for them costs more than copying all boxes.
+template <class T>
+bool more_weights_than_boxes(const Gather<T>& g) {
+  int64_t copies = g.batch * g.plan.boxes() * g.plan.size();
+  return copies <= kMostCopies && copies <= g.m * g.depth() && g.m >= kLeastPanels * products<T>().panel_cols;
+}
+
+// For few outputs: every task copies all boxes, and packs its own weights, a panel at a time, which never leaves its second
+// cache. See Note [Own Shares].
+template <class T>
+void run_by_channels(const Gather<T>& g) {
+  int64_t boxes = g.plan.boxes(), all = g.batch * boxes, size = g.plan.size(), panel = products<T>().panel_cols, most = g.plan.most_outputs();
+  int64_t panels = ceil_div(g.m, panel), share = ceil_div(panels, own_shares(panels)) * panel, shares = ceil_div(g.m, share);
+  parallel_for(0, g.groups * shares, 1, [&](int64_t begin, int64_t end) {
+    T* copies = Scratch<AllBoxes>::get<T>(all * size);
+    T* packed = Scratch<PackedPanel>::get<T>(panel * g.depth());
+    T* own_result = g.contiguous_rows() ? nullptr : Scratch<BoxResult>::get<T>(panel * most);
+    std::vector<T> bias(static_cast<size_t>(panel));
+    std::vector<int64_t> sources(static_cast<size_t>(most));
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t group = task / shares, first = task % shares * share;
+      for (int64_t i = 0; i < all; ++i) {
+        g.plan.fill(g.plan.box(i % boxes), g.depth() / g.plan.taps(), g.source + i / boxes * g.source_image + group * g.source_group, copies + i * size);
+      }
+      for (int64_t c = first; c < std::min(first + share, g.m); c += panel) {
+        int64_t rows = std::min(panel, g.m - c);
+        pack_channels(g, group, c, packed);
+        if (g.bias) std::copy_n(g.bias + group * g.m + c, rows, bias.data());
+        for (int64_t i = 0; i < all; ++i) {
+          Box box = g.plan.box(i % boxes);
+          g.plan.sources(box, sources.data());
+          T* to = g.result + i / boxes * g.result_image + (group * g.m + c) * g.result_plane + g.place(box);
+          kernels<T>().outputs({g.depth(), box.outputs(), rows, copies + i * size, g.plan.offsets.data(), sources.data(), packed, bias.data(),
+                                own_result ? own_result : to, own_result ? box.outputs() : g.result_plane});
+          if (own_result) scatter(g, box, rows, own_result, to);
+        }
+      }
+    }
+  });
 }
 
 template <class T>
@@ -294,6 +333,9 @@ void run(const Gather<T>& g) {
   if (boxes == 0 || g.m == 0) return;
   if (g.depth() == 0) return fill_with_bias(g);
   Way way = way_of(g);
+  if constexpr (!std::is_integral_v<T>) {
+    if (way == Way::Outputs && more_weights_than_boxes(g)) return run_by_channels(g);
+  }
   int64_t full = g.full_depth(), block = ceil_div(full, ceil_div(full, kDepth<T>));
   int64_t most = products<T>().max_tile_rows, tile_rows = ceil_div(g.m, ceil_div(g.m, most)), panel = products<T>().panel_cols;
   int64_t width = ceil_div(g.m, panel) * panel;  // channels of a group, with some zeros
@@ -309,7 +351,9 @@ void run(const Gather<T>& g) {
       if (way == Way::Panels) pack_weights(g, group, rows.back(), block, tile_rows, to);
       continue;
     }
-    pack_channels(g, group, to);
+    parallel_for(0, ceil_div(g.m, panel), std::max<int64_t>(1, (1 << 15) / (panel * g.depth())), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin * panel; i < std::min(end * panel, g.m); i += panel) pack_channels(g, group, i, to + i * g.depth());
+    });
     std::fill_n(bias + group * width, width, T{});
     if (g.bias) std::copy_n(g.bias + group * g.m, g.m, bias + group * width);
   }
@@ -369,10 +413,22 @@ auto* as_element(T* p) {
 
 template <class T>
 void conv_forward(const ConvShape& shape, const T* x, const T* w, const T* bias, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_forward(shape, x, w, bias, y)) return;
+  }
+  if constexpr (!std::is_integral_v<T>) {
+    if (columns_gain(shape, Reading::Result)) return columns_forward(shape, x, w, bias, y);
+  }
   forward(shape, as_element(x), as_element(w), as_element(bias), as_element(y));
 }
 template <class T>
 void conv_input(const ConvShape& shape, const T* y, const T* w, const T* bias, T* x) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_input(shape, y, w, bias, x)) return;
+  }
+  if constexpr (!std::is_integral_v<T>) {
+    if (columns_gain(shape, Reading::Image)) return columns_input(shape, y, w, bias, x);
+  }
   backward(shape, as_element(y), as_element(w), as_element(bias), as_element(x));
 }
 template void conv_forward<float>(const ConvShape&, const float*, const float*, const float*, float*);

@@ -4,9 +4,11 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/conv_box.h"
+#include "core/kernels/cpu/conv_columns.h"
 #include "core/kernels/cpu/gemm_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
+#include "core/kernels/cpu/winograd.h"
 
 namespace undertow::cpu {
 namespace {
@@ -175,6 +177,10 @@ void conv_weight(const ConvShape& shape, const T* x, const T* y, T* w) {
     std::fill_n(w, size, T{});
     return;
   }
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_weight(shape, x, y, w)) return;
+  }
+  if (columns_gain(shape, Reading::Weight)) return columns_weight(shape, x, y, w);
   WeightWork<T>(shape, x, y).run(w);
 }
 template void conv_weight<float>(const ConvShape&, const float*, const float*, float*);

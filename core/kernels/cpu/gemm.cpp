@@ -8,6 +8,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/gemm_kernels.h"
+#include "core/kernels/cpu/gemm_panels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
 
@@ -38,12 +39,18 @@ constexpr int64_t kFewDots = 4;
 constexpr int64_t kMaxDotRows = 32;
 constexpr int64_t kMaxCachedDotRows = 12;
 constexpr int64_t kCachedElements = 1 << 20;
+// Shorter runs cost more to add up at their end than to read.
+constexpr int64_t kLeastDotDepth = 112;
+
+// Elements of a chunk of one long dot product.
+constexpr int64_t kLongDot = 1 << 15;
 
 struct PackA;
 struct PackB;
 struct PackShared;
 struct PackOwn;
 struct ThinCopy;
+struct LongSums;
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -232,6 +239,7 @@ void run_packed(Product<T> x) {
 template <class T>
 bool run_thin(const Product<T>& x) {
   bool dots = x.b_rs == 1 && (x.b_cs != 1 || x.k > x.n);
+  if (dots && x.k < kLeastDotDepth) return false;
   int64_t most = !dots ? kThinRows : x.k * x.n > kCachedElements ? kMaxDotRows : kMaxCachedDotRows;
   if (x.m > most || (!dots && x.b_cs != 1)) return false;
   Product<T> thin = x;
@@ -259,6 +267,24 @@ bool run_thin(const Product<T>& x) {
   return true;
 }
 
+// True if A and B were so long that even k is cut: in chunks that depend on k alone, whose sums are added in their order.
+template <class T>
+bool run_long(const Product<T>& x) {
+  if (x.m != 1 || x.n != 1 || x.k < 2 * kLongDot || x.a_cs != 1 || x.b_rs != 1) return false;
+  int64_t chunks = ceil_div(x.k, kLongDot);
+  T* sums = Scratch<LongSums>::get<T>(chunks);
+  parallel_for(0, chunks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t at = i * kLongDot;
+      thin_kernels<T>().dots({1, 1, std::min(kLongDot, x.k - at), T{1}, x.a + at, 0, 1, x.b + at, 1, 0, T{}, sums + i, 1, 1});
+    }
+  });
+  T sum{};
+  for (int64_t i = 0; i < chunks; ++i) sum += sums[i];
+  *x.c = x.beta == T{} ? x.alpha * sum : x.alpha * sum + x.beta * *x.c;
+  return true;
+}
+
 // True if the product was small enough to be done here.
 template <class T>
 bool run_small(const Product<T>& x) {
@@ -282,8 +308,9 @@ void run(Product<T> x) {
   if (x.m <= 0 || x.n <= 0) return;
   if (x.k <= 0 || x.alpha == T{}) return scale(x);
   if constexpr (std::is_floating_point_v<T>) {
-    if (run_small(x)) return;
+    if (run_long(x) || run_small(x)) return;
     if (run_thin(x.m <= x.n ? x : x.transposed())) return;
+    if (run_panels(x)) return;
   }
   run_packed(x);
 }

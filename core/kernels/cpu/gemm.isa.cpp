@@ -24,6 +24,12 @@ constexpr bool kMaskedStores = false;
 template <class T>
 constexpr int kMaxRows = std::is_integral_v<T> ? 4 : kFloatRows;
 constexpr int kPanelVecs = 2;
+// Rows of B fetched before they are needed: where B lies as the caller has it, its rows are far apart, and the processor does
+// not guess the next one.
+constexpr int64_t kAhead = 16;
+// What tiles of A may take of the nearest cache, and what panels may take of the second.
+constexpr int64_t kNearBytes = 24576;
+constexpr int64_t kFarBytes = 1 << 19;
 
 // --- packing
 // ---------------------------------------------------------------------------------------------------
@@ -116,6 +122,8 @@ void direct_tile(const Tile<T>& t) {
   constexpr int64_t kL = kLanes<T>;
   Vec<T> acc[kRows][kVecs] = {};
   Partial<T> last(t.cols - (kVecs - 1) * kL);
+  // Without masks of its own an instruction set reads part of a vector slowly; a packed panel is padded.
+  bool whole = !kMaskedStores && (t.cols == kVecs * kL || t.padded);
   const T* b = t.b;
   // Every fourth row has a pointer; those between are reached with one stride and three, which fits the
   // registers.
@@ -124,7 +132,9 @@ void direct_tile(const Tile<T>& t) {
   for (int64_t p = 0; p < t.k; ++p, b += t.b_rs) {
     Vec<T> row[kVecs];
 #pragma GCC unroll 2
-    for (int v = 0; v < kVecs; ++v) row[v] = v + 1 < kVecs ? load(b + v * kL) : last.load(b + v * kL);
+    for (int v = 0; v < kVecs; ++v) __builtin_prefetch(b + kAhead * t.b_rs + v * kL);
+#pragma GCC unroll 2
+    for (int v = 0; v < kVecs; ++v) row[v] = v + 1 < kVecs || whole ? load(b + v * kL) : last.load(b + v * kL);
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       Vec<T> ai = broadcast(a[i / 4][(i % 4) * t.a_rs]);
@@ -222,6 +232,68 @@ void direct(const Product<T>& x) {
   }
 }
 
+// The rows of one tile of A, `depth` columns of them, in memory of their own: rows a power of two apart throw each
+// other out of the nearest cache, and columns far apart miss it.
+template <class T>
+struct LeftTile {
+  const T* a;
+  int64_t a_rs, a_cs;
+
+  void copy(int64_t rows, int64_t depth, T* to) {
+    constexpr int64_t kL = kLanes<T>;
+    if (a_cs != 1) {
+      pack_panel(depth, rows, rows, a, a_rs, a_cs, to);
+      a_rs = 1;
+      a_cs = rows;
+    } else {
+      int64_t stride = kPanelDepth + kL;
+      for (int64_t i = 0; i < rows; ++i) {
+        int64_t p = 0;
+        for (; p + kL <= depth; p += kL) store(to + i * stride + p, load(a + i * a_rs + p));
+        for (; p < depth; ++p) to[i * stride + p] = a[i * a_rs + p];
+      }
+      a_rs = stride;
+    }
+    a = to;
+  }
+};
+
+template <class T>
+void panels(const Product<T>& x, T* copy) {
+  constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
+  int64_t tiles = (x.m + kMaxRows<T> - 1) / kMaxRows<T>, tile_rows = (x.m + tiles - 1) / tiles;
+  bool lies = x.b_cs == 1;
+  int64_t blocks = (x.k + kPanelDepth - 1) / kPanelDepth, block = (x.k + blocks - 1) / blocks;
+  // Tiles that meet a panel one after the other: those whose rows fit the nearest cache, but at least two if the panels come
+  // from the last one. One, and C along its rows, if all panels fit the nearest.
+  int64_t group = kNearBytes / static_cast<int64_t>(sizeof(T)) / (tile_rows * block);
+  if (group < 2) group = x.k * x.n * static_cast<int64_t>(sizeof(T)) > kFarBytes ? 2 : 1;
+  if (x.k * x.n * static_cast<int64_t>(sizeof(T)) <= kNearBytes) group = 1;
+  if (copy) group = min64(group, 2);
+  for (int64_t p = 0; p < x.k; p += block) {
+    int64_t depth = min64(block, x.k - p);
+    for (int64_t top = 0; top < x.m; top += group * tile_rows) {
+      int64_t bottom = min64(x.m, top + group * tile_rows);
+      LeftTile<T> lefts[2];  // copies, if there are any
+      if (copy) {
+        for (int64_t i = top, n = 0; i < bottom; i += tile_rows, ++n) {
+          lefts[n] = {x.a + i * x.a_rs + p * x.a_cs, x.a_rs, x.a_cs};
+          lefts[n].copy(min64(tile_rows, x.m - i), depth, copy + n * (kCopyElements / 2));
+        }
+      }
+      for (int64_t j = 0; j < x.n; j += kPanel) {
+        int64_t cols = min64(kPanel, x.n - j), width = cols > kL ? kPanel : kL;
+        for (int64_t i = top, n = 0; i < bottom; i += tile_rows, ++n) {
+          LeftTile<T> left = copy ? lefts[n] : LeftTile<T>{x.a + i * x.a_rs + p * x.a_cs, x.a_rs, x.a_cs};
+          Tile<T> t{depth, cols, left.a, left.a_rs, left.a_cs, lies ? x.b + p * x.b_rs + j : x.b + j * x.k + p * width,
+                    lies ? x.b_rs : width, x.alpha, p > 0 ? T{1} : x.beta, x.c + i * x.c_rs + j * x.c_cs, x.c_rs, x.c_cs, !lies};
+          kTiles<T>.direct[min64(tile_rows, x.m - i) - 1][cols > kL](t);
+        }
+      }
+    }
+  }
+}
+
 template <class T>
 constexpr GemmKernels<T> make_kernels() {
   GemmKernels<T> kernels{
@@ -232,8 +304,12 @@ constexpr GemmKernels<T> make_kernels() {
       .pack_b = pack_b<T>,
       .packed = packed<T>,
       .direct = nullptr,
+      .panels = nullptr,
   };
-  if constexpr (!std::is_integral_v<T>) kernels.direct = direct<T>;
+  if constexpr (!std::is_integral_v<T>) {
+    kernels.direct = direct<T>;
+    kernels.panels = panels<T>;
+  }
   return kernels;
 }
 

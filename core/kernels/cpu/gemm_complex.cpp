@@ -1,5 +1,9 @@
-// gemm_complex.cpp: products of complex matrices, as four real products on their real and imaginary parts.
-// Built on gemm of the real type: a part of a complex matrix is a real matrix with twice the strides.
+// gemm_complex.cpp: products of complex matrices, each as one real product. Built on gemm of the real type.
+//
+// Note [Complex As Real]
+// A row (x, y, ...) of complex A lies in memory as the real row (Re x, Im x, Re y, Im y, ...). So A is a real matrix of 2k
+// columns as it is, and C one of 2n columns, if their rows are contiguous. For the product to be that of complex numbers,
+// row p of B becomes two real rows: B's own (Re, Im, ...), to meet Re x, and i times it, (-Im, Re, ...), to meet Im x.
 #include <algorithm>
 #include <complex>
 
@@ -10,11 +14,13 @@
 namespace undertow::cpu {
 namespace {
 
-struct Parts;
+struct LeftRows;
+struct BothRows;
+struct Sums;
 
-// Below this the four calls cost more than plain loops.
+// Below this the copies cost more than plain loops.
 constexpr int64_t kLoopWork = 6 * 6 * 6;
-constexpr int64_t kCombineGrain = 1 << 14;
+constexpr int64_t kMoveGrain = 1 << 13;
 
 // C = alpha * sum + beta * C for one element, spelled out: operator* of std::complex calls a library function
 // that looks for infinities.
@@ -27,6 +33,17 @@ void write(std::complex<R>& c, R re, R im, std::complex<R> alpha, std::complex<R
     out_im += beta.real() * c.imag() + beta.imag() * c.real();
   }
   c = {out_re, out_im};
+}
+
+template <class Purpose, class R>
+const std::complex<R>* row_by_row(int64_t rows, int64_t cols, const std::complex<R>* a, int64_t rs, int64_t cs) {
+  std::complex<R>* copy = Scratch<Purpose>::template get<std::complex<R>>(rows * cols);
+  parallel_for(0, rows, std::max<int64_t>(1, kMoveGrain / cols), [&](int64_t begin, int64_t end) {
+    for (int64_t p = 0; p < cols; ++p) {
+      for (int64_t i = begin; i < end; ++i) copy[i * cols + p] = a[i * rs + p * cs];
+    }
+  });
+  return copy;
 }
 
 template <class R>
@@ -49,21 +66,35 @@ void run(int64_t m, int64_t n, int64_t k, std::complex<R> alpha, const std::comp
     }
     return;
   }
-  R* re = Scratch<Parts>::get<R>(2 * m * n);
-  R* im = re + m * n;
-  const R* a_re = reinterpret_cast<const R*>(a);
-  const R* b_re = reinterpret_cast<const R*>(b);
-  auto real_product = [&](R sign, const R* left, const R* right, R keep, R* out) {
-    gemm<R>(m, n, k, sign, left, 2 * a_rs, 2 * a_cs, right, 2 * b_rs, 2 * b_cs, keep, out, n, 1);
-  };
-  real_product(R(1), a_re, b_re, R(0), re);
-  real_product(R(-1), a_re + 1, b_re + 1, R(1), re);
-  real_product(R(1), a_re, b_re + 1, R(0), im);
-  real_product(R(1), a_re + 1, b_re, R(1), im);
-  parallel_for(0, m, std::max<int64_t>(1, kCombineGrain / n), [&](int64_t begin, int64_t end) {
+  // B is built anew, and so had better be the smaller one: C^T = B^T A^T.
+  if (n > m && c_cs != 1) return run(n, m, k, alpha, b, b_cs, b_rs, a, a_cs, a_rs, beta, c, c_cs, c_rs);
+  if (a_cs != 1 && k > 1) {
+    a = row_by_row<LeftRows>(m, k, a, a_rs, a_cs);
+    a_rs = k;
+  }
+  R* right = Scratch<BothRows>::get<R>(4 * k * n);
+  parallel_for(0, k, std::max<int64_t>(1, kMoveGrain / n), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const std::complex<R>* from = b + p * b_rs;
+      R *own = right + 4 * p * n, *turned = own + 2 * n;
+      for (int64_t j = 0; j < n; ++j) {
+        R re = from[j * b_cs].real(), im = from[j * b_cs].imag();
+        own[2 * j] = re;
+        own[2 * j + 1] = im;
+        turned[2 * j] = -im;
+        turned[2 * j + 1] = re;
+      }
+    }
+  });
+  const R* left = reinterpret_cast<const R*>(a);
+  if (c_cs == 1 && alpha.imag() == 0 && beta.imag() == 0) {
+    return gemm<R>(m, 2 * n, 2 * k, alpha.real(), left, 2 * a_rs, 1, right, 2 * n, 1, beta.real(), reinterpret_cast<R*>(c), 2 * c_rs, 1);
+  }
+  R* sums = Scratch<Sums>::get<R>(2 * m * n);
+  gemm<R>(m, 2 * n, 2 * k, R(1), left, 2 * a_rs, 1, right, 2 * n, 1, R(0), sums, 2 * n, 1);
+  parallel_for(0, m, std::max<int64_t>(1, kMoveGrain / n), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      for (int64_t j = 0; j < n; ++j)
-        write(c[i * c_rs + j * c_cs], re[i * n + j], im[i * n + j], alpha, beta);
+      for (int64_t j = 0; j < n; ++j) write(c[i * c_rs + j * c_cs], sums[2 * (i * n + j)], sums[2 * (i * n + j) + 1], alpha, beta);
     }
   });
 }

@@ -48,7 +48,13 @@ struct GemmKernels {
   // Null for integers. Reads A where it lies, and B too if b_cs == 1; else needs k <= kDirectDepth. For B
   // that stays in the nearest caches.
   void (*direct)(const Product<T>& product);
+  // Null for integers. b is packed, its strides unused, unless b_cs == 1: then B is read where it lies. So is A, or, if
+  // `copy` is not null, a copy of a few tiles' rows at a time, which needs kCopyElements there. No size may be zero.
+  void (*panels)(const Product<T>& product, T* copy);
 };
+// Enough for the rows of two register tiles, kPanelDepth deep.
+constexpr int64_t kPanelDepth = 512;
+constexpr int64_t kCopyElements = 2 * 16 * (kPanelDepth + 16);
 
 // Products that read B once, at the speed of memory; float and double only.
 template <class T>

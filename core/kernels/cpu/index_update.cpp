@@ -2,8 +2,11 @@
 #include "core/kernels/cpu/index_update.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/base/parallel.h"
+#include "core/kernels/cpu/index_kernels.h"
+#include "core/kernels/cpu/move.h"
 
 namespace undertow::cpu {
 
@@ -72,7 +75,10 @@ void update_row(char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
   if (ds == sizeof(T) && ss == sizeof(T)) {
     auto* out = reinterpret_cast<T*>(d);
     auto* in = reinterpret_cast<const T*>(s);
-    for (int64_t i = 0; i < n; i++) out[i] = Op::apply(out[i], in[i]);
+    if constexpr (std::is_same_v<Op, SetOp>) copy_bytes(d, s, n * static_cast<int64_t>(sizeof(T)));
+    else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, float>) index_kernels().add_float(out, in, n);
+    else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, double>) index_kernels().add_double(out, in, n);
+    else for (int64_t i = 0; i < n; i++) out[i] = Op::apply(out[i], in[i]);
     return;
   }
   for (int64_t i = 0; i < n; i++, d += ds, s += ss) {
@@ -81,8 +87,9 @@ void update_row(char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
   }
 }
 
-// A cache line of the narrowest dtype in use, so that chunks do not share lines; see Note [Writes In Index Order].
-constexpr int64_t kMinRun = 16;
+// Wide enough that a chunk walks several cache lines of each row, and that no two chunks share many; see
+// Note [Writes In Index Order].
+constexpr int64_t kMinRun = 64;
 int64_t grain_for(int64_t count) { return std::max<int64_t>(kMinRun, 32768 / std::max<int64_t>(count, 1)); }
 
 template <class T, class Op>
@@ -97,30 +104,46 @@ void run_typed(const IndexUpdate& u) {
     for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
       char* d = u.dst + offset_at(u.dst_strides, index);
       const char* s = u.src + offset_at(u.src_strides, index);
+      auto src_at = [&](int64_t k) { return u.src_offsets ? u.src_offsets[k] : k * u.src_step; };
       if (rows) {
-        for (int64_t k = 0; k < u.count; k++) update_row<T, Op>(d + u.dst_offsets[k], s + u.src_offsets[k], ds, ss, n);
+        for (int64_t k = 0; k < u.count; k++) update_row<T, Op>(d + u.dst_offsets[k], s + src_at(k), ds, ss, n);
         return;
       }
       for (int64_t i = 0; i < n; i++, d += ds, s += ss)
         for (int64_t k = 0; k < u.count; k++) {
           T& out = *reinterpret_cast<T*>(d + u.dst_offsets[k]);
-          out = Op::apply(out, *reinterpret_cast<const T*>(s + u.src_offsets[k]));
+          out = Op::apply(out, *reinterpret_cast<const T*>(s + src_at(k)));
         }
     });
   });
 }
 
 template <class T, class Op>
-void run_typed(const ScatterUpdate& u) {
+bool run_typed(const ScatterUpdate& u) {
   int64_t others = 1;
   for (int64_t s : u.sizes) others *= s;
-  if (!others || !u.count) return;
+  if (!others || !u.count) return true;
   bool flat = u.sizes.empty();
   int64_t ds = flat ? 0 : u.dst_strides[0], ss = flat ? 0 : u.src_strides[0], is = flat ? 0 : u.index_strides[0];
   bool rows = !flat && u.sizes[0] > 1 && is < u.index_stride;
-  auto one = [&](char* d, const char* s, const char* i) {
-    T& out = *reinterpret_cast<T*>(d + *reinterpret_cast<const int64_t*>(i) * u.dst_stride);
-    out = Op::apply(out, *reinterpret_cast<const T*>(s));
+  std::atomic<bool> fine{true};  // cleared by any chunk; only whether it ever was is asked
+  // n elements with positions one after the other: positions are looked at before anything is written there.
+  auto run = [&](char* d, const char* s, const char* i, int64_t n, int64_t d_step, int64_t s_step) {
+    auto* at = reinterpret_cast<const int64_t*>(i);
+    if (!index_kernels().all_within(at, n, 0, u.size)) {
+      fine.store(false, std::memory_order_relaxed);
+      return;
+    }
+    if (d_step == 0 && s_step == sizeof(T) && u.dst_stride == sizeof(T)) {
+      auto* out = reinterpret_cast<T*>(d);
+      auto* in = reinterpret_cast<const T*>(s);
+      for (int64_t k = 0; k < n; k++) out[at[k]] = Op::apply(out[at[k]], in[k]);
+      return;
+    }
+    for (int64_t k = 0; k < n; k++, d += d_step, s += s_step) {
+      T& out = *reinterpret_cast<T*>(d + at[k] * u.dst_stride);
+      out = Op::apply(out, *reinterpret_cast<const T*>(s));
+    }
   };
   parallel_for(0, others, grain_for(u.count), [&](int64_t begin, int64_t end) {
     for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
@@ -128,31 +151,28 @@ void run_typed(const ScatterUpdate& u) {
       const char* s = u.src + offset_at(u.src_strides, index);
       const char* i = u.index + offset_at(u.index_strides, index);
       if (rows) {
-        for (int64_t k = 0; k < u.count; k++)
-          for (int64_t c = 0; c < n; c++) one(d + c * ds, s + k * u.src_stride + c * ss, i + k * u.index_stride + c * is);
+        for (int64_t k = 0; k < u.count; k++) run(d, s + k * u.src_stride, i + k * u.index_stride, n, ds, ss);
       } else {
-        for (int64_t c = 0; c < n; c++)
-          for (int64_t k = 0; k < u.count; k++) one(d + c * ds, s + k * u.src_stride + c * ss, i + k * u.index_stride + c * is);
+        for (int64_t c = 0; c < n; c++) run(d + c * ds, s + c * ss, i + c * is, u.count, 0, u.src_stride);
       }
     });
   });
+  return fine;
 }
 
 template <class U>
-void run_kind(const U& u, DType dtype, Update kind) {
-  if (kind == Update::Set) {
-    dispatch_width(dtype, [&](auto tag) { run_typed<typename decltype(tag)::type, SetOp>(u); });
-    return;
-  }
-  dispatch(dtype, [&](auto tag) {
+auto run_kind(const U& u, DType dtype, Update kind) {
+  using R = decltype(run_typed<float, SetOp>(u));
+  if (kind == Update::Set) return dispatch_width(dtype, [&](auto tag) { return run_typed<typename decltype(tag)::type, SetOp>(u); });
+  return dispatch(dtype, [&](auto tag) -> R {
     using T = typename decltype(tag)::type;
     switch (kind) {
       case Update::Add: return run_typed<T, AddOp>(u);
       case Update::Multiply: return run_typed<T, MultiplyOp>(u);
       default:
         if constexpr (kIsComplex<T>) UT_FAIL_AS(NotImplemented, "\"", kind == Update::Max ? "amax" : "amin", "\" not implemented for '", long_name(DTypeOf<T>::value), "'");
-        else if (kind == Update::Max) run_typed<T, ExtremeOp<true>>(u);
-        else run_typed<T, ExtremeOp<false>>(u);
+        else if (kind == Update::Max) return run_typed<T, ExtremeOp<true>>(u);
+        else return run_typed<T, ExtremeOp<false>>(u);
     }
   });
 }
@@ -160,6 +180,6 @@ void run_kind(const U& u, DType dtype, Update kind) {
 }  // namespace
 
 void run_update(const IndexUpdate& u, DType dtype, Update kind) { run_kind(u, dtype, kind); }
-void run_update(const ScatterUpdate& u, DType dtype, Update kind) { run_kind(u, dtype, kind); }
+bool run_update(const ScatterUpdate& u, DType dtype, Update kind) { return run_kind(u, dtype, kind); }
 
 }  // namespace undertow::cpu

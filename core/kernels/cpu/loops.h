@@ -65,8 +65,9 @@ void loop1(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
   using M = OpMath<In>;
   using Out = Stored<In, decltype(op(M{}))>;
   if (s[0] == sizeof(Out) && s[1] == sizeof(In)) {
-    auto* out = reinterpret_cast<Out*>(p[0]);
-    auto* a = reinterpret_cast<const In*>(p[1]);
+    // Truth values are read and written as bytes: the compiler does not vectorise a negation of bools.
+    auto* out = reinterpret_cast<std::conditional_t<std::is_same_v<Out, bool>, uint8_t, Out>*>(p[0]);
+    auto* a = reinterpret_cast<const std::conditional_t<std::is_same_v<In, bool>, uint8_t, In>*>(p[1]);
     // In place (out == a) is no dependence between iterations; partial overlap is refused before.
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i])));

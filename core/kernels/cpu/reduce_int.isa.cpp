@@ -1,5 +1,7 @@
 // reduce_int.isa.cpp: folds of integers and bools, and the tests (any, all, count_nonzero) of every dtype.
 // See Note [One Namespace Per Instruction Set] in simd.h; plain loops here, which the compiler vectorises.
+#include <type_traits>
+
 #include "core/kernels/cpu/reduce_kernels.h"
 
 namespace undertow::cpu {
@@ -55,17 +57,32 @@ struct Count {
   static Acc join(Acc a, Acc b) { return a + b; }
 };
 
+// Neighbouring elements. Sums of bytes take 32 bits for as long as those hold them: twice as many to a vector.
+template <class Op, class In>
+typename Op::Acc fold_run(const In* p, int64_t n) {
+  if constexpr (sizeof(In) == 1 && (std::is_same_v<Op, Sum> || std::is_same_v<Op, Count>)) {
+    constexpr int64_t kBlock = int64_t{1} << 20;
+    int64_t sum = 0;
+    for (int64_t at = 0; at < n; at += kBlock) {
+      int64_t end = at + kBlock < n ? at + kBlock : n;
+      int32_t part = 0;
+      for (int64_t i = at; i < end; i++) part += static_cast<int32_t>(Op::map(p[i]));
+      sum += part;
+    }
+    return sum;
+  } else {
+    typename Op::Acc a = Op::map(p[0]);
+    for (int64_t i = 1; i < n; i++) a = Op::join(a, Op::map(p[i]));
+    return a;
+  }
+}
+
 template <class Op, class In>
 void fold(const char* in, int64_t outs, int64_t out_stride, int64_t n, int64_t stride, char* to) {
   using Acc = typename Op::Acc;
   Acc* acc = reinterpret_cast<Acc*>(to);
   if (stride == sizeof(In)) {
-    for (int64_t j = 0; j < outs; j++) {
-      const In* p = reinterpret_cast<const In*>(in + j * out_stride);
-      Acc a = Op::map(p[0]);
-      for (int64_t i = 1; i < n; i++) a = Op::join(a, Op::map(p[i]));
-      acc[j] = a;
-    }
+    for (int64_t j = 0; j < outs; j++) acc[j] = fold_run<Op>(reinterpret_cast<const In*>(in + j * out_stride), n);
   } else if (out_stride == sizeof(In)) {
     const In* first = reinterpret_cast<const In*>(in);
     for (int64_t j = 0; j < outs; j++) acc[j] = Op::map(first[j]);
@@ -124,7 +141,7 @@ FoldFn pick(Fold op, DType t) {
 namespace UNDERTOW_ISA_NS {
 FoldFn int_fold(Fold op, DType in) {
   switch (in) {
-    case DType::Bool: return pick<bool>(op, in);
+    case DType::Bool:  // bytes of 0 and 1, which the compiler vectorises better under this name
     case DType::UInt8: return pick<uint8_t>(op, in);
     case DType::Int8: return pick<int8_t>(op, in);
     case DType::Int16: return pick<int16_t>(op, in);

@@ -44,6 +44,7 @@ UT_REAL(log2)
 UT_REAL(erf)
 UT_REAL(erfc)
 UT_REAL(sigmoid)
+UT_REAL(silu)
 UT_REAL(log_sigmoid)
 UT_REAL(rsqrt)
 UT_REAL(gelu_erf)
@@ -126,16 +127,19 @@ UT_INLINE T sign(T x) {
   }
 }
 
-// Both NaNs win in maximum and minimum, and lose in fmax and fmin.
+// Both NaNs win in maximum and minimum, and lose in fmax and fmin. The first choice keeps a NaN in a and is one
+// instruction; the second costs nothing where b is the same for all elements.
 template <class T>
 UT_INLINE T maximum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return a < b ? b : a;
-  else return a != a ? a : (b != b || a < b) ? b : a;
+  const T larger = a < b ? b : a;
+  if constexpr (std::is_integral_v<T>) return larger;
+  else return b != b ? b : larger;
 }
 template <class T>
 UT_INLINE T minimum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) return b < a ? b : a;
-  else return a != a ? a : (b != b || b < a) ? b : a;
+  const T smaller = a > b ? b : a;
+  if constexpr (std::is_integral_v<T>) return smaller;
+  else return b != b ? b : smaller;
 }
 template <class T>
 UT_INLINE T fmax(T a, T b) { return a != a ? b : (a < b) ? b : a; }
@@ -220,16 +224,19 @@ UT_INLINE T power(T x, T y) {
 template <class T>
 UT_INLINE T cube(T x) { return x * x * x; }
 
+// Shifts by no less than the width, or by less than nothing, leave zeros (or the sign); the masks keep C++ from minding.
 template <class T>
 UT_INLINE T shift_left(T x, T by) {
-  if (by < T(0) || by >= T(sizeof(T) * 8)) return T(0);
-  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << by);
+  constexpr int bits = sizeof(T) * 8;
+  const T moved = static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << (by & T(bits - 1)));
+  return by < T(0) || by >= T(bits) ? T(0) : moved;
 }
 template <class T>
 UT_INLINE T shift_right(T x, T by) {
-  constexpr T most = T(sizeof(T) * 8 - std::is_signed_v<T>);
-  if (by < T(0) || by >= most) return static_cast<T>(std::is_signed_v<T> ? x >> most : 0);
-  return static_cast<T>(x >> by);
+  constexpr int bits = sizeof(T) * 8;
+  constexpr T most = T(bits - std::is_signed_v<T>);
+  const T moved = static_cast<T>(x >> (by & T(bits - 1))), far = static_cast<T>(std::is_signed_v<T> ? x >> most : 0);
+  return by < T(0) || by >= most ? far : moved;
 }
 template <class T>
 inline T gcd(T a, T b) {
@@ -333,7 +340,7 @@ UT_INLINE auto angle(T x) {
 }
 // With beta and threshold: above the threshold it is the identity.
 template <class T>
-UT_INLINE T softplus(T x, T beta, T threshold) { return x * beta > threshold ? x : vm::softplus(x * beta) / beta; }
+UT_INLINE T softplus(T x, T beta, T threshold) { return x * beta > threshold ? x : vm::softplus(x * beta) * (T(1) / beta); }
 template <class T>
 UT_INLINE T softplus_slope(T x, T beta, T threshold) { return x * beta > threshold ? T(1) : vm::sigmoid(x * beta); }
 template <class T>
@@ -346,7 +353,7 @@ UT_INLINE T mish_slope(T x) {
 template <class T>
 UT_INLINE T gelu_erf_slope(T x) {
   const T density = T(0.39894228040143267794) * vm::exp(T(-0.5) * x * x);
-  return T(0.5) * (T(1) + vm::erf(x * T(0.70710678118654752440))) + x * density;
+  return vm::normal_cdf(x) + x * density;
 }
 template <class T>
 UT_INLINE T gelu_tanh_slope(T x) {
@@ -373,6 +380,8 @@ inline std::complex<T> divide(const std::complex<T>& a, const std::complex<T>& b
 }
 template <class R>
 inline std::complex<R> sigmoid(const std::complex<R>& z) { return divide(std::complex<R>(1), std::complex<R>(1) + std::exp(-z)); }
+template <class R>
+inline std::complex<R> silu(const std::complex<R>& z) { return z * sigmoid(z); }
 template <class R>
 inline std::complex<R> rsqrt(const std::complex<R>& z) { return divide(std::complex<R>(1), std::sqrt(z)); }
 template <class T>

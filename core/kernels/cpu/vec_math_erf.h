@@ -83,10 +83,21 @@ UNDERTOW_VM_INLINE float erfc(float x) {  // through double, where x * x is exac
   return static_cast<float>(wide < 0.0 ? 2.0 - tail : tail);
 }
 
-// x * Phi(x), in the form torch computes: absolute, not relative, accuracy in the left tail.
+// Phi(x), the normal distribution, with absolute accuracy in the left tail, as torch's formula of gelu has it.
+UNDERTOW_VM_INLINE double normal_cdf(double x) { return 0.5 * (1.0 + vm::erf(x * 0x1.6a09e667f3bcdp-1)); }
+// Phi(-a) = 2^-h(a) with a polynomial h for a <= 7 and zero beyond: one exponential, no second branch.
+UNDERTOW_VM_INLINE float normal_cdf(float x) {
+  const float a = abs(x);
+  const float h = poly(a, 1.0f, 0x1.26af9cp+0f, 0x1.d61a46p-2f, 0x1.b162d0p-5f, -0x1.f62168p-8f, 0x1.30a8aep-11f,
+                       0x1.d9ac4cp-17f, -0x1.a7811cp-18f, 0x1.6fd4d8p-22f);
+  const float n = round_small(-h), r = -h - n, two_n = pow2_of(n);
+  const float tail = a > 7.0f ? 0.0f : two_n + two_n * (r * exp2_tail(r));
+  return x < 0.0f ? tail : 1.0f - tail;
+}
+
 template <typename T>
 UNDERTOW_VM_INLINE T gelu_erf(T x) {
-  return (T(0.5) * x) * (T(1) + vm::erf(x * T(0x1.6a09e667f3bcdp-1)));
+  return x * normal_cdf(x);
 }
 
 template <typename T>

@@ -1,4 +1,4 @@
-// vec_math_exp.h: exp, exp2, expm1 and what is made of one exponential: sinh, cosh, tanh, sigmoid.
+// vec_math_exp.h: exp, exp2, expm1 and what is made of one exponential: sinh, cosh, tanh, sigmoid, silu.
 // Knows no logarithm. See Note [Branch-Free Math] in vec_math.h.
 #pragma once
 
@@ -45,6 +45,14 @@ UNDERTOW_VM_INLINE ExpParts<T> exp_parts(T x) {
   return {n, r + ((r * r) * exp_tail(r) + lost)};
 }
 
+// The same without what rounding took from r: enough where the 1 is added.
+template <typename T>
+UNDERTOW_VM_INLINE ExpParts<T> exp_parts_short(T x) {
+  const T n = round_small(x * Real<T>::kLog2E);
+  const T r = (x - n * Real<T>::kLn2Hi) - n * Real<T>::kLn2Lo;
+  return {n, r + (r * r) * exp_tail(r)};
+}
+
 // Beyond these the result has already overflowed, or rounded to zero.
 template <typename T>
 inline constexpr T kExpHigh = sizeof(T) == 4 ? T(92) : T(720);
@@ -53,7 +61,7 @@ inline constexpr T kExpLow = sizeof(T) == 4 ? T(-106) : T(-750);
 
 template <typename T>
 UNDERTOW_VM_INLINE T exp(T x) {
-  const auto [n, p] = exp_parts(at_most(at_least(x, kExpLow<T>), kExpHigh<T>));
+  const auto [n, p] = exp_parts_short(at_most(at_least(x, kExpLow<T>), kExpHigh<T>));
   return scale_by_pow2(T(1) + p, n);
 }
 
@@ -104,11 +112,27 @@ UNDERTOW_VM_INLINE T tanh(T x) {
   return copysign(em1 / (em1 + T(2)), x);
 }
 
-// e^-|x| never overflows, so tiny results keep their digits down to the denormals.
+// 1 + e^-x, infinite where 2^n would leave the normal numbers: a third before e^-x itself does. A sigmoid divided by it
+// is 0 from there on, as torch's is a little further on.
+template <typename T>
+inline constexpr T kOnePlusExpHigh = sizeof(T) == 4 ? T(88.3) : T(709.4);
+template <typename T>
+UNDERTOW_VM_INLINE T one_plus_exp_neg(T x) {
+  constexpr T high = kOnePlusExpHigh<T>, low = sizeof(T) == 4 ? T(-80) : T(-700);
+  const auto [n, p] = exp_parts_short(at_most(at_least(-x, low), high));
+  const T two_n = pow2_of(n);
+  const T sum = (two_n + two_n * p) + T(1);
+  return -x > high ? kInf<T> : sum;
+}
+
 template <typename T>
 UNDERTOW_VM_INLINE T sigmoid(T x) {
-  const T e = vm::exp(-abs(x));
-  return (x < T(0) ? e : T(1)) / (T(1) + e);
+  return T(1) / one_plus_exp_neg(x);
+}
+
+template <typename T>
+UNDERTOW_VM_INLINE T silu(T x) {
+  return x / one_plus_exp_neg(x);
 }
 
 }  // namespace undertow::vm

@@ -22,6 +22,7 @@ from undertow.nn.modules.fold import Fold, Unfold
 from undertow.nn.modules.instancenorm import *  # noqa: F403
 from undertow.nn.modules.instancenorm import __all__ as _instancenorm
 from undertow.nn.modules.linear import Bilinear, Identity, Linear
+from undertow.nn.modules.linear_cross_entropy import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from undertow.nn.modules.loss import *  # noqa: F403
 from undertow.nn.modules.loss import __all__ as _loss
 from undertow.nn.modules.module import Module
@@ -51,6 +52,8 @@ __all__ = [
     "Fold",
     "Identity",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "Module",
     "ModuleDict",
     "ModuleList",

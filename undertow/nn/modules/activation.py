@@ -6,6 +6,7 @@ import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn import functional as F
 from undertow.nn import init
+from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -404,3 +405,11 @@ class Softmax2d(Module):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)
+
+
+__getattr__ = kept_elsewhere(
+    __name__,
+    {
+        "undertow.nn.modules.attention": "MultiheadAttention",
+    },
+)

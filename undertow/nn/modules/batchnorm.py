@@ -6,6 +6,7 @@ import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn import functional as F
 from undertow.nn import init
+from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -181,3 +182,11 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
+
+
+__getattr__ = kept_elsewhere(
+    __name__,
+    {
+        "undertow.nn.modules._lazy_norms": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
+    },
+)

@@ -8,6 +8,7 @@ import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn import functional as F
 from undertow.nn import init
+from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -272,3 +273,11 @@ class ConvTranspose3d(_ConvTransposeNd):
     """Transposed convolution of a volume."""
 
     _dims = 3
+
+
+__getattr__ = kept_elsewhere(
+    __name__,
+    {
+        "undertow.nn.modules._lazy_layers": "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
+    },
+)

@@ -6,6 +6,7 @@ import warnings
 
 from undertow._C import Tensor
 from undertow.nn import functional as F
+from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.batchnorm import _NormBase
 
 TYPE_CHECKING = False
@@ -115,3 +116,11 @@ class InstanceNorm3d(_InstanceNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in (4, 5):
             raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
+
+
+__getattr__ = kept_elsewhere(
+    __name__,
+    {
+        "undertow.nn.modules._lazy_norms": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
+    },
+)

@@ -8,6 +8,7 @@ import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn import functional as F
 from undertow.nn import init
+from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -99,3 +100,12 @@ class Bilinear(Module):
     def extra_repr(self) -> str:
         """Sizes."""
         return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+__getattr__ = kept_elsewhere(
+    __name__,
+    {
+        "undertow.nn.modules._lazy_layers": "LazyLinear",
+        "undertow.nn.modules.attention": "NonDynamicallyQuantizableLinear",
+    },
+)

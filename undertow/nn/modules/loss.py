@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from undertow._C import Tensor
 from undertow.nn import functional as F
+from undertow.nn._homes import kept_elsewhere
 from undertow.nn._reduction import chosen
 from undertow.nn.modules.module import Module
 
@@ -249,6 +250,8 @@ class HuberLoss(_Loss):
     """Squared below delta, linear above."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         super().__init__(reduction=reduction)
         self.delta = delta
 
@@ -361,3 +364,6 @@ class CTCLoss(_Loss):
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
         """The loss."""
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
+
+
+__getattr__ = kept_elsewhere(__name__, {"undertow.nn.modules.linear_cross_entropy": "LinearCrossEntropyLoss"})

@@ -10,6 +10,7 @@ from collections import OrderedDict
 
 import undertow
 from undertow._C import Parameter, Tensor
+from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules import _hooks
 from undertow.nn.modules._changes import Changes
 from undertow.nn.modules._members import Members
@@ -45,6 +46,9 @@ def _forward_unimplemented(self: Module, *input: Any) -> None:
 def _indented(text: str, spaces: int) -> str:
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line for line in rest)])
+
+
+_addindent = _indented  # torch's name
 
 
 class Module(StateDict, Members, Changes):
@@ -344,3 +348,15 @@ class Module(StateDict, Members, Changes):
 
     def __hash__(self) -> int:
         return object.__hash__(self)
+
+
+__getattr__ = kept_elsewhere(
+    __name__,
+    {
+        "undertow.nn.modules._hooks": """
+            register_module_buffer_registration_hook register_module_module_registration_hook register_module_parameter_registration_hook
+            register_module_forward_pre_hook register_module_forward_hook register_module_full_backward_pre_hook
+            register_module_full_backward_hook register_module_backward_hook""",
+        "undertow.nn.modules._state": "_IncompatibleKeys",
+    },
+)

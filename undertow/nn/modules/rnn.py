@@ -24,7 +24,10 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 _FUNCTIONS = {"LSTM": _recurrent.lstm, "GRU": _recurrent.gru, "RNN_TANH": _recurrent.rnn_tanh, "RNN_RELU": _recurrent.rnn_relu}
 
 
-def _check_options(input_size: Any, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int) -> None:
+def _check_options(input_size: Any, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int, switches: dict[str, Any]) -> None:
+    for name, value in switches.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
     if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
         raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
     if dropout > 0 and num_layers == 1:
@@ -67,7 +70,7 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_options(input_size, hidden_size, num_layers, dropout, proj_size)
+        _check_options(input_size, hidden_size, num_layers, dropout, proj_size, {"bias": bias, "batch_first": batch_first})
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers

@@ -9,6 +9,7 @@ import undertow
 from undertow._C import Tensor
 from undertow.nn import functional as F
 from undertow.nn import init
+from undertow.nn.modules.activation import GELU, ReLU
 from undertow.nn.modules.attention import MultiheadAttention
 from undertow.nn.modules.container import ModuleList
 from undertow.nn.modules.dropout import Dropout
@@ -57,6 +58,11 @@ def _float_mask(mask: Tensor | None, name: str, dtype: Any, other: Tensor | None
 def _activation_named(activation: Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
+    return _get_activation_fn(activation)
+
+
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
+    """The function of a name, of the two that have one."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     return getattr(F, activation)
@@ -96,19 +102,25 @@ class _Layer(Module):
         for k in range(blocks):
             setattr(self, f"dropout{k + 1}", Dropout(dropout))
         self.activation = _activation_named(activation)
+        if len(self._attentions) == 1:  # torch's note on encoder layers
+            relu, gelu = (self.activation is f or isinstance(self.activation, kind) for f, kind in ((F.relu, ReLU), (F.gelu, GELU)))
+            self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "activation"):
             self.activation = F.relu
 
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    # The blocks below have torch's names: subclasses replace them.
+
+    def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
+        found = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)
+        return self.dropout1(found[0])
 
     def _add(self, x: Tensor, block: Callable[[Tensor], Tensor], k: int) -> Tensor:
         """x plus a block of it, normalised before the block or after the sum."""
-        norm, drop = getattr(self, f"norm{k}"), getattr(self, f"dropout{k}")
-        return x + drop(block(norm(x))) if self.norm_first else norm(x + drop(block(x)))
+        norm = getattr(self, f"norm{k}")
+        return x + block(norm(x)) if self.norm_first else norm(x + block(x))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -121,6 +133,8 @@ class TransformerEncoderLayer(_Layer):
 
     _attentions = ("self_attn",)
 
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
         """The layer's output; masks are added to scores, or are true where attention is not allowed."""
@@ -128,9 +142,9 @@ class TransformerEncoderLayer(_Layer):
         mask = _float_mask(src_mask, "src_mask", src.dtype)
 
         def attend(x: Tensor) -> Tensor:
-            return self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal)[0]
+            return self._sa_block(x, mask, padding, is_causal=is_causal)
 
-        return self._add(self._add(src, attend, 1), self._feed_forward, 2)
+        return self._add(self._add(src, attend, 1), self._ff_block, 2)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -143,6 +157,15 @@ class TransformerDecoderLayer(_Layer):
     """
 
     _attentions = ("self_attn", "multihead_attn")
+
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        found = self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)
+        return self.dropout2(found[0])
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def forward(
         self,
@@ -158,16 +181,12 @@ class TransformerDecoderLayer(_Layer):
         """The layer's output; masks are added to scores, or are true where attention is not allowed."""
 
         def attend(x: Tensor) -> Tensor:
-            return self.self_attn(
-                x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, is_causal=tgt_is_causal, need_weights=False
-            )[0]
+            return self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
 
         def remember(x: Tensor) -> Tensor:
-            return self.multihead_attn(
-                x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask, is_causal=memory_is_causal, need_weights=False
-            )[0]
+            return self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
 
-        return self._add(self._add(self._add(tgt, attend, 1), remember, 2), self._feed_forward, 3)
+        return self._add(self._add(self._add(tgt, attend, 1), remember, 2), self._ff_block, 3)
 
 
 def _get_clones(module: Module, n: int) -> ModuleList:

@@ -9,38 +9,53 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class _Types(tuple):
-    """A tuple of dtypes that are all different."""
+class _dispatch_dtypes(tuple):
+    """A tuple of dtypes that are all different. What stands for a dtype that is missing here is left out."""
 
     __slots__ = ()
 
-    def __new__(cls, *dtypes: Any) -> _Types:
-        return super().__new__(cls, dict.fromkeys(dtypes))
+    def __new__(cls, dtypes: Any = ()) -> _dispatch_dtypes:
+        return super().__new__(cls, dict.fromkeys(d for d in dtypes if type(d) is ut.dtype))
+
+    def __add__(self, other: Any) -> _dispatch_dtypes:
+        return _dispatch_dtypes((*self, *other))
 
 
-_floating = _Types(ut.float32, ut.float64)
-_complex = _Types(ut.complex64, ut.complex128)
-_integral = _Types(ut.uint8, ut.int8, ut.int16, ut.int32, ut.int64)
-_halves = _Types(ut.float16, ut.bfloat16)
+def _types(*dtypes: Any) -> _dispatch_dtypes:
+    return _dispatch_dtypes(dtypes)
 
 
-def empty_types() -> _Types: return _Types()
-def floating_types() -> _Types: return _floating
-def floating_types_and_half() -> _Types: return _Types(*_floating, ut.float16)
-def floating_types_and(*dtypes: Any) -> _Types: return _Types(*_floating, *dtypes)
-def complex_types() -> _Types: return _complex
-def complex_types_and(*dtypes: Any) -> _Types: return _Types(*_complex, *dtypes)
-def floating_and_complex_types() -> _Types: return _Types(*_floating, *_complex)
-def floating_and_complex_types_and(*dtypes: Any) -> _Types: return _Types(*_floating, *_complex, *dtypes)
-def double_types() -> _Types: return _Types(ut.float64, ut.complex128)
-def integral_types() -> _Types: return _integral
-def integral_types_and(*dtypes: Any) -> _Types: return _Types(*_integral, *dtypes)
-def all_types() -> _Types: return _Types(*_floating, *_integral)
-def all_types_and(*dtypes: Any) -> _Types: return _Types(*_floating, *_integral, *dtypes)
-def all_types_and_half() -> _Types: return _Types(*_floating, *_integral, ut.float16)
-def all_types_and_complex() -> _Types: return _Types(*_floating, *_integral, *_complex)
-def all_types_and_complex_and(*dtypes: Any) -> _Types: return _Types(*_floating, *_integral, *_complex, *dtypes)
-def custom_types(*dtypes: Any) -> _Types: return _Types(*dtypes)
+_floating = _types(ut.float32, ut.float64)
+_complex = _types(ut.complex64, ut.complex128)
+_integral = _types(ut.uint8, ut.int8, ut.int16, ut.int32, ut.int64)
+_halves = _types(ut.float16, ut.bfloat16)
+
+
+def empty_types() -> _dispatch_dtypes: return _types()
+def floating_types() -> _dispatch_dtypes: return _floating
+def floating_types_and_half() -> _dispatch_dtypes: return _types(*_floating, ut.float16)
+def floating_types_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*_floating, *dtypes)
+def complex_types() -> _dispatch_dtypes: return _complex
+def complex_types_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*_complex, *dtypes)
+def floating_and_complex_types() -> _dispatch_dtypes: return _types(*_floating, *_complex)
+def floating_and_complex_types_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*_floating, *_complex, *dtypes)
+def double_types() -> _dispatch_dtypes: return _types(ut.float64, ut.complex128)
+def integral_types() -> _dispatch_dtypes: return _integral
+def integral_types_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*_integral, *dtypes)
+def all_types() -> _dispatch_dtypes: return _types(*_floating, *_integral)
+def all_types_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*_floating, *_integral, *dtypes)
+def all_types_and_half() -> _dispatch_dtypes: return _types(*_floating, *_integral, ut.float16)
+def all_types_and_complex() -> _dispatch_dtypes: return _types(*_floating, *_integral, *_complex)
+def all_types_and_complex_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*_floating, *_integral, *_complex, *dtypes)
+def all_mps_types() -> _dispatch_dtypes: return _types(ut.float16, ut.bfloat16, ut.float32, *_integral)
+def all_mps_types_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*all_mps_types(), *dtypes)
+def float8_types() -> _dispatch_dtypes: return _types()
+def float8_types_and(*dtypes: Any) -> _dispatch_dtypes: return _types(*dtypes)
+def all_types_complex_float8_and(*dtypes: Any) -> _dispatch_dtypes: return all_types_and_complex_and(*dtypes)
+def get_all_qint_dtypes() -> list[Any]: return []
+def highest_precision_float(device: Any) -> Any: return ut.float64
+def highest_precision_complex(device: Any) -> Any: return ut.complex128
+def custom_types(*dtypes: Any) -> _dispatch_dtypes: return _types(*dtypes)
 def get_all_int_dtypes() -> list[Any]: return list(_integral)
 def get_all_complex_dtypes(include_complex32: bool = False) -> list[Any]: return list(_complex)
 

@@ -1,0 +1,173 @@
+"""python -m bench.sweep: single operators and layers, small to large, forward and with their gradients, beside PyTorch.
+
+The table of `python -m bench` has targets; this one has a single rule, "never slower", over some six hundred cases, and prints
+them with those below 1.0 last. --only TEXT (several: TEXT|TEXT) chooses cases by name; --write keeps it in bench/SWEEP.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .__main__ import timed, versions
+from .cases import OURS, TORCH, Case
+from .report import describe_machine, seconds
+
+NAMES = "F = L.nn.functional; nn = L.nn\n"
+METHODS = ("exp", "log", "tanh", "sigmoid", "relu", "abs", "sqrt", "sin", "erf", "rsqrt", "reciprocal", "neg", "square", "log1p")
+ACTIVATIONS = ("gelu", "silu", "softplus", "leaky_relu", "elu", "hardtanh", "logsigmoid")
+UNARY = [f"x.{f}()" for f in METHODS] + [f"F.{f}(x)" for f in ACTIVATIONS]
+BINARY = ["x + w", "x - w", "x * w", "x / w", "x ** 2", "x.pow(w)", "L.maximum(x, w)", "L.where(x > w, x, w)", "x.clamp(0.6, 1.2)", "x + 1",
+          "L.lerp(x, w, 0.3)", "L.addcmul(x, w, w)"]
+REDUCTIONS = ["x.sum()", "x.sum(0)", "x.sum(1)", "x.mean(-1)", "x.max()", "x.max(1)[0]", "x.amax(0)", "x.var(1)", "x.std()", "x.norm()",
+              "x.prod(1)", "x.cumsum(0)", "x.cumsum(1)", "x.logsumexp(1)", "F.softmax(x, -1)", "F.log_softmax(x, 0)", "F.layer_norm(x, x.shape[1:])"]
+MOVES = ["x.t().contiguous()", "L.cat([x, x], 0)", "L.stack([x, x], 1)", "x.flip(0)", "x.roll(1, 1)", "x.tril()", "x[::2] * 2", "x[:, 1:3].clone()",
+         "x.index_select(0, i)", "x[i]", "x.gather(1, j)", "L.zeros_like(x).scatter_add(1, j, x)", "x.masked_fill(m, 0.)", "x[m]", "x + x[0]",
+         "x + x[:, :1]", "x.repeat(2, 1)", "x.unfold(0, 2, 1).sum(-1)", "x.sort(1)[0]", "x.topk(5, 1)[0]", "x.median(1)[0]"]
+PRODUCTS = ["x @ x", "x @ x.t()", "L.einsum('ij,kj->ik', x, x)"]
+PLAIN = ["x.argmax(1)", "x.clone()", "L.zeros_like(x)", "L.rand(x.shape)", "L.randn(x.shape)", "x.double()", "x.add_(1.)", "(x == x).all()", "x > 1."]
+SQUARE = "x = L.rand({n}, {n}) + 0.5; i = L.randperm({n}); j = L.randint(0, {n}, ({n}, {n})); m = x > 1.\n"
+
+LAYERS = [
+    ("Linear 10-10, batch 1", "nn.Linear(10, 10)", (1, 10)),
+    ("Linear 512-512, batch 64", "nn.Linear(512, 512)", (64, 512)),
+    ("Linear 1024-1024, batch 1024", "nn.Linear(1024, 1024)", (1024, 1024)),
+    ("Conv2d 3-16 3x3", "nn.Conv2d(3, 16, 3, padding=1)", (8, 3, 32, 32)),
+    ("Conv2d 64-64 3x3", "nn.Conv2d(64, 64, 3, padding=1)", (8, 64, 32, 32)),
+    ("Conv2d 256-256 3x3 on 14x14", "nn.Conv2d(256, 256, 3, padding=1)", (4, 256, 14, 14)),
+    ("Conv2d 512-512 3x3 on 7x7", "nn.Conv2d(512, 512, 3, padding=1)", (4, 512, 7, 7)),
+    ("Conv2d 64-128 1x1", "nn.Conv2d(64, 128, 1)", (8, 64, 32, 32)),
+    ("Conv2d 3-64 7x7 by 2", "nn.Conv2d(3, 64, 7, 2, 3)", (4, 3, 112, 112)),
+    ("Conv2d 1-32 5x5", "nn.Conv2d(1, 32, 5)", (64, 1, 28, 28)),
+    ("Conv2d depthwise 64", "nn.Conv2d(64, 64, 3, padding=1, groups=64)", (8, 64, 32, 32)),
+    ("Conv2d 4 groups", "nn.Conv2d(64, 64, 3, padding=1, groups=4)", (8, 64, 32, 32)),
+    ("Conv2d dilated", "nn.Conv2d(32, 32, 3, padding=2, dilation=2)", (8, 32, 32, 32)),
+    ("Conv1d 32-64", "nn.Conv1d(32, 64, 5)", (16, 32, 200)),
+    ("Conv3d 8-16", "nn.Conv3d(8, 16, 3)", (2, 8, 16, 16, 16)),
+    ("ConvTranspose2d 64-32", "nn.ConvTranspose2d(64, 32, 4, 2, 1)", (8, 64, 16, 16)),
+    ("MaxPool2d 2", "nn.MaxPool2d(2)", (16, 32, 32, 32)),
+    ("MaxPool2d 3 by 2", "nn.MaxPool2d(3, 2, 1)", (8, 64, 56, 56)),
+    ("AvgPool2d 2", "nn.AvgPool2d(2)", (16, 32, 32, 32)),
+    ("AdaptiveAvgPool2d 1", "nn.AdaptiveAvgPool2d(1)", (16, 128, 8, 8)),
+    ("AdaptiveAvgPool2d 5", "nn.AdaptiveAvgPool2d(5)", (16, 128, 14, 14)),
+    ("BatchNorm2d", "nn.BatchNorm2d(64)", (8, 64, 32, 32)),
+    ("BatchNorm2d, evaluating", "nn.BatchNorm2d(64).eval()", (8, 64, 32, 32)),
+    ("BatchNorm1d", "nn.BatchNorm1d(256)", (64, 256)),
+    ("GroupNorm", "nn.GroupNorm(8, 64)", (8, 64, 32, 32)),
+    ("InstanceNorm2d", "nn.InstanceNorm2d(64)", (8, 64, 32, 32)),
+    ("LayerNorm 256", "nn.LayerNorm(256)", (32, 64, 256)),
+    ("LayerNorm 128, 4 rows", "nn.LayerNorm(128)", (4, 128)),
+    ("Dropout", "nn.Dropout(0.5)", (512, 512)),
+    ("Upsample nearest", "nn.Upsample(scale_factor=2)", (8, 32, 32, 32)),
+    ("Upsample bilinear", "nn.Upsample(scale_factor=2, mode='bilinear')", (8, 32, 32, 32)),
+    ("LSTM 32", "nn.LSTM(16, 32)", (10, 4, 16)),
+    ("LSTM 128", "nn.LSTM(128, 128)", (32, 16, 128)),
+    ("LSTM 256, 2 layers", "nn.LSTM(256, 256, 2)", (20, 32, 256)),
+    ("LSTM 512", "nn.LSTM(512, 512)", (16, 32, 512)),
+    ("GRU 128", "nn.GRU(128, 128)", (32, 16, 128)),
+    ("RNN 64", "nn.RNN(64, 64)", (32, 16, 64)),
+    ("TransformerEncoderLayer 128", "nn.TransformerEncoderLayer(128, 4, 512, 0.0, batch_first=True)", (8, 64, 128)),
+    ("TransformerEncoderLayer 512", "nn.TransformerEncoderLayer(512, 8, 2048, 0.0, batch_first=True)", (4, 128, 512)),
+    ("Sequential 10-32-1", "nn.Sequential(nn.Linear(10, 32), nn.Tanh(), nn.Linear(32, 1))", (16, 10)),
+]
+RUN = """
+def run():
+    y = layer(x)
+    y = y[0] if isinstance(y, tuple) else y
+    y.backward(g)
+y = layer(x); y = y[0] if isinstance(y, tuple) else y; g = L.ones_like(y)
+"""
+LOSSES = [
+    ("cross_entropy 64x10", "x = L.randn(64, 10); t = L.randint(0, 10, (64,))", "F.cross_entropy(x, t)"),
+    ("cross_entropy 2048x5000", "x = L.randn(2048, 5000); t = L.randint(0, 5000, (2048,))", "F.cross_entropy(x, t)"),
+    ("mse_loss 1M", "x = L.randn(1000, 1000); t = L.randn(1000, 1000)", "F.mse_loss(x, t)"),
+    ("smooth_l1_loss 1M", "x = L.randn(1000, 1000); t = L.randn(1000, 1000)", "F.smooth_l1_loss(x, t)"),
+    ("binary_cross_entropy 1M", "x = L.rand(1000, 1000); t = L.rand(1000, 1000)", "F.binary_cross_entropy(x, t)"),
+    ("binary_cross_entropy_with_logits 1M", "x = L.randn(1000, 1000); t = L.rand(1000, 1000)", "F.binary_cross_entropy_with_logits(x, t)"),
+    ("embedding 10,000x128", "x = L.randn(10000, 128); t = L.randint(0, 10000, (32, 128))", "F.embedding(t, x)"),
+]
+SOLVERS = ["L.linalg.inv(x)", "L.linalg.cholesky(x)", "L.linalg.solve(x, b)", "L.linalg.eigh(x)[0]", "L.linalg.svd(x)[1]", "L.linalg.qr(x)[0]",
+           "L.linalg.det(x)", "L.linalg.slogdet(x)[1]"]
+TRANSFORMS = ["L.fft.fft(x)", "L.fft.rfft(x)", "L.fft.fft2(x)", "L.fft.rfft2(x)"]
+OPTIMIZERS = ["SGD(ps, lr=.1)", "SGD(ps, lr=.1, momentum=.9)", "Adam(ps)", "AdamW(ps)", "RMSprop(ps)", "Adagrad(ps)"]
+
+
+def both(name: str, setup: str, stmt: str) -> list[Case]:
+    """The statement alone, and with its gradient by x."""
+    recorded = f"x.requires_grad_(); g = L.ones_like({stmt})\n"
+    return [Case(name, NAMES + setup, stmt, 1.0, threads=2),
+            Case(f"{name}, gradient", NAMES + setup + recorded, f"L.autograd.grad({stmt}, x, g)", 1.0, threads=2)]
+
+
+def operators() -> list[Case]:
+    out = []
+    for size, shape in (("8", "8"), ("10k", "100, 100"), ("4M", "2000, 2000")):
+        setup = f"x = L.rand({shape}) + 0.5; w = L.rand({shape}) + 0.5\n"
+        out += [c for stmt in UNARY + BINARY for c in both(f"{stmt} of {size}", setup, stmt)]
+    for n in (8, 100, 2000):
+        setup = SQUARE.format(n=n)
+        out += [c for stmt in REDUCTIONS + MOVES + PRODUCTS for c in both(f"{stmt} of {n}x{n}", setup, stmt)]
+        out += [Case(f"{stmt} of {n}x{n}", NAMES + setup, stmt, 1.0, threads=2) for stmt in PLAIN]
+    for n in (32, 64, 128, 256, 512, 1024):
+        out += both(f"x @ w, {n}x{n}", f"x = L.randn({n}, {n}); w = L.randn({n}, {n})\n", "x @ w")
+    out += both("x @ w, 32 of 64x64", "x = L.randn(32, 64, 64); w = L.randn(32, 64, 64)\n", "x @ w")
+    out += both("x @ w, 1000x1000 by a vector", "x = L.randn(1000, 1000); w = L.randn(1000)\n", "x @ w")
+    for n in (8, 64, 200):
+        setup = f"x = L.randn({n}, {n}); x = x @ x.t() / {n} + L.eye({n}); b = L.randn({n}, 4)\n"
+        out += [c for stmt in SOLVERS for c in both(f"{stmt} of {n}x{n}", setup, stmt)]
+    for n in (64, 512):
+        out += [Case(f"{stmt} of {n}x{n}", NAMES + f"x = L.randn({n}, {n})\n", stmt, 1.0, threads=2) for stmt in TRANSFORMS]
+    return out
+
+
+def layers() -> list[Case]:
+    out = []
+    for name, made, shape in LAYERS:
+        setup = NAMES + f"layer = {made}; x = L.randn({', '.join(map(str, shape))})\n"
+        out.append(Case(f"{name}, no grad", setup + "layer.requires_grad_(False)\n", "layer(x)", 1.0, threads=2))
+        out.append(Case(f"{name}, backward too", setup + "x.requires_grad_()\n" + RUN, "run()", 1.0, threads=2))
+    for b, h, t, d in ((4, 4, 64, 32), (2, 8, 256, 64), (1, 8, 1024, 64)):
+        setup = f"x, k, v = (L.randn({b}, {h}, {t}, {d}) for _ in range(3))\n"
+        for causal in ("", ", is_causal=True"):
+            out += both(f"attention {b}x{h}x{t}x{d}{causal}", setup, f"F.scaled_dot_product_attention(x, k, v{causal})")
+    out += [c for name, setup, stmt in LOSSES for c in both(name, setup + "\n", stmt)]
+    for made in OPTIMIZERS:
+        for count, n in ((20, 100), (10, 1_000_000)):
+            setup = (f"ps = [L.nn.Parameter(L.randn({n})) for _ in range({count})]\nfor p in ps: p.grad = L.randn({n})\n"
+                     f"o = L.optim.{made}; o.step()\n")
+            out.append(Case(f"{made} of {count} x {n:,}", NAMES + setup, "o.step()", 1.0, threads=2))
+    return out
+
+
+def main() -> int:
+    ap = argparse.ArgumentParser(prog="bench.sweep", description=__doc__)
+    ap.add_argument("--only", default="", metavar="TEXT", help="time only the cases whose name contains this; several with |")
+    ap.add_argument("--rounds", type=int, default=3)
+    ap.add_argument("--write", action="store_true", help="write bench/SWEEP.md")
+    a = ap.parse_args()
+    wanted = [c for c in operators() + layers() if any(text in c.name for text in a.only.split("|"))]
+    best = timed(wanted, [OURS, TORCH], a.rounds, 2)
+    rows, failed = [], []
+    for c in wanted:
+        ours, theirs = best[c.name][OURS], best[c.name][TORCH]
+        if isinstance(ours, float) and isinstance(theirs, float):
+            rows.append((theirs / ours, c.name, ours, theirs))
+        else:
+            failed.append(f"{c.name}: {ours if isinstance(ours, str) else theirs}")
+    slower = sorted(r for r in rows if r[0] < 1.0)
+    for ratio, name, ours, theirs in rows + slower[::-1]:
+        print(f"{name:55s} {seconds(ours):>9s} {seconds(theirs):>9s} {ratio:7.2f}")
+    print(f"{len(rows)} cases, {len(slower)} slower than torch", *failed, sep="\n")
+    if a.write:
+        head = ["# Sweep", "", "Written by `python -m bench.sweep --write`. " + describe_machine(versions([OURS, TORCH])), "",
+                f"{len(rows)} cases, two threads; {len(slower)} of them slower than torch: "
+                + (", ".join(f"{name} ({ratio:.2f})" for ratio, name, *_ in slower) or "none") + ".", "",
+                "|   | undertow | torch | torch/ours |", "|---|---|---|---|"]
+        body = [f"| {name.replace('|', chr(92) + '|')} | {seconds(ours)} | {seconds(theirs)} | {ratio:.2f} |" for ratio, name, ours, theirs in rows]
+        (Path(__file__).parent / "SWEEP.md").write_text("\n".join(head + body) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+// temporary.h: memory for the length of one call: borrowed from the thread's scratch if small, else allocated and given back.
+#pragma once
+
+#include <memory>
+
+#include "core/kernels/cpu/scratch.h"
+
+namespace undertow::cpu {
+
+// One at a time for each Purpose and thread. Elements are not initialized.
+template <class Purpose, class T>
+class Temporary {
+ public:
+  explicit Temporary(int64_t count) {
+    constexpr int64_t kKept = 1 << 20;  // bytes a thread may keep
+    if (count * static_cast<int64_t>(sizeof(T)) <= kKept) {
+      data_ = Scratch<Purpose>::template get<T>(count);
+    } else {
+      own_ = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(count));
+      data_ = own_.get();
+    }
+  }
+  T* get() const { return data_; }
+
+ private:
+  std::unique_ptr<T[]> own_;
+  T* data_;
+};
+
+}  // namespace undertow::cpu

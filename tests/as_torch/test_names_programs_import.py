@@ -1,0 +1,243 @@
+"""Names that programs import from torch's corners: trees, custom operators, hub, versions, helpers of layers and of loaders."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from dataclasses import dataclass
+
+import pytest
+
+import undertow as ut
+from undertow.utils import _pytree
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
+from torch.utils import _pytree as torch_pytree
+
+Point = namedtuple("Point", "x y")
+TREES = [
+    3,
+    None,
+    [1, (2, 3), {"a": 4}],
+    OrderedDict(a=1, b=[2]),
+    Point(1, (2, None)),
+    deque([1, [2]], maxlen=5),
+    defaultdict(list, {"k": [1, 2]}),
+    (),
+    [[], {}],
+]
+
+
+@pytest.mark.parametrize("tree", TREES, ids=str)
+def test_trees_come_apart_as_torchs_do(tree):
+    def seen(lib):
+        leaves, spec = lib.tree_flatten(tree)
+        paths = [(lib.keystr(path), leaf) for path, leaf in lib.tree_leaves_with_path(tree)]
+        again = lib.tree_unflatten(leaves, spec)
+        numbers = spec.num_leaves, spec.num_nodes, spec.num_children, spec.is_leaf()
+        doubled = lib.tree_map(lambda a, b: (a, b), tree, tree)
+        only = lib.tree_map_only(int, lambda n: n + 1, tree)
+        lists = lib.tree_leaves(tree, is_leaf=lambda x: isinstance(x, list))
+        return leaves, paths, again, type(again), numbers, doubled, only, lists, lib.tree_all(bool, tree), lib.tree_any_only(int, lambda n: n > 3, tree)
+
+    assert seen(_pytree) == seen(torch_pytree)
+
+
+def test_trees_of_another_shape_are_refused():
+    for lib in (_pytree, torch_pytree):
+        for other in ([1], (1, 2), {"a": 1, "b": 2}):
+            with pytest.raises(ValueError):
+                lib.tree_map(lambda a, b: a, [1, 2], other)
+        with pytest.raises(ValueError):
+            lib.tree_map(lambda a, b: a, {"a": 1}, {"b": 1})
+        assert lib.tree_map(lambda a, b: a + b, {"a": 1, "b": 2}, {"b": 10, "a": 20}) == {"a": 21, "b": 12}
+
+
+def test_a_class_of_the_program_is_a_container_once_registered():
+    class Box:
+        def __init__(self, inside, label):
+            self.inside, self.label = inside, label
+
+    @dataclass
+    class Pair:
+        a: int
+        b: int
+
+    for lib in (_pytree, torch_pytree):
+        lib.register_pytree_node(Box, lambda b: ([b.inside], b.label), lambda children, label: Box(*children, label))
+        made = lib.tree_map(lambda x: x * 2, Box([1, 2], "L"))
+        assert (made.inside, made.label) == ([2, 4], "L")
+        with pytest.raises(ValueError, match="already registered"):
+            lib.register_pytree_node(Box, None, None)
+        lib.register_dataclass(Pair)
+        assert lib.tree_map(lambda x: x + 1, Pair(1, 2)) == Pair(2, 3)
+
+
+@pytest.mark.parametrize("lib", [ut, torch], ids=["undertow", "torch"])
+def test_a_custom_operator_has_a_name_a_derivative_and_kernels(lib):
+    name = f"tests_{lib.__name__}::scaled"
+
+    @lib.library.custom_op(name, mutates_args=())
+    def scaled(x: lib.Tensor, by: float = 2.0) -> lib.Tensor:
+        return x.detach() * by
+
+    @scaled.register_fake
+    def _(x, by=2.0):
+        return lib.empty_like(x)
+
+    def setup_context(ctx, inputs, output):
+        ctx.by = inputs[1]
+
+    scaled.register_autograd(lambda ctx, g: (g * ctx.by, None), setup_context=setup_context)
+    x = lib.ones(3, requires_grad=True)
+    y = scaled(x, by=3.0)
+    y.sum().backward()
+    assert y.tolist() == [3.0] * 3 and x.grad.tolist() == [3.0] * 3 and y.requires_grad
+    assert not scaled(lib.ones(1)).requires_grad
+    assert getattr(getattr(lib.ops, f"tests_{lib.__name__}"), "scaled")(lib.ones(1)).tolist() == [2.0]
+
+    @scaled.register_kernel("cpu")
+    def _(x, by=2.0):
+        return x.detach() * by + 1
+
+    assert scaled(lib.ones(1)).tolist() == [3.0]
+
+
+@pytest.mark.parametrize("lib", [ut, torch], ids=["undertow", "torch"])
+def test_a_custom_operator_may_write_into_its_argument(lib):
+    @lib.library.custom_op(f"tests_{lib.__name__}::fill", mutates_args={"x"})
+    def fill(x: lib.Tensor, value: float) -> None:
+        x.fill_(value)
+
+    x = lib.zeros(2)
+    assert fill(x, 4.0) is None and x.tolist() == [4.0, 4.0]
+
+
+def test_a_custom_operator_without_a_derivative_says_so_in_the_pass():
+    @ut.library.custom_op("tests::plain", mutates_args=())
+    def plain(x: ut.Tensor) -> ut.Tensor:
+        return x.detach().clone()
+
+    with pytest.raises(RuntimeError, match="tests::plain"):
+        plain(ut.ones(2, requires_grad=True)).sum().backward()
+    with pytest.raises(ValueError, match="namespace::name"):
+        ut.library.custom_op("plain", mutates_args=())
+    with pytest.raises(AttributeError, match="tests::other"):
+        ut.ops.tests.other  # noqa: B018
+
+
+def test_weights_come_from_an_address_once_and_whole(tmp_path):
+    source = tmp_path / "net.pt"
+    ut.save({"weight": ut.ones(2)}, source)
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:8]
+    named = tmp_path / f"net-{digest}.pt"
+    named.write_bytes(source.read_bytes())
+    cache = tmp_path / "cache"
+    state = ut.hub.load_state_dict_from_url(named.as_uri(), model_dir=str(cache), progress=False, check_hash=True)
+    assert state["weight"].tolist() == [1.0, 1.0]
+    named.unlink()
+    from undertow.utils.model_zoo import load_url
+
+    again = load_url(named.as_uri(), model_dir=str(cache), progress=False)
+    assert again["weight"].tolist() == [1.0, 1.0]
+    wrong = tmp_path / "net-00000000.pt"
+    wrong.write_bytes(b"other")
+    with pytest.raises(RuntimeError, match="invalid hash value"):
+        ut.hub.load_state_dict_from_url(wrong.as_uri(), model_dir=str(cache), progress=False, check_hash=True)
+    assert sorted(os.listdir(cache)) == [f"net-{digest}.pt"]
+
+
+def test_code_is_taken_from_a_local_folder_and_never_downloaded(tmp_path):
+    (tmp_path / "hubconf.py").write_text("def small(n=2):\n    'A list.'\n    return [0] * n\n")
+    assert ut.hub.load(str(tmp_path), "small", source="local", n=3) == [0, 0, 0]
+    assert ut.hub.list(str(tmp_path)) == ["small"] and ut.hub.help(str(tmp_path), "small") == "A list."
+    with pytest.raises(RuntimeError, match="never code"):
+        ut.hub.load("pytorch/vision", "resnet18")
+    with pytest.raises(RuntimeError, match="Cannot find callable large"):
+        ut.hub.load(str(tmp_path), "large", source="local")
+
+
+@pytest.mark.parametrize("other", ["2.0", "1.13.1", "2.13", "2.13.0", "3", (2, 0), (2, 13), (3,), "2.9.1"])
+def test_versions_compare_as_torchs_do(other):
+    def compared(make):
+        v = make("2.13.0+x")
+        return v > other, v >= other, v < other, v <= other
+
+    ours, theirs = compared(ut.torch_version.TorchVersion), compared(torch.torch_version.TorchVersion)
+    assert ours[0] == theirs[0] and ours[2] == theirs[2] or other in ("2.13", "2.13.0", (2, 13))
+    assert ut.torch_version.TorchVersion("2.13.0") == "2.13.0" and hash(ut.torch_version.TorchVersion("1")) == hash("1")
+
+
+def test_helpers_of_layers_and_loaders_give_torchs_results():
+    from undertow.nn.modules import utils as ours
+
+    theirs = torch.nn.modules.utils
+    for name in ("_single", "_pair", "_triple", "_quadruple"):
+        assert getattr(ours, name)(3) == getattr(theirs, name)(3) and getattr(ours, name)([1, 2]) == getattr(theirs, name)([1, 2])
+    assert ours._reverse_repeat_tuple((1, 2), 2) == theirs._reverse_repeat_tuple((1, 2), 2)
+    assert ours._list_with_default([None, 3], [7, 8, 9]) == theirs._list_with_default([None, 3], [7, 8, 9])
+    states = []
+    for lib, tools in ((ut, ours), (torch, theirs)):
+        state = lib.nn.DataParallel(lib.nn.Linear(2, 2)).state_dict()
+        tools.consume_prefix_in_state_dict_if_present(state, "module.")
+        states.append((list(state), sorted(state._metadata)))
+    assert states[0] == states[1]
+    from undertow.utils.data._utils.collate import default_collate
+
+    assert default_collate is ut.utils.data.default_collate
+
+
+def test_types_of_results_have_torchs_names():
+    for name in dir(ut.return_types):
+        assert getattr(ut.return_types, name).__name__ == name and hasattr(torch.return_types, name)
+    assert isinstance(ut.ones(2, 2).max(1), ut.return_types.max) and not isinstance(ut.ones(2, 2).min(1), ut.return_types.max)
+
+
+def test_low_rank_decompositions_are_torchs():
+    values = []
+    for lib in (ut, torch):
+        lib.manual_seed(0)
+        A = lib.randn(9, 3, dtype=lib.float64) @ lib.randn(3, 6, dtype=lib.float64)
+        U, S, V = lib.svd_lowrank(A, q=3)
+        assert lib.allclose(U * S @ V.mT, A)
+        U2, S2, V2 = lib.pca_lowrank(A.mT, q=3)
+        values.append([*S.tolist(), *S2.tolist(), *V2.abs().flatten().tolist(), lib.rand(()).item()])
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+    for q in (-1, 10):
+        for lib in (ut, torch):
+            with pytest.raises(ValueError, match="must be non-negative integer and not greater"):
+                lib.pca_lowrank(lib.ones(3, 4), q=q)
+
+
+PROGRAM = """
+import torch, warnings
+import torch._dynamo
+torch._dynamo.config.suppress_errors = True
+torch._inductor.config.coordinate_descent_tuning = True
+warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
+assert torch.__version__ >= (2, 0) and torch.__version__ >= "1.9" and torch.__version__.startswith("2.13")
+assert torch.__config__.show() and torch.__config__.parallel_info()
+assert not isinstance(torch.nn.Linear(1, 1), torch.jit.ScriptModule)
+class Old(torch.jit.ScriptModule):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(1, 1)
+    @torch.jit.script_method
+    def forward(self, x):
+        return self.fc(x)
+assert Old()(torch.ones(1)).shape == (1,)
+with torch.autocast("cpu"):
+    assert torch.is_autocast_cpu_enabled() and torch.get_autocast_cpu_dtype() is torch.bfloat16
+torch.clear_autocast_cache()
+assert torch.compile(model=None, backend="inductor")(abs) is abs
+from torch.hub import load_state_dict_from_url
+from torch.utils.model_zoo import load_url
+from torch.nn.modules.utils import _pair
+print("done")
+"""
+
+
+def test_a_program_that_sets_switches_of_the_compiler_runs():
+    done = subprocess.run([sys.executable, "-m", "undertow.as_torch", "-c", PROGRAM], capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr

@@ -1,0 +1,334 @@
+"""The rarer distributions, constraints and transforms beside torch's: draws, densities, moments, derivatives, divergences."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.distributions as theirs
+
+import undertow as ut
+import undertow.distributions as ours
+
+V, W = [0.3, 1.5, 2.0], [0.7, 1.2, 3.0]
+PROBS, LOGITS, ROWS = [0.1, 0.5, 0.9], [0.3, -1.0, 2.0], [[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]
+MATRIX, TRIL = [[2.0, 0.3], [0.3, 1.0]], [[1.0, 0.0], [0.5, 2.0]]
+CASES = {
+    "Binomial": [((10, PROBS), {}), ((3.0,), {"logits": LOGITS}), ((200, PROBS), {}), ((1000, [0.3, 0.04, 0.7]), {})],
+    "NegativeBinomial": [((5, [0.1, 0.5, 0.8]), {}), ((2.5,), {"logits": LOGITS})],
+    "ContinuousBernoulli": [((PROBS,), {}), ((), {"logits": LOGITS}), (([0.4995, 0.5003, 0.2],), {})],
+    "FisherSnedecor": [(([3.0, 2.5, 5.0], [5.0, 6.0, 1.5]), {})],
+    "GeneralizedPareto": [(([0.0, 1.0, -1.0], V, [0.2, 0.0, -0.5]), {})],
+    "HalfCauchy": [((V,), {})],
+    "InverseGamma": [((W, V), {}), (([3.0, 2.5], [1.0, 2.0]), {})],
+    "Kumaraswamy": [((W, V), {}), (([2.0, 3.0], [2.0, 1.5]), {})],
+    "LogisticNormal": [((V, W), {}), (([V, V], [W, W]), {})],
+    "LowRankMultivariateNormal": [(([0.0, 1.0], [[1.0], [0.5]], [0.5, 2.0]), {}), (([[0.0, 1.0], [2.0, 3.0]], [[1.0], [0.5]], [0.5, 2.0]), {})],
+    "Multinomial": [((7, ROWS), {}), ((4,), {"logits": LOGITS})],
+    "OneHotCategoricalStraightThrough": [((ROWS,), {})],
+    "Pareto": [((V, W), {}), (([1.0, 2.0], [3.0, 2.5]), {})],
+    "RelaxedBernoulli": [((0.7, PROBS), {}), ((0.3,), {"logits": LOGITS})],
+    "RelaxedOneHotCategorical": [((0.7, ROWS), {}), ((1.3,), {"logits": LOGITS})],
+    "VonMises": [(([-1.0, 0.0, 2.0], V), {}), ((0.5, 20.0), {})],
+    "Weibull": [((V, W), {})],
+    "Wishart": [((4.0, MATRIX), {}), (([3.0, 5.5],), {"scale_tril": TRIL}), ((3.5,), {"precision_matrix": MATRIX})],
+    "LKJCholesky": [((3, [0.5, 2.0]), {}), ((4, 1.5), {})],
+}
+FLAT = [
+    (name, i, dtype)
+    for name, cases in CASES.items()
+    for i in range(len(cases))
+    for dtype in ("float64", "float32")
+    if (name, dtype) != ("GeneralizedPareto", "float64")  # torch's raises there
+]
+TOLERANCE = {"float64": {"rtol": 1e-7, "atol": 1e-9}, "float32": {"rtol": 2e-4, "atol": 2e-5}}
+COUNTS = ("Binomial", "Multinomial", "NegativeBinomial", "LKJCholesky")  # their first argument is a number
+
+
+def made(lib, module, name, i, dtype, requires_grad=False):
+    def tensor(v):
+        return lib.tensor(v, dtype=getattr(lib, dtype), requires_grad=requires_grad)
+
+    args, kwargs = CASES[name][i]
+    args = [v if k == 0 and name in COUNTS else tensor(v) for k, v in enumerate(args)]
+    kwargs = {k: tensor(v) for k, v in kwargs.items()}
+    return getattr(module, name)(*args, **kwargs), [v for v in (*args, *kwargs.values()) if isinstance(v, lib.Tensor)]
+
+
+def close(a, b, dtype="float64", **more):
+    assert str(a.dtype).split(".")[1] == str(b.dtype).split(".")[1] and tuple(a.shape) == tuple(b.shape)
+    torch.testing.assert_close(torch.tensor(a.tolist(), dtype=b.dtype).reshape(a.shape), b.detach(), **{**TOLERANCE[dtype], **more}, equal_nan=True)
+
+
+def to_torch(x):
+    return torch.tensor(x.detach().tolist(), dtype=getattr(torch, str(x.dtype).split(".")[1])).reshape(tuple(x.shape))
+
+
+def sampled(q, shape):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return q.sample(shape)
+
+
+@pytest.mark.parametrize(("name", "i", "dtype"), FLAT)
+def test_draws_densities_and_moments_are_torchs(name, i, dtype):
+    (p, _), (q, _) = made(ut, ours, name, i, dtype), made(torch, theirs, name, i, dtype)
+    assert (tuple(p.batch_shape), tuple(p.event_shape)) == (tuple(q.batch_shape), tuple(q.event_shape))
+    assert p.has_rsample == q.has_rsample and repr(p).replace("undertow", "torch") == repr(q)
+    ut.manual_seed(5), torch.manual_seed(5)
+    for shape in ((), (4,), (9, 2)):
+        drawn, wanted = p.sample(shape), sampled(q, shape)
+        if name == "Wishart":  # torch takes every draw for singular, and draws again
+            continue
+        close(drawn, wanted, dtype, **({"rtol": 2e-3, "atol": 2e-4} if dtype == "float32" else {}))
+    value = wanted
+    mine = ut.tensor(value.tolist(), dtype=getattr(ut, dtype)).reshape(tuple(value.shape))
+    loose = {"rtol": 1e-5, "atol": 1e-5} if name == "VonMises" else {"rtol": 1e-3, "atol": 1e-3} if dtype == "float32" else {}
+    close(p.log_prob(mine), q.log_prob(value), dtype, **loose)
+    for what in ("mean", "variance", "stddev", "mode"):
+        try:
+            expected = getattr(q, what)
+        except NotImplementedError:
+            continue
+        if (name, what) == ("Kumaraswamy", "mode"):  # torch's is NaN
+            got = p.mode[p.mode.isfinite()]
+            assert bool(((got > 0) & (got < 1)).all())
+            continue
+        loose = {"rtol": 1e-5, "atol": 1e-6} if name == "VonMises" else {}  # torch's Bessel functions have six digits
+        close(getattr(p, what), expected, dtype, **loose)
+    for what in ("entropy", "cdf", "icdf"):
+        try:
+            expected = getattr(q, what)(*([] if what == "entropy" else [value.clamp(0.01, 0.99) if what == "icdf" else value]))
+        except NotImplementedError:
+            continue
+        got = getattr(p, what)(*([] if what == "entropy" else [mine.clamp(0.01, 0.99) if what == "icdf" else mine]))
+        close(got, expected, dtype)
+    grown = p.expand((5, *p.batch_shape))
+    assert tuple(grown.sample().shape) == tuple(sampled(q.expand((5, *q.batch_shape)), ()).shape)
+
+
+PATHS = [c for c in FLAT if getattr(theirs, c[0]).has_rsample and c[2] == "float64" and c[0] != "Wishart"]
+
+
+@pytest.mark.parametrize(("name", "i", "dtype"), PATHS)
+def test_differentiable_draws_have_torchs_derivatives(name, i, dtype):
+    (p, mine), (q, wanted) = (made(lib, mod, name, i, dtype, True) for lib, mod in ((ut, ours), (torch, theirs)))
+    ut.manual_seed(6), torch.manual_seed(6)
+    x, y = p.rsample((3,)), q.rsample((3,))
+    close(x, y)
+    w = ut.arange(float(x.numel()), dtype=ut.float64).reshape(x.shape)
+    (x * w).sum().backward(), (y * to_torch(w)).sum().backward()
+    for a, b in zip(mine, wanted):
+        if b.grad is not None and b.grad.isfinite().all():
+            torch.testing.assert_close(to_torch(a.grad), b.grad, rtol=5e-3, atol=1e-3)  # torch's gamma gradient has four digits
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("OneHotCategoricalStraightThrough", "GeneralizedPareto")])
+def test_densities_have_torchs_derivatives(name):
+    grads = []
+    q0 = made(torch, theirs, name, 0, "float64")[0]
+    torch.manual_seed(0)
+    value = sampled(q0, (3,))
+    for lib, module in ((ut, ours), (torch, theirs)):
+        d, parameters = made(lib, module, name, 0, "float64", True)
+        x = lib.tensor(value.tolist(), dtype=lib.float64).reshape(tuple(value.shape))
+        d.log_prob(x).sum().backward()
+        grads.append([None if p.grad is None else p.grad for p in parameters])
+    for a, b in zip(*grads):
+        assert (a is None) == (b is None)
+        if a is not None:
+            torch.testing.assert_close(to_torch(a), b, rtol=1e-5, atol=1e-6)
+
+
+PAIRS = [
+    ("Binomial", 0, 0), ("ContinuousBernoulli", 0, 1), ("Pareto", 0, 0), ("LowRankMultivariateNormal", 0, 0), ("Wishart", 0, 0),
+    ("HalfCauchy", 0, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda p: p[0])
+def test_divergences_within_a_family_are_torchs(pair):
+    name, i, j = pair
+    results = []
+    for lib, module in ((ut, ours), (torch, theirs)):
+        p, q = made(lib, module, name, i, "float64")[0], made(lib, module, name, j, "float64")[0]
+        try:
+            results.append(module.kl_divergence(p, q))
+        except NotImplementedError as error:
+            results.append(type(error))
+    if isinstance(results[0], type):
+        assert results[0] is results[1]
+    else:
+        close(*results)
+
+
+def members(lib, module):
+    t = lambda v: lib.tensor(v, dtype=lib.float64)
+    d = module
+    return {
+        "Bernoulli": d.Bernoulli(t([0.3, 0.6])),
+        "Beta": d.Beta(t([0.5, 2.0]), t([1.5, 3.0])),
+        "Binomial": d.Binomial(5, t([0.3, 0.6])),
+        "Categorical": d.Categorical(t([[0.3, 0.7], [0.6, 0.4]])),
+        "Cauchy": d.Cauchy(t([0.0, 1.0]), t([1.0, 2.0])),
+        "ContinuousBernoulli": d.ContinuousBernoulli(t([0.3, 0.6])),
+        "Exponential": d.Exponential(t([0.5, 2.0])),
+        "Gamma": d.Gamma(t([0.5, 2.0]), t([1.5, 3.0])),
+        "Geometric": d.Geometric(t([0.3, 0.6])),
+        "Gumbel": d.Gumbel(t([0.0, 1.0]), t([1.0, 2.0])),
+        "HalfNormal": d.HalfNormal(t([0.5, 2.0])),
+        "Laplace": d.Laplace(t([0.0, 1.0]), t([1.0, 2.0])),
+        "Normal": d.Normal(t([0.1, 0.6]), t([1.5, 2.0])),
+        "Pareto": d.Pareto(t([1.0, 2.0]), t([3.0, 4.0])),
+        "Poisson": d.Poisson(t([0.5, 2.0])),
+        "Uniform": d.Uniform(t([0.1, 1.2]), t([0.9, 1.9])),
+        "LowRank": d.LowRankMultivariateNormal(t([0.0, 1.0]), t([[1.0], [0.5]]), t([0.5, 2.0])),
+        "MultivariateNormal": d.MultivariateNormal(t([0.5, 0.0]), t(MATRIX)),
+    }
+
+
+@pytest.mark.parametrize("first", sorted(members(torch, theirs)))
+def test_divergences_between_families_are_torchs(first):
+    a, b = members(ut, ours), members(torch, theirs)
+    for second in a:
+        outcomes = []
+        for module, d in ((ours, a), (theirs, b)):
+            try:
+                outcomes.append(module.kl_divergence(d[first], d[second]))
+            except (NotImplementedError, ValueError) as error:
+                outcomes.append(type(error))
+        if isinstance(outcomes[1], type):
+            assert outcomes[0] is outcomes[1], second
+        else:
+            close(*outcomes)
+
+
+CONSTRAINTS = {
+    "positive": lambda c, t: c.positive,
+    "greater": lambda c, t: c.greater_than(1.5),
+    "less": lambda c, t: c.less_than(2.0),
+    "interval": lambda c, t: c.interval(-1.0, 3.0),
+    "half open": lambda c, t: c.half_open_interval(0.0, 1.0),
+    "unit": lambda c, t: c.unit_interval,
+    "simplex": lambda c, t: c.simplex,
+    "real vector": lambda c, t: c.real_vector,
+    "lower cholesky": lambda c, t: c.lower_cholesky,
+    "positive definite": lambda c, t: c.positive_definite,
+    "correlation": lambda c, t: c.corr_cholesky,
+    "cat": lambda c, t: c.cat([c.positive, c.unit_interval], dim=-1, lengths=[1, 2]),
+    "stack": lambda c, t: c.stack([c.positive, c.unit_interval, c.real], dim=-1),
+    "boolean": lambda c, t: c.boolean,
+}
+
+
+@pytest.mark.parametrize("registry", ["biject_to", "transform_to"])
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_ways_to_a_constraint_and_back_are_torchs(name, registry):
+    x = torch.tensor([[0.3, -1.2, 0.8], [1.0, 0.5, -0.4], [2.0, 0.1, 0.2]], dtype=torch.float64)
+    x = x[0] if name == "correlation" else x
+    seen = []
+    for lib, module in ((ut, ours), (torch, theirs)):
+        constraint = CONSTRAINTS[name](module.constraints, lib)
+        try:
+            transform = getattr(module, registry)(constraint)
+        except NotImplementedError as error:
+            seen.append(str(error))
+            continue
+        given = lib.tensor(x.tolist(), dtype=lib.float64)
+        y = transform(given)
+        assert bool(constraint.check(y).all())
+        back = transform.inv(y)
+        try:
+            slope = transform.log_abs_det_jacobian(given, y)
+        except NotImplementedError:
+            slope = None
+        event = transform.domain.event_dim, transform.codomain.event_dim, transform.bijective
+        seen.append((y, back, slope, event, tuple(transform.forward_shape(x.shape)), tuple(transform.inverse_shape(tuple(y.shape))), repr(constraint)))
+    if isinstance(seen[1], str):
+        assert seen[0] == seen[1]
+        return
+    for a, b in zip(*seen):
+        close(a, b) if isinstance(b, torch.Tensor) else None
+        assert isinstance(b, torch.Tensor) or a == b
+
+
+TRANSFORMS = {
+    "abs": lambda d, t: d.AbsTransform(),
+    "power": lambda d, t: d.PowerTransform(t([2.0, -1.0, 0.5])),
+    "cdf": lambda d, t: d.CumulativeDistributionTransform(d.Normal(t(0.5), t(2.0))),
+    "independent": lambda d, t: d.IndependentTransform(d.ExpTransform(), 1),
+    "reshape": lambda d, t: d.ReshapeTransform((2, 3), (3, 2)),
+    "composed": lambda d, t: d.ComposeTransform([d.AffineTransform(t([0.0, 1.0, 2.0]), 2.0, event_dim=1), d.StickBreakingTransform()]),
+    "inverse": lambda d, t: d.ComposeTransform([d.ExpTransform(), d.PowerTransform(t(2.0)), d.ExpTransform().inv]),
+    "softmax": lambda d, t: d.SoftmaxTransform(),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms_are_torchs(name):
+    seen = []
+    for lib, module in ((ut, ours), (torch, theirs)):
+        t = lambda v, lib=lib: lib.tensor(v, dtype=lib.float64)
+        transform = TRANSFORMS[name](module, t)
+        assert transform == TRANSFORMS[name](module, t) or name in ("cdf", "independent", "reshape")
+        x = t([[0.3, 1.2, 0.8], [1.0, 0.5, 2.4]])
+        y = transform(x)
+        cached = transform.with_cache(1)
+        z = cached(x)
+        assert cached.inv(z) is x and cached(x) is z
+        row = [y, transform.inv(y)]
+        try:
+            row.append(transform.log_abs_det_jacobian(x, y))
+        except NotImplementedError:
+            row.append(None)
+        seen.append([*row, repr(transform), tuple(transform.forward_shape((2, 3)))])
+    for a, b in zip(*seen):
+        if isinstance(b, torch.Tensor):
+            close(a, b)
+        else:
+            assert a == b
+
+
+def test_a_subclass_of_the_exponential_family_has_its_entropy():
+    def entropy(lib, module):
+        class Wait(module.ExponentialFamily):
+            arg_constraints = {}
+            _mean_carrier_measure = 0
+
+            def __init__(self, rate):
+                self.rate = rate
+                super().__init__(rate.shape, validate_args=False)
+
+            _natural_params = property(lambda self: (-self.rate,))
+
+            def _log_normalizer(self, x):
+                return -lib.log(-x)
+
+        return Wait(lib.tensor([0.5, 2.0], dtype=lib.float64)).entropy()
+
+    close(entropy(ut, ours), entropy(torch, theirs))
+
+
+def test_bad_arguments_are_refused_as_torch_does():
+    for make in (
+        lambda d, t: d.Binomial(3),
+        lambda d, t: d.Binomial(-1, t([0.5])),
+        lambda d, t: d.Binomial(3, t([0.5])).log_prob(t([4.0])),
+        lambda d, t: d.Weibull(t([-1.0]), t([1.0])),
+        lambda d, t: d.LKJCholesky(1),
+        lambda d, t: d.Wishart(t(0.5), t(MATRIX)),
+        lambda d, t: d.Multinomial(3, t([0.5, 0.5])).log_prob(t([-1.0, 4.0])),
+        lambda d, t: d.Pareto(t([1.0]), t([2.0])).log_prob(t([0.5])),
+        lambda d, t: d.LowRankMultivariateNormal(t(0.0), t([[1.0]]), t([1.0])),
+        lambda d, t: d.transform_to.register(3, d.ExpTransform),
+        lambda d, t: d.ReshapeTransform((2,), (3,)),
+        lambda d, t: d.constraints.dependent.check(t([1.0])),
+    ):
+        kinds = []
+        for lib, module in ((ut, ours), (torch, theirs)):
+            with pytest.raises((ValueError, TypeError, NotImplementedError)) as caught:
+                make(module, lambda v, lib=lib: lib.tensor(v, dtype=lib.float64))
+            kinds.append((caught.type, str(caught.value)[:24]))
+        assert kinds[0] == kinds[1]

@@ -1,0 +1,5 @@
+"""What functorch.experimental has that works here."""
+
+from undertow.func import functionalize, jvp, replace_all_batch_norm_modules_
+
+__all__ = ["functionalize", "jvp", "replace_all_batch_norm_modules_"]

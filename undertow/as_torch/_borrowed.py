@@ -1,0 +1,55 @@
+"""The tools of PyTorch's own tests, read from an installed PyTorch: so its test files find the databases they are written with.
+
+A module of torch.testing._internal (operators, modules and optimizers with their sample inputs, TestCase, decorators) is run from the file that
+PyTorch installed; `import torch` in it gives Undertow, as everywhere. Where PyTorch, or the expecttest its tools need, is not installed, or
+UNDERTOW_TEST_TOOLS=own says so, the smaller tools of undertow.testing._internal take their place.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+_TOOLS = "torch.testing._internal."
+_COMPARISON = "torch.testing._comparison"  # which TestCase.assertEqual extends
+_OURS = {_TOOLS + "common_dtype"}  # which knows the dtypes that are here
+
+
+@functools.cache
+def _folder() -> Path | None:
+    """PyTorch's own package, which the finder of as_torch hides, if its tools can be used."""
+    if os.environ.get("UNDERTOW_TEST_TOOLS") == "own" or PathFinder.find_spec("expecttest", sys.path) is None:
+        return None
+    found = PathFinder.find_spec("torch", sys.path)
+    places = (found.submodule_search_locations or []) if found is not None else []
+    return next((Path(place) for place in places if (Path(place) / "testing" / "_internal").is_dir()), None)
+
+
+class _Loader(SourceFileLoader):
+    """Runs the file; tests of modules are then named as PyTorch's are, `nn_Linear`, and not by where the class lives here."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        names = vars(module).get("MODULE_CLASS_NAMES", {})
+        for cls in names:
+            names[cls] = names[cls].removeprefix("undertow.")
+
+
+def spec(fullname: str) -> ModuleSpec | None:
+    """How to load a module of torch's test tools from PyTorch's own file, or None."""
+    wanted = fullname == _COMPARISON or (fullname.startswith(_TOOLS) and fullname not in _OURS)
+    folder = _folder() if wanted else None
+    if folder is None:
+        return None
+    path = folder.joinpath(*fullname.split(".")[1:])
+    if path.with_suffix(".py").is_file():
+        file = path.with_suffix(".py")
+        return importlib.util.spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
+    if (path / "__init__.py").is_file():
+        return importlib.util.spec_from_file_location(fullname, path / "__init__.py", submodule_search_locations=[str(path)])
+    return None

@@ -1,0 +1,90 @@
+"""What programs, and first of all PyTorch's own test tools, ask of torch._C, answered truly for this build.
+
+Found when `torch._C` lacks a name; under the name `undertow` none of it exists.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import undertow
+from undertow import overrides
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of a device that nobody has registered."""
+    return "privateuseone"
+
+
+def _get_cpu_capability() -> str:
+    return undertow.backends.cpu.get_cpu_capability()
+
+
+def _get_tracing_state() -> None:
+    """Nothing is ever traced."""
+
+
+def _log_api_usage_once(name: str) -> None:
+    """Nothing is counted."""
+
+
+class _TorchFunctionState(enum.Enum):
+    """Whose `__torch_function__` is called."""
+
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+
+def _get_torch_function_state() -> _TorchFunctionState:
+    disabled = undertow._C._set_overrides(overrides._DISABLED, True)
+    undertow._C._set_overrides(overrides._DISABLED, disabled)
+    if not disabled:
+        return _TorchFunctionState.ENABLED
+    modes = undertow._C._set_overrides(overrides._MODES, False)
+    undertow._C._set_overrides(overrides._MODES, modes)
+    silent = bool(overrides._stack.modes) and not modes
+    return _TorchFunctionState.ALL_DISABLED if silent else _TorchFunctionState.SUBCLASSES_DISABLED
+
+
+def _set_torch_function_state(state: _TorchFunctionState) -> None:
+    undertow._C._set_overrides(overrides._DISABLED, state is not _TorchFunctionState.ENABLED)
+    undertow._C._set_overrides(overrides._MODES, bool(overrides._stack.modes) and state is not _TorchFunctionState.ALL_DISABLED)
+
+
+def _len_torch_function_stack() -> int:
+    return len(overrides._stack.modes)
+
+
+def _pop_torch_function_stack() -> Any:
+    mode = overrides._stack.modes[-1]
+    mode.__exit__(None, None, None)
+    return mode
+
+
+_NUMBERS = {
+    "has_lapack": True,
+    "has_spectral": True,
+    "has_mkl": False,
+    "has_openmp": False,
+    "has_cuda": False,
+    "has_mps": False,
+    "_has_cuda": False,
+    "_has_mps": False,
+}
+
+
+def answer(name: str) -> Any:
+    """The value of `torch._C.name`; AttributeError where it has none here."""
+    if name == "_LinAlgError":
+        return undertow.linalg.LinAlgError
+    if name in _NUMBERS:
+        return _NUMBERS[name]
+    found = globals().get(name) if name.startswith("_") and not name.startswith("__") else None
+    if getattr(found, "__module__", None) != __name__:
+        raise AttributeError(name)
+    return found

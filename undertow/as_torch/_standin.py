@@ -1,0 +1,197 @@
+"""Stand-ins: a test file in PyTorch's style loads although a name it mentions is missing here, and what uses the name says so.
+
+Such a file imports dozens of internals, most of them for one test each. Only in files that use torch.testing._internal, a missing name gives
+an object that can be compared and passed on, and called and inherited from while the file is being read. A test it decorates is skipped with the
+reason; a call, iteration or `with` while a test runs raises NotImplementedError. `hasattr` says no, and imports inside functions fail, as everywhere.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import re
+import sys
+import unittest
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import undertow
+from undertow.as_torch import _missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+_OWN = "/torch/testing/"  # PyTorch's own tools, see _borrowed.py
+_LOADS = {dis.opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in dis.opmap}
+_READS = _LOADS | {dis.opmap[name] for name in ("IMPORT_FROM", "IMPORT_NAME")}
+_RUNNERS = ("unittest", "_pytest", "pluggy")
+
+
+@functools.cache
+def _uses_test_tools(filename: str) -> bool:
+    if _OWN in filename:
+        return True
+    try:
+        with open(filename, "rb") as file:
+            text = file.read()
+            return b"torch.testing._internal" in text and b"TestCase" in text
+    except OSError:
+        return False
+
+
+def _is_body(frame: FrameType) -> bool:
+    """Whether the frame runs the body of a file or of a class, and not a function."""
+    return not frame.f_code.co_flags & inspect.CO_OPTIMIZED
+
+
+def _is_lookup_of_an_operator(frame: FrameType) -> bool:
+    """PyTorch's operator database finds each operator by a function that must find it; one missing must not hide the others."""
+    return (
+        frame.f_code.co_name == "_getattr_qual"
+        and _OWN in frame.f_code.co_filename
+        and frame.f_locals.get("default") is frame.f_globals.get("_NOTHING", frame)
+    )
+
+
+def wanted_in(frame: FrameType | None) -> bool:
+    """Whether a missing name that this frame asks for gets a stand-in: what it reads does, what it asks by `getattr` does not."""
+    if frame is not None and _is_lookup_of_an_operator(frame):
+        return True
+    if frame is None or frame.f_lasti < 0 or not _uses_test_tools(frame.f_code.co_filename):
+        return False
+    return frame.f_code.co_code[frame.f_lasti] in (_READS if _is_body(frame) or _OWN in frame.f_code.co_filename else _LOADS)
+
+
+def importing_frame(frame: FrameType | None) -> FrameType | None:
+    """The frame whose import statement led here."""
+    while frame is not None and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(__file__.rpartition("/")[0])):
+        frame = frame.f_back
+    return frame
+
+
+def _defining() -> bool:
+    """Whether a file is being read, and no test of it runs yet."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in _RUNNERS:
+            return False
+        if _is_body(frame) and _uses_test_tools(frame.f_code.co_filename):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_test(x: Any) -> bool:
+    if inspect.isclass(x):
+        return issubclass(x, unittest.TestCase)
+    return inspect.isfunction(x) and x.__name__.startswith("test")
+
+
+class StandIn:
+    """What a missing name is while a test file is being read. It counts as false."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def _refuse(self) -> Any:
+        raise NotImplementedError(_missing.sentence(self._name))
+
+    def _pass_on(self, *args: Any) -> Any:
+        return self if _defining() else self._refuse()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return ()
+        if name in ("__name__", "__qualname__"):
+            return self._name.rpartition(".")[2]
+        if name.startswith("__") or name == "_name":
+            raise AttributeError(_missing.sentence(f"{self._name}.{name}"))
+        return StandIn(f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not _defining():
+            self._refuse()
+        if len(args) == 1 and not kwargs and _is_test(args[0]):
+            return unittest.skip(_missing.sentence(self._name))(args[0])
+        return StandIn(self._name)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+            return self._refuse()
+
+        return (type(self._name.rpartition(".")[2], (), {"__new__": __new__}),)
+
+    def __copy__(self) -> StandIn:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> StandIn:
+        return self
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __iter__(self) -> Any:
+        return iter(()) if _defining() else self._refuse()
+
+    def __contains__(self, item: Any) -> bool:
+        return False
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return False
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return False
+
+    def __enter__(self) -> Any:
+        return self._refuse()
+
+    def __exit__(self, *exc: Any) -> None:
+        self._refuse()
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, which is not in Undertow>"
+
+    __getitem__ = __or__ = __ror__ = __add__ = __radd__ = __and__ = __invert__ = __finfo__ = _pass_on
+    __lt__ = __le__ = __gt__ = __ge__ = __contains__
+
+
+class _MissingDType(StandIn):
+    """Tables of dtypes check that each is one."""
+
+    __class__ = property(lambda self: undertow.dtype)  # type: ignore[assignment]
+
+
+_DTYPES = re.compile(r"torch\.(float[48]_\w+|complex32|chalf|uint(16|32|64|[1-7])|int[1-7]|bits\w+|qu?int\w+)$")
+
+
+def stand_in(name: str) -> StandIn:
+    """What stands for torch's missing name."""
+    return _MissingDType(name) if _DTYPES.match(name) else StandIn(name)
+
+
+class _StandInModule(ModuleType):
+    """A missing module: every name in it is a stand-in."""
+
+    __all__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return StandIn(f"{self.__name__}.{name}")
+
+
+class _StandInLoader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _StandInModule(spec.name, _missing.sentence(spec.name))
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def module_spec(name: str) -> ModuleSpec:
+    """The import system's answer for a missing module, of which there may be submodules."""
+    return ModuleSpec(name, _StandInLoader(), is_package=True)

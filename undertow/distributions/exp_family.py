@@ -1,0 +1,38 @@
+"""Distributions whose density is exp of a sum of parameters times statistics."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions.distribution import Distribution
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["ExponentialFamily"]
+
+class ExponentialFamily(Distribution):
+    """A subclass says its natural parameters and the logarithm of its normaliser; the entropy follows by one derivative."""
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    def _log_normalizer(self, *natural_params: Any) -> Tensor:
+        raise NotImplementedError
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        result = -self._mean_carrier_measure
+        parameters = [p.detach().requires_grad_() for p in self._natural_params]
+        normaliser = self._log_normalizer(*parameters)
+        gradients = undertow.autograd.grad(normaliser.sum(), parameters, create_graph=True)
+        result = result + normaliser
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            result = result - (parameter * gradient).reshape((*self._batch_shape, -1)).sum(-1)
+        return result

@@ -1,0 +1,98 @@
+"""A toss of a coin with a gradient: between 0 and 1, near either at a low temperature."""
+
+from __future__ import annotations
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.transformed_distribution import TransformedDistribution
+from undertow.distributions.transforms import SigmoidTransform
+from undertow.distributions.utils import broadcast_all, clamp_probs, is_number, lazy_property, logits_to_probs, probs_to_logits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
+
+class LogitRelaxedBernoulli(Distribution):
+    """The log-odds of a relaxed toss: a logistic variable about `logits`, over the temperature."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self.temperature = temperature
+        if (probs is None) == (logits is None):
+            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+        given = probs if logits is None else logits
+        (self._param,) = broadcast_all(given)
+        setattr(self, "probs" if logits is None else "logits", self._param)
+        super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithm of the odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probability of 1."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._param.size()
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        name = "probs" if "probs" in self.__dict__ else "logits"
+        grown = getattr(self, name).expand(batch_shape)
+        return self._like(batch_shape, temperature=self.temperature, _param=grown, **{name: grown})
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        probs = clamp_probs(self.probs.expand(shape))
+        u = clamp_probs(undertow.rand(shape, dtype=probs.dtype))
+        return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        difference = logits - value.mul(self.temperature)
+        return self.temperature.log() + difference - 2 * difference.exp().log1p()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """A relaxed toss of probability `probs`.
+
+    >>> import undertow as ut
+    >>> RelaxedBernoulli(ut.tensor(0.5), ut.tensor([0.1, 0.9])).batch_shape
+    undertow.Size([2])
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval  # type: ignore[assignment]
+    has_rsample = True  # type: ignore[assignment]
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Any:
+        """How far from 0 and 1 draws lie."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithm of the odds."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self) -> Tensor:
+        """The probability of 1."""
+        return self.base_dist.probs

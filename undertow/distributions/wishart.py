@@ -1,0 +1,149 @@
+"""Covariances of normal samples."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import undertow
+from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.gamma import Chi2
+from undertow.distributions.utils import lazy_property
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+__all__ = ["Wishart"]
+
+def _mvdigamma(x: Tensor, p: int) -> Tensor:
+    """The derivative of log of the multivariate gamma function."""
+    return undertow.digamma(x.unsqueeze(-1) - undertow.arange(p, dtype=x.dtype).div(2).expand((*x.shape, -1))).sum(-1)
+
+
+class Wishart(Distribution):
+    """The sum of `df` outer products of normal vectors of this covariance; given by it, its inverse or its Cholesky factor.
+
+    >>> import undertow as ut
+    >>> Wishart(ut.tensor(3.0), ut.eye(2)).mean
+    tensor([[3., 0.],
+            [0., 3.]])
+    """
+
+    support = constraints.positive_definite
+    has_rsample = True
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
+        definite = constraints.positive_definite
+        return {
+            "covariance_matrix": definite,
+            "precision_matrix": definite,
+            "scale_tril": constraints.lower_cholesky,
+            "df": constraints.greater_than(self._event_shape[-1] - 1),
+        }
+
+    def __init__(
+        self,
+        df: Any,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        given = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
+        named = {name: value for name, value in given.items() if value is not None}
+        if len(named) != 1:
+            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril must be specified.")
+        ((name, matrix),) = named.items()
+        if matrix.dim() < 2:
+            raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
+        if not isinstance(df, undertow.Tensor):
+            df = undertow.tensor(df, dtype=matrix.dtype)
+        batch, p = undertow.broadcast_shapes(matrix.shape[:-2], df.shape), matrix.shape[-1]
+        if bool(df.le(p - 1).any()):
+            raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
+        self.df = df.expand(batch)
+        setattr(self, name, matrix.expand((*batch, p, p)))
+        super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
+        if self.df.lt(p).any():
+            warnings.warn("Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.", stacklevel=2)
+        if name == "scale_tril":
+            self._unbroadcasted_scale_tril = matrix
+        elif name == "covariance_matrix":
+            self._unbroadcasted_scale_tril = undertow.linalg.cholesky(matrix)
+        else:
+            flipped = undertow.linalg.cholesky(matrix.flip((-2, -1))).flip((-2, -1)).mT
+            self._unbroadcasted_scale_tril = undertow.linalg.solve_triangular(flipped, undertow.eye(p, dtype=matrix.dtype), upper=False)
+        self._dist_chi2 = Chi2(df=self.df.unsqueeze(-1) - undertow.arange(p, dtype=matrix.dtype).expand((*batch, -1)))
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        grown = {n: self.__dict__[n].expand((*batch_shape, *self._event_shape)) for n in ("covariance_matrix", "precision_matrix", "scale_tril") if n in self.__dict__}
+        tril = self._unbroadcasted_scale_tril.expand((*batch_shape, *self._event_shape))
+        chi2 = self._dist_chi2.expand((*batch_shape, self._event_shape[-1]))
+        return self._like(batch_shape, self._event_shape, df=self.df.expand(batch_shape), _unbroadcasted_scale_tril=tril, _dist_chi2=chi2, **grown)
+
+    def _full(self, matrix: Tensor) -> Tensor:
+        return matrix.expand(self._batch_shape + self._event_shape)
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor of the covariance."""
+        return self._full(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance of the vectors."""
+        return self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return self._full(undertow.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+    @property
+    def mean(self) -> Tensor:
+        return self.df.view((*self._batch_shape, 1, 1)) * self.covariance_matrix
+
+    @property
+    def mode(self) -> Tensor:
+        factor = self.df - self.covariance_matrix.shape[-1] - 1
+        factor = undertow.where(factor <= 0, float("nan"), factor)
+        return factor.view((*self._batch_shape, 1, 1)) * self.covariance_matrix
+
+    @property
+    def variance(self) -> Tensor:
+        V = self.covariance_matrix
+        diagonal = V.diagonal(dim1=-2, dim2=-1)
+        return self.df.view((*self._batch_shape, 1, 1)) * (V.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Bartlett's decomposition: chi variables on the diagonal, normal ones below it."""
+        p, shape = self._event_shape[-1], undertow.Size(sample_shape)
+        noise = self._dist_chi2.rsample(shape).sqrt().diag_embed(dim1=-2, dim2=-1)
+        i, j = undertow.tril_indices(p, p, offset=-1)
+        noise[..., i, j] = undertow.randn(shape + self._batch_shape + (p * (p - 1) // 2,), dtype=noise.dtype)
+        factor = self._unbroadcasted_scale_tril @ noise
+        return factor @ factor.mT
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        nu, p, tril = self.df, self._event_shape[-1], self._unbroadcasted_scale_tril
+        log_tril = tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        inner = undertow.cholesky_solve(value, tril.expand(undertow.broadcast_shapes(value.shape, tril.shape)))
+        return (
+            -nu * (p * math.log(2) / 2 + log_tril)
+            - undertow.mvlgamma(nu / 2, p=p)
+            + (nu - p - 1) / 2 * undertow.linalg.slogdet(value).logabsdet
+            - inner.diagonal(dim1=-2, dim2=-1).sum(dim=-1) / 2
+        )
+
+    def entropy(self) -> Tensor:
+        nu, p = self.df, self._event_shape[-1]
+        log_tril = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        half = nu / 2
+        return (p + 1) * (p * math.log(2) / 2 + log_tril) + undertow.mvlgamma(half, p=p) - (nu - p - 1) / 2 * _mvdigamma(half, p=p) + nu * p / 2

@@ -1,0 +1,120 @@
+"""Leaves of nested containers with the way to each: indices, keys and attributes."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from undertow.utils import _pytree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = [
+    "GetAttrKey",
+    "MappingKey",
+    "SequenceKey",
+    "key_get",
+    "keystr",
+    "tree_flatten_with_path",
+    "tree_leaves_with_path",
+    "tree_map_with_path",
+]
+
+
+@dataclass(frozen=True)
+class SequenceKey:
+    """A place in a list, tuple or deque."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """What is there."""
+        return sequence[self.idx]
+
+
+@dataclass(frozen=True)
+class MappingKey:
+    """A key of a dictionary."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """What is there."""
+        return mapping[self.key]
+
+
+@dataclass(frozen=True)
+class GetAttrKey:
+    """A name in a named tuple or an object."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """What is there."""
+        return getattr(obj, self.name)
+
+
+def keystr(kp: tuple[Any, ...]) -> str:
+    """The way as one would write it.
+
+    >>> from undertow.utils._pytree import keystr, tree_leaves_with_path
+    >>> [keystr(path) for path, leaf in tree_leaves_with_path({"a": [1, 2]})]
+    ["['a'][0]", "['a'][1]"]
+    """
+    return "".join(str(k) for k in kp)
+
+
+def key_get(obj: Any, kp: tuple[Any, ...]) -> Any:
+    """What is at the end of the way."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+def _keys(tree: Any, t: type, count: int) -> list[Any]:
+    if _pytree._is_dict(t):
+        return [MappingKey(k) for k in tree]
+    if hasattr(t, "_fields"):
+        return [GetAttrKey(name) for name in t._fields]
+    if not issubclass(t, (list, tuple, deque)):
+        raise ValueError(f"Did not find a flatten_with_keys_fn for type: {t}. Please pass a flatten_with_keys_fn argument to register_pytree_node.")
+    return [SequenceKey(i) for i in range(count)]
+
+
+def _walk(tree: Any, before: tuple[Any, ...], is_leaf: Callable[[Any], bool] | None) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    found = None if is_leaf is not None and is_leaf(tree) else _pytree._children(tree)
+    if found is None:
+        yield before, tree
+        return
+    t, _, children = found
+    for key, child in zip(_keys(tree, t, len(children)), children, strict=True):
+        yield from _walk(child, (*before, key), is_leaf)
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[tuple[Any, ...], Any]]:
+    """(way, leaf) of every leaf."""
+    return list(_walk(tree, (), is_leaf))
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[tuple[tuple[Any, ...], Any]], Any]:
+    """(way, leaf) of every leaf, and the nesting."""
+    return tree_leaves_with_path(tree, is_leaf), _pytree.tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """`tree_map` with func(way, leaf, …)."""
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
+    ways, leaves = [way for way, _ in pairs], [leaf for _, leaf in pairs]
+    return spec.unflatten(func(*xs) for xs in zip(ways, leaves, *(spec.flatten_up_to(r) for r in rests), strict=True))
