@@ -1,6 +1,7 @@
 // normalization.cpp: layer normalisation and its sibling without a mean, over the last dimensions of a tensor.
 #include "core/forward/normalization.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -80,7 +81,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& in
                                             const Tensor& weight, int64_t mask, DType wide) {
   Tensor g = widened(grad, wide), x = widened(input, wide), m = widened(mean, wide), r = widened(rstd, wide), w = widened(weight, wide);
   Tensor to = mask & 1 ? empty(x.sizes(), wide) : Tensor();
-  int64_t step = std::max(lines_in_chunk(l), (l.count + 31) / 32), chunks = l.count ? (l.count + step - 1) / step : 0;
+  // Where lines are long, several to a chunk: its sums are as long as a line, and are written and read once more.
+  int64_t step = std::max({lines_in_chunk(l), (l.count + 31) / 32, std::clamp<int64_t>(l.count / 16, 1, 4)}), chunks = l.count ? (l.count + step - 1) / step : 0;
   const int64_t table[2] = {chunks, l.n};
   Tensor partial[2], sums[2];  // a row for each chunk
   for (int i = 0; i < 2; i++)
