@@ -148,3 +148,16 @@ def test_depthwise_of_channels_last_images_is_as_of_contiguous_ones_with_any_num
     for contiguous, alone, together in zip(*outcomes, strict=True):
         np.testing.assert_allclose(alone, contiguous, rtol=1e-4, atol=1e-4)
         assert alone.tobytes() == together.tobytes()
+
+
+@pytest.mark.parametrize("groups", [1, 24], ids=["pointwise", "depthwise"])
+def test_channels_last_images_with_gaps_are_read_where_their_elements_are(groups):
+    whole = ut.tensor(numbers(2, 48, 10, 9).astype("float32")).contiguous(memory_format=ut.channels_last)
+    w = ut.tensor(numbers(24, 24 // groups, *((1, 1) if groups == 1 else (3, 3))).astype("float32"), requires_grad=True)
+    for part in (whole[:, :24], whole[:, :24, ::2], whole[:, 24:, :, 1:6]):
+        outcomes = []
+        for image in (part.detach().requires_grad_(), part.contiguous().requires_grad_()):
+            y = F.conv2d(image, w, groups=groups)
+            outcomes.append([t.detach().numpy() for t in (y, *ut.autograd.grad(y, (image, w), y.detach() * 2))])
+        for gaps, plain in zip(*outcomes, strict=True):
+            np.testing.assert_allclose(gaps, plain, rtol=1e-4, atol=1e-4)

@@ -191,11 +191,15 @@ bool has_channels_last(const Tensor& t) {
 
 // --- channels last -----------------------------------------------------------------------------------------------
 
+bool is_dense_channels_last(const Tensor& t) {
+  return has_channels_last(t) && is_in_format(t, t.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+}
+
 // With their channels last, images are matrices of pixels by channels, and a 1x1 kernel is a product with them as they lie.
 bool is_product_of_pixels(const cpu::ConvShape& s, const Tensor& image) {
   bool plain = s.groups == 1 && (image.dtype() == DType::Float32 || image.dtype() == DType::Float64) && image.numel() > 0;
   for (int axis = 0; axis < 3; axis++) plain = plain && s.kernel[axis] == 1 && s.stride[axis] == 1 && s.pad[axis] == 0;
-  return plain && has_channels_last(image);
+  return plain && is_dense_channels_last(image);
 }
 
 constexpr int64_t kPixelsAtOnce = 256;
@@ -227,7 +231,7 @@ Tensor compute_pixels(Asked asked, const cpu::ConvShape& s, const Tensor& a, con
 
 bool is_depthwise_of_pixels(const cpu::ConvShape& s, const Tensor& image) {
   bool depthwise = s.groups == s.in_channels && s.groups == s.out_channels && image.dtype() == DType::Float32;
-  return depthwise && image.dim() == 4 && image.numel() > 0 && has_channels_last(image);
+  return depthwise && image.dim() == 4 && image.numel() > 0 && is_dense_channels_last(image);
 }
 
 // A single channel of each group: channels are lanes as they lie.
