@@ -122,3 +122,42 @@ def test_pointwise_of_channels_last_images_is_as_of_contiguous_ones(dtype, convo
         outcomes.append([t.detach().numpy() for t in (y, x.grad, w.grad)])
     for a, b in zip(*outcomes, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+# channels, height, width, kernel, stride, padding, dilation
+DEPTHWISE = [(16, 9, 9, 3, 1, 1, 1), (5, 7, 8, 3, 2, 1, 1), (33, 6, 20, 5, 1, 2, 1), (17, 10, 11, 3, 1, 2, 2), (40, 5, 4, 3, 3, 0, 1), (3, 4, 4, 5, 1, 4, 1)]
+
+
+@pytest.mark.parametrize("case", DEPTHWISE, ids=str)
+def test_depthwise_of_channels_last_images_is_as_of_contiguous_ones_with_any_number_of_threads(case):
+    channels, height, width, kernel, stride, padding, dilation = case
+    before = ut.get_num_threads()
+    outcomes = []
+    try:
+        for last, threads in ((False, 1), (True, 1), (True, 3)):
+            ut.set_num_threads(threads)
+            x = ut.tensor(numbers(3, channels, height, width).astype("float32"))
+            x = (x.contiguous(memory_format=ut.channels_last) if last else x).requires_grad_()
+            w, b = (ut.tensor(numbers(*s).astype("float32"), requires_grad=True) for s in ((channels, 1, kernel, kernel), (channels,)))
+            y = F.conv2d(x, w, b, stride, padding, dilation, channels)
+            grad = ut.tensor(numbers(*y.shape).astype("float32"))
+            y.backward(grad.contiguous(memory_format=ut.channels_last) if last else grad)
+            outcomes.append([t.detach().numpy() for t in (y, x.grad, w.grad)])
+    finally:
+        ut.set_num_threads(before)
+    for contiguous, alone, together in zip(*outcomes, strict=True):
+        np.testing.assert_allclose(alone, contiguous, rtol=1e-4, atol=1e-4)
+        assert alone.tobytes() == together.tobytes()
+
+
+@pytest.mark.parametrize("groups", [1, 24], ids=["pointwise", "depthwise"])
+def test_channels_last_images_with_gaps_are_read_where_their_elements_are(groups):
+    whole = ut.tensor(numbers(2, 48, 10, 9).astype("float32")).contiguous(memory_format=ut.channels_last)
+    w = ut.tensor(numbers(24, 24 // groups, *((1, 1) if groups == 1 else (3, 3))).astype("float32"), requires_grad=True)
+    for part in (whole[:, :24], whole[:, :24, ::2], whole[:, 24:, :, 1:6]):
+        outcomes = []
+        for image in (part.detach().requires_grad_(), part.contiguous().requires_grad_()):
+            y = F.conv2d(image, w, groups=groups)
+            outcomes.append([t.detach().numpy() for t in (y, *ut.autograd.grad(y, (image, w), y.detach() * 2))])
+        for gaps, plain in zip(*outcomes, strict=True):
+            np.testing.assert_allclose(gaps, plain, rtol=1e-4, atol=1e-4)

@@ -7,6 +7,7 @@
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
 #include "core/forward/create.h"
+#include "core/kernels/cpu/depthwise.h"
 #include "core/kernels/cpu/gemm.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_convolution.h"
@@ -190,11 +191,15 @@ bool has_channels_last(const Tensor& t) {
 
 // --- channels last -----------------------------------------------------------------------------------------------
 
+bool is_dense_channels_last(const Tensor& t) {
+  return has_channels_last(t) && is_in_format(t, t.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
+}
+
 // With their channels last, images are matrices of pixels by channels, and a 1x1 kernel is a product with them as they lie.
 bool is_product_of_pixels(const cpu::ConvShape& s, const Tensor& image) {
   bool plain = s.groups == 1 && (image.dtype() == DType::Float32 || image.dtype() == DType::Float64) && image.numel() > 0;
   for (int axis = 0; axis < 3; axis++) plain = plain && s.kernel[axis] == 1 && s.stride[axis] == 1 && s.pad[axis] == 0;
-  return plain && has_channels_last(image);
+  return plain && is_dense_channels_last(image);
 }
 
 constexpr int64_t kPixelsAtOnce = 256;
@@ -224,6 +229,19 @@ Tensor compute_pixels(Asked asked, const cpu::ConvShape& s, const Tensor& a, con
   return out;
 }
 
+bool is_depthwise_of_pixels(const cpu::ConvShape& s, const Tensor& image) {
+  bool depthwise = s.groups == s.in_channels && s.groups == s.out_channels && image.dtype() == DType::Float32;
+  return depthwise && image.dim() == 4 && image.numel() > 0 && is_dense_channels_last(image);
+}
+
+// A single channel of each group: channels are lanes as they lie.
+Tensor compute_depthwise(Asked asked, const cpu::ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
+  Tensor w = contiguous(b), add = bias.defined() ? contiguous(bias) : bias, out = empty_in_format(undertow::empty(sizes, a.dtype()), a.dtype(), MemoryFormat::ChannelsLast);
+  auto* compute = asked == Asked::Result ? cpu::depthwise_forward : cpu::depthwise_input;
+  compute(s, a.data_as<float>(), w.data_as<float>(), add.defined() ? add.data_as<float>() : nullptr, out.data_as<float>());
+  return out;
+}
+
 // The result lies with its channels last if an argument does.
 Tensor like_arguments(const Tensor& out, const Tensor& a, const Tensor& b) {
   if (!has_channels_last(a) && !has_channels_last(b)) return out;
@@ -234,6 +252,7 @@ Tensor like_arguments(const Tensor& out, const Tensor& a, const Tensor& b) {
 
 Tensor compute_image(const cpu::ConvShape& s, const Tensor& output, const Tensor& weight, const Tensor& bias, IntSpan sizes) {
   if (is_product_of_pixels(s, output)) return compute_pixels(Asked::Image, s, output, weight, bias, sizes);
+  if (is_depthwise_of_pixels(s, output)) return compute_depthwise(Asked::Image, s, output, weight, bias, sizes);
   return like_arguments(compute(Asked::Image, s, output, weight, bias, sizes), output, weight);
 }
 
@@ -263,6 +282,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   Dims sizes = result_sizes(input, weight, w);
   cpu::ConvShape shape = shape_of(input.sizes(), weight.sizes(), sizes, w, groups);
   if (is_product_of_pixels(shape, input)) return compute_pixels(Asked::Result, shape, input, weight, bias, sizes);
+  if (is_depthwise_of_pixels(shape, input)) return compute_depthwise(Asked::Result, shape, input, weight, bias, sizes);
   return like_arguments(compute(Asked::Result, shape, input, weight, bias, sizes), input, weight);
 }
 
@@ -275,6 +295,11 @@ Tensor convolution_weight(const Tensor& input, const Tensor& output, IntSpan siz
   Windows w(stride, padding, dilation, static_cast<int64_t>(size.size()) - 2);
   cpu::ConvShape shape = shape_of(input.sizes(), size, output.sizes(), w, groups);
   if (is_product_of_pixels(shape, input) && is_product_of_pixels(shape, output)) return compute_pixels(Asked::Weight, shape, input, output, {}, size);
+  if (is_depthwise_of_pixels(shape, input) && is_depthwise_of_pixels(shape, output)) {
+    Tensor out = undertow::empty(size, input.dtype());
+    cpu::depthwise_weight(shape, input.data_as<float>(), output.data_as<float>(), out.data_as<float>());
+    return out;
+  }
   return compute(Asked::Weight, shape, input, output, {}, size);
 }
 

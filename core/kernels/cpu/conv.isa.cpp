@@ -40,9 +40,9 @@ void copy_rows(int64_t rows, const T* source, int64_t source_rs, int64_t before,
 inline int64_t clamp64(int64_t x, int64_t low, int64_t high) { return x < low ? low : min64(x, high); }
 
 template <class T>
-void split_row(const T* line, int64_t from, int64_t to, int64_t step, int64_t split, T* row) {
+void split_row(const T* line, int64_t from, int64_t to, int64_t step, int64_t parts, int64_t split, T* row) {
   constexpr int64_t kL = kLanes<T>;
-  for (int64_t s = 0; s < step; ++s, row += split) {
+  for (int64_t s = 0; s < parts; ++s, row += split) {
     int64_t begin = clamp64((from - s + step - 1) / step, 0, split), end = clamp64((to - s + step - 1) / step, begin, split), j = begin;
     for (int64_t i = 0; i < begin; ++i) row[i] = T{};
     if (step == 2) {
@@ -178,65 +178,75 @@ void outputs(const OutputPanel<T>& t) {
   return t.channels > kLanes<T> ? output_tiles<T, 2>(t) : output_tiles<T, 1>(t);
 }
 
-template <class T, int kVecs>
-inline void direct_outputs(int64_t k, const T* weights, const T* from, const int64_t* offsets, T bias, int64_t count, T* out) {
+// Up to kVecs vectors of each of kRuns runs of one length: eight sums at once, since one alone would wait for itself.
+template <class T, int kRuns, int kVecs>
+void direct_runs(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, int64_t first, T bias, T* out) {
   constexpr int64_t kL = kLanes<T>;
-  Vec<T> acc[kVecs];
+  Vec<T> acc[kRuns][kVecs];
+  const T* from[kRuns];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRuns; ++r) {
+    from[r] = box + runs[r].source + first;
 #pragma GCC unroll 4
-  for (int v = 0; v < kVecs; ++v) acc[v] = broadcast(bias);
+    for (int v = 0; v < kVecs; ++v) acc[r][v] = broadcast(bias);
+  }
   for (int64_t p = 0; p < k; ++p) {
     Vec<T> w = broadcast(weights[p]);
-    const T* s = from + offsets[p];
+    int64_t offset = offsets[p];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRuns; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVecs; ++v) acc[v] += w * load(s + v * kL);
+      for (int v = 0; v < kVecs; ++v) acc[r][v] += w * load(from[r] + offset + v * kL);
+    }
   }
+  int64_t count = runs[0].count - first;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRuns; ++r) {
+    T* to = out + runs[r].at + first;
 #pragma GCC unroll 4
-  for (int v = 0; v < kVecs; ++v) {
-    if (count >= (v + 1) * kL) {
-      store(out + v * kL, acc[v]);
-    } else if (count > v * kL) {
-      Partial<T>(count - v * kL).store(out + v * kL, acc[v]);
+    for (int v = 0; v < kVecs; ++v) {
+      if (count >= (v + 1) * kL) {
+        store(to + v * kL, acc[r][v]);
+      } else if (count > v * kL) {
+        Partial<T>(count - v * kL).store(to + v * kL, acc[r][v]);
+      }
     }
   }
 }
 
-// Four short runs at once, of one length: one alone would wait for its own sums.
-template <class T>
-inline void direct_runs(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, T bias, T* out) {
-  Vec<T> acc[4];
-  const T* from[4];
-#pragma GCC unroll 4
-  for (int r = 0; r < 4; ++r) {
-    acc[r] = broadcast(bias);
-    from[r] = box + runs[r].source;
+// All of kRuns runs.
+template <class T, int kRuns>
+inline void direct_rows(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, T bias, T* out) {
+  constexpr int64_t kL = kLanes<T>;
+  int64_t i = 0, count = runs[0].count;
+  for (; count - i > 2 * kL; i += 4 * kL) direct_runs<T, kRuns, 4>(k, weights, box, offsets, runs, i, bias, out);
+  if (count - i > kL) {
+    direct_runs<T, kRuns, 2>(k, weights, box, offsets, runs, i, bias, out);
+  } else if (count > i) {
+    direct_runs<T, kRuns, 1>(k, weights, box, offsets, runs, i, bias, out);
   }
-  for (int64_t p = 0; p < k; ++p) {
-    Vec<T> w = broadcast(weights[p]);
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) acc[r] += w * load(from[r] + offsets[p]);
-  }
-  Partial<T> part(runs[0].count);
-#pragma GCC unroll 4
-  for (int r = 0; r < 4; ++r) part.store(out + runs[r].at, acc[r]);
 }
 
 template <class T>
 void direct(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, int64_t run_count, T bias, T* out) {
   constexpr int64_t kL = kLanes<T>;
-  for (int64_t r = 0; r < run_count; ++r) {
-    const T* from = box + runs[r].source;
-    T* to = out + runs[r].at;
-    int64_t i = 0, count = runs[r].count;
-    if (count <= kL && r + 4 <= run_count && runs[r + 3].count == count) {
-      direct_runs(k, weights, box, offsets, runs + r, bias, out);
-      r += 3;
-      continue;
-    }
-    for (; count - i > 2 * kL; i += 4 * kL) direct_outputs<T, 4>(k, weights, from + i, offsets, bias, count - i, to + i);
-    if (count - i > kL) {
-      direct_outputs<T, 2>(k, weights, from + i, offsets, bias, count - i, to + i);
-    } else if (count > i) {
-      direct_outputs<T, 1>(k, weights, from + i, offsets, bias, count - i, to + i);
+  for (int64_t r = 0; r < run_count;) {
+    int64_t count = runs[r].count, left = run_count - r;
+    if (count <= kL && left >= 8 && runs[r + 7].count == count) {
+      direct_runs<T, 8, 1>(k, weights, box, offsets, runs + r, 0, bias, out);
+      r += 8;
+    } else if (count <= kL && left >= 4 && runs[r + 3].count == count) {
+      direct_runs<T, 4, 1>(k, weights, box, offsets, runs + r, 0, bias, out);
+      r += 4;
+    } else if (count <= 2 * kL && left >= 4 && runs[r + 3].count == count) {
+      direct_runs<T, 4, 2>(k, weights, box, offsets, runs + r, 0, bias, out);
+      r += 4;
+    } else if (left >= 2 && runs[r + 1].count == count) {
+      direct_rows<T, 2>(k, weights, box, offsets, runs + r, bias, out);
+      r += 2;
+    } else {
+      direct_rows<T, 1>(k, weights, box, offsets, runs + r, bias, out);
+      r += 1;
     }
   }
 }

@@ -18,14 +18,16 @@ const ConvKernels<T>& kernels() {
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 int64_t floor_div(int64_t x, int64_t y) { return x >= 0 ? x / y : -ceil_div(-x, y); }
 
-// Rows a box should have: the most that fit, but rather those that leave fewest lanes of vectors without an output.
-int64_t best_rows(int64_t height, int64_t width, int64_t lanes, int64_t most_outputs) {
+// Rows a box should have: the most that fit, but rather those that leave fewest of `unit` outputs empty, and then those that make
+// boxes of one size.
+int64_t best_rows(int64_t height, int64_t width, int64_t unit, int64_t most_outputs) {
   int64_t most = std::clamp<int64_t>(most_outputs / width, 1, height), best = most, least = -1;
   for (int64_t rows = most; rows >= std::max<int64_t>(1, most / 2); --rows) {
     int64_t last = height % rows;
-    int64_t vectors = height / rows * ceil_div(rows * width, lanes) + ceil_div(last * width, lanes);
-    if (least < 0 || vectors < least) {
-      least = vectors;
+    int64_t units = height / rows * ceil_div(rows * width, unit) + ceil_div(last * width, unit);
+    int64_t badness = units * height + (last > 0 ? rows - last : 0);
+    if (least < 0 || badness < least) {
+      least = badness;
       best = rows;
     }
   }
@@ -64,7 +66,7 @@ Axis Axis::backwards(const ConvShape& shape, int axis, int64_t remainder) {
   return a;
 }
 
-BoxPlan::BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes, int64_t most_outputs)
+BoxPlan::BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes, int64_t most_outputs, int64_t unit)
     : axes{std::move(a0), std::move(a1), std::move(a2)}, channels_(channels), slack_(4 * lanes) {
   const Axis &x1 = axes[1], &x2 = axes[2];
   if (x2.count > most_outputs + most_outputs / 2) {
@@ -72,7 +74,7 @@ BoxPlan::BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes, int
     rows_ = 1;
     cols_ = ceil_div(ceil_div(x2.count, parts), 2 * lanes) * 2 * lanes;
   } else {
-    rows_ = best_rows(std::max<int64_t>(x1.count, 1), std::max<int64_t>(x2.count, 1), lanes, most_outputs);
+    rows_ = best_rows(std::max<int64_t>(x1.count, 1), std::max<int64_t>(x2.count, 1), unit, most_outputs);
     cols_ = x2.count;
   }
   boxes1_ = ceil_div(x1.count, rows_);
@@ -124,8 +126,10 @@ void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) c
       if (a2.step == 1) {
         kernels<T>().copy_rows(last - first, line, a2.source, from, to - from, row_ - to, row, row_);
       } else {
-        for (int64_t i = first; i < last; ++i) {
-          kernels<T>().split_row(line + (i - first) * a2.source - from, from, to, a2.step, split_, row + (i - first) * row_);
+        // Lines and remainders between windows of a single tap are read by nobody.
+        int64_t parts = std::min(a2.step, a2.span), skip = a1.span == 1 ? a1.step : 1;
+        for (int64_t i = ceil_div(first, skip) * skip; i < last; i += skip) {
+          kernels<T>().split_row(line + (i - first) * a2.source - from, from, to, a2.step, parts, split_, row + (i - first) * row_);
         }
       }
       std::memset(row + (last - first) * row_, 0, static_cast<size_t>((lines - last) * row_) * sizeof(T));

@@ -32,6 +32,9 @@ struct Axis {
   void close();  // computes low and span
 };
 
+// A 1x1 kernel with fewer channels than this is packed into panels, since turning results round would cost more.
+constexpr int64_t kFewPixels = 320;
+
 // Outputs [begin1, begin1 + rows) by [begin2, begin2 + cols) at `at0`.
 struct Box {
   int64_t at0, begin1, rows, begin2, cols;
@@ -44,8 +47,8 @@ class BoxPlan {
   // them stays in the second. A single channel has no such worry, and copies less with more.
   static constexpr int64_t kManyChannels = 256, kSingleChannel = 2048;
 
-  // `channels` are gathered together; `lanes` are the elements of a vector.
-  BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes, int64_t most_outputs);
+  // `channels` are gathered together; `lanes` are the elements of a vector; outputs are worked on `unit` at a time.
+  BoxPlan(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t lanes, int64_t most_outputs, int64_t unit);
 
   int64_t boxes() const { return axes[0].count * boxes1_ * boxes2_; }
   Box box(int64_t index) const;

@@ -161,7 +161,7 @@ class ColumnWork {
   // to(channel) is where the panels of the block that begins with it are.
   template <class F>
   void fill_columns(const T* x, int64_t group, int64_t step, PanelWidth panel, F to) const {
-    BoxPlan plan(Axis::forwards(s_, 0), Axis::forwards(s_, 1), Axis::forwards(s_, 2), step, products<T>().lanes, outputs_);
+    BoxPlan plan(Axis::forwards(s_, 0), Axis::forwards(s_, 1), Axis::forwards(s_, 2), step, products<T>().lanes, outputs_, 1);
     int64_t boxes = s_.batch * plan.boxes();
     std::vector<Run> runs = runs_of_panels(plan, panel.each);
     T* copies = Scratch<Copies>::get<T>(boxes * plan.size());
@@ -256,10 +256,14 @@ bool columns_gain(const ConvShape& s, Reading reading) {
   if (outputs == 0 || outputs > kMostOutputs || depth * rows < kLeastWeights || depth * outputs > kMostColumns) return false;
   if (reading == Reading::Weight || WholeImage(s)) return true;
   if (reading == Reading::Image && volume(s.stride) > 1) return true;
-  // Boxes are cut into tiles of outputs, image by image; columns into vectors, of all images.
-  int64_t tile = 14, vector = 16;
-  int64_t in_tiles = s.batch * (volume(s.out) / tile * tile + ceil_div(volume(s.out) % tile, tile / 2) * tile / 2);
-  return in_tiles * 8 > ceil_div(outputs, vector) * vector * 9;
+  // Boxes are cut image by image into tiles of outputs, or vectors if they have few taps; columns into vectors, of all images.
+  int64_t tile = 14, vector = 16, each = volume(s.out);
+  int64_t in_tiles = each / tile * tile + ceil_div(each % tile, tile / 2) * tile / 2;
+  if (volume(s.kernel) == 1 && depth < kFewPixels) {
+    if (outputs <= BoxPlan::kManyChannels && s.batch < 4) return true;  // too few boxes to share out
+    in_tiles = ceil_div(each, vector) * vector;
+  }
+  return s.batch * in_tiles * 8 > ceil_div(outputs, vector) * vector * 9;
 }
 
 template <class T>

@@ -21,7 +21,7 @@ template <class T>
 constexpr int64_t kDepth = 2048 / static_cast<int64_t>(sizeof(T));
 constexpr int64_t kWeightRows = 168;
 // Fewer taps than this are packed into panels: turning results round would take as long as their sums.
-constexpr int64_t kFewTaps = 40, kFewPixels = 320;  // kFewPixels: of a 1x1 kernel, whose panels are cheap
+constexpr int64_t kFewTaps = 40;
 // Boxes that are copied all at once, elements; and panels of channels to share out then.
 constexpr int64_t kMostCopies = 1 << 20, kLeastPanels = 4;
 // Multiply-adds worth a chunk of their own.
@@ -47,6 +47,29 @@ template <class T>
 const ConvKernels<T>& kernels() {
   static const ConvKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_kernels<T>());
   return chosen;
+}
+
+// How a gather is computed, by its shape.
+enum class Way {
+  Direct,   // a single row of weights: vectors of outputs
+  Outputs,  // many channels: vectors of channels, and outputs read from the box where they lie
+  Panels,   // vectors of outputs, packed
+};
+
+// For m channels of the result from so many taps of so many channels.
+template <class T>
+Way way_of(int64_t m, int64_t taps, int64_t channels) {
+  if (std::is_integral_v<T>) return Way::Panels;
+  if (m == 1) return Way::Direct;
+  int64_t lanes = products<T>().lanes, whole = ceil_div(m, lanes) * lanes;
+  return taps * channels >= (taps == 1 ? kFewPixels : kFewTaps) && whole - m <= m / 8 ? Way::Outputs : Way::Panels;
+}
+
+template <class T>
+BoxPlan plan_of(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t m) {
+  Way way = way_of<T>(m, static_cast<int64_t>(a0.offsets.size() * a1.offsets.size() * a2.offsets.size()), channels);
+  return BoxPlan(std::move(a0), std::move(a1), std::move(a2), channels, products<T>().lanes, m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels,
+                 way == Way::Outputs ? products<T>().max_tile_rows : products<T>().lanes);
 }
 
 // One gather for all images and groups: `m` channels of the result from plan.depth() taps, in each group.
@@ -257,33 +280,21 @@ class BoxWork {
 // No tap at all: the bias, or nothing.
 template <class T>
 void fill_with_bias(const Gather<T>& g) {
-  for (int64_t image = 0; image < g.batch; ++image) {
-    for (int64_t c = 0; c < g.groups * g.m; ++c) {
-      T* plane = g.result + image * g.result_image + c * g.result_plane;
+  const Axis &a1 = g.plan.axes[1], &a2 = g.plan.axes[2];
+  int64_t channels = g.groups * g.m, outputs = g.plan.axes[0].count * a1.count * a2.count;
+  parallel_for(0, g.batch * channels, std::max<int64_t>(1, (1 << 14) / outputs), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      T* plane = g.result + c / channels * g.result_image + c % channels * g.result_plane;
+      T value = g.bias ? g.bias[c % channels] : T{};
       for (int64_t i = 0; i < g.plan.boxes(); ++i) {
         Box b = g.plan.box(i);
         T* at = plane + g.place(b);
         for (int64_t r = 0; r < b.rows; ++r) {
-          for (int64_t j = 0; j < b.cols; ++j) at[r * g.plan.axes[1].stride * g.result_row + j * g.plan.axes[2].stride] = g.bias ? g.bias[c] : T{};
+          for (int64_t j = 0; j < b.cols; ++j) at[r * a1.stride * g.result_row + j * a2.stride] = value;
         }
       }
     }
-  }
-}
-
-// How a gather is computed, by its shape.
-enum class Way {
-  Direct,   // a single row of weights: vectors of outputs
-  Outputs,  // many channels: vectors of channels, and outputs read from the box where they lie
-  Panels,   // vectors of outputs, packed
-};
-
-template <class T>
-Way way_of(const Gather<T>& g) {
-  if (std::is_integral_v<T>) return Way::Panels;
-  if (g.m == 1) return Way::Direct;
-  int64_t lanes = products<T>().lanes, whole = ceil_div(g.m, lanes) * lanes;
-  return g.depth() >= (g.plan.taps() == 1 ? kFewPixels : kFewTaps) && whole - g.m <= g.m / 8 ? Way::Outputs : Way::Panels;
+  });
 }
 
 // Few outputs: packing all weights for them costs more than copying all boxes.
@@ -332,7 +343,7 @@ void run(const Gather<T>& g) {
   int64_t boxes = g.plan.boxes();
   if (boxes == 0 || g.m == 0) return;
   if (g.depth() == 0) return fill_with_bias(g);
-  Way way = way_of(g);
+  Way way = way_of<T>(g.m, g.plan.taps(), g.depth() / g.plan.taps());
   if constexpr (!std::is_integral_v<T>) {
     if (way == Way::Outputs && more_weights_than_boxes(g)) return run_by_channels(g);
   }
@@ -379,8 +390,7 @@ int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2
 template <class T>
 void forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   int64_t channels = s.in_channels / s.groups, m = s.out_channels / s.groups, taps = volume(s.kernel);
-  BoxPlan plan(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels, products<T>().lanes,
-               m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels);
+  BoxPlan plan = plan_of<T>(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels, m);
   run(Gather<T>{plan, s.batch, s.groups, m, x, s.in_channels * volume(s.in), channels * volume(s.in), w, m * channels * taps, channels * taps, taps,
                 s.kernel, bias, y, s.out_channels * volume(s.out), volume(s.out), s.out[2], s.out[1] * s.out[2]});
 }
@@ -391,8 +401,7 @@ void backward(const ConvShape& s, const T* y, const T* w, const T* bias, T* x) {
   for (int64_t r0 = 0; r0 < std::min(s.stride[0], s.in[0]); ++r0) {
     for (int64_t r1 = 0; r1 < std::min(s.stride[1], s.in[1]); ++r1) {
       for (int64_t r2 = 0; r2 < std::min(s.stride[2], s.in[2]); ++r2) {
-        BoxPlan plan(Axis::backwards(s, 0, r0), Axis::backwards(s, 1, r1), Axis::backwards(s, 2, r2), channels, products<T>().lanes,
-                     m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels);
+        BoxPlan plan = plan_of<T>(Axis::backwards(s, 0, r0), Axis::backwards(s, 1, r1), Axis::backwards(s, 2, r2), channels, m);
         run(Gather<T>{plan, s.batch, s.groups, m, y, s.out_channels * volume(s.out), channels * volume(s.out), w, channels * m * taps, taps, m * taps,
                       s.kernel, bias, x, s.in_channels * volume(s.in), volume(s.in), s.in[2], s.in[1] * s.in[2]});
       }

@@ -47,8 +47,8 @@ struct ConvKernels {
   void (*copy_rows)(int64_t rows, const T* source, int64_t source_rs, int64_t before, int64_t count, int64_t after, T* copy, int64_t copy_rs);
 
   // A row of a box split by remainder of `step`: element i of [from, to) of the line to row[i % step * split + i / step], zeros
-  // elsewhere in [0, step * split). Writes up to a vector behind that.
-  void (*split_row)(const T* line, int64_t from, int64_t to, int64_t step, int64_t split, T* row);
+  // elsewhere in [0, parts * split); only remainders below `parts` are wanted. Writes up to a vector behind that.
+  void (*split_row)(const T* line, int64_t from, int64_t to, int64_t step, int64_t parts, int64_t split, T* row);
   // The way back: to[i * step] = from[i].
   void (*spread_row)(int64_t count, const T* from, int64_t step, T* to);
 

@@ -316,7 +316,7 @@ inline void tap_line(V u0, V u1, V u2, V u3, V (&to)[3]) {
   to[2] = sum + u3;
 }
 
-bool taps(int64_t channels, const float* sums, int64_t plane, float* w) {
+bool taps(int64_t channels, const float* sums, int64_t plane, int64_t chunks, int64_t chunk_size, float* w) {
   Finite finite;
   for (int64_t c = 0; c < channels; c += kL, w += 9 * kL) {
     int64_t count = min64(kL, channels - c);
@@ -325,8 +325,16 @@ bool taps(int64_t channels, const float* sums, int64_t plane, float* w) {
     V columns[4][3];
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      const float* u = sums + c + j * plane;
-      tap_line(part.load(u), part.load(u + 4 * plane), part.load(u + 8 * plane), part.load(u + 12 * plane), columns[j]);
+      const float* at = sums + c + j * plane;
+      V u[4];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) u[i] = part.load(at + 4 * i * plane);
+      for (int64_t chunk = 1; chunk < chunks; ++chunk) {
+        at += chunk_size;
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) u[i] += part.load(at + 4 * i * plane);
+      }
+      tap_line(u[0], u[1], u[2], u[3], columns[j]);
     }
     float lanes[9][kL];
 #pragma GCC unroll 3

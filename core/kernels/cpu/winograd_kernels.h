@@ -35,8 +35,9 @@ struct WinogradKernels {
   // `tile_rows` rows of tiles, each two lines below the one before. Writes behind a row's end, except behind the last.
   // `size` is 4 for the source, or 2 for the result, whose tiles do not overlap.
   void (*channels)(int64_t size, const Planes& from, const TileRun& run, int64_t tile_rows, int64_t plane, int64_t width, float* lines, float* out);
-  // Nine taps for each of `channels` rows of sums[plane * xi + c]. True if all are finite.
-  bool (*taps)(int64_t channels, const float* sums, int64_t plane, float* w);
+  // Nine taps for each of `channels` columns of sums[chunk * chunk_size + plane * xi + c], added over chunks in their order. True if
+  // all are finite.
+  bool (*taps)(int64_t channels, const float* sums, int64_t plane, int64_t chunks, int64_t chunk_size, float* w);
 };
 
 namespace isa_baseline {

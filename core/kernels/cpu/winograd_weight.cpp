@@ -80,7 +80,9 @@ class WeightWork {
       parallel_for(0, chunks_, 1, [&](int64_t begin, int64_t end) {
         for (int64_t chunk = begin; chunk < end; ++chunk) sum(group, chunk, 0, rows_, sums + chunk * kPlanes * plane_, plane_);
       });
-      add_up(group, sums);
+      parallel_for(0, rows_, std::max<int64_t>(1, (1 << 10) / channels_), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) write(group * rows_ + r, sums + r * channels_, plane_);
+      });
     }
     return finite_;
   }
@@ -137,22 +139,9 @@ class WeightWork {
     }
   }
 
-  // Adds the chunks' sums into the first one's, and turns them into weights.
-  void add_up(int64_t group, float* sums) {
-    parallel_for(0, rows_, std::max<int64_t>(1, (1 << 10) / channels_), [&](int64_t begin, int64_t end) {
-      for (int64_t xi = 0; xi < kPlanes; ++xi) {
-        float* first = sums + xi * plane_ + begin * channels_;
-        for (int64_t chunk = 1; chunk < chunks_; ++chunk) {
-          const float* more = first + chunk * kPlanes * plane_;
-          for (int64_t i = 0; i < (end - begin) * channels_; ++i) first[i] += more[i];
-        }
-      }
-      for (int64_t r = begin; r < end; ++r) write(group * rows_ + r, sums + r * channels_, plane_);
-    });
-  }
-
+  // Turns the sums of a channel of y into its weights.
   void write(int64_t row, const float* sums, int64_t plane) {
-    bool finite = kernels().taps(channels_, sums, plane, w_ + row * channels_ * 9);
+    bool finite = kernels().taps(channels_, sums, plane, chunks_, kPlanes * plane_, w_ + row * channels_ * 9);
     if (!finite) finite_.store(false, std::memory_order_relaxed);
   }
 
