@@ -237,6 +237,92 @@ void reflect(int64_t n, int64_t columns, const T* v, T factor, T* c, int64_t ld)
   for (; j < columns; j++) reflect_columns<T, 1>(n, v, factor, c + j * ld, ld);
 }
 
+// A vector's lanes of columns of b at a time, side by side: each row then is a few whole vectors.
+template <class T>
+void substitute(bool upper, bool unit, int64_t n, int64_t columns, const T* a, int64_t a_rs, int64_t a_cs, T* b, int64_t b_rs, int64_t b_cs) {
+  using R = RealOf<T>;
+  constexpr bool kComplex = Number<T>::kComplex;
+  constexpr int kL = kLanes<R>, kParts = kComplex ? 2 : 1;
+  // Rows of the triangle in the order they are solved, without the diagonal, which is kept apart.
+  R rows[kSubstituted * kSubstituted * kParts], diagonal[kSubstituted * kParts];
+  auto at = [&](int64_t i) { return upper ? n - 1 - i : i; };
+  for (int64_t i = 0; i < n; i++) {
+    const R* d = lanes_of(a + at(i) * (a_rs + a_cs));
+    for (int c = 0; c < kParts; c++) diagonal[i * kParts + c] = d[c];
+    for (int64_t p = 0; p < i; p++) {
+      const R* x = lanes_of(a + at(i) * a_rs + at(p) * a_cs);
+      for (int c = 0; c < kParts; c++) rows[(i * kSubstituted + p) * kParts + c] = x[c];
+    }
+  }
+  Vec<R> block[kSubstituted * kParts];
+  for (int64_t j = 0; j < columns; j += kL) {
+    const int64_t width = min64(kL, columns - j);
+    T* from = b + j * b_cs;
+    for (int64_t i = 0; i < n; i++) {
+      R* to = reinterpret_cast<R*>(block + i * kParts);
+      if (!kComplex && b_cs == 1 && width == kL) {
+        block[i] = load(lanes_of(from + at(i) * b_rs));
+        continue;
+      }
+      for (int64_t w = 0; w < width; w++) {
+        const R* x = lanes_of(from + at(i) * b_rs + w * b_cs);
+        for (int c = 0; c < kParts; c++) to[c * kL + w] = x[c];
+      }
+      for (int64_t w = width; w < kL; w++)
+        for (int c = 0; c < kParts; c++) to[c * kL + w] = R(0);
+    }
+    for (int64_t i = 0; i < n; i++) {
+      const R* row = rows + i * kSubstituted * kParts;
+      if constexpr (kComplex) {
+        Vec<R> re = block[2 * i], im = block[2 * i + 1];
+        for (int64_t p = 0; p < i; p++) {
+          const R x = row[2 * p], y = row[2 * p + 1];
+          re -= block[2 * p] * x - block[2 * p + 1] * y;
+          im -= block[2 * p] * y + block[2 * p + 1] * x;
+        }
+        if (!unit) {
+          // Divided by the larger part first, so that no square leaves the range.
+          const R x = diagonal[2 * i], y = diagonal[2 * i + 1], ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
+          if (ax >= ay) {
+            const R ratio = y / x, size = x + y * ratio;
+            Vec<R> low = (re + im * ratio) / size;
+            im = (im - re * ratio) / size;
+            re = low;
+          } else {
+            const R ratio = x / y, size = x * ratio + y;
+            Vec<R> low = (re * ratio + im) / size;
+            im = (im * ratio - re) / size;
+            re = low;
+          }
+        }
+        block[2 * i] = re;
+        block[2 * i + 1] = im;
+      } else {
+        Vec<R> sum = block[i], second{};
+        int64_t p = 0;
+        for (; p + 2 <= i; p += 2) {
+          sum -= block[p] * row[p];
+          second -= block[p + 1] * row[p + 1];
+        }
+        if (p < i) sum -= block[p] * row[p];
+        sum += second;
+        block[i] = unit ? sum : sum / diagonal[i];
+      }
+    }
+    for (int64_t i = 0; i < n; i++) {
+      const R* done = reinterpret_cast<const R*>(block + i * kParts);
+      if (!kComplex && b_cs == 1 && width == kL) {
+        store(lanes_of(from + at(i) * b_rs), block[i]);
+        continue;
+      }
+      for (int64_t w = 0; w < width; w++) {
+        R* x = lanes_of(from + at(i) * b_rs + w * b_cs);
+        for (int c = 0; c < kParts; c++) x[c] = done[c * kL + w];
+      }
+    }
+  }
+}
+
 template <class T>
 void turn(int64_t n, T* x, T* y, double c, double s) {
   using R = RealOf<T>;
@@ -287,7 +373,7 @@ void ratios(int64_t n, const double* gap, const double* poles, double pole, bool
 }
 
 template <class T>
-constexpr DenseKernels<T> kKernels = {.dots = dots<T>, .combine = combine<T>, .hermitian = hermitian<T>, .reflect = reflect<T>, .turn = turn<T>};
+constexpr DenseKernels<T> kKernels = {.dots = dots<T>, .combine = combine<T>, .hermitian = hermitian<T>, .reflect = reflect<T>, .substitute = substitute<T>, .turn = turn<T>};
 constexpr SecularKernels kSecular = {.sums = sums, .ratios = ratios};
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 // Of the largest element, which is brought to about one at first: below it, values are as good as zero beside rounding.
 constexpr double kTiny = 0x1p-55;
 constexpr double kFloor = 0x1p-100;  // the least size of a block that its tolerance is measured by
-constexpr int kTries = 75;  // steps for one singular value
+constexpr int64_t kTries = 75;  // steps for one singular value of a small matrix; more for many, whose small ones come slowly
 
 // r and the rotation that takes (f, g) to (r, 0).
 struct Rotation {
@@ -47,8 +47,7 @@ struct Columns {
 // d becomes the singular values, in no order; e has n elements, of which n - 1 stand above the diagonal.
 bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
   e[n - 1] = 0;
-  int tries = 0;
-  int64_t faced = 0;
+  int64_t tries = 0, faced = 0;
   for (int64_t end = n; end > 0;) {
     int64_t k = end - 2;
     while (k >= 0 && std::abs(e[k]) > kTiny + kEps * (std::abs(d[k]) + std::abs(d[k + 1]))) k--;
@@ -92,7 +91,7 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
       }
       continue;
     }
-    if (++tries > kTries) return false;
+    if (++tries > kTries + 6 * n) return false;
     // Steps find small values last. Read from its other corner the transpose is bidiagonal too, with the same values.
     // Decided once for each end, lest it go to and fro.
     if (!u.data && !v.data && end != faced && std::abs(d[first]) < std::abs(d[end - 1])) {

@@ -9,6 +9,8 @@
 
 namespace undertow::cpu {
 
+inline constexpr int64_t kSubstituted = 32;
+
 // T is float, double or std::complex of both. Matrices are column-major.
 template <class T>
 struct DenseKernels {
@@ -21,6 +23,8 @@ struct DenseKernels {
   void (*hermitian)(int64_t n, int64_t first, int64_t last, const T* a, int64_t ld, const T* x, T* y);
   // c = (I - factor v v^H) c for `columns` columns of c.
   void (*reflect)(int64_t n, int64_t columns, const T* v, T factor, T* c, int64_t ld);
+  // b = a^-1 b for a triangular a of size n <= kSubstituted; both with any strides. unit: its diagonal counts as ones.
+  void (*substitute)(bool upper, bool unit, int64_t n, int64_t columns, const T* a, int64_t a_rs, int64_t a_cs, T* b, int64_t b_rs, int64_t b_cs);
   // Columns x and y turned: x' = c x - s y, y' = s x + c y.
   void (*turn)(int64_t n, T* x, T* y, double c, double s);
 };
