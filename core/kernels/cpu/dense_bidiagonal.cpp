@@ -295,11 +295,11 @@ bool conquer(int64_t n, int64_t extra, double* d, double* e, R* u, int64_t ldu, 
   return true;
 }
 
-// Divides by a power of two that brings the largest element to about one; the divisor.
+// Divides by a power of two that brings the largest element to about one; the divisor, 0 if all are zero.
 double normalize(int64_t n, double* d, double* e) {
   double most = 0;
   for (int64_t i = 0; i < n; i++) most = std::max({most, std::abs(d[i]), i + 1 < n ? std::abs(e[i]) : 0.0});
-  if (most == 0) return 1;
+  if (most == 0) return 0;
   double scale = std::exp2(std::floor(std::log2(most)));
   for (int64_t i = 0; i < n; i++) {
     d[i] /= scale;
@@ -313,6 +313,14 @@ double normalize(int64_t n, double* d, double* e) {
 template <class R>
 bool bidiagonal_vectors(int64_t n, double* d, double* e, R* u, int64_t ldu, R* v, int64_t ldv) {
   double scale = normalize(n, d, e);
+  if (scale == 0) {  // exactly zero, which merging would not keep
+    for (int64_t j = 0; j < n; j++) {
+      std::fill(u + j * ldu, u + j * ldu + n, R(0));
+      std::fill(v + j * ldv, v + j * ldv + n, R(0));
+      u[j * (ldu + 1)] = v[j * (ldv + 1)] = R(1);
+    }
+    return true;
+  }
   if (!conquer(n, int64_t{0}, d, e, u, ldu, v, ldv)) return false;
   for (int64_t i = 0; i < n; i++) d[i] *= scale;
   return true;

@@ -11,6 +11,7 @@ namespace undertow::cpu {
 namespace {
 
 constexpr int64_t kSmall = kSubstituted;  // below this, plain loops beat products
+constexpr int64_t kTiny = 8;              // below this, even a call costs more than plain loops
 constexpr int64_t kStripe = 128;          // columns of an update of a lower triangle
 
 template <class T>
@@ -39,13 +40,16 @@ int64_t lu_columns(int64_t m, int64_t n, T* a, int64_t ld, int32_t* pivots) {
     T* column = a + c * ld;
     const int64_t before = std::min(c, k);
     exchange_rows(column, ld, 1, 0, before, pivots);
+    const int64_t solved = m <= kTiny ? m : before;
     for (int64_t i = 0; i < before; i++) {
       T f = column[i];
       if (f == T(0)) continue;
-      for (int64_t r = i + 1; r < before; r++) column[r] -= f * a[r + i * ld];
+      for (int64_t r = i + 1; r < solved; r++) column[r] -= f * a[r + i * ld];
     }
-    for (int64_t i = 0; i < before; i++) factors[i] = -column[i];
-    kernels.combine(m - before, before, a + before, ld, factors, column + before);
+    if (solved < m) {
+      for (int64_t i = 0; i < before; i++) factors[i] = -column[i];
+      kernels.combine(m - before, before, a + before, ld, factors, column + before);
+    }
     if (c >= k) continue;
     int64_t best = c;
     for (int64_t r = c + 1; r < m; r++)
@@ -99,7 +103,18 @@ void solve_triangular(Triangle shape, int64_t n, int64_t columns, const T* a, in
     }
     return;
   }
-  dense_kernels<T>().substitute(shape.upper, shape.unit, n, columns, a, a_rs, a_cs, b, b_rs, b_cs);
+  if (n > kTiny || columns > kTiny) return dense_kernels<T>().substitute(shape.upper, shape.unit, n, columns, a, a_rs, a_cs, b, b_rs, b_cs);
+  for (int64_t j = 0; j < columns; j++) {
+    T* x = b + j * b_cs;
+    for (int64_t step = 0; step < n; step++) {
+      int64_t i = shape.upper ? n - 1 - step : step;
+      T v = x[i * b_rs];
+      if (!shape.unit) v /= a[i * (a_rs + a_cs)];
+      x[i * b_rs] = v;
+      int64_t from = shape.upper ? 0 : i + 1, to = shape.upper ? i : n;
+      for (int64_t r = from; r < to; r++) x[r * b_rs] -= a[r * a_rs + i * a_cs] * v;
+    }
+  }
 }
 
 template <class T>
@@ -115,9 +130,10 @@ void invert_upper(int64_t n, T* a, int64_t ld) {
     gemm<T>(half, rest, rest, T(-1), between.data(), 1, half, corner, 1, ld, T(0), right, 1, ld);
     return;
   }
-  T inverse[kSmall * kSmall] = {};
+  T inverse[kSmall * kSmall];
+  std::fill(inverse, inverse + n * n, T(0));
   for (int64_t i = 0; i < n; i++) inverse[i * (n + 1)] = T(1);
-  dense_kernels<T>().substitute(true, false, n, n, a, 1, ld, inverse, 1, n);
+  solve_triangular<T>({.upper = true, .unit = false}, n, n, a, 1, ld, inverse, 1, n);
   for (int64_t j = 0; j < n; j++) {
     std::copy_n(inverse + j * n, j + 1, a + j * ld);
     std::fill(a + j * ld + j + 1, a + j * ld + n, T(0));
@@ -173,7 +189,12 @@ int64_t cholesky(int64_t n, T* a, int64_t ld) {
   for (int64_t j = 0; j < n; j++) {
     T* column = a + j * ld;
     for (int64_t k = 0; k < j; k++) factors[k] = -conj_of(a[j + k * ld]);
-    dense_kernels<T>().combine(n - j, j, a + j, ld, factors, column + j);
+    if (n > kTiny) {
+      dense_kernels<T>().combine(n - j, j, a + j, ld, factors, column + j);
+    } else {
+      for (int64_t k = 0; k < j; k++)
+        for (int64_t i = j; i < n; i++) column[i] += a[i + k * ld] * factors[k];
+    }
     R pivot = std::real(column[j]);
     if (!(pivot > 0)) return j + 1;  // NaN too
     R root = std::sqrt(pivot);
@@ -187,6 +208,7 @@ int64_t cholesky(int64_t n, T* a, int64_t ld) {
 #define UT_DENSE_SOLVE(T)                                                                                                                       \
   template int64_t lu_factor<T>(int64_t, int64_t, T*, int64_t, int32_t*);                                                                       \
   template void solve_triangular<T>(Triangle, int64_t, int64_t, const T*, int64_t, int64_t, T*, int64_t, int64_t);                              \
+  template void invert_upper<T>(int64_t, T*, int64_t);                                                                                          \
   template void invert_factored<T>(int64_t, const T*, int64_t, const int32_t*, T*, int64_t);                                                    \
   template int64_t cholesky<T>(int64_t, T*, int64_t);
 UT_DENSE_SOLVE(float)
