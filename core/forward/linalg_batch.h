@@ -42,10 +42,11 @@ inline Tensor copy_columns(const Tensor& t) {
   return out;
 }
 
-// f(i) for every matrix of a batch; `cost` is about how many operations one takes.
+// f(i) for every matrix of a batch; `cost` is about how many operations one takes, beside what it takes to begin.
 template <class F>
 void for_each_matrix(int64_t count, int64_t cost, F&& f) {
-  parallel_for(0, count, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, cost)), [&](int64_t begin, int64_t end) {
+  constexpr int64_t kBegin = 256;
+  parallel_for(0, count, std::max<int64_t>(1, 65536 / (cost + kBegin)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) f(i);
   });
 }

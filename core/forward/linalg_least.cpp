@@ -1,11 +1,12 @@
 // linalg_least.cpp: forward functions of ops/spectral.toml that use a decomposition: pseudoinverse, least squares, and the
-// exponential of a matrix, by Higham's scaling and squaring with the [13/13] Pade approximant.
+// exponential of a matrix, by Higham's scaling and squaring with Pade approximants.
 #include <cmath>
 
 #include "core/forward/linalg_batch.h"
 #include "core/forward/matmul.h"
 #include "generated/fwd_shape.h"
 #include "generated/fwd_spectral.h"
+#include "core/kernels/cpu/dense_kernels.h"
 #include "core/kernels/cpu/gemm.h"
 
 namespace undertow::fwd {
@@ -52,6 +53,25 @@ std::vector<double> cutoffs(const Tensor& values, const Tensor& atol, const Tens
   return out;
 }
 
+// The solution of every system of a batch by QR; undefined if one of them may be short of full rank.
+Tensor full_rank_solution(const Tensor& a, const Tensor& y, double limit) {
+  const int64_t m = a.size(-2), n = a.size(-1), columns = y.size(-1), count = product(batch_of(a)), rows = std::max(m, n), k = std::min(m, n);
+  if (a.numel() == 0 || y.numel() == 0) return Tensor();
+  Tensor work = copy_columns(m >= n ? a : adjoint(a)), x = empty_columns(joined(batch_of(a), {rows, columns}), a.dtype());
+  copy_into(m >= n ? x : slice(x, -2, 0, m, 1), y);
+  std::vector<uint8_t> done(static_cast<size_t>(count));
+  dispatch_inexact(a.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for_each_matrix(count, rows * k * (k + columns), [&](int64_t i) {
+      done[static_cast<size_t>(i)] =
+          cpu::least_squares<T>(m < n, rows, k, columns, work.data_as<T>() + i * rows * k, rows, x.data_as<T>() + i * rows * columns, rows, static_cast<RealOf<T>>(limit));
+    });
+  });
+  for (uint8_t each : done)
+    if (!each) return Tensor();
+  return m > n ? contiguous(slice(x, -2, 0, n, 1)) : x;
+}
+
 }  // namespace
 
 Tensor _linalg_pinv(const Tensor& self, const Tensor& atol, const Tensor& rtol, bool hermitian) {
@@ -80,11 +100,17 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, cons
   Tensor a = expand(self, joined(batch, {m, n}), false), y = expand(rhs, joined(batch, {m, rhs.size(-1)}), false);
   double eps = self.dtype() == DType::Float32 || self.dtype() == DType::Complex64 ? 0x1p-23 : 0x1p-52;
   double limit = rcond.value_or(eps * static_cast<double>(std::max(m, n)));
-  auto [U, S, Vh] = _linalg_svd(a, false, true, std::nullopt);
-  std::vector<int64_t> ranks(static_cast<size_t>(product(batch)), 0);
-  Tensor zero = full({}, Scalar(0.0), DType::Float64), relative = full({}, Scalar(limit), DType::Float64);
-  Tensor scaled = scale_columns(adjoint(Vh), S, cutoffs(S, zero, relative), &ranks);
-  Tensor solution = matmul_direct(scaled, matmul_direct(adjoint(U), contiguous(y)));
+  std::vector<int64_t> ranks(static_cast<size_t>(product(batch)), std::min(m, n));
+  Tensor S, solution;
+  if (by == "gels" || by == "gelsy") solution = full_rank_solution(a, y, limit);
+  if (!solution.defined()) {
+    auto [U, values, Vh] = _linalg_svd(a, false, true, std::nullopt);
+    S = values;
+    std::fill(ranks.begin(), ranks.end(), 0);
+    Tensor zero = full({}, Scalar(0.0), DType::Float64), relative = full({}, Scalar(limit), DType::Float64);
+    Tensor scaled = scale_columns(adjoint(Vh), S, cutoffs(S, zero, relative), &ranks);
+    solution = matmul_direct(scaled, matmul_direct(adjoint(U), contiguous(y)));
+  }
   // Squared lengths of what is left over, where there are more equations than unknowns and all are independent.
   bool full_rank = true;
   for (int64_t r : ranks) full_rank = full_rank && r == n;
@@ -128,7 +154,7 @@ struct Square {
   }
   Square& add(double factor, const Square& o) {
     T f(static_cast<RealOf<T>>(factor));
-    for (size_t i = 0; i < data.size(); i++) data[i] += f * o.data[i];
+    cpu::dense_kernels<T>().combine(n * n, 1, o.data.data(), n * n, &f, data.data());
     return *this;
   }
 };
@@ -146,17 +172,37 @@ void exponential(int64_t n, T* a) {
     std::fill(a, a + n * n, T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
     return;
   }
-  // Up to this norm the approximant is exact to double's rounding.
-  const double reach = 5.371920351148152;
-  int squarings = norm > reach ? static_cast<int>(std::ceil(std::log2(norm / reach))) : 0;
+  // The approximants [m/m] for m = 3, 5, 7, 9 and 13, and the norms up to which they are exact to rounding (Higham).
+  constexpr bool kFloat = sizeof(RealOf<T>) == 4;
+  const int degrees[] = {3, 5, 7, 9, 13};
+  const double reach[] = {kFloat ? 0.4258730016922831 : 0.01495585217958292, kFloat ? 1.880152677804762 : 0.2539398330063230,
+                          kFloat ? 3.925724783138660 : 0.9504178996162932, 2.097847961257068, 5.371920351148152};
+  const int last = kFloat ? 2 : 4;
+  int chosen = 0;
+  while (chosen < last && norm > reach[chosen]) chosen++;
+  int squarings = norm > reach[last] ? static_cast<int>(std::ceil(std::log2(norm / reach[last]))) : 0;
   RealOf<T> scale = static_cast<RealOf<T>>(std::ldexp(1.0, -squarings));
   for (int64_t i = 0; i < n * n; i++) x.data[static_cast<size_t>(i)] = a[i] * scale;
-  const double c[] = {64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800., 129060195264000., 10559470521600., 670442572800.,
-                      33522128640.,       1323241920.,        40840800.,         960960.,           16380.,           182.,            1.};
-  Square<T> one(n, T(1)), x2 = x.times(x), x4 = x2.times(x2), x6 = x4.times(x2);
-  Square<T> odd = Square<T>(n).add(c[13], x6).add(c[11], x4).add(c[9], x2), even = Square<T>(n).add(c[12], x6).add(c[10], x4).add(c[8], x2);
-  odd = x.times(x6.times(odd).add(c[7], x6).add(c[5], x4).add(c[3], x2).add(c[1], one));
-  even = x6.times(even).add(c[6], x6).add(c[4], x4).add(c[2], x2).add(c[0], one);
+  // c_j = (2m - j)! m! / ((2m)! (m - j)! j!), all divided by the last.
+  const int m = degrees[chosen];
+  double c[14];
+  c[m] = 1;
+  for (int j = m; j > 0; j--) c[j - 1] = c[j] * j * (2 * m - j + 1) / (m - j + 1);
+  Square<T> one(n, T(1)), x2 = x.times(x), odd(n, T(static_cast<RealOf<T>>(c[1]))), even(n, T(static_cast<RealOf<T>>(c[0])));
+  if (m == 13) {
+    Square<T> x4 = x2.times(x2), x6 = x4.times(x2);
+    Square<T> high_odd = Square<T>(n).add(c[13], x6).add(c[11], x4).add(c[9], x2), high_even = Square<T>(n).add(c[12], x6).add(c[10], x4).add(c[8], x2);
+    odd = x.times(x6.times(high_odd).add(c[7], x6).add(c[5], x4).add(c[3], x2).add(c[1], one));
+    even = x6.times(high_even).add(c[6], x6).add(c[4], x4).add(c[2], x2).add(c[0], one);
+  } else {
+    Square<T> power = x2;
+    for (int j = 2; j <= m; j += 2) {
+      if (j > 2) power = power.times(x2);
+      even.add(c[j], power);
+      odd.add(c[j + 1], power);
+    }
+    odd = x.times(odd);
+  }
   // (even - odd) result = even + odd
   Square<T> below = even, result = even;
   below.add(-1, odd);

@@ -116,10 +116,7 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(const Tensor& A, bool check_errors) {
   dispatch_inexact(A.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     for_each_matrix(f.info.numel(), n * n * n, [&](int64_t i) {
-      T* x = out.data_as<T>() + i * n * n;
-      std::fill(x, x + n * n, T(0));
-      for (int64_t d = 0; d < n; d++) x[d * (n + 1)] = T(1);
-      solve_factored(n, n, f.lu.data_as<T>() + i * n * n, f.pivots.data_as<int32_t>() + i * n, x);
+      cpu::invert_factored(n, f.lu.data_as<T>() + i * n * n, std::max<int64_t>(1, n), f.pivots.data_as<int32_t>() + i * n, out.data_as<T>() + i * n * n, std::max<int64_t>(1, n));
     });
   });
   return {out, f.info};

@@ -1,6 +1,7 @@
 // dense.h: factorizations of one dense matrix on raw pointers: LU, Cholesky, Householder, eigenvalues, singular values.
 // Matrices are column-major with a leading dimension, as LAPACK's. T is float, double or std::complex of both, R its
-// real type. Knows nothing of tensors or batches; every routine runs on one thread, so callers may split a batch.
+// real type. Knows nothing of tensors or batches; a large matrix is shared by the threads, which a batch split
+// over them has none of.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -22,6 +23,12 @@ struct Triangle {
 // b = a^-1 b for a triangular n by n matrix. Both with any strides: a transpose is a swap of them.
 template <class T>
 void solve_triangular(Triangle shape, int64_t n, int64_t columns, const T* a, int64_t a_rs, int64_t a_cs, T* b, int64_t b_rs, int64_t b_cs);
+// a = a^-1 for an upper triangular matrix; what is below the diagonal becomes zero.
+template <class T>
+void invert_upper(int64_t n, T* a, int64_t ld);
+// The inverse of a matrix from its factors by lu_factor.
+template <class T>
+void invert_factored(int64_t n, const T* lu, int64_t ld, const int32_t* pivots, T* out, int64_t ldo);
 // a = L L^H in place; only the lower triangle is read, the upper one is set to zero. The number, from 1, of the first
 // leading minor that is not positive, else 0.
 template <class T>
@@ -33,6 +40,12 @@ void qr_factor(int64_t m, int64_t n, T* a, int64_t ld, T* tau);
 // The first `columns` columns of Q from k reflections. q has the reflections in its first k columns, and is overwritten.
 template <class T>
 void form_q(int64_t m, int64_t columns, int64_t k, T* q, int64_t ld, const T* tau);
+
+// The least-squares solution of a x = b for m >= n, left in the first n rows of b; or with `adjoint` the shortest solution of
+// a^H x = b for b of n rows, left in all m. a is destroyed. False, and b not touched, unless the singular values of a are
+// certain to be greater than limit times the largest.
+template <class T>
+bool least_squares(bool adjoint, int64_t m, int64_t n, int64_t columns, T* a, int64_t ld, T* b, int64_t ldb, Real<T> limit);
 
 // The eigenvalues of a Hermitian matrix, ascending; a becomes the eigenvectors if they are wanted, scratch otherwise.
 // Only the lower triangle is read. False if an eigenvalue did not converge.

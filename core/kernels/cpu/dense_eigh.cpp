@@ -1,130 +1,113 @@
-// dense_eigh.cpp: Householder's QR, and the Hermitian eigenvalue problem: reduction to a real tridiagonal matrix by
-// reflections, then QL steps with Wilkinson's shift on that.
+// dense_eigh.cpp: the Hermitian eigenvalue problem: reduction to a real tridiagonal matrix by reflections, half of whose work
+// is products of matrices; that matrix's own (dense_conquer.h); and its vectors turned back by the reflections.
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <vector>
 
+#include "core/base/parallel.h"
+#include "core/kernels/cpu/dense_conquer.h"
 #include "core/kernels/cpu/dense_reflect.h"
+#include "core/kernels/cpu/gemm.h"
+#include "core/kernels/cpu/scratch.h"
 
 namespace undertow::cpu {
 
-template <class T>
-void qr_factor(int64_t m, int64_t n, T* a, int64_t ld, T* tau) {
-  for (int64_t i = 0; i < std::min(m, n); i++) {
-    T* x = a + i + i * ld;
-    tau[i] = reflection(m - i, x);
-    reflect_left(m - i, n - i - 1, x, conj_of(tau[i]), x + ld, ld);
-  }
-}
-
-template <class T>
-void form_q(int64_t m, int64_t columns, int64_t k, T* q, int64_t ld, const T* tau) {
-  for (int64_t j = k; j < columns; j++) {
-    std::fill(q + j * ld, q + j * ld + m, T(0));
-    q[j + j * ld] = T(1);
-  }
-  for (int64_t i = k - 1; i >= 0; i--) {
-    T* v = q + i + i * ld;
-    reflect_left(m - i, columns - i - 1, v, tau[i], v + ld, ld);
-    for (int64_t r = 1; r < m - i; r++) v[r] *= -tau[i];
-    v[0] = T(1) - tau[i];
-    std::fill(q + i * ld, v, T(0));
-  }
-}
-
 namespace {
 
-// a = Q T Q^H: the diagonal of T to d, what stands beside it to e; the reflections of Q stay in a below the diagonal.
+struct Panel;    // scratch
+struct Shares;   // scratch
+struct Vectors;  // scratch
+
+constexpr int64_t kPanel = 32;       // columns reduced before the rest is updated
+constexpr int64_t kUnblocked = 64;   // sizes that are not worth a panel
+constexpr int64_t kStripe = 128;     // columns of an update of the lower triangle
+constexpr int64_t kSharedFrom = 400;  // size from which threads share a product with one vector
+constexpr int64_t kShares = 4;
+
+// y = A x, A Hermitian by its lower triangle. Shares are cut by the size alone and added in order.
 template <class T>
-void tridiagonalize(int64_t n, T* a, int64_t ld, Real<T>* d, Real<T>* e, T* tau) {
-  std::vector<T> w(static_cast<size_t>(n));
-  for (int64_t k = 0; k + 1 < n; k++) {
-    int64_t left = n - k - 1;
-    T *v = a + k + 1 + k * ld, *rest = a + (k + 1) * (ld + 1);
-    tau[k] = reflection(left, v);
-    e[k] = std::real(v[0]);
-    d[k] = std::real(a[k + k * ld]);
-    if (tau[k] == T(0)) continue;
-    v[0] = T(1);
-    // x = tau A v; w = x - (tau x^H v / 2) v; A -= v w^H + w v^H, the lower triangle alone.
-    std::fill(w.begin(), w.begin() + left, T(0));
-    for (int64_t j = 0; j < left; j++) {
-      const T* column = rest + j * ld;
-      w[static_cast<size_t>(j)] += std::real(column[j]) * v[j];
-      T sum(0);
-      for (int64_t i = j + 1; i < left; i++) {
-        w[static_cast<size_t>(i)] += column[i] * v[j];
-        sum += conj_of(column[i]) * v[i];
-      }
-      w[static_cast<size_t>(j)] += sum;
+void hermitian_product(int64_t n, const T* a, int64_t ld, const T* x, T* y) {
+  const DenseKernels<T>& kernels = dense_kernels<T>();
+  std::fill(y, y + n, T(0));
+  if (n < kSharedFrom) return kernels.hermitian(n, 0, n, a, ld, x, y);
+  T* parts = Scratch<Shares>::get<T>((kShares - 1) * n);
+  auto cut = [n](int64_t share) {  // equal areas
+    return share == kShares ? n : static_cast<int64_t>(static_cast<double>(n) * (1 - std::sqrt(1 - static_cast<double>(share) / kShares))) / 4 * 4;
+  };
+  parallel_for(0, kShares, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t share = begin; share < end; share++) {
+      T* to = share ? parts + (share - 1) * n : y;
+      if (share) std::fill(to, to + n, T(0));
+      kernels.hermitian(n, cut(share), cut(share + 1), a, ld, x, to);
     }
-    T dot(0);
-    for (int64_t i = 0; i < left; i++) {
-      w[static_cast<size_t>(i)] *= tau[k];
-      dot += conj_of(w[static_cast<size_t>(i)]) * v[i];
-    }
-    T half = tau[k] * dot / Real<T>(2);
-    for (int64_t i = 0; i < left; i++) w[static_cast<size_t>(i)] -= half * v[i];
-    for (int64_t j = 0; j < left; j++) {
-      T wj = conj_of(w[static_cast<size_t>(j)]), vj = conj_of(v[j]);
-      T* column = rest + j * ld;
-      for (int64_t i = j; i < left; i++) column[i] -= v[i] * wj + w[static_cast<size_t>(i)] * vj;
-    }
-  }
-  d[n - 1] = std::real(a[(n - 1) * (ld + 1)]);
+  });
+  for (int64_t share = 1; share < kShares; share++)
+    for (int64_t i = cut(share); i < n; i++) y[i] += parts[(share - 1) * n + i];
 }
 
-// Columns i and i + 1 of z turned by (c, s).
-template <class T, class R>
-void turn(int64_t n, T* z, int64_t ld, int64_t i, R c, R s) {
-  T *x = z + i * ld, *y = x + ld;
-  for (int64_t k = 0; k < n; k++) {
-    T high = y[k];
-    y[k] = s * x[k] + c * high;
-    x[k] = c * x[k] - s * high;
-  }
-}
-
-// QL with implicit shifts on the tridiagonal (d, e); z, unless null, is turned along.
-template <class T, class R>
-bool ql(int64_t n, R* d, R* e, T* z, int64_t ld) {
-  const R eps = std::numeric_limits<R>::epsilon();
-  e[n - 1] = 0;
-  for (int64_t l = 0; l < n; l++) {
-    for (int tries = 0;; tries++) {
-      int64_t m = l;
-      while (m + 1 < n && std::abs(e[m]) > eps * (std::abs(d[m]) + std::abs(d[m + 1]))) m++;
-      if (m == l) break;
-      if (tries == 60) return false;
-      R g = (d[l + 1] - d[l]) / (2 * e[l]);
-      g = d[m] - d[l] + e[l] / (g + std::copysign(std::hypot(g, R(1)), g));
-      R s = 1, c = 1, p = 0;
-      int64_t i = m - 1;
-      for (; i >= l; i--) {
-        R f = s * e[i], b = c * e[i], r = std::hypot(f, g);
-        e[i + 1] = r;
-        if (r == 0) break;
-        s = f / r;
-        c = g / r;
-        g = d[i + 1] - p;
-        R t = (d[i] - g) * s + 2 * c * b;
-        p = s * t;
-        d[i + 1] = g + p;
-        g = c * t - b;
-        if (z) turn(n, z, ld, i, c, s);
+// a = Q T Q^H: the diagonal of T to d, what stands beside it to e; the reflections of Q stay in a below the diagonal.
+// Within a panel of columns the matrix is A - V W^H - W V^H, with A not yet changed.
+template <class T>
+void tridiagonalize(int64_t n, T* a, int64_t ld, double* d, double* e, T* tau) {
+  const DenseKernels<T>& kernels = dense_kernels<T>();
+  T* memory = Scratch<Panel>::get<T>(4 * n * kPanel + 4 * kPanel);
+  T *both = memory, *other = both + 2 * n * kPanel, *row = other + 2 * n * kPanel, *dots = row + 2 * kPanel;  // [V W] and conj [W V]
+  T *vs = both, *ws = both + n * kPanel;
+  for (int64_t k0 = 0; k0 < n;) {
+    const int64_t width = n - k0 > kUnblocked ? kPanel : n - k0;
+    for (int64_t i = 0; i < width; i++) {
+      // The panel of the last columns is updated as it goes, if it is longer than a panel's memory.
+      const int64_t k = k0 + i, left = n - k - 1, held = width > kPanel ? 0 : i;
+      T *column = a + k + k * ld, *v = column + 1, *rest = a + (k + 1) * (ld + 1);
+      if (held) {
+        for (int64_t j = 0; j < held; j++) row[j] = -conj_of(ws[k + j * n]), row[kPanel + j] = -conj_of(vs[k + j * n]);
+        kernels.combine(n - k, held, vs + k, n, row, column);
+        kernels.combine(n - k, held, ws + k, n, row + kPanel, column);
       }
-      if (i >= l) {  // an early zero splits the matrix
-        d[i + 1] -= p;
-        e[m] = 0;
+      d[k] = static_cast<double>(std::real(column[0]));
+      if (left == 0) break;
+      tau[k] = reflection(left, v);
+      e[k] = static_cast<double>(std::real(v[0]));
+      v[0] = T(1);
+      T *kept_v = vs + held * n, *w = ws + held * n + k + 1;
+      std::copy_n(v, left, kept_v + k + 1);
+      kept_v[k] = T(0);
+      if (tau[k] == T(0)) {
+        std::fill(w, w + left, T(0));
         continue;
       }
-      d[l] -= p;
-      e[l] = g;
-      e[m] = 0;
+      // x = tau A v; w = x - (tau x^H v / 2) v.
+      hermitian_product(left, rest, ld, v, w);
+      if (held) {
+        kernels.dots(left, held, ws + k + 1, n, v, dots);
+        for (int64_t j = 0; j < held; j++) dots[j] = -dots[j];
+        kernels.combine(left, held, vs + k + 1, n, dots, w);
+        kernels.dots(left, held, vs + k + 1, n, v, dots);
+        for (int64_t j = 0; j < held; j++) dots[j] = -dots[j];
+        kernels.combine(left, held, ws + k + 1, n, dots, w);
+      }
+      for (int64_t r = 0; r < left; r++) w[r] *= tau[k];
+      T dot;
+      kernels.dots(left, 1, w, left, v, &dot);
+      T half = -tau[k] * dot / Real<T>(2);
+      kernels.combine(left, 1, v, left, &half, w);
+      if (width > kPanel) {
+        for (int64_t j = 0; j < left; j++) {
+          T factors[2] = {-conj_of(w[j]), -conj_of(v[j])};
+          kernels.combine(left - j, 1, v + j, left, factors, rest + j + j * ld);
+          kernels.combine(left - j, 1, w + j, left, factors + 1, rest + j + j * ld);
+        }
+      }
     }
+    k0 += width;
+    if (k0 >= n) break;
+    for (int64_t j = 0; j < kPanel; j++)
+      for (int64_t i = k0; i < n; i++) {
+        other[i + j * n] = conj_of(ws[i + j * n]);
+        other[i + (kPanel + j) * n] = conj_of(vs[i + j * n]);
+      }
+    for (int64_t j = k0; j < n; j += kStripe)
+      gemm<T>(n - j, std::min(kStripe, n - j), 2 * kPanel, T(-1), both + j, 1, n, other + j, n, 1, T(1), a + j * (ld + 1), 1, ld);
   }
-  return true;
 }
 
 }  // namespace
@@ -133,40 +116,48 @@ template <class T>
 bool eigh(int64_t n, T* a, int64_t ld, Real<T>* values, bool vectors) {
   using R = Real<T>;
   if (n == 0) return true;
-  std::vector<R> d(static_cast<size_t>(n)), e(static_cast<size_t>(n));
-  std::vector<T> tau(static_cast<size_t>(n));
   // Scaled, so that squares neither overflow nor vanish.
   R most = 0;
+  bool finite = true;
   for (int64_t j = 0; j < n; j++)
-    for (int64_t i = j; i < n; i++) most = std::max({most, std::abs(std::real(a[i + j * ld])), std::abs(imag_of(a[i + j * ld]))});
-  R scale = most > 0 && std::isfinite(most) ? most : R(1);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = j; i < n; i++) a[i + j * ld] /= scale;
-  tridiagonalize(n, a, ld, d.data(), e.data(), tau.data());
-  if (vectors) {
-    // Q is [1 0; 0 Q'], Q' of the reflections, each moved one column to the right.
-    for (int64_t j = n - 1; j > 0; j--)
-      for (int64_t i = 0; i < n; i++) a[i + j * ld] = i > j - 1 ? a[i + (j - 1) * ld] : T(0);
-    std::fill(a, a + n, T(0));
-    a[0] = T(1);
-    form_q(n - 1, n - 1, n - 1, a + ld + 1, ld, tau.data());
+    for (int64_t i = j; i < n; i++) {
+      R size = std::max(std::abs(std::real(a[i + j * ld])), std::abs(imag_of(a[i + j * ld])));
+      finite = finite && std::isfinite(std::real(a[i + j * ld])) && std::isfinite(imag_of(a[i + j * ld]));
+      most = std::max(most, size);
+    }
+  if (!finite) return false;
+  const R scale = most > 0 ? most : R(1);
+  if (scale < R(1e-3) || scale > R(1e3))
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t i = j; i < n; i++) a[i + j * ld] /= scale;
+  const double back = scale < R(1e-3) || scale > R(1e3) ? static_cast<double>(scale) : 1.0;
+  double* memory = Scratch<Vectors>::get<double>(2 * n + 2 * n + (vectors ? n * n : 0));
+  double *d = memory, *e = d + n;
+  T* tau = reinterpret_cast<T*>(e + n);
+  R* q = reinterpret_cast<R*>(e + 3 * n);
+  tridiagonalize(n, a, ld, d, e, tau);
+  if (!vectors) {
+    if (!tridiagonal_values(n, d, e)) return false;
+    std::sort(d, d + n);
+    for (int64_t i = 0; i < n; i++) values[i] = static_cast<R>(d[i] * back);
+    return true;
   }
-  if (!ql(n, d.data(), e.data(), vectors ? a : static_cast<T*>(nullptr), ld)) return false;
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return d[static_cast<size_t>(x)] < d[static_cast<size_t>(y)]; });
-  for (int64_t i = 0; i < n; i++) values[i] = d[static_cast<size_t>(order[static_cast<size_t>(i)])] * scale;
-  if (!vectors) return true;
-  std::vector<T> sorted(static_cast<size_t>(n * n));
-  for (int64_t j = 0; j < n; j++) std::copy_n(a + order[static_cast<size_t>(j)] * ld, n, sorted.data() + j * n);
-  for (int64_t j = 0; j < n; j++) std::copy_n(sorted.data() + j * n, n, a + j * ld);
+  if (!tridiagonal_vectors(n, d, e, q, n)) return false;
+  for (int64_t i = 0; i < n; i++) values[i] = static_cast<R>(d[i] * back);
+  // Q is [1 0; 0 Q'], Q' of the reflections.
+  if constexpr (std::is_floating_point_v<T>) {
+    apply_reflections<T>({.adjoint = false, .skip_zeros = false}, n - 1, n, n - 1, a + 1, ld, tau, q + 1, n);
+    for (int64_t j = 0; j < n; j++) std::copy_n(q + j * n, n, a + j * ld);
+  } else {
+    std::vector<T> turned(static_cast<size_t>(n * n));
+    for (int64_t i = 0; i < n * n; i++) turned[static_cast<size_t>(i)] = q[i];
+    apply_reflections<T>({.adjoint = false, .skip_zeros = false}, n - 1, n, n - 1, a + 1, ld, tau, turned.data() + 1, n);
+    for (int64_t j = 0; j < n; j++) std::copy_n(turned.data() + j * n, n, a + j * ld);
+  }
   return true;
 }
 
-#define UT_DENSE_EIGH(T)                                                          \
-  template void qr_factor<T>(int64_t, int64_t, T*, int64_t, T*);                  \
-  template void form_q<T>(int64_t, int64_t, int64_t, T*, int64_t, const T*);      \
-  template bool eigh<T>(int64_t, T*, int64_t, Real<T>*, bool);
+#define UT_DENSE_EIGH(T) template bool eigh<T>(int64_t, T*, int64_t, Real<T>*, bool);
 UT_DENSE_EIGH(float)
 UT_DENSE_EIGH(double)
 UT_DENSE_EIGH(std::complex<float>)

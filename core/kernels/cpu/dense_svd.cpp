@@ -1,109 +1,100 @@
-// dense_svd.cpp: singular values by one-sided Jacobi rotations after a QR with column exchanges, which leaves little to
-// rotate (Drmac and Veselic): small singular values keep their relative accuracy.
+// dense_svd.cpp: singular values: reduction to a real bidiagonal matrix by reflections from both sides, half of whose work is
+// products of matrices; that matrix's own (dense_conquer.h); and its vectors turned back. Tall matrices are reduced to R first.
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <vector>
 
+#include "core/kernels/cpu/dense_conquer.h"
 #include "core/kernels/cpu/dense_reflect.h"
+#include "core/kernels/cpu/gemm.h"
+#include "core/kernels/cpu/scratch.h"
 
 namespace undertow::cpu {
 
 namespace {
 
-template <class T>
-T* at(std::vector<T>& v, int64_t i) {
-  return v.data() + i;
-}
+struct Panel;    // scratch
+struct Vectors;  // scratch
 
-// a P = Q R, the longest remaining column first.
+constexpr int64_t kPanel = 32;  // columns and rows reduced before the rest is updated
+
+// a = Q B P^H: B has diagonal d and e above it. The reflections of Q stay in a below the diagonal, those of P go to p, n by n,
+// below its first subdiagonal. Within a panel the matrix is A - U Y^H - X V^H, with A not yet changed.
 template <class T>
-void pivoted_qr(int64_t m, int64_t n, T* a, int64_t ld, T* tau, std::vector<int64_t>& order) {
-  std::iota(order.begin(), order.end(), int64_t{0});
-  for (int64_t k = 0; k < n; k++) {
-    int64_t best = k;
-    Real<T> most = -1;
-    for (int64_t j = k; j < n; j++) {
-      Real<T> sum = 0;
-      for (int64_t i = k; i < m; i++) sum += square_of(a[i + j * ld]);
-      if (sum > most) most = sum, best = j;
+void bidiagonalize(int64_t m, int64_t n, T* a, int64_t ld, double* d, double* e, T* tau_q, T* p, T* tau_p) {
+  const DenseKernels<T>& kernels = dense_kernels<T>();
+  T* memory = Scratch<Panel>::get<T>(2 * kPanel * (m + 2 * n) + 4 * kPanel);
+  T *us = memory, *xs = us + m * kPanel, *ys = xs + m * kPanel, *vs = ys + n * kPanel, *turned = vs + n * kPanel, *dots = turned + 2 * n * kPanel;
+  // to += sign * columns * factors, for columns of `rows` rows; and the factors are products with a vector.
+  auto subtract = [&](int64_t rows, int64_t count, const T* columns, int64_t stride, T* to) {
+    for (int64_t j = 0; j < count; j++) dots[j] = -dots[j];
+    kernels.combine(rows, count, columns, stride, dots, to);
+  };
+  for (int64_t k0 = 0; k0 < n; k0 += kPanel) {
+    const int64_t width = std::min(kPanel, n - k0);
+    for (int64_t i = 0; i < width; i++) {
+      const int64_t k = k0 + i, rows = m - k, left = n - k - 1;
+      T *column = a + k + k * ld, *u = us + k + i * m, *y = ys + k + 1 + i * n, *v = vs + k + 1 + i * n, *x = xs + k + 1 + i * m;
+      for (int64_t j = 0; j < i; j++) dots[j] = conj_of(ys[k + j * n]);
+      subtract(rows, i, us + k, m, column);
+      for (int64_t j = 0; j < i; j++) dots[j] = conj_of(vs[k + j * n]);
+      subtract(rows, i, xs + k, m, column);
+      tau_q[k] = reflection(rows, column);
+      d[k] = static_cast<double>(std::real(column[0]));
+      std::copy_n(column, rows, u);
+      u[0] = T(1);
+      if (left == 0) continue;
+      // y = tau A^H u
+      dots_shared(rows, left, column + ld, ld, u, y);
+      kernels.dots(rows, i, us + k, m, u, dots);
+      subtract(left, i, ys + k + 1, n, y);
+      kernels.dots(rows, i, xs + k, m, u, dots);
+      subtract(left, i, vs + k + 1, n, y);
+      for (int64_t j = 0; j < left; j++) y[j] *= tau_q[k];
+      // The row, conjugated.
+      for (int64_t j = 0; j < left; j++) v[j] = conj_of(column[(j + 1) * ld]);
+      for (int64_t j = 0; j <= i; j++) dots[j] = conj_of(us[k + j * m]);
+      subtract(left, i + 1, ys + k + 1, n, v);
+      for (int64_t j = 0; j < i; j++) dots[j] = conj_of(xs[k + j * m]);
+      subtract(left, i, vs + k + 1, n, v);
+      tau_p[k] = reflection(left, v);
+      e[k] = static_cast<double>(std::real(v[0]));
+      v[0] = T(1);
+      std::copy_n(v, left, p + k + 1 + k * n);
+      // x = tau A v
+      std::fill(x, x + rows - 1, T(0));
+      combine_shared(rows - 1, left, column + 1 + ld, ld, v, x);
+      kernels.dots(left, i + 1, ys + k + 1, n, v, dots);
+      subtract(rows - 1, i + 1, us + k + 1, m, x);
+      kernels.dots(left, i, vs + k + 1, n, v, dots);
+      subtract(rows - 1, i, xs + k + 1, m, x);
+      for (int64_t j = 0; j < rows - 1; j++) x[j] *= tau_p[k];
     }
-    if (best != k) {
-      std::swap_ranges(a + k * ld, a + k * ld + m, a + best * ld);
-      std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(best)]);
+    const int64_t next = k0 + width;
+    if (next >= n) break;
+    for (int64_t j = 0; j < 2 * kPanel; j++)
+      for (int64_t i = next; i < n; i++) turned[i + j * n] = conj_of(ys[i + j * n]);
+    gemm<T>(m - next, n - next, 2 * kPanel, T(-1), us + next, 1, m, turned + next, n, 1, T(1), a + next * (ld + 1), 1, ld);
+  }
+}
+
+// Singular values of the bidiagonal matrix, descending.
+template <class R>
+bool values_of(int64_t n, double* d, double* e, double back, R* s) {
+  if constexpr (sizeof(R) == 4) {
+    // As roots of the eigenvalues of B^T B: in double, squares lose nothing that float could tell.
+    for (int64_t i = n - 1; i >= 0; i--) {
+      double above = i ? e[i - 1] : 0.0, diagonal = d[i];
+      if (i + 1 < n) e[i] *= diagonal;
+      d[i] = diagonal * diagonal + above * above;
     }
-    T* x = a + k + k * ld;
-    tau[k] = reflection(m - k, x);
-    reflect_left(m - k, n - k - 1, x, conj_of(tau[k]), x + ld, ld);
+    if (!tridiagonal_values(n, d, e)) return false;
+    for (int64_t i = 0; i < n; i++) d[i] = std::sqrt(std::max(0.0, d[i]));
+  } else if (!bidiagonal_values(n, d, e)) {
+    return false;
   }
-}
-
-template <class T, class R>
-void turn(int64_t n, T* x, T* y, R c, R s, T phase) {
-  for (int64_t i = 0; i < n; i++) {
-    T low = x[i], high = y[i] * phase;
-    x[i] = c * low - s * high;
-    y[i] = s * low + c * high;
-  }
-}
-
-// Turns pairs of columns of x until all are orthogonal; v, unless null, is turned along.
-template <class T>
-bool orthogonalize(int64_t n, T* x, T* v) {
-  using R = Real<T>;
-  const R tolerance = std::numeric_limits<R>::epsilon() * std::sqrt(static_cast<R>(n));
-  for (int sweep = 0; sweep < 60; sweep++) {
-    bool done = true;
-    for (int64_t p = 0; p + 1 < n; p++)
-      for (int64_t q = p + 1; q < n; q++) {
-        T *a = x + p * n, *b = x + q * n, dot(0);
-        R aa = 0, bb = 0;
-        for (int64_t i = 0; i < n; i++) {
-          aa += square_of(a[i]);
-          bb += square_of(b[i]);
-          dot += conj_of(a[i]) * b[i];
-        }
-        R size = std::sqrt(square_of(dot));
-        if (std::isnan(size)) return false;
-        if (!(size > tolerance * std::sqrt(aa) * std::sqrt(bb)) || size == 0) continue;
-        done = false;
-        // dot becomes real and positive with b turned by this phase; then the angle that makes it zero.
-        T phase = conj_of(dot) / size;
-        R zeta = (bb - aa) / (2 * size), t = std::copysign(R(1), zeta) / (std::abs(zeta) + std::hypot(R(1), zeta));
-        R c = 1 / std::hypot(R(1), t), s = c * t;
-        turn(n, a, b, c, s, phase);
-        if (v) turn(n, v + p * n, v + q * n, c, s, phase);
-      }
-    if (done) return true;
-  }
-  return false;
-}
-
-// Columns of zeros become a completion of the others to an orthonormal basis.
-template <class T>
-void complete(int64_t n, T* x, const std::vector<bool>& is_zero) {
-  std::vector<bool> known(is_zero.size());
-  for (size_t i = 0; i < known.size(); i++) known[i] = !is_zero[i];
-  int64_t unit = 0;
-  for (int64_t j = 0; j < n; j++) {
-    T* column = x + j * n;
-    while (!known[static_cast<size_t>(j)]) {
-      std::fill(column, column + n, T(0));
-      column[unit++ % n] = T(1);
-      for (int again = 0; again < 2; again++)
-        for (int64_t k = 0; k < n; k++) {
-          if (!known[static_cast<size_t>(k)]) continue;
-          T dot(0);
-          for (int64_t i = 0; i < n; i++) dot += conj_of(x[i + k * n]) * column[i];
-          for (int64_t i = 0; i < n; i++) column[i] -= dot * x[i + k * n];
-        }
-      // Some unit vector is at least this long across any proper subspace.
-      Real<T> length = length_of(n, column);
-      if (length * length < Real<T>(0.5) / static_cast<Real<T>>(n)) continue;
-      for (int64_t i = 0; i < n; i++) column[i] /= length;
-      known[static_cast<size_t>(j)] = true;
-    }
-  }
+  std::sort(d, d + n);
+  for (int64_t i = 0; i < n; i++) s[i] = static_cast<R>(d[n - 1 - i] * back);
+  return true;
 }
 
 }  // namespace
@@ -112,48 +103,58 @@ template <class T>
 bool svd(int64_t m, int64_t n, T* a, int64_t ld, Real<T>* s, T* u, int64_t ldu, int64_t u_columns, T* v, int64_t ldv) {
   using R = Real<T>;
   R most = 0;
+  bool finite = true;
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < m; i++) {
-      R x = std::max(std::abs(std::real(a[i + j * ld])), std::abs(imag_of(a[i + j * ld])));
-      if (!std::isfinite(x)) return false;
-      most = std::max(most, x);
+      R x = std::real(a[i + j * ld]), y = imag_of(a[i + j * ld]);
+      finite = finite && std::isfinite(x) && std::isfinite(y);
+      most = std::max({most, std::abs(x), std::abs(y)});
     }
-  R scale = most > 0 ? most : R(1);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < m; i++) a[i + j * ld] /= scale;
-  std::vector<int64_t> columns(static_cast<size_t>(n)), order(static_cast<size_t>(n));
-  std::vector<T> tau(static_cast<size_t>(n)), x(static_cast<size_t>(n * n), T(0)), turns(static_cast<size_t>(u ? n * n : 0), T(0));
-  pivoted_qr(m, n, a, ld, tau.data(), columns);
-  // x = R^H = X S W^H, so a P = Q R = (Q W) S X^H. W is what the rotations multiply to.
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i <= j; i++) x[static_cast<size_t>(j + i * n)] = conj_of(a[i + j * ld]);
-  for (int64_t i = 0; u && i < n; i++) turns[static_cast<size_t>(i * (n + 1))] = T(1);
-  if (!orthogonalize(n, x.data(), u ? turns.data() : static_cast<T*>(nullptr))) return false;
-  std::vector<R> length(static_cast<size_t>(n));
-  for (int64_t j = 0; j < n; j++) length[static_cast<size_t>(j)] = length_of(n, at(x, j * n));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return length[static_cast<size_t>(i)] > length[static_cast<size_t>(j)]; });
-  for (int64_t j = 0; j < n; j++) s[j] = length[static_cast<size_t>(order[static_cast<size_t>(j)])] * scale;
-  if (!u) return true;
-  std::vector<bool> is_zero(static_cast<size_t>(n));
+  if (!finite) return false;
+  auto identity_from = [&](int64_t rows, int64_t from) {
+    for (int64_t j = from; u && j < u_columns; j++) {
+      std::fill(u + j * ldu, u + j * ldu + m, T(0));
+      if (j < rows) u[j + j * ldu] = T(1);
+    }
+  };
+  if (n == 0) {
+    identity_from(m, 0);
+    return true;
+  }
+  // Scaled, so that squares neither overflow nor vanish.
+  R scale = most > 0 && (most < R(1e-3) || most > R(1e3)) ? most : R(1);
+  if (scale != R(1))
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t i = 0; i < m; i++) a[i + j * ld] /= scale;
+  const bool tall = 2 * m >= 3 * n && m > n;
+  T* work = Scratch<Vectors>::get<T>((tall ? n * n : 0) + n * n + 3 * n + 2 * n * n + 8 * n);
+  T *p = work, *tau_q = p + n * n, *tau_p = tau_q + n, *tau = tau_p + n, *square = tau + n;
+  double* d = reinterpret_cast<double*>((reinterpret_cast<uintptr_t>(square + (tall ? n * n : 0)) + 7) & ~uintptr_t{7});
+  double* e = d + n;
+  T* reduced = a;
+  int64_t rows = m, lead = ld;
+  if (tall) {
+    qr_factor(m, n, a, ld, tau);
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t i = 0; i < n; i++) square[i + j * n] = i <= j ? a[i + j * ld] : T(0);
+    reduced = square;
+    rows = lead = n;
+  }
+  bidiagonalize(rows, n, reduced, lead, d, e, tau_q, p, tau_p);
+  if (!u) return values_of<R>(n, d, e, static_cast<double>(scale), s);
+  R *left = reinterpret_cast<R*>(e + n), *right = left + n * n;
+  if (!bidiagonal_vectors(n, d, e, left, n, right, n)) return false;
+  identity_from(m, n);
   for (int64_t j = 0; j < n; j++) {
-    R size = length[static_cast<size_t>(j)];
-    is_zero[static_cast<size_t>(j)] = !(size > std::numeric_limits<R>::min());
-    if (!is_zero[static_cast<size_t>(j)])
-      for (int64_t i = 0; i < n; i++) x[static_cast<size_t>(i + j * n)] /= size;
+    const int64_t from = (n - 1 - j) * n;
+    s[j] = static_cast<R>(d[n - 1 - j] * static_cast<double>(scale));
+    for (int64_t i = 0; i < n; i++) u[i + j * ldu] = left[from + i], v[i + j * ldv] = right[from + i];
+    std::fill(u + j * ldu + n, u + j * ldu + m, T(0));
   }
-  complete(n, x.data(), is_zero);
-  for (int64_t j = 0; j < n; j++) {
-    int64_t from = order[static_cast<size_t>(j)];
-    std::fill(u + j * ldu, u + j * ldu + m, T(0));
-    std::copy_n(at(turns, from * n), n, u + j * ldu);
-    for (int64_t i = 0; i < n; i++) v[columns[static_cast<size_t>(i)] + j * ldv] = x[static_cast<size_t>(i + from * n)];
-  }
-  for (int64_t j = n; j < u_columns; j++) {
-    std::fill(u + j * ldu, u + j * ldu + m, T(0));
-    u[j + j * ldu] = T(1);
-  }
-  for (int64_t k = n - 1; k >= 0; k--) reflect_left(m - k, u_columns, a + k + k * ld, tau[static_cast<size_t>(k)], u + k, ldu);
+  constexpr Application kForward{.adjoint = false, .skip_zeros = false};
+  apply_reflections<T>(kForward, rows, tall ? n : u_columns, n, reduced, lead, tau_q, u, ldu);
+  if (tall) apply_reflections<T>(kForward, m, u_columns, n, a, ld, tau, u, ldu);
+  if (n > 1) apply_reflections<T>(kForward, n - 1, n, n - 1, p + 1, n, tau_p, v + 1, ldv);
   return true;
 }
 
