@@ -1,7 +1,7 @@
 """Nested containers as a list of their leaves and a description of the nesting.
 
-Tuples, lists, dictionaries (ordered and default ones too), deques, named tuples and the core's
-return types are containers; everything else, None too, is a leaf.
+Tuples, lists, dictionaries (ordered and default ones too), deques, named tuples, the core's return types and classes
+that a program registers are containers; everything else, None too, is a leaf. Paths and rarer walks are in _pytree_walks.py.
 """
 
 from __future__ import annotations
@@ -36,6 +36,28 @@ class TreeSpec:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def num_children(self) -> int:
+        """The items of the container itself."""
+        return len(self.children)
+
+    @property
+    def num_nodes(self) -> int:
+        """All containers and leaves, this one too."""
+        return 1 + sum(c.num_nodes for c in self.children)
+
+    def is_leaf(self) -> bool:
+        """Whether it describes no container."""
+        return self.type is None
+
+    def child(self, index: int) -> TreeSpec:
+        """The nesting of one item."""
+        return self.children[index]
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree of this nesting with these leaves."""
+        return tree_unflatten(leaves, self)
+
     def __repr__(self) -> str:
         if self.type is None:
             return "*"
@@ -50,6 +72,22 @@ class TreeSpec:
 
 
 _LEAF = TreeSpec(None, None, [])
+_registered: dict[type, tuple[Callable[[Any], tuple[Any, Any]], Callable[[Any, Any], Any]]] = {}
+
+
+def register_pytree_node(cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]], unflatten_fn: Callable[[Any, Any], Any], **more: Any) -> None:
+    """Makes a class a container: flatten gives (items, context), unflatten takes them back.
+
+    >>> from undertow.utils._pytree import register_pytree_node, tree_map
+    >>> class Pair:
+    ...     def __init__(self, a, b): self.a, self.b = a, b
+    >>> register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda items, context: Pair(*items))
+    >>> tree_map(lambda x: x + 1, Pair(1, 2)).b
+    3
+    """
+    if cls in _registered or cls in (tuple, list, dict, OrderedDict, defaultdict, deque):
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    _registered[cls] = (flatten_fn, unflatten_fn)
 
 
 def _is_dict(t: type) -> bool:
@@ -71,6 +109,9 @@ def _children(tree: Any) -> tuple[type, Any, list[Any]] | None:
         return t, (tree.default_factory, list(tree)), list(tree.values())
     if t is deque:
         return t, tree.maxlen, list(tree)
+    if t in _registered:
+        children, context = _registered[t][0](tree)
+        return t, context, list(children)
     return (t, None, list(tree)) if _is_named(t) else None
 
 
@@ -84,24 +125,26 @@ def _joined(spec: TreeSpec, children: list[Any]) -> Any:
         return defaultdict(spec.context[0], zip(spec.context[1], children, strict=True))
     if t is deque:
         return deque(children, spec.context)
+    if t in _registered:
+        return _registered[t][1](children, spec.context)
     return t(*children) if hasattr(t, "_fields") else t(children)  # type: ignore[misc]
 
 
-def tree_flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
+def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """The leaves from left to right, and the nesting.
 
     >>> from undertow.utils._pytree import tree_flatten
     >>> tree_flatten({"a": 1, "b": (2, [3])})
     ([1, 2, 3], {'a': *, 'b': (*, [*])})
     """
-    found = _children(tree)
+    found = None if is_leaf is not None and is_leaf(tree) else _children(tree)
     if found is None:
         return [tree], _LEAF
     t, context, children = found
     leaves: list[Any] = []
     specs = []
     for child in children:
-        below, spec = tree_flatten(child)
+        below, spec = tree_flatten(child, is_leaf)
         leaves += below
         specs.append(spec)
     return leaves, TreeSpec(t, context, specs)
@@ -124,10 +167,22 @@ def _built(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
     return _joined(spec, [_built(c, leaves) for c in spec.children])
 
 
-def tree_map(f: Callable[..., Any], tree: Any) -> Any:
-    """The same tree with f(leaf) for every leaf."""
-    leaves, spec = tree_flatten(tree)
-    return tree_unflatten([f(x) for x in leaves], spec)
+def tree_map(f: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """The same tree with f(leaf) for every leaf; with more trees, f of the leaves that stand at one place."""
+    leaves, spec = tree_flatten(tree, is_leaf)
+    if not rests:
+        return tree_unflatten([f(x) for x in leaves], spec)
+    return tree_unflatten([f(*each) for each in zip(leaves, *(_leaves_at(spec, r) for r in rests), strict=True)], spec)
+
+
+def _leaves_at(spec: TreeSpec, tree: Any) -> list[Any]:
+    """What stands in another tree where this nesting has its leaves."""
+    if spec.type is None:
+        return [tree]
+    found = _children(tree)
+    if found is None or found[0] is not spec.type or len(found[2]) != len(spec.children):
+        raise ValueError(f"Node type mismatch; expected {spec.type} of {len(spec.children)} items, but got {tree!r}.")
+    return [x for s, child in zip(spec.children, found[2], strict=True) for x in _leaves_at(s, child)]
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
@@ -150,3 +205,11 @@ def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
             return None
         out += part
     return out
+
+
+def __getattr__(name: str) -> Any:
+    from undertow.utils import _pytree_walks
+
+    if name.startswith("__") or not hasattr(_pytree_walks, name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_pytree_walks, name)
