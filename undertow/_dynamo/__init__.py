@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "allow_in_graph", "config", "disable", "disallow_in_graph", "forbid_in_graph", "graph_break", "is_compiling", "mark_dynamic", "mark_static", "reset",
+    "allow_in_graph", "config", "disable", "disallow_in_graph", "forbid_in_graph", "graph_break", "is_compiling", "mark_dynamic", "mark_static",
+    "reset",
 ]  # fmt: skip
 
 
