@@ -65,17 +65,19 @@ if __name__ == "__main__":
 """
 
 
-def run(tmp_path: Path, *arguments: str) -> str:
+def run(tmp_path: Path, tools: str, *arguments: str) -> str:
+    """The file under PyTorch's own tools, where it is installed, or under ours."""
     (tmp_path / "test_file.py").write_text(textwrap.dedent(FILE))
     paths = [str(tmp_path), os.environ.get("PYTHONPATH"), str(Path(ut.__file__).parents[1])]  # under -P the folder itself is not searched
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    env = {**os.environ, "UNDERTOW_TEST_TOOLS": tools, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-def test_a_file_of_tests_runs_under_unittest(tmp_path):
-    said = run(tmp_path, "-m", "unittest", "-v", "test_file")
+@pytest.mark.parametrize("tools", ["own", "installed"])
+def test_a_file_of_tests_runs_under_unittest(tmp_path, tools):
+    said = run(tmp_path, tools, "-m", "unittest", "-v", "test_file")
     names = {line.split()[0] for line in said.splitlines() if line.startswith("test_")}
     assert names == {
         "test_seeded", "test_gradcheck", "test_slow", "test_many_a_1_b_2_float32", "test_many_named_float32",
@@ -84,9 +86,10 @@ def test_a_file_of_tests_runs_under_unittest(tmp_path):
     assert "OK (skipped=2)" in said
 
 
-def test_a_file_of_tests_runs_under_pytest_and_by_itself(tmp_path):
-    assert "8 passed, 2 skipped" in run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_file.py")
-    assert "OK (skipped=2)" in run(tmp_path, "test_file.py")
+@pytest.mark.parametrize("tools", ["own", "installed"])
+def test_a_file_of_tests_runs_under_pytest_and_by_itself(tmp_path, tools):
+    assert "8 passed, 2 skipped" in run(tmp_path, tools, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_file.py")
+    assert "OK (skipped=2)" in run(tmp_path, tools, "test_file.py")
 
 
 EQUAL = [

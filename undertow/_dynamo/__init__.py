@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["allow_in_graph", "config", "disable", "disallow_in_graph", "forbid_in_graph", "graph_break", "is_compiling", "mark_dynamic", "mark_static", "reset"]
+__all__ = [
+    "allow_in_graph", "config", "disable", "disallow_in_graph", "forbid_in_graph", "graph_break", "is_compiling", "mark_dynamic", "mark_static",
+    "reset",
+]  # fmt: skip
 
 
 def reset() -> None:

@@ -6,7 +6,7 @@ import copy
 
 import undertow
 from undertow.func import functional_call
-from undertow.nn import Module
+from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -88,10 +88,12 @@ def _adopt(module: ModuleType) -> ModuleType:
             continue
         _explain_missing(current, name)
         inside = current.__name__ + "."
+        # Those it has loaded too: importing one by torch's name would put it in the place of a function of that name (autograd.gradcheck).
+        loaded = [m for n, m in list(sys.modules.items()) if n.startswith(inside) and m is not None]
         pending += [
             value
-            for value in list(vars(current).values())
-            if isinstance(value, ModuleType) and value.__name__.startswith(inside)
+            for value in (*vars(current).values(), *loaded)
+            if isinstance(value, ModuleType) and value.__name__.startswith(inside) and _torch_name(value.__name__) not in sys.modules
         ]
     return module
 

@@ -1,4 +1,4 @@
-"""Leaves of nested containers with the way to each: indices, keys and attributes."""
+"""Leaves of nested containers with the way to each (indices, keys and attributes), and what kind of container a type is."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ __all__ = [
     "GetAttrKey",
     "MappingKey",
     "SequenceKey",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "is_structseq",
+    "is_structseq_class",
+    "is_structseq_instance",
     "key_get",
     "keystr",
     "tree_flatten_with_path",
     "tree_leaves_with_path",
     "tree_map_with_path",
+    "treespec_pprint",
 ]
 
 
@@ -118,3 +125,38 @@ def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     ways, leaves = [way for way, _ in pairs], [leaf for _, leaf in pairs]
     return spec.unflatten(func(*xs) for xs in zip(ways, leaves, *(spec.flatten_up_to(r) for r in rests), strict=True))
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Whether it is a class of named tuples."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def is_namedtuple(obj: Any) -> bool:
+    """Whether it is a named tuple, or a class of them."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_namedtuple_instance(obj: Any) -> bool:
+    """Whether it is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Whether it is one of the core's return types."""
+    return isinstance(cls, type) and _pytree._is_named(cls) and not hasattr(cls, "_fields")
+
+
+def is_structseq(obj: Any) -> bool:
+    """Whether it is of one of the core's return types, or such a type."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether it is of one of the core's return types."""
+    return is_structseq_class(type(obj))
+
+
+def treespec_pprint(spec: _pytree.TreeSpec) -> str:
+    """The nesting as text."""
+    return repr(spec)

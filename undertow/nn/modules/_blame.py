@@ -45,10 +45,18 @@ def _is_ours(module: Any) -> bool:
     return type(module).__module__.startswith("undertow.nn.")
 
 
+def _raised_here(error: Exception) -> bool:
+    """Whether our code raised it, and not a hook or a function that a user gave the layer."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is None or trace.tb_frame.f_globals.get("__name__", "").startswith("undertow.")
+
+
 def name_layer(error: Exception, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Writes the layer into the error's message, or, where a layer inside has done so, this module's name for it.
 
-    The innermost module decides: a layer of ours that was given tensors is named. What a user's module raises stays as it is.
+    The innermost module decides: a layer of ours that was given tensors is named. What a user's module or hook raises stays as it is.
     """
     if hasattr(error, "_layer"):
         place = error._layer
@@ -63,7 +71,7 @@ def name_layer(error: Exception, module: Any, args: tuple[Any, ...], kwargs: dic
     error._layer = None
     wanted = isinstance(error, (RuntimeError, ValueError, IndexError)) and not isinstance(error, (NotImplementedError, RecursionError))
     has_tensors = any(isinstance(t, Tensor) for t in (*args, *kwargs.values()))
-    if not wanted or not has_tensors or not _is_ours(module) or len(error.args) != 1 or not isinstance(error.args[0], str):
+    if not wanted or not has_tensors or not _is_ours(module) or not _raised_here(error) or len(error.args) != 1 or not isinstance(error.args[0], str):
         return
     place = error._layer = _Place(module, error.args[0], _described(module, args, kwargs))
     error.args = (place.text(),)

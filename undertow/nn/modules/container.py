@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 
+import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn.modules.module import Module, _indented
 
@@ -303,12 +304,12 @@ def _pairs(given: Any, name: str) -> Iterator[tuple[str, Any]]:
         yield item[0], item[1]
 
 
-def _describe(value: Any) -> str:
+def _describe(value: Any, kind_of_elements: str | None = None) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(s) for s in value.size())
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"{kind} containing: [{value.dtype} of size {size}]"
+    return f"{kind} containing: [{kind_of_elements or value.dtype} of size {size}]"
 
 
 class ParameterList(Module):
@@ -374,9 +375,7 @@ class ParameterDict(Module):
             self.update(parameters)
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._keys:
-            raise KeyError(key)
-        return getattr(self, key)
+        return getattr(self, key)  # which says in torch's words that there is none
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
@@ -454,12 +453,13 @@ class ParameterDict(Module):
         """Adds values from a mapping or from pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError("ParametersDict.update should be called with an iterable of key/value pairs, but got " + type(parameters).__name__)
-        for key, value in _pairs(parameters, "ParameterDict"):
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)  # torch sorts those
+        for key, value in sorted(parameters.items(), key=lambda pair: pair[0]) if plain else _pairs(parameters, "ParameterDict"):
             self[key] = value
 
     def extra_repr(self) -> str:
         """One line a value."""
-        return "\n".join(f"  ({k}): {_describe(p)}" for k, p in self.items())
+        return "\n".join(f"  ({k}): {_describe(p, undertow.typename(p))}" for k, p in self.items())
 
     def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
