@@ -26,6 +26,12 @@ PROGRAMS = {
     "reinforce.py": [],
     "gpt.py": ["--width", "16", "--context", "16", "--batch", "4"],
     "style.py": ["--size", "16"],
+    "translate.py": ["--batch", "8", "--width", "16"],
+    "ppo.py": ["--runs", "8", "--length", "8"],
+    "maml.py": ["--tasks", "3", "--shots", "5"],
+    "physics.py": ["--points", "50"],
+    "flow.py": ["--batch", "32"],
+    "diffusion.py": ["--batch", "8"],
 }
 torch_is_installed = importlib.util.find_spec("torch") is not None
 
