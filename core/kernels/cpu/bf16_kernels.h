@@ -6,7 +6,7 @@
 
 namespace undertow::cpu {
 
-// Note [Pairs Of bfloat16]
+// Note [Pairs Of Halves]
 // The instruction adds to every float of a vector the two products of a pair of bfloat16 with another pair. So pairs along k
 // must lie together, an odd end filled with zero: in A as in any matrix with contiguous rows; in B after packing into panels of
 // kBf16Panel columns, row of pairs after row of pairs, the last panel filled with zeros. Numbers too small for a normal bfloat16

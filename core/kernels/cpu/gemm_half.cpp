@@ -103,7 +103,7 @@ void write_tile(int64_t rows, int64_t cols, float* sums, float alpha, float beta
 }
 
 // True if the processor multiplies pairs, and the product is large enough for it. Every chunk packs the panel of B it needs:
-// see Note [Pairs Of bfloat16] and Note [Panels Of One's Own].
+// see Note [Pairs Of Halves] and Note [Panels Of One's Own].
 bool run_by_pairs(int64_t m, int64_t n, int64_t k, float alpha, HalfMatrix a, HalfMatrix b, float beta, uint16_t* c, int64_t c_rs, int64_t c_cs) {
   static const Bf16Kernels* const kernels = UNDERTOW_CHOOSE_ISA(bf16_kernels());
   if (!kernels || m * n * k < kPairWork || m < 4 || n < kBf16Panel / 2 || k < 8) return false;
