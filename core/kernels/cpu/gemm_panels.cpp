@@ -79,6 +79,21 @@ const T* own_panels(const Product<T>& x, uint64_t job, int64_t column, int64_t n
   return own;
 }
 
+// Copies what C holds at the start, along C's contiguous side.
+template <class T>
+void begin_with(Product<T> x) {
+  if (x.c_cs != 1 && x.c_rs == 1) x = x.transposed();
+  for (int64_t i = 0; i < x.m; ++i) {
+    T* to = x.c + i * x.c_rs;
+    const T* from = x.start + i * x.start_rs;
+    if (x.c_cs == 1 && x.start_cs == 1) {
+      std::copy(from, from + x.n, to);
+    } else {
+      for (int64_t j = 0; j < x.n; ++j) to[j * x.c_cs] = from[j * x.start_cs];
+    }
+  }
+}
+
 struct Cut {
   int64_t rows, cols;
 
@@ -153,6 +168,10 @@ bool run_panels(Product<T> x) {
       part.n = std::min(cut.cols, x.n - j);
       part.a += i * x.a_rs;
       part.c += i * x.c_rs + j * x.c_cs;
+      if (x.start) {
+        part.start += i * x.start_rs + j * x.start_cs;
+        begin_with(part);
+      }
       if (lies) {
         part.b += j;
       } else {
