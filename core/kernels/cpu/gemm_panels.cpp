@@ -154,7 +154,7 @@ bool run_panels(Product<T> x) {
   bool lies = x.b_cs == 1 && x.k * x.n <= kMaxCached;
   if (!lies && x.k * x.n > kMaxPacked) return false;
   int64_t narrow = std::min(x.m, x.n);
-  if (narrow > (needs_copy(x) ? kMaxNarrow / 2 : kMaxNarrow)) return false;
+  if (narrow > (x.a_cs != 1 ? kMaxNarrow / 2 : kMaxNarrow)) return false;
   Cut cut = Cut::of(x);
   int64_t down = ceil_div(x.m, cut.rows), across = ceil_div(x.n, cut.cols);
   int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, cut.rows * cut.cols * x.k));
