@@ -124,3 +124,22 @@ def test_linear_keeps_the_weights_layout_in_its_gradient():
 def test_refusals_read_as_torchs(call, message):
     with pytest.raises(RuntimeError, match=message):
         call(lambda *s: ut.ones(*s))
+
+
+@pytest.mark.parametrize("shape", [(130,), (1, 130), (90, 1), (90, 130), (1,), ()])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_added_broadcasts_into_large_products_too(shape: tuple[int, ...], dtype: str):
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.integers(-4, 5, s).astype(dtype) for s in ((90, 70), (70, 130), shape))
+    before = ut.get_num_threads()
+    try:
+        for threads in (1, 2):
+            ut.set_num_threads(threads)
+            for left, right in ((a, b), (np.asfortranarray(a), np.asfortranarray(b))):
+                added = ut.tensor(c.T.copy()).t() if c.ndim == 2 else ut.tensor(c)
+                x, y = (ut.from_numpy(m.T).t() if m.flags.f_contiguous else ut.from_numpy(m) for m in (left, right))
+                np.testing.assert_array_equal(ut.addmm(added, x, y).numpy(), a @ b + c)
+                np.testing.assert_array_equal(ut.addmm(added, x, y, beta=3, alpha=2).numpy(), 2 * (a @ b) + 3 * c)
+                np.testing.assert_array_equal(ut.addmm(ut.full(shape, float("nan"), dtype=added.dtype), x, y, beta=0).numpy(), a @ b)
+    finally:
+        ut.set_num_threads(before)

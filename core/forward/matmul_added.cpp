@@ -3,6 +3,7 @@
 #include "core/forward/copy.h"
 #include "core/forward/create.h"
 #include "core/forward/matmul.h"
+#include "core/kernels/cpu/gemm.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
@@ -12,6 +13,9 @@
 namespace undertow::fwd {
 
 namespace {
+
+// Results of fewer rows or columns are not worth asking for addmm in one pass.
+constexpr int64_t kRowsAtOnce = 32;
 
 Matrices matrices_of(const Tensor& t) {
   if (t.dim() == 3) return {t.data(), t.stride(0), t.stride(1), t.stride(2)};
@@ -54,6 +58,15 @@ Dims check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
 void addmm_into(const Tensor& c, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   check_factors(c.dtype(), beta, alpha);
   multiply(c.dtype(), "addmm_impl_cpu_", 1, c.size(0), c.size(1), mat1.size(1), alpha, matrices_of(mat1), matrices_of(mat2), beta, matrices_of(c));
+}
+
+// The whole of addmm in one pass over the result; undefined where the product is too small, or too large, for that.
+template <class T>
+Tensor addmm_at_once(const Tensor& self, IntSpan sizes, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
+  Tensor seen = expand(self, sizes, false), out = undertow::empty(sizes, self.dtype());
+  bool done = cpu::gemm_onto<T>(sizes[0], sizes[1], mat1.size(1), alpha.to<T>(), mat1.data_as<T>(), mat1.stride(0), mat1.stride(1), mat2.data_as<T>(), mat2.stride(0),
+                                mat2.stride(1), beta.to<T>(), seen.data_as<T>(), seen.stride(0), seen.stride(1), out.data_as<T>(), sizes[1], 1);
+  return done ? out : Tensor();
 }
 
 Dims check_addmv(const Tensor& self, const Tensor& mat, const Tensor& vec) {
@@ -108,6 +121,12 @@ Tensor times(const Tensor& t, const Scalar& s) { return s.equals(1) ? t : mul(t,
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   Dims sizes = check_addmm(self, mat1, mat2);
+  DType t = self.dtype();
+  if ((t == DType::Float32 || t == DType::Float64) && sizes[0] > kRowsAtOnce && sizes[1] > kRowsAtOnce) {
+    check_factors(t, beta, alpha);
+    Tensor at_once = t == DType::Float32 ? addmm_at_once<float>(self, sizes, mat1, mat2, beta, alpha) : addmm_at_once<double>(self, sizes, mat1, mat2, beta, alpha);
+    if (at_once.defined()) return at_once;
+  }
   Tensor out = start_from(self, sizes, beta);
   addmm_into(out, mat1, mat2, beta, alpha);
   return out;

@@ -330,6 +330,17 @@ void gemm(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t a_rs, in
           c_cs});
 }
 
+template <class T>
+bool gemm_onto(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t a_rs, int64_t a_cs, const T* b,
+               int64_t b_rs, int64_t b_cs, T beta, const T* d, int64_t d_rs, int64_t d_cs, T* c, int64_t c_rs, int64_t c_cs) {
+  if (std::min(m, n) <= kMaxDotRows || m * n * k <= kDirectWork || alpha == T{} || beta == T{}) return false;
+  return run_panels<T>({m, n, k, alpha, a, a_rs, a_cs, b, b_rs, b_cs, beta, c, c_rs, c_cs, d, d_rs, d_cs});
+}
+template bool gemm_onto<float>(int64_t, int64_t, int64_t, float, const float*, int64_t, int64_t, const float*, int64_t, int64_t,
+                               float, const float*, int64_t, int64_t, float*, int64_t, int64_t);
+template bool gemm_onto<double>(int64_t, int64_t, int64_t, double, const double*, int64_t, int64_t, const double*, int64_t, int64_t,
+                                double, const double*, int64_t, int64_t, double*, int64_t, int64_t);
+
 #define UNDERTOW_INSTANTIATE_GEMM(T)                                                                 \
   template void gemm<T>(int64_t, int64_t, int64_t, T, const T*, int64_t, int64_t, const T*, int64_t, \
                         int64_t, T, T*, int64_t, int64_t);

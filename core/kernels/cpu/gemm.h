@@ -28,7 +28,13 @@ void gemm<std::complex<double>>(int64_t m, int64_t n, int64_t k, std::complex<do
                                 std::complex<double> beta, std::complex<double>* c, int64_t c_rs,
                                 int64_t c_cs);
 
-// The same on the bits of bfloat16 and float16: sums in float, rounds once at the end.
+// C = alpha * A B + beta * D for a D of C's shape, with strides of its own (0 for a row or column that repeats): as if D were
+// copied to C first, but by the thread that then adds to it. False, and nothing done, where that has no advantage. T: float, double.
+template <class T>
+bool gemm_onto(int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t a_rs, int64_t a_cs, const T* b,
+               int64_t b_rs, int64_t b_cs, T beta, const T* d, int64_t d_rs, int64_t d_cs, T* c, int64_t c_rs, int64_t c_cs);
+
+// gemm on the bits of bfloat16 and float16: sums in float, rounds once at the end.
 void gemm_bf16(int64_t m, int64_t n, int64_t k, float alpha, const uint16_t* a, int64_t a_rs, int64_t a_cs,
                const uint16_t* b, int64_t b_rs, int64_t b_cs, float beta, uint16_t* c, int64_t c_rs,
                int64_t c_cs);

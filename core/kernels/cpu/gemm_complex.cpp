@@ -5,11 +5,15 @@
 // columns as it is, and C one of 2n columns, if their rows are contiguous. For the product to be that of complex numbers,
 // row p of B becomes two real rows: B's own (Re, Im, ...), to meet Re x, and i times it, (-Im, Re, ...), to meet Im x.
 #include <algorithm>
+#include <bit>
 #include <complex>
+#include <cstring>
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/gemm.h"
 #include "core/kernels/cpu/scratch.h"
+
+static_assert(std::endian::native == std::endian::little, "two_rows takes numbers apart");
 
 namespace undertow::cpu {
 namespace {
@@ -21,6 +25,11 @@ struct Sums;
 // Below this the copies cost more than plain loops.
 constexpr int64_t kLoopWork = 6 * 6 * 6;
 constexpr int64_t kMoveGrain = 1 << 13;
+// Products of complex numbers worth more than one chunk; columns and least rows of a chunk; chunks enough for a few threads.
+constexpr int64_t kChunkWork = 1 << 16;
+constexpr int64_t kChunkCols = 32;
+constexpr int64_t kLeastRows = 48;
+constexpr int64_t kEnoughChunks = 8;
 
 // C = alpha * sum + beta * C for one element, spelled out: operator* of std::complex calls a library function
 // that looks for infinities.
@@ -33,6 +42,24 @@ void write(std::complex<R>& c, R re, R im, std::complex<R> alpha, std::complex<R
     out_im += beta.real() * c.imag() + beta.imag() * c.real();
   }
   c = {out_re, out_im};
+}
+
+// A row of complex numbers, and i times it. Those of floats are moved as one integer each, which takes half the instructions.
+inline void two_rows(int64_t n, const std::complex<float>* from, int64_t step, std::complex<float>* own, std::complex<float>* turned) {
+  for (int64_t j = 0; j < n; ++j) {
+    uint64_t bits;
+    std::memcpy(&bits, from + j * step, 8);
+    uint64_t swapped = (bits << 32 | bits >> 32) ^ 0x80000000u;  // the real part, -Im, lies in the lower half
+    std::memcpy(static_cast<void*>(own + j), &bits, 8);
+    std::memcpy(static_cast<void*>(turned + j), &swapped, 8);
+  }
+}
+inline void two_rows(int64_t n, const std::complex<double>* from, int64_t step, std::complex<double>* own, std::complex<double>* turned) {
+  for (int64_t j = 0; j < n; ++j) {
+    std::complex<double> x = from[j * step];
+    own[j] = x;
+    turned[j] = {-x.imag(), x.real()};
+  }
 }
 
 template <class Purpose, class R>
@@ -72,29 +99,35 @@ void run(int64_t m, int64_t n, int64_t k, std::complex<R> alpha, const std::comp
     a = row_by_row<LeftRows>(m, k, a, a_rs, a_cs);
     a_rs = k;
   }
-  R* right = Scratch<BothRows>::get<R>(4 * k * n);
-  parallel_for(0, k, std::max<int64_t>(1, kMoveGrain / n), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
-      const std::complex<R>* from = b + p * b_rs;
-      R *own = right + 4 * p * n, *turned = own + 2 * n;
-      for (int64_t j = 0; j < n; ++j) {
-        R re = from[j * b_cs].real(), im = from[j * b_cs].imag();
-        own[2 * j] = re;
-        own[2 * j + 1] = im;
-        turned[2 * j] = -im;
-        turned[2 * j + 1] = re;
+  // A chunk of C makes the part of the new B that it needs: see Note [Panels Of One's Own].
+  int64_t cols = m * n * k < kChunkWork ? n : std::min(n, kChunkCols), across = (n + cols - 1) / cols;
+  int64_t down = m * n * k < kChunkWork ? 1 : std::max<int64_t>(1, std::min(m / kLeastRows, kEnoughChunks / across)), rows = (m + down - 1) / down;
+  bool plain = c_cs == 1 && alpha.imag() == 0 && beta.imag() == 0;
+  parallel_for(0, down * across, 1, [&](int64_t begin, int64_t end) {
+    std::complex<R>* right = Scratch<BothRows>::get<std::complex<R>>(2 * k * cols);
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      int64_t i = chunk % down * rows, j = chunk / down * cols, height = std::min(rows, m - i), width = std::min(cols, n - j);
+      if (height <= 0) continue;
+      for (int64_t p = 0; p < k; ++p) {
+        const std::complex<R>* from = b + p * b_rs + j * b_cs;
+        std::complex<R>*own = right + 2 * p * width, *turned = own + width;
+        if (b_cs == 1) {
+          two_rows(width, from, 1, own, turned);
+        } else {
+          two_rows(width, from, b_cs, own, turned);
+        }
       }
-    }
-  });
-  const R* left = reinterpret_cast<const R*>(a);
-  if (c_cs == 1 && alpha.imag() == 0 && beta.imag() == 0) {
-    return gemm<R>(m, 2 * n, 2 * k, alpha.real(), left, 2 * a_rs, 1, right, 2 * n, 1, beta.real(), reinterpret_cast<R*>(c), 2 * c_rs, 1);
-  }
-  R* sums = Scratch<Sums>::get<R>(2 * m * n);
-  gemm<R>(m, 2 * n, 2 * k, R(1), left, 2 * a_rs, 1, right, 2 * n, 1, R(0), sums, 2 * n, 1);
-  parallel_for(0, m, std::max<int64_t>(1, kMoveGrain / n), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      for (int64_t j = 0; j < n; ++j) write(c[i * c_rs + j * c_cs], sums[2 * (i * n + j)], sums[2 * (i * n + j) + 1], alpha, beta);
+      const R *left = reinterpret_cast<const R*>(a + i * a_rs), *both = reinterpret_cast<const R*>(right);
+      std::complex<R>* to = c + i * c_rs + j * c_cs;
+      if (plain) {
+        gemm<R>(height, 2 * width, 2 * k, alpha.real(), left, 2 * a_rs, 1, both, 2 * width, 1, beta.real(), reinterpret_cast<R*>(to), 2 * c_rs, 1);
+        continue;
+      }
+      R* sums = Scratch<Sums>::get<R>(2 * height * width);
+      gemm<R>(height, 2 * width, 2 * k, R(1), left, 2 * a_rs, 1, both, 2 * width, 1, R(0), sums, 2 * width, 1);
+      for (int64_t r = 0; r < height; ++r) {
+        for (int64_t q = 0; q < width; ++q, sums += 2) write(to[r * c_rs + q * c_cs], sums[0], sums[1], alpha, beta);
+      }
     }
   });
 }

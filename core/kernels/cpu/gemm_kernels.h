@@ -20,9 +20,14 @@ struct Product {
   T beta;
   T* c;
   int64_t c_rs, c_cs;
+  // What C holds at the start, if not null: for the drivers only, which write it there before a kernel reads C.
+  const T* start = nullptr;
+  int64_t start_rs = 0, start_cs = 0;
 
   // The same product written as C^T = B^T A^T.
-  Product transposed() const { return {n, m, k, alpha, b, b_cs, b_rs, a, a_cs, a_rs, beta, c, c_cs, c_rs}; }
+  Product transposed() const {
+    return {n, m, k, alpha, b, b_cs, b_rs, a, a_cs, a_rs, beta, c, c_cs, c_rs, start, start_cs, start_rs};
+  }
 };
 
 constexpr int64_t kDirectDepth = 256;

@@ -79,6 +79,11 @@ void pack_transposing(int64_t k, int64_t count, int64_t width, const T* source, 
         }
       }
       transpose<T>(rows);
+      if (depth == kL && width % kL == 0) {  // whole vectors everywhere: nothing spills
+#pragma GCC unroll 16
+        for (int i = 0; i < kL; ++i) store(packed + (p + i) * width + lane, rows[i]);
+        continue;
+      }
       RowStore<T> out(packed, k, width, lane);
 #pragma GCC unroll 16
       for (int i = 0; i < kL; ++i) {

@@ -1,7 +1,8 @@
-// gemm_panels.cpp: see gemm_panels.h. Chooses which side is packed, cuts C for threads, and packs for all of them or for each.
+// gemm_panels.cpp: see gemm_panels.h. Chooses which side is packed, and cuts C for threads.
 #include "core/kernels/cpu/gemm_panels.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/isa.h"
@@ -10,7 +11,6 @@
 namespace undertow::cpu {
 namespace {
 
-struct SharedPanels;
 struct OwnPanels;
 struct LeftCopy;
 
@@ -23,13 +23,11 @@ constexpr int64_t kMaxRows = 168;
 constexpr int64_t kMaxCols = 256;
 // Elements up to which the last cache holds B, which then is read where it lies.
 constexpr int64_t kMaxCached = 1 << 23;
-// Most elements that are packed whole, and the longest shorter side: beyond, rows of A come from too far away too often.
-constexpr int64_t kMaxShared = 1 << 21;
+// Most elements of a packed side, and the longest shorter side: beyond, rows of A come from too far away too often.
+constexpr int64_t kMaxPacked = 1 << 21;
 constexpr int64_t kMaxNarrow = 1024;
 // Columns of a chunk that copies its rows of A, in panels.
-constexpr int64_t kLeastCopied = 4;
-// Elements that may be packed more than once before threads had better wait for each other; turning costs four times copying.
-constexpr int64_t kPackedTwice = 1 << 15;
+constexpr int64_t kLeastCopied = 8;
 
 int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
@@ -52,12 +50,48 @@ Product<T> oriented(const Product<T>& x) {
   bool left_lies = x.a_cs == 1, right_lies = x.b_rs == 1 && x.b_cs != 1;
   if (!right_lies) return !left_lies && x.a_rs == 1 && x.m > x.n && x.m > kMaxRows ? x.transposed() : x;
   if (!left_lies) return x.transposed();
-  return x.n > x.m && 2 * x.m >= kernels<T>().lanes ? x.transposed() : x;
+  // One of them is turned while it is packed; the other way C too is turned, while it is written.
+  return x.m * (x.k + x.n) < x.n * x.k && 2 * x.m >= kernels<T>().lanes ? x.transposed() : x;
 }
 
 template <class T>
 void multiply(const Product<T>& x) {
   kernels<T>().panels(x, needs_copy(x) ? Scratch<LeftCopy>::get<T>(kCopyElements) : nullptr);
+}
+
+// Note [Panels Of One's Own]
+// Panels that all threads pack and then read come out of another core's cache, line by line, after a barrier; on the machine
+// this was measured on that costs more than for each thread to pack whatever it needs. So a thread packs the panels of its
+// chunk, and keeps them for its next chunk if that has the same columns.
+std::atomic<uint64_t> jobs{0};  // numbers products, so that a thread knows whose panels it has; nothing else hangs on it
+struct Kept {
+  uint64_t job;
+  int64_t column;
+};
+constinit thread_local Kept kept{0, 0};
+
+template <class T>
+const T* own_panels(const Product<T>& x, uint64_t job, int64_t column, int64_t n, int64_t most) {
+  T* own = Scratch<OwnPanels>::get<T>(kernels<T>().panel_cols * ceil_div(most, kernels<T>().panel_cols) * x.k);
+  if (kept.job == job && kept.column == column) return own;
+  kernels<T>().pack_b(x.k, n, x.b + column * x.b_cs, x.b_rs, x.b_cs, own);
+  kept = {job, column};
+  return own;
+}
+
+// Copies what C holds at the start, along C's contiguous side.
+template <class T>
+void begin_with(Product<T> x) {
+  if (x.c_cs != 1 && x.c_rs == 1) x = x.transposed();
+  for (int64_t i = 0; i < x.m; ++i) {
+    T* to = x.c + i * x.c_rs;
+    const T* from = x.start + i * x.start_rs;
+    if (x.c_cs == 1 && x.start_cs == 1) {
+      std::copy(from, from + x.n, to);
+    } else {
+      for (int64_t j = 0; j < x.n; ++j) to[j * x.c_cs] = from[j * x.start_cs];
+    }
+  }
 }
 
 struct Cut {
@@ -118,40 +152,31 @@ template <class T>
 bool run_panels(Product<T> x) {
   x = oriented(x);
   bool lies = x.b_cs == 1 && x.k * x.n <= kMaxCached;
-  if (!lies && x.k * x.n > kMaxShared) return false;
+  if (!lies && x.k * x.n > kMaxPacked) return false;
   int64_t narrow = std::min(x.m, x.n);
-  if (narrow > (x.a_cs != 1 ? kMaxRows : needs_copy(x) ? kMaxNarrow / 2 : kMaxNarrow)) return false;
+  if (narrow > (x.a_cs != 1 ? kMaxNarrow / 2 : kMaxNarrow)) return false;
   Cut cut = Cut::of(x);
   int64_t down = ceil_div(x.m, cut.rows), across = ceil_div(x.n, cut.cols);
-  bool shared = !lies && (down - 1) * x.n * x.k * (x.b_cs == 1 ? 1 : 4) > kPackedTwice;
-  T* panels = nullptr;
-  if (shared) {
-    panels = Scratch<SharedPanels>::get<T>(panel_elements<T>(x.k, x.n));
-    int64_t panel = panel_columns<T>();
-    int64_t grain = std::max<int64_t>(1, kChunkWork / 32 / (panel * x.k)) * panel;
-    parallel_for(0, x.n, grain, [&](int64_t begin, int64_t end) {
-      pack_panels(x.k, end - begin, x.b + begin * x.b_cs, x.b_rs, x.b_cs, panels + begin * x.k);
-    });
-  }
   int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, cut.rows * cut.cols * x.k));
+  const uint64_t job = jobs.fetch_add(1, std::memory_order_relaxed) + 1;
   parallel_for(0, down * across, grain, [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) {
-      // Down the columns first: a thread's next chunk has the panels of the one before.
+      // Down the columns first: a thread's next chunk often has the panels of the one before.
       int64_t i = chunk % down * cut.rows, j = chunk / down * cut.cols;
       Product<T> part = x;
-      part.b_cs = lies ? 1 : 0;
       part.m = std::min(cut.rows, x.m - i);
       part.n = std::min(cut.cols, x.n - j);
       part.a += i * x.a_rs;
       part.c += i * x.c_rs + j * x.c_cs;
+      if (x.start) {
+        part.start += i * x.start_rs + j * x.start_cs;
+        begin_with(part);
+      }
       if (lies) {
         part.b += j;
-      } else if (shared) {
-        part.b = panels + j * x.k;
       } else {
-        T* own = Scratch<OwnPanels>::get<T>(panel_elements<T>(x.k, cut.cols));
-        pack_panels(x.k, part.n, x.b + j * x.b_cs, x.b_rs, x.b_cs, own);
-        part.b = own;
+        part.b_cs = 0;
+        part.b = own_panels(x, job, j, part.n, cut.cols);
       }
       multiply(part);
     }
