@@ -4,10 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 namespace undertow::cpu {
+
+namespace detail {
+int new_scratch_purpose();
+// At least this many bytes, on a cache line's border; the thread's own.
+void* scratch_of(int purpose, size_t bytes);
+}  // namespace detail
 
 // A growing buffer, one per thread and per Purpose (any type of the caller's, so that two users never meet).
 // Kept because fresh pages cost more than packing into them: several megabytes are a thousand page faults.
@@ -17,30 +21,9 @@ class Scratch {
  public:
   template <class T>
   static T* get(int64_t count) {
-    return static_cast<T*>(mine().grow(static_cast<size_t>(count) * sizeof(T)));
+    static const int purpose = detail::new_scratch_purpose();
+    return static_cast<T*>(detail::scratch_of(purpose, static_cast<size_t>(count) * sizeof(T)));
   }
-
- private:
-  // One for all element types: thread-local memory is scarce, because a library loaded late shares a small reserve.
-  static Scratch& mine() {
-    static thread_local Scratch scratch;
-    return scratch;
-  }
-  void* grow(size_t bytes) {
-    if (bytes <= size_) return data_;
-    std::free(data_);
-    data_ = nullptr;
-    size_ = 0;
-    size_t rounded = (bytes + 4095) / 4096 * 4096;
-    data_ = std::aligned_alloc(64, rounded);
-    if (!data_) throw std::bad_alloc();
-    size_ = rounded;
-    return data_;
-  }
-  ~Scratch() { std::free(data_); }
-
-  void* data_ = nullptr;
-  size_t size_ = 0;
 };
 
 }  // namespace undertow::cpu
