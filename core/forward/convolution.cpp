@@ -236,7 +236,8 @@ bool is_depthwise_of_pixels(const cpu::ConvShape& s, const Tensor& image) {
 
 // A single channel of each group: channels are lanes as they lie.
 Tensor compute_depthwise(Asked asked, const cpu::ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
-  Tensor w = contiguous(b), add = bias.defined() ? contiguous(bias) : bias, out = empty_in_format(undertow::empty(sizes, a.dtype()), a.dtype(), MemoryFormat::ChannelsLast);
+  Tensor w = contiguous(b), add = bias.defined() ? contiguous(bias) : bias;
+  Tensor out = empty_in_format(undertow::empty(sizes, a.dtype()), a.dtype(), MemoryFormat::ChannelsLast);
   auto* compute = asked == Asked::Result ? cpu::depthwise_forward : cpu::depthwise_input;
   compute(s, a.data_as<float>(), w.data_as<float>(), add.defined() ? add.data_as<float>() : nullptr, out.data_as<float>());
   return out;

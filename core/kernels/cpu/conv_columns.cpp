@@ -14,7 +14,7 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kMostOutputs = 512;
+constexpr int64_t kMostOutputs = 512, kMostPixels = 1024;  // kMostPixels: for the weight of a 1x1 kernel, whose columns are the image
 constexpr int64_t kMostColumns = 1 << 21;   // elements
 constexpr int64_t kLeastWeights = 1 << 13;  // of a group
 constexpr int64_t kLeastShare = 64;   // channels of y worth making all columns for
@@ -253,7 +253,8 @@ struct WholeImage {
 
 bool columns_gain(const ConvShape& s, Reading reading) {
   int64_t outputs = s.batch * volume(s.out), depth = s.in_channels / s.groups * volume(s.kernel), rows = s.out_channels / s.groups;
-  if (outputs == 0 || outputs > kMostOutputs || depth * rows < kLeastWeights || depth * outputs > kMostColumns) return false;
+  int64_t most = reading == Reading::Weight && volume(s.kernel) == 1 ? kMostPixels : kMostOutputs;
+  if (outputs == 0 || outputs > most || depth * rows < kLeastWeights || depth * outputs > kMostColumns) return false;
   if (reading == Reading::Weight || WholeImage(s)) return true;
   if (reading == Reading::Image && volume(s.stride) > 1) return true;
   // Boxes are cut image by image into tiles of outputs, or vectors if they have few taps; columns into vectors, of all images.

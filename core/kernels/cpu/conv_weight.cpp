@@ -53,7 +53,7 @@ class WeightWork {
         channels_(s.in_channels / s.groups),
         rows_(s.out_channels / s.groups),
         plan_(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels_, products<T>().lanes,
-              rows_ == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels, products<T>().lanes) {
+              rows_ == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels, rows_ == 1 ? products<T>().lanes : 1) {
     single_ = rows_ == 1;
     int64_t lanes = products<T>().lanes;
     width_ = single_ ? 1 : ceil_div(rows_, lanes) * lanes;

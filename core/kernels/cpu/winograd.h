@@ -13,7 +13,7 @@ namespace undertow::cpu {
 // are sixteen matrix products, one for each element of the transformed tile. The adjoint by the weight transforms source and
 // result, and sums over tiles.
 // It stays close to the direct sums: no transform has a constant but 1/2, and each output still hangs on its own nine inputs
-// alone. Errors are some two to three times those of direct sums, relative to the largest of the nine (larger tiles, which
+// alone. Errors are up to some four times those of direct sums, relative to the largest of the nine (larger tiles, which
 // save more, lose one to two digits). What it may not do is overflow, or make NaN of two infinities, where direct sums do not:
 // so if any result is not finite, all is computed again directly.
 
