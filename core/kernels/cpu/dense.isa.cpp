@@ -335,6 +335,25 @@ void turn(int64_t n, T* x, T* y, double c, double s) {
   }
 }
 
+template <class T>
+void turn_phase(int64_t n, T* x, T* y, T c, T s) {
+  using R = RealOf<T>;
+  const Factor<T> cos(c), with(conj_of(s)), minus(minus_product(s, T(1)));
+  R *xs = lanes_of(x), *ys = lanes_of(y);
+  along<T>(
+      n,
+      [&](int64_t i) {
+        Vec<R> low = load(xs + i), high = load(ys + i);
+        store(xs + i, low * cos.re + with.times(high));
+        store(ys + i, high * cos.re + minus.times(low));
+      },
+      [&](int64_t i, Partial<R> part) {
+        Vec<R> low = part.load(xs + i), high = part.load(ys + i);
+        part.store(xs + i, low * cos.re + with.times(high));
+        part.store(ys + i, high * cos.re + minus.times(low));
+      });
+}
+
 template <bool kFar>
 inline SecularSums sums_of(int64_t n, const double* near, const double* far, double at, const double* z) {
   constexpr int kL = kLanes<double>;
@@ -373,7 +392,7 @@ void ratios(int64_t n, const double* gap, const double* poles, double pole, bool
 }
 
 template <class T>
-constexpr DenseKernels<T> kKernels = {.dots = dots<T>, .combine = combine<T>, .hermitian = hermitian<T>, .reflect = reflect<T>, .substitute = substitute<T>, .turn = turn<T>};
+constexpr DenseKernels<T> kKernels = {.dots = dots<T>, .combine = combine<T>, .hermitian = hermitian<T>, .reflect = reflect<T>, .substitute = substitute<T>, .turn = turn<T>, .turn_phase = turn_phase<T>};
 constexpr SecularKernels kSecular = {.sums = sums, .ratios = ratios};
 
 }  // namespace
