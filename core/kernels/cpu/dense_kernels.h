@@ -37,6 +37,11 @@ struct SecularSums {
 };
 struct SecularKernels {
   SecularSums (*sums)(int64_t n, const double* near, const double* far, double at, const double* z);
+  // near = poles - origin and far = poles + origin; and the gaps as above.
+  void (*around)(int64_t n, const double* poles, double origin, double* near, double* far);
+  void (*gaps)(int64_t n, const double* near, const double* far, double at, double* out);
+  // gap[i] = z[i] / gap[i]; the sums of its squares, and of those of poles[i] times it.
+  SecularSums (*vector)(int64_t n, const double* z, const double* poles, double* gap);
   // product[i] *= gap[i] / (poles[i] - pole), or / ((poles[i] - pole) * (poles[i] + pole)) where `squares`.
   void (*ratios)(int64_t n, const double* gap, const double* poles, double pole, bool squares, double* product);
 };
