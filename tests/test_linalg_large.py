@@ -90,7 +90,8 @@ def test_eigenvectors_of_hermitian_matrices_are_orthonormal_and_give_them_back(n
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
 def test_orthogonal_and_triangular_factors_give_the_matrix_back(n: int, dtype: str):
-    for m, n in {(n, n), (n + 7, n), (n, n + 7), (3 * n, n)}:
+    shapes = {(n, n), (n + 7, n), (n, n + 7), (3 * n, n)}
+    for m, n in shapes:
         bound = 12 * max(m, n, 4) * eps_of(dtype)
         for name, a in rectangles(m, n, dtype):
             a = a.astype(dtype)
@@ -212,3 +213,18 @@ def test_a_batch_is_its_matrices(n: int):
         whole = f(t)
         for i in (0, 1, 25, 49):
             assert ut.equal(whole[i], f(t[i]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+def test_vectors_of_any_square_matrix_are_of_length_one_and_only_stretched(n: int, dtype: str):
+    bound = 60 * max(n, 4) * eps_of(dtype)
+    cases = [(name, a) for name, a in rectangles(n, n, dtype) if name != "nilpotent"]
+    cases.append(("a shift", np.roll(np.eye(n), 1, axis=0)))
+    cases.append(("triangular", np.triu(numbers(n, n, dtype=dtype)) + np.diag(np.arange(n))))
+    for name, a in cases:
+        a = a.astype(dtype)
+        values, vectors = ut.linalg.eig(ut.from_numpy(a))
+        size = np.linalg.norm(a.astype("complex128")) or 1.0
+        small((a.astype("complex128") / size) @ wide(vectors) - wide(vectors) * (wide(values) / size), bound, name)
+        np.testing.assert_allclose(np.linalg.norm(wide(vectors), axis=0), 1, atol=1e-5)

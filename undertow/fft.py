@@ -118,8 +118,8 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     """The transform of `input` along dim, cut or filled with zeros to n numbers.
 
     >>> import undertow as ut
-    >>> fft(ut.tensor([1.0, 0.0, 0.0, 0.0]))
-    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    >>> fft(ut.tensor([1.0, 0.0, 2.0, -1.0]))
+    tensor([ 2.+0.j, -1.-1.j,  4.+0.j, -1.+1.j])
     """
     x, d = _one(_real(input), n, dim)
     kind = _norm(norm, forward=True)

@@ -159,8 +159,9 @@ struct Square {
   }
 };
 
+// `single`: exact to float's rounding is enough.
 template <class T>
-void exponential(int64_t n, T* a) {
+void exponential(int64_t n, T* a, bool single) {
   Square<T> x(n);
   double norm = 0;  // the greatest sum of a column's sizes
   for (int64_t j = 0; j < n; j++) {
@@ -173,11 +174,10 @@ void exponential(int64_t n, T* a) {
     return;
   }
   // The approximants [m/m] for m = 3, 5, 7, 9 and 13, and the norms up to which they are exact to rounding (Higham).
-  constexpr bool kFloat = sizeof(RealOf<T>) == 4;
   const int degrees[] = {3, 5, 7, 9, 13};
-  const double reach[] = {kFloat ? 0.4258730016922831 : 0.01495585217958292, kFloat ? 1.880152677804762 : 0.2539398330063230,
-                          kFloat ? 3.925724783138660 : 0.9504178996162932, 2.097847961257068, 5.371920351148152};
-  const int last = kFloat ? 2 : 4;
+  const double reach[] = {single ? 0.4258730016922831 : 0.01495585217958292, single ? 1.880152677804762 : 0.2539398330063230,
+                          single ? 3.925724783138660 : 0.9504178996162932, 2.097847961257068, 5.371920351148152};
+  const int last = single ? 2 : 4;
   int chosen = 0;
   while (chosen < last && norm > reach[chosen]) chosen++;
   int squarings = norm > reach[last] ? static_cast<int>(std::ceil(std::log2(norm / reach[last]))) : 0;
@@ -224,15 +224,15 @@ Tensor linalg_matrix_exp(const Tensor& self) {
   UT_CHECK(is_differentiable(self.dtype()), "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got ", long_name(self.dtype()));
   // Squaring doubles relative errors each time, so narrow types are computed in wide ones.
   DType wide = self.is_complex() ? DType::Complex128 : DType::Float64;
-  if (self.dtype() != wide) return to_dtype(linalg_matrix_exp(to_dtype(self, wide)), self.dtype());
+  bool narrow = self.dtype() != wide;
   // exp(A^T) is exp(A)^T, so rows may be read as columns.
-  Tensor out = contiguous_copy(self);
+  Tensor out = contiguous_copy(narrow ? to_dtype(self, wide) : self);
   int64_t n = self.size(-1);
   dispatch_inexact(wide, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each_matrix(n ? out.numel() / (n * n) : 0, n * n * n * 16, [&](int64_t i) { exponential(n, out.data_as<T>() + i * n * n); });
+    for_each_matrix(n ? out.numel() / (n * n) : 0, n * n * n * 16, [&](int64_t i) { exponential(n, out.data_as<T>() + i * n * n, narrow); });
   });
-  return out;
+  return narrow ? to_dtype(out, self.dtype()) : out;
 }
 
 }  // namespace undertow::fwd

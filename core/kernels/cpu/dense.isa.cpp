@@ -335,6 +335,25 @@ void turn(int64_t n, T* x, T* y, double c, double s) {
   }
 }
 
+template <class T>
+void turn_phase(int64_t n, T* x, T* y, T c, T s) {
+  using R = RealOf<T>;
+  const Factor<T> cos(c), with(conj_of(s)), minus(minus_product(s, T(1)));
+  R *xs = lanes_of(x), *ys = lanes_of(y);
+  along<T>(
+      n,
+      [&](int64_t i) {
+        Vec<R> low = load(xs + i), high = load(ys + i);
+        store(xs + i, low * cos.re + with.times(high));
+        store(ys + i, high * cos.re + minus.times(low));
+      },
+      [&](int64_t i, Partial<R> part) {
+        Vec<R> low = part.load(xs + i), high = part.load(ys + i);
+        part.store(xs + i, low * cos.re + with.times(high));
+        part.store(ys + i, high * cos.re + minus.times(low));
+      });
+}
+
 template <bool kFar>
 inline SecularSums sums_of(int64_t n, const double* near, const double* far, double at, const double* z) {
   constexpr int kL = kLanes<double>;
@@ -364,6 +383,41 @@ SecularSums sums(int64_t n, const double* near, const double* far, double at, co
   return far ? sums_of<true>(n, near, far, at, z) : sums_of<false>(n, near, far, at, z);
 }
 
+void around(int64_t n, const double* poles, double origin, double* near, double* far) {
+  for (int64_t i = 0; i < n; i++) {
+    double pole = poles[i];
+    near[i] = pole - origin;
+    far[i] = pole + origin;
+  }
+}
+
+void gaps(int64_t n, const double* near, const double* far, double at, double* out) {
+  if (far) {
+    for (int64_t i = 0; i < n; i++) out[i] = (near[i] - at) * (far[i] + at);
+  } else {
+    for (int64_t i = 0; i < n; i++) out[i] = near[i] - at;
+  }
+}
+
+SecularSums vector(int64_t n, const double* z, const double* poles, double* gap) {
+  constexpr int kL = kLanes<double>;
+  Vec<double> plain{}, weighted{};
+  int64_t i = 0;
+  for (; i + kL <= n; i += kL) {
+    Vec<double> x = load(z + i) / load(gap + i), y = x * load(poles + i);
+    store(gap + i, x);
+    plain += x * x;
+    weighted += y * y;
+  }
+  SecularSums sums{sum_of_lanes<double>(plain), sum_of_lanes<double>(weighted)};
+  for (; i < n; i++) {
+    double x = gap[i] = z[i] / gap[i], y = x * poles[i];
+    sums.value += x * x;
+    sums.slope += y * y;
+  }
+  return sums;
+}
+
 void ratios(int64_t n, const double* gap, const double* poles, double pole, bool squares, double* product) {
   if (squares) {
     for (int64_t i = 0; i < n; i++) product[i] *= gap[i] / ((poles[i] - pole) * (poles[i] + pole));
@@ -373,8 +427,8 @@ void ratios(int64_t n, const double* gap, const double* poles, double pole, bool
 }
 
 template <class T>
-constexpr DenseKernels<T> kKernels = {.dots = dots<T>, .combine = combine<T>, .hermitian = hermitian<T>, .reflect = reflect<T>, .substitute = substitute<T>, .turn = turn<T>};
-constexpr SecularKernels kSecular = {.sums = sums, .ratios = ratios};
+constexpr DenseKernels<T> kKernels = {.dots = dots<T>, .combine = combine<T>, .hermitian = hermitian<T>, .reflect = reflect<T>, .substitute = substitute<T>, .turn = turn<T>, .turn_phase = turn_phase<T>};
+constexpr SecularKernels kSecular = {.sums = sums, .around = around, .gaps = gaps, .vector = vector, .ratios = ratios};
 
 }  // namespace
 

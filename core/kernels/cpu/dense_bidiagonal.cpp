@@ -241,13 +241,9 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
   R *out_u = part[0], *out_v = part[1], *mix_u = part[2], *mix_v = part[3];
   parallel_for(0, k, std::max<int64_t>(1, 16384 / k), [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; j++) {
-      double sum_u = 1, sum_v = 0, *column = gaps + j * k;
-      for (int64_t i = 0; i < k; i++) {
-        column[i] = fitted[i] / column[i];
-        sum_v += column[i] * column[i];
-        sum_u += poles[i] * column[i] * poles[i] * column[i];
-      }
-      double scale_u = 1 / std::sqrt(sum_u), scale_v = 1 / std::sqrt(sum_v);
+      double* column = gaps + j * k;
+      const SecularSums sums = secular_kernels().vector(k, fitted, poles, column);
+      const double scale_u = 1 / std::sqrt(1 + sums.slope), scale_v = 1 / std::sqrt(sums.value);
       for (int64_t i = 0; i < k; i++) mix_v[i + j * k] = static_cast<R>(column[at(grouped, i)] * scale_v);
       for (int64_t i = 0; i + 1 < k; i++) mix_u[i + j * k] = static_cast<R>(poles[at(others, i)] * column[at(others, i)] * scale_u);
       out_u[half + j * n] = static_cast<R>(-scale_u);

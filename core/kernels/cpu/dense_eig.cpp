@@ -4,7 +4,9 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/kernels/cpu/dense_reflect.h"
+#include "core/kernels/cpu/gemm.h"
 
 namespace undertow::cpu {
 
@@ -16,27 +18,33 @@ using C = std::complex<R>;
 // a = Z H Z^H with H zero below the first subdiagonal; z, unless null, becomes Z.
 template <class R>
 void hessenberg(int64_t n, C<R>* a, int64_t ld, C<R>* z, int64_t ldz) {
-  std::vector<C<R>> v(static_cast<size_t>(n));
+  const DenseKernels<C<R>>& kernels = dense_kernels<C<R>>();
+  std::vector<C<R>> product(static_cast<size_t>(n)), tau(static_cast<size_t>(n));
   for (int64_t k = 0; k + 1 < n; k++) {
     int64_t left = n - k - 1;
-    C<R>* x = a + k + 1 + k * ld;
-    C<R> tau = reflection(left, x);
-    std::copy_n(x, left, v.begin());
+    C<R>*v = a + k + 1 + k * ld, *rest = a + (k + 1) * ld;
+    C<R> t = tau[static_cast<size_t>(k)] = reflection(left, v), beta = v[0];
+    if (t == C<R>(0)) continue;
+    reflect_left(left, left, v, std::conj(t), rest + k + 1, ld);
+    // From the right: A (I - tau v v^H).
     v[0] = C<R>(1);
-    std::fill(x + 1, x + left, C<R>(0));
-    reflect_left(left, n - k - 1, v.data(), std::conj(tau), a + k + 1 + (k + 1) * ld, ld);
-    // From the right: each row times I - tau v v^H.
-    auto right = [&](C<R>* m, int64_t lead) {
-      for (int64_t i = 0; i < n; i++) {
-        C<R> dot(0);
-        for (int64_t j = 0; j < left; j++) dot += m[i + (k + 1 + j) * lead] * v[static_cast<size_t>(j)];
-        dot *= tau;
-        for (int64_t j = 0; j < left; j++) m[i + (k + 1 + j) * lead] -= dot * std::conj(v[static_cast<size_t>(j)]);
-      }
-    };
-    right(a, ld);
-    if (z) right(z, ldz);
+    std::fill(product.begin(), product.end(), C<R>(0));
+    combine_shared(n, left, rest, ld, v, product.data());
+    for (int64_t j = 0; j < left; j++) {
+      C<R> f = -t * std::conj(v[j]);
+      kernels.combine(n, 1, product.data(), n, &f, rest + j * ld);
+    }
+    v[0] = beta;
   }
+  if (z && n > 0) {
+    for (int64_t j = 0; j < n; j++) {
+      std::fill(z + j * ldz, z + j * ldz + n, C<R>(0));
+      if (j) std::copy_n(a + j + (j - 1) * ld, n - j, z + j + j * ldz);
+    }
+    z[0] = C<R>(1);
+    if (n > 1) form_q(n - 1, n - 1, n - 1, z + ldz + 1, ldz, tau.data());
+  }
+  for (int64_t k = 0; k + 2 < n; k++) std::fill(a + k + 2 + k * ld, a + n + k * ld, C<R>(0));
 }
 
 // c and s, c real, that turn (x, y) to (r, 0): r = c x + s y, 0 = -conj(s) x + c y.
@@ -64,16 +72,54 @@ C<R> shift_of(const C<R>* h, int64_t ld, int64_t last) {
   return below == C<R>(0) ? d : d - b * c / below;
 }
 
+// The turns that make h triangular from row `first` to `last`, each from what the ones before it left, and applied to all
+// columns, a tile of them at a time, laid out by rows: along rows of h, every element would be in a cache line of its own.
+constexpr int64_t kColumns = 16;
+template <class R>
+void turn_rows(int64_t n, C<R>* h, int64_t ld, int64_t first, int64_t last, Turn<R>* turns, C<R>* tile) {
+  const auto turn_row = dense_kernels<C<R>>().turn_phase;
+  auto apply = [](const Turn<R>& t, C<R>* at) {
+    C<R> x = at[0], y = at[1];
+    at[0] = t.c * x + t.s * y;
+    at[1] = t.c * y - std::conj(t.s) * x;
+  };
+  for (int64_t j = first; j < n; j += kColumns) {
+    const int64_t width = std::min(kColumns, n - j), shared = std::min(j, last);
+    if (shared > first) {
+      for (int64_t c = 0; c < width; c++)
+        for (int64_t i = first; i <= shared; i++) tile[(i - first) * kColumns + c] = h[i + (j + c) * ld];
+      for (int64_t i = first; i < shared; i++) {
+        C<R>* row = tile + (i - first) * kColumns;
+        turn_row(width, row, row + kColumns, C<R>(turns[i].c), std::conj(turns[i].s));
+      }
+      for (int64_t c = 0; c < width; c++)
+        for (int64_t i = first; i <= shared; i++) h[i + (j + c) * ld] = tile[(i - first) * kColumns + c];
+    }
+    for (int64_t c = j; c < j + width; c++) {
+      for (int64_t i = shared; i < std::min(c, last); i++) apply(turns[i], h + i + c * ld);
+      if (c >= last) continue;
+      turns[c] = turn_of(h[c + c * ld], h[c + 1 + c * ld]);
+      apply(turns[c], h + c + c * ld);
+    }
+  }
+}
+
 template <class R>
 bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
   const R eps = std::numeric_limits<R>::epsilon();
   std::vector<Turn<R>> turns(static_cast<size_t>(n));
+  std::vector<C<R>> tile(static_cast<size_t>(n * kColumns));
+  auto size_of = [](C<R> x) { return std::abs(x.real()) + std::abs(x.imag()); };
+  // What is below the rounding of the largest element counts as zero: blocks of nothing else might never converge.
+  R least = std::numeric_limits<R>::min();
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i < std::min(j + 2, n); i++) least = std::max(least, eps / 2 * size_of(h[i + j * ld]));
   int64_t last = n - 1;
   for (int tries = 0; last > 0; tries++) {
     int64_t first = last;
     while (first > 0) {
-      R beside = std::abs(h[first + (first - 1) * ld]), around = std::abs(h[first - 1 + (first - 1) * ld]) + std::abs(h[first + first * ld]);
-      if (beside <= eps * (around > 0 ? around : R(1)) || beside < std::numeric_limits<R>::min()) break;
+      R beside = size_of(h[first + (first - 1) * ld]), around = size_of(h[first - 1 + (first - 1) * ld]) + size_of(h[first + first * ld]);
+      if (beside <= eps * around || beside <= least) break;
       first--;
     }
     if (first > 0) h[first + (first - 1) * ld] = 0;
@@ -86,26 +132,12 @@ bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
     // Now and then a shift out of order, for matrices that the usual one leaves as they are.
     C<R> shift = tries % 12 == 11 ? C<R>(std::abs(h[last + (last - 1) * ld])) + h[last + last * ld] : shift_of(h, ld, last);
     for (int64_t i = first; i <= last; i++) h[i + i * ld] -= shift;
+    turn_rows(n, h, ld, first, last, turns.data(), tile.data());
+    const auto turn_columns = dense_kernels<C<R>>().turn_phase;
     for (int64_t i = first; i < last; i++) {
-      Turn<R> t = turns[static_cast<size_t>(i)] = turn_of(h[i + i * ld], h[i + 1 + i * ld]);
-      for (int64_t j = i; j < n; j++) {
-        C<R> x = h[i + j * ld], y = h[i + 1 + j * ld];
-        h[i + j * ld] = t.c * x + t.s * y;
-        h[i + 1 + j * ld] = t.c * y - std::conj(t.s) * x;
-      }
-    }
-    auto right = [&](C<R>* m, int64_t lead, int64_t i, int64_t rows) {
       Turn<R> t = turns[static_cast<size_t>(i)];
-      C<R>*p = m + i * lead, *q = p + lead;
-      for (int64_t k = 0; k < rows; k++) {
-        C<R> x = p[k], y = q[k];
-        p[k] = t.c * x + std::conj(t.s) * y;
-        q[k] = t.c * y - t.s * x;
-      }
-    };
-    for (int64_t i = first; i < last; i++) {
-      right(h, ld, i, std::min(i + 2, last + 1));
-      if (z) right(z, ldz, i, n);
+      turn_columns(std::min(i + 2, last + 1), h + i * ld, h + (i + 1) * ld, C<R>(t.c), t.s);
+      if (z) turn_columns(n, z + i * ldz, z + (i + 1) * ldz, C<R>(t.c), t.s);
     }
     for (int64_t i = first; i <= last; i++) h[i + i * ld] += shift;
   }
@@ -116,8 +148,14 @@ bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
 
 template <class R>
 bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
-  for (int64_t j = 0; v && j < n; j++)
-    for (int64_t i = 0; i < n; i++) v[i + j * ldv] = C<R>(i == j);
+  // Scaled, so that squares neither overflow nor vanish.
+  R most = 0;
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i < n; i++) most = std::max({most, std::abs(a[i + j * ld].real()), std::abs(a[i + j * ld].imag())});
+  const R scale = most > 0 && (most < R(1e-3) || most > R(1e3)) ? most : R(1);
+  if (scale != R(1))
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t i = 0; i < n; i++) a[i + j * ld] /= scale;
   hessenberg(n, a, ld, v, ldv);
   if (!schur(n, a, ld, v, ldv)) return false;
   R norm = 0;
@@ -125,23 +163,33 @@ bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
     values[j] = a[j + j * ld];
     for (int64_t i = 0; i <= j; i++) norm = std::max(norm, std::abs(a[i + j * ld]));
   }
-  if (!v) return true;
-  const R least = std::max(std::numeric_limits<R>::epsilon() * norm, std::numeric_limits<R>::min());
-  std::vector<C<R>> x(static_cast<size_t>(n)), all(static_cast<size_t>(n * n));
-  for (int64_t k = 0; k < n; k++) {
-    // (T - t_kk) x = 0 with x_k = 1, upwards.
-    std::fill(x.begin(), x.end(), C<R>(0));
-    x[static_cast<size_t>(k)] = 1;
-    for (int64_t i = k - 1; i >= 0; i--) {
-      C<R> sum(0);
-      for (int64_t j = i + 1; j <= k; j++) sum += a[i + j * ld] * x[static_cast<size_t>(j)];
-      C<R> gap = values[k] - a[i + i * ld];
-      if (std::abs(gap) < least) gap = least;
-      x[static_cast<size_t>(i)] = sum / gap;
+  if (!v) {
+    for (int64_t j = 0; j < n; j++) values[j] *= scale;
+    return true;
+  }
+  const R least = std::max(std::numeric_limits<R>::epsilon() * norm, std::sqrt(std::numeric_limits<R>::min()));
+  std::vector<C<R>> x(static_cast<size_t>(n * n), C<R>(0)), all(static_cast<size_t>(n * n));
+  const DenseKernels<C<R>>& kernels = dense_kernels<C<R>>();
+  parallel_for(0, n, std::max<int64_t>(1, 32768 / (n * n / 2 + 1)), [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; k++) {
+      // (T - t_kk) x = 0 with x_k = 1, upwards; what stands above waits for its divisor.
+      C<R>* to = x.data() + k * n;
+      std::copy_n(a + k * ld, k, to);
+      to[k] = C<R>(1);
+      for (int64_t i = k - 1; i >= 0; i--) {
+        C<R> gap = values[k] - a[i + i * ld];
+        if (std::abs(gap) < least) gap = least;
+        to[i] /= gap;
+        // A matrix with too few vectors gives ever larger elements.
+        if (R large = std::abs(to[i]); large > R(1e12))
+          for (int64_t r = 0; r <= k; r++) to[r] /= large;
+        kernels.combine(i, 1, a + i * ld, ld, to + i, to);
+      }
     }
+  });
+  gemm<C<R>>(n, n, n, C<R>(1), v, 1, ldv, x.data(), 1, n, C<R>(0), all.data(), 1, n);
+  for (int64_t k = 0; k < n; k++) {
     C<R>* to = all.data() + k * n;
-    for (int64_t j = 0; j <= k; j++)
-      for (int64_t i = 0; i < n; i++) to[i] += v[i + j * ldv] * x[static_cast<size_t>(j)];
     R length = length_of(n, to);
     // The greatest element real: one choice of phase among all.
     int64_t best = 0;
@@ -150,7 +198,10 @@ bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
     C<R> turn = length > 0 && to[best] != C<R>(0) ? std::conj(to[best]) / std::abs(to[best]) / length : C<R>(1);
     for (int64_t i = 0; i < n; i++) to[i] *= turn;
   }
-  for (int64_t k = 0; k < n; k++) std::copy_n(all.data() + k * n, n, v + k * ldv);
+  for (int64_t k = 0; k < n; k++) {
+    std::copy_n(all.data() + k * n, n, v + k * ldv);
+    values[k] *= scale;
+  }
   return true;
 }
 

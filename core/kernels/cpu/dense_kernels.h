@@ -27,6 +27,8 @@ struct DenseKernels {
   void (*substitute)(bool upper, bool unit, int64_t n, int64_t columns, const T* a, int64_t a_rs, int64_t a_cs, T* b, int64_t b_rs, int64_t b_cs);
   // Columns x and y turned: x' = c x - s y, y' = s x + c y.
   void (*turn)(int64_t n, T* x, T* y, double c, double s);
+  // The same with a complex s: x' = c x + conj(s) y, y' = c y - s x.
+  void (*turn_phase)(int64_t n, T* x, T* y, T c, T s);
 };
 
 // Sums over poles: of z / gap and z / gap^2, where gap is `near - at`, or (near - at) * (far + at) unless far is null.
@@ -35,6 +37,11 @@ struct SecularSums {
 };
 struct SecularKernels {
   SecularSums (*sums)(int64_t n, const double* near, const double* far, double at, const double* z);
+  // near = poles - origin and far = poles + origin; and the gaps as above.
+  void (*around)(int64_t n, const double* poles, double origin, double* near, double* far);
+  void (*gaps)(int64_t n, const double* near, const double* far, double at, double* out);
+  // gap[i] = z[i] / gap[i]; the sums of its squares, and of those of poles[i] times it.
+  SecularSums (*vector)(int64_t n, const double* z, const double* poles, double* gap);
   // product[i] *= gap[i] / (poles[i] - pole), or / ((poles[i] - pole) * (poles[i] + pole)) where `squares`.
   void (*ratios)(int64_t n, const double* gap, const double* poles, double pole, bool squares, double* product);
 };

@@ -92,9 +92,7 @@ void solve_secular(const Secular& problem, double* roots, double* gaps, double* 
     std::vector<double> around(static_cast<size_t>(2 * k));
     double *near = around.data(), *far = near + k;
     for (int64_t j = begin; j < end; j++) {
-      auto from = [&](int64_t origin) {
-        for (int64_t i = 0; i < k; i++) near[i] = d[i] - d[origin], far[i] = d[i] + d[origin];
-      };
+      auto from = [&](int64_t origin) { secular_kernels().around(k, d, d[origin], near, far); };
       Root root{problem, j, near, far, weights.data()};
       int64_t origin = j;
       from(j);
@@ -114,7 +112,7 @@ void solve_secular(const Secular& problem, double* roots, double* gaps, double* 
       }
       double at = find(root, d[origin], low, high);
       roots[j] = d[origin] + at;
-      for (int64_t i = 0; i < k; i++) gaps[i + j * k] = root.gap(i, at);
+      secular_kernels().gaps(k, near, problem.squares ? far : nullptr, at, gaps + j * k);
     }
   });
   // fitted_i^2 = product over j of (root_j - pole_i) / (pole_j - pole_i), without the j = i below, over rho.

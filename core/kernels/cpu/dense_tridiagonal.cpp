@@ -123,12 +123,8 @@ void merge(int64_t n, int64_t half, double rho, double* d, R* q, int64_t ld) {
   R *out = memory, *mix = out + n * n, *top = mix + k * k, *bottom = top + half * tops;
   parallel_for(0, k, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, k)), [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; j++) {
-      double sum = 0, *column = gaps + j * k;
-      for (int64_t i = 0; i < k; i++) {
-        column[i] = fitted[i] / column[i];
-        sum += column[i] * column[i];
-      }
-      double scale = 1 / std::sqrt(sum);
+      double* column = gaps + j * k;
+      double scale = 1 / std::sqrt(secular_kernels().vector(k, fitted, poles, column).value);
       for (int64_t i = 0; i < k; i++) mix[i + j * k] = static_cast<R>(column[grouped[static_cast<size_t>(i)]] * scale);
     }
   });

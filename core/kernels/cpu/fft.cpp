@@ -321,12 +321,7 @@ void fft_from_real(FftLines lines, int64_t n, const T* in, C<T>* out, int64_t ke
       load_real(g, n, in, block, lanes);
       T* pairs = plan->run(block, other, false);
       result = pairs == block ? other : block;
-      kernels.unravel(h, pairs, result, parts(roots->roots.data()));
-      for (int64_t k = h + 1; k < kept; k++)
-        for (int64_t i = 0; i < lanes; i++) {
-          result[k * element + i] = result[(n - k) * element + i];
-          result[k * element + lanes + i] = -result[(n - k) * element + lanes + i];
-        }
+      kernels.unravel(h, pairs, result, parts(roots->roots.data()), kept == n && n > h + 1);
     }
     store_complex(g, kept, result, out, scale);
   });

@@ -253,7 +253,7 @@ void scale_lanes(int64_t n, const T* from, const T* factors, T* to, bool swapped
 // With Z the transform of x[2j] + i x[2j+1]: E = (Z[k] + conj Z[h-k]) / 2 and O = (Z[k] - conj Z[h-k]) / 2i are those of
 // the even and the odd elements; X[k] = E + w^k O, and X[h-k] = conj(E - w^k O).
 template <class T>
-void unravel(int64_t h, const T* from, T* to, const T* roots) {
+void unravel(int64_t h, const T* from, T* to, const T* roots, bool all) {
   Parts<T> parts(false);
   Z<T> first = parts.load(from);
   parts.store(to, {first.re + first.im, Vec<T>{}});
@@ -264,6 +264,10 @@ void unravel(int64_t h, const T* from, T* to, const T* roots) {
     odd = times(odd, roots[2 * k], roots[2 * k + 1]);
     parts.store(to + k * kElement<T>, even + odd);
     parts.store(to + (h - k) * kElement<T>, {even.re - odd.re, odd.im - even.im});
+    if (all) {  // X[2h-k] = conj X[k]
+      parts.store(to + (2 * h - k) * kElement<T>, {even.re + odd.re, -(even.im + odd.im)});
+      parts.store(to + (h + k) * kElement<T>, {even.re - odd.re, even.im - odd.im});
+    }
   }
 }
 

@@ -32,8 +32,9 @@ struct FftKernels {
   void (*scale_elements)(int64_t n, const T* from, const T* factors, T* to, T scale, bool swapped);
   // The same with a factor for each lane, laid out as the block.
   void (*scale_lanes)(int64_t n, const T* from, const T* factors, T* to, bool swapped);
-  // The h + 1 first results of real lines of 2h numbers, from the transform of their h pairs; roots are those of 2h.
-  void (*unravel)(int64_t h, const T* from, T* to, const T* roots);
+  // The h + 1 first results, or with `all` all 2h, of real lines of 2h numbers, from the transform of their h pairs; roots are
+  // those of 2h.
+  void (*unravel)(int64_t h, const T* from, T* to, const T* roots, bool all);
   // The other way: h pairs whose inverse transform is the real line, times two.
   void (*ravel)(int64_t h, const T* from, T* to, const T* roots);
 };
