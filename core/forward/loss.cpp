@@ -47,7 +47,7 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
   DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
   Tensor in = contiguous(to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
-  Tensor each = empty(target.sizes(), wide), total = zeros({}, wide);
+  Tensor each = empty(self.dim() == 1 ? IntSpan() : target.sizes(), wide), total = zeros({}, wide);
   double weights = 0;
   auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -15,7 +15,7 @@ Tensor accumulate(Tensor a, Tensor b) {
     return t.impl()->use_count() == 1 && t.storage().use_count() == 1 && !t.impl()->has(kFlagSlow) &&
            is_non_overlapping_and_dense(t.sizes(), t.strides());
   };
-  if (!grad_enabled() && a.dtype() == b.dtype() && same(a.sizes(), b.sizes()) && exclusive(a)) {
+  if (!grad_enabled() && a.dtype() == b.dtype() && same(a.sizes(), b.sizes()) && exclusive(a) && !b.impl()->has(kBatched)) {
     graph_ops::add_in_place(a, b);
     return a;
   }

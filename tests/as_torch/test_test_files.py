@@ -119,3 +119,15 @@ def test_torchs_databases_of_operators_modules_and_optimizers_make_tests_here(tm
         "test_module_nn_Linear_cpu_float64", "test_module_nn_BatchNorm1d_train_mode_cpu_float64", "test_module_nn_BatchNorm1d_eval_mode_cpu_float64",
         "test_operator_add_cpu_float32", "test_operator_sin_cpu_float32", "test_optimizer_SGD_cpu_float32",
     }  # fmt: skip
+
+
+def test_the_tables_of_modules_and_criteria_hold_here(tmp_path):
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("expecttest") is None:
+        pytest.skip("PyTorch with expecttest is not installed: its tables are not here")
+    (tmp_path / "test_file.py").write_text((Path(__file__).parent / "nn_tables.py").read_text())
+    environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
+    command = [sys.executable, "-m", "undertow.as_torch", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_file.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=600)
+    failed = {line.split()[1].rpartition("::")[2] for line in done.stdout.splitlines() if line.startswith("FAILED")}
+    assert failed == {"test_EmbeddingBag_sparse", "test_Embedding_sparse"}, done.stdout[-3000:]
+    assert "280 passed" in done.stdout

@@ -98,3 +98,9 @@ def test_a_torch_function_mode_sees_the_call_and_not_what_rules_do():
 
     vmap(f)(ut.ones(2, 3))
     assert seen == ["softmax"]
+
+
+def test_a_batched_gradient_is_added_to_one_that_is_not():
+    """Softsign's second derivative sums a term that has the batch with one that has not."""
+    x = ut.rand(4, dtype=ut.float64, requires_grad=True)
+    assert ut.autograd.gradgradcheck(ut.nn.functional.softsign, (x,), check_batched_grad=True)

@@ -77,3 +77,26 @@ def test_loading_lists_every_missing_and_unexpected_key_and_every_wrong_size():
     assert 'Unexpected key(s) in state_dict: "3.weight", "extra"' in text
     assert "size mismatch for 0.weight" in text
     assert "size mismatch for 1.bias" in text
+
+
+def test_what_a_hook_raises_stays_as_it_is():
+    layer = ut.nn.Identity()
+
+    def hook(module, args, output):
+        raise RuntimeError("mine")
+
+    layer.register_forward_hook(hook)
+    with pytest.raises(RuntimeError, match="^mine$"):
+        layer(ut.ones(1))
+
+
+@pytest.mark.parametrize(("input_shape", "target_shape"), [((10,), (1,)), ((10,), ()), ((1, 10), (1,)), ((3, 10), (3,))])
+def test_losses_of_single_samples_have_torchs_shapes(input_shape, target_shape):
+    x, target = ut.rand(input_shape), ut.zeros(target_shape, dtype=ut.int64)
+    assert ut.nn.functional.multi_margin_loss(x, target, reduction="none").shape == target_shape
+    assert ut.nn.functional.nll_loss(x, target, reduction="none").shape == (() if len(input_shape) == 1 else target_shape)
+
+
+def test_weights_of_classes_are_of_the_inputs_dtype():
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
+        ut.nn.functional.nll_loss(ut.zeros(2, 3), ut.tensor([0, 1]), weight=ut.ones(3, dtype=ut.float64))

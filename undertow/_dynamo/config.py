@@ -31,10 +31,11 @@ specialize_float = False
 def patch(arg: Any = None, value: Any = None, **settings: Any) -> Iterator[None]:
     """In this block, or in the function it decorates, settings have these values.
 
-    >>> with patch(suppress_errors=True):
-    ...     suppress_errors
+    >>> from undertow._dynamo import config
+    >>> with config.patch(suppress_errors=True):
+    ...     config.suppress_errors
     True
-    >>> suppress_errors
+    >>> config.suppress_errors
     False
     """
     names = vars(sys.modules[__name__])

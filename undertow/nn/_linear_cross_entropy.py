@@ -44,21 +44,21 @@ class LinearCrossEntropyOptions:
         if self.acc_dtype not in (None, ut.float16, ut.bfloat16, ut.float32, ut.float64):
             raise ValueError(f"acc_dtype must be None or a floating-point dtype, got {self.acc_dtype!r}")
 
-    def rows(self, batches: int, in_features: int, classes: int) -> int:
-        """The rows of one chunk."""
-        method = self.chunking_method
-        if method == "auto":
-            method = "aspect_ratio:2" if self.batch_chunk_size is None else None
-        if method is None:
-            return max(1, min(self.batch_chunk_size or batches, batches))
-        wanted = math.ceil(batches / math.ceil(classes / max(1, in_features)))
-        found = min((1 << (wanted - 1).bit_length()) // int(method.partition(":")[2] or 1), batches)
-        if self.batch_chunk_size not in (None, found):
-            raise ValueError(
-                f"batch_chunk_size (={self.batch_chunk_size}) and chunking_method ({method!r}) give different chunk sizes "
-                f"({self.batch_chunk_size} vs {found}); pass only one."
-            )
-        return max(1, found)
+
+def _rows(options: LinearCrossEntropyOptions, batches: int, in_features: int, classes: int) -> int:
+    """The rows of one chunk."""
+    size, method = options.batch_chunk_size, options.chunking_method
+    if method == "auto":
+        method = "aspect_ratio:2" if size is None else None
+    if method is None:
+        return max(1, min(size or batches, batches))
+    wanted = math.ceil(batches / math.ceil(classes / max(1, in_features)))
+    found = min((1 << (wanted - 1).bit_length()) // int(method.partition(":")[2] or 1), batches)
+    if size not in (None, found):
+        raise ValueError(
+            f"batch_chunk_size (={size}) and chunking_method ({method!r}) give different chunk sizes ({size} vs {found}); pass only one."
+        )
+    return max(1, found)
 
 
 def _check(input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None) -> None:
@@ -130,7 +130,7 @@ def linear_cross_entropy(
     ignore = -100 if ignore_index is None else ignore_index
     if options is not None:
         if linear_weight.dim() == 2 and reduction in ("mean", "sum", "none") and label_smoothing == 0.0 and target.dtype == ut.int64:
-            rows = options.rows(input.shape[0] if input.dim() == 2 else 1, input.shape[-1], linear_weight.shape[0])
+            rows = _rows(options, input.shape[0] if input.dim() == 2 else 1, input.shape[-1], linear_weight.shape[0])
             return _in_chunks(input, linear_weight, target, linear_bias, weight, reduction, ignore, rows)
         warnings.warn(
             "linear_cross_entropy: ``options`` ignored; chunks need reduction in {'mean','sum','none'}, label_smoothing == 0, int64 targets and a "

@@ -58,7 +58,7 @@ def multi_margin_loss(
     if weight is not None:
         off = off * weight[labels].unsqueeze(1)
     loss = off.scatter(1, at, 0.0).sum(1) / rows.size(1)
-    return _reduced(loss.squeeze(0) if single else loss, reduction)
+    return _reduced(loss.reshape(target.shape), reduction)
 
 
 @overridable

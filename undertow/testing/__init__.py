@@ -1,5 +1,6 @@
 """What tests of numerical code need: comparing tensors, and making them."""
 
+from undertow.testing import _utils  # noqa: F401 - reached as an attribute
 from undertow.testing._comparison import assert_close
 from undertow.testing._creation import make_tensor
 

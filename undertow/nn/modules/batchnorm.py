@@ -113,7 +113,7 @@ class BatchNorm1d(_BatchNorm):
     """Each channel of (N, C) or (N, C, L) less its mean, over its deviation; times a weight, plus a bias.
 
     >>> import undertow as ut
-    >>> ut.nn.BatchNorm1d(1, eps=0.0)(ut.tensor([[1.0], [3.0]])).tolist()
+    >>> ut.nn.BatchNorm1d(1, eps=1e-9)(ut.tensor([[1.0], [3.0]])).tolist()
     [[-1.0], [1.0]]
     """
 

@@ -1,0 +1,58 @@
+"""Numerical Jacobians by the names that tests of modules import from torch.autograd.gradcheck."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import undertow as ut
+from undertow.autograd._gradcheck_numerical import as_tuple, numerical_jacobians
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
+    """The tensors in nested sequences, from left to right.
+
+    >>> import undertow as ut
+    >>> len(list(_iter_tensors([ut.ones(1), [ut.ones(2)]])))
+    2
+    """
+    if isinstance(x, ut.Tensor):
+        if x.requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, Iterable) and not isinstance(x, str):
+        for each in x:
+            yield from _iter_tensors(each, only_requiring_grad)
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: Any, outputs: Any = None, target: Any = None, eps: float = 1e-3, is_forward_ad: bool = False
+) -> list[tuple[Any, ...]]:
+    """For every tensor of `target` (the inputs, if none is given) that requires a gradient, the Jacobian of every output: (numel in, numel out).
+
+    >>> import undertow as ut
+    >>> x = ut.tensor([1.0, 2.0], dtype=ut.float64, requires_grad=True)
+    >>> _get_numerical_jacobian(lambda x: x * x, x, eps=1e-6)[0][0].round(decimals=3).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    given = as_tuple(inputs)
+    found = []
+    for x in _iter_tensors(given if target is None else target, only_requiring_grad=True):
+        if x.is_complex():
+            raise NotImplementedError("_get_numerical_jacobian: complex tensors; gradcheck takes them")
+        outs = [o for o in as_tuple(fn(*given) if outputs is None else outputs) if isinstance(o, ut.Tensor)]
+        found.append(tuple(ut.tensor(real.tolist(), dtype=o.dtype).reshape(real.shape)
+                           for (real, _), o in zip(numerical_jacobians(fn, given, x, eps), outs, strict=True)))
+    return found
+
+
+def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> tuple[Any, ...]:
+    """The Jacobian of the first output of fn(inputs), by every tensor; deprecated in torch."""
+    warnings.warn("`get_numerical_jacobian` was part of PyTorch's private API and not meant to be exposed.", FutureWarning, stacklevel=2)
+    if grad_out != 1.0:
+        raise ValueError("Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0.")
+    return tuple(each[0] for each in _get_numerical_jacobian(lambda *x: fn(x), inputs, None, target, eps))
