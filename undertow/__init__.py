@@ -31,7 +31,8 @@ _tensor_methods.install()
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
 _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "hub", "jit", "library", "multiprocessing", "ops", "return_types")
 _MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "nn", "optim", "random", "signal", "special")
-_MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, "overrides", "profiler", "serialization", "storage", "testing", "torch_version", "train", "types", "utils", "version")
+_TOOLS = ("overrides", "profiler", "serialization", "storage", "testing", "torch_version", "train", "types", "utils", "version")
+_MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, *_TOOLS)
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",

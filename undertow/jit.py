@@ -14,7 +14,7 @@ __all__ = [
     "Attribute",
     "Error",
     "ScriptFunction",
-    "ScriptModule",
+    "ScriptModule",  # noqa: F822  (made on first use)
     "ScriptWarning",
     "TracerWarning",
     "annotate",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
 TYPE_CHECKING = False
@@ -27,7 +26,6 @@ def _key(version: Any) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-@functools.total_ordering
 class TorchVersion(str):
     """A string that compares with strings and tuples by release.
 

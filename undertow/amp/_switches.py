@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import undertow
 from undertow.amp.autocast_mode import _state, get_autocast_dtype, is_autocast_enabled
 
 TYPE_CHECKING = False
@@ -38,6 +37,6 @@ def get_autocast_gpu_dtype() -> Any:
     return get_autocast_dtype("cuda")
 
 
-def set_autocast_dtype(device_type: str, dtype: undertow.dtype) -> None:
+def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Chooses the dtype for the device type; a block of autocast has its own."""
     _state()[device_type] = (is_autocast_enabled(device_type), dtype)

@@ -1,5 +1,7 @@
 """Probability distributions: samples, densities, entropies, divergences, all differentiable."""
 
+from undertow.distributions import _kl_pairs as _kl_pairs
+from undertow.distributions import constraints
 from undertow.distributions.bernoulli import Bernoulli
 from undertow.distributions.beta import Beta
 from undertow.distributions.binomial import Binomial
@@ -45,8 +47,6 @@ from undertow.distributions.uniform import Uniform
 from undertow.distributions.von_mises import VonMises
 from undertow.distributions.weibull import Weibull
 from undertow.distributions.wishart import Wishart
-from undertow.distributions import _kl_pairs as _kl_pairs
-from undertow.distributions import constraints
 
 __all__ = [
     "Bernoulli",

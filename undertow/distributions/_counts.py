@@ -8,7 +8,6 @@ import undertow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
 
     from undertow import Tensor
 

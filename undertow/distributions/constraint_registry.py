@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numbers
 
-from undertow.distributions import constraints
-from undertow.distributions import transforms
+from undertow.distributions import constraints, transforms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from undertow import Tensor
 
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 

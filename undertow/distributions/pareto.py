@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import undertow
 from undertow.distributions import constraints
 from undertow.distributions.exponential import Exponential
 from undertow.distributions.transformed_distribution import TransformedDistribution

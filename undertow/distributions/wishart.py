@@ -81,7 +81,8 @@ class Wishart(Distribution):
         self._dist_chi2 = Chi2(df=self.df.unsqueeze(-1) - undertow.arange(p, dtype=matrix.dtype).expand((*batch, -1)))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        grown = {n: self.__dict__[n].expand((*batch_shape, *self._event_shape)) for n in ("covariance_matrix", "precision_matrix", "scale_tril") if n in self.__dict__}
+        names = [n for n in ("covariance_matrix", "precision_matrix", "scale_tril") if n in self.__dict__]
+        grown = {n: self.__dict__[n].expand((*batch_shape, *self._event_shape)) for n in names}
         tril = self._unbroadcasted_scale_tril.expand((*batch_shape, *self._event_shape))
         chi2 = self._dist_chi2.expand((*batch_shape, self._event_shape[-1]))
         return self._like(batch_shape, self._event_shape, df=self.df.expand(batch_shape), _unbroadcasted_scale_tril=tril, _dist_chi2=chi2, **grown)

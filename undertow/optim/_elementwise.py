@@ -56,7 +56,8 @@ def check_flags(group: dict[str, Any], of_step: str) -> None:
     if group.get("fused"):
         if not first.is_floating_point():
             raise RuntimeError(
-                f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_FUSED_ON} but {first.dtype} and {first.device}"
+                "`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                f"{_FUSED_ON} but {first.dtype} and {first.device}"
             )
     elif group.get("capturable"):
         raise AssertionError(f"If capturable=True, {of_step} must be on supported devices: {_CAPTURABLE_ON}.")

@@ -42,6 +42,7 @@ _TENSOR = Global("torch", "Tensor")
 _SIZE = Global("torch", "Size")
 _DEVICE = Global("torch", "device")
 _UNTYPED = Global("torch.storage", "UntypedStorage")
+_NAMESPACE = Global("argparse", "Namespace")
 _SET = Global("__builtin__", "set")
 _BYTEARRAY = Global("__builtin__", "bytearray")
 _COMPLEX = Global("__builtin__", "complex")
@@ -105,6 +106,8 @@ class Emitter:
             self._text(obj)
         elif not self._get(obj):
             writer = _WRITERS.get(kind)
+            if writer is None and (kind.__module__, kind.__name__) == ("argparse", "Namespace"):  # argparse is not imported for this
+                writer = Emitter._namespace
             if writer is None:
                 self._refuse(obj)
             writer(self, obj)
@@ -191,6 +194,14 @@ class Emitter:
         if state := vars(obj):
             self._value(dict(state))
             self._out += b"b"
+
+    def _namespace(self, obj: Any) -> None:
+        """A command line's options, as pickle writes an object of attributes."""
+        self._global(_NAMESPACE)
+        self._out += b")\x81"
+        self._put(obj)
+        self._value(dict(vars(obj)))
+        self._out += b"b"
 
     def _remembered(self, obj: Any, g: Global, *arguments: Any) -> None:
         self._call(g, *arguments)

@@ -5,6 +5,7 @@ Knows nothing of files: a storage comes ready from whoever reads them.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections import Counter, OrderedDict
 from pickle import UnpicklingError
 
@@ -219,6 +220,7 @@ _GLOBALS: dict[str, Any] = {
     "torch.Size": Builder("torch.Size", _size),
     "torch.device": Builder("torch.device", _device),
     "torch.storage.UntypedStorage": StorageType("torch.storage.UntypedStorage", None),
+    "argparse.Namespace": Builder("argparse.Namespace", new=Namespace),
     "collections.OrderedDict": Builder("collections.OrderedDict", _ordered),
     "collections.Counter": Builder("collections.Counter", _counter),
     "builtins.set": Builder("builtins.set", lambda m, items=(): set(_elements(m, items))),

@@ -2,8 +2,8 @@
 
 The standard library's unpickler is not used: it takes memory by what a file says (a memo index, a frame's length), and
 what may be called is decided by a method that is easy to leave open. Here a global is a `Builder` out of a closed
-table or nothing; there is no opcode that imports, none that sets attributes of anything but an OrderedDict, and none
-that makes an instance of a class.
+table or nothing; there is no opcode that imports, none that sets attributes of anything but an OrderedDict and an
+argparse.Namespace, and none that makes an instance of another class than that one, which is a bag of attributes.
 
 Note [Cost Of Hostile Pickles]: Building is linear in the length of the pickle. A reference to something made before
 costs two bytes, so whatever copies it spends from a budget of as many elements as the pickle has bytes; what is
@@ -13,6 +13,7 @@ hashed must be small, because a tuple of tuples of the same tuple takes exponent
 from __future__ import annotations
 
 import struct
+from argparse import Namespace
 from collections import OrderedDict
 from pickle import UnpicklingError
 
@@ -31,11 +32,12 @@ _PLAIN_KEYS = (str, bytes, float, complex, bool, type(None), _C.dtype, _C.device
 class Builder:
     """A global that a pickle may name: what it does with the arguments it is called with."""
 
-    __slots__ = ("call", "name")
+    __slots__ = ("call", "name", "new")
 
-    def __init__(self, name: str, call: Callable[..., Any] | None = None) -> None:
+    def __init__(self, name: str, call: Callable[..., Any] | None = None, new: Callable[[], Any] | None = None) -> None:
         self.name = name
         self.call = call
+        self.new = new  # makes an instance without running its __init__
 
 
 class _Arguments(tuple):
@@ -240,16 +242,24 @@ class Machine:
                 raise
             raise UnpicklingError(f"{called.name}: {error}") from error
 
+    def _new(self) -> None:
+        arguments, cls = self._stack.pop(), self._stack.pop()
+        if not isinstance(cls, Builder) or cls.new is None or arguments != ():
+            name = cls.name if isinstance(cls, Builder) else type(cls).__name__
+            raise UnpicklingError(f"Weights only load failed: Unsupported class: an instance of {name}, which load does not make")
+        self._stack.append(cls.new())
+
     def _build(self) -> None:
         state, target = self._stack.pop(), self._stack[-1]
-        if type(target) is not OrderedDict or type(state) is not dict:
-            raise UnpicklingError(f"Weights only load failed: a state for a {type(target).__name__}; only an OrderedDict can have one")
+        kind = type(target)
+        if (kind is not OrderedDict and kind is not Namespace) or type(state) is not dict:
+            raise UnpicklingError(f"Weights only load failed: a state for a {kind.__name__}; only an OrderedDict and a Namespace can have one")
         self.spend(len(state))
         for name, value in state.items():
             # An attribute must not stand where a method is looked for.
-            if type(name) is not str or name.startswith("__") or hasattr(OrderedDict, name):
-                raise UnpicklingError(f"Weights only load failed: the attribute {name!r} of an OrderedDict")
-            setattr(target, name, value)
+            if type(name) is not str or name.startswith("__") or hasattr(kind, name):
+                raise UnpicklingError(f"Weights only load failed: the attribute {name!r} of a {kind.__name__}")
+            setattr(target, name, self.loadable(value))
 
     def _persistent(self) -> None:
         if self._load_persistent is None or not self._stack:
@@ -342,6 +352,7 @@ _OPERATIONS: dict[int, Callable[[Machine], Any]] = {
     ord("c"): lambda m: m._global(m._line(), m._line()),
     0x93: _stack_global,
     ord("R"): Machine._reduce,
+    0x81: Machine._new,
     ord("b"): Machine._build,
     _PERSISTENT: Machine._persistent,
 }
