@@ -61,7 +61,9 @@ def wanted_in(frame: FrameType | None) -> bool:
     """Whether a missing name that this frame asks for gets a stand-in: what it reads does, what it asks by `getattr` does not."""
     if frame is not None and _is_lookup_of_an_operator(frame):
         return True
-    if frame is None or frame.f_lasti < 0 or not _uses_test_tools(frame.f_code.co_filename) or not _defining():
+    if frame is None or frame.f_lasti < 0 or not _uses_test_tools(frame.f_code.co_filename):
+        return False
+    if _OWN not in frame.f_code.co_filename and not _defining():  # a test that runs: an error, as everywhere
         return False
     return frame.f_code.co_code[frame.f_lasti] in (_READS if _is_body(frame) or _OWN in frame.f_code.co_filename else _LOADS)
 
@@ -132,7 +134,7 @@ class StandIn:
         return self
 
     def __bool__(self) -> bool:
-        return False if _defining() else self._refuse()
+        return False
 
     def __iter__(self) -> Any:
         return iter(()) if _defining() else self._refuse()
