@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'undertow.jit' has no attribute {name!r}")
     from undertow.nn import Module
 
-    class ScriptModule(Module):
+    class ScriptModule(Module):  # type: ignore[valid-type]
         """A module as any other, which runs eagerly: what torch scripts is not an instance here."""
 
     globals().update(dict.fromkeys(("RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"), ScriptModule))

@@ -40,7 +40,7 @@ class TransformedDistribution(Distribution):
         if shape != grown:  # parameters of the transforms are larger
             base_distribution = base_distribution.expand(grown[: len(grown) - len(base_distribution.event_shape)])
         reinterpreted = transform.domain.event_dim - len(base_distribution.event_shape)
-        self.base_dist = Independent(base_distribution, reinterpreted) if reinterpreted > 0 else base_distribution
+        self.base_dist: Any = Independent(base_distribution, reinterpreted) if reinterpreted > 0 else base_distribution
         event = transform.codomain.event_dim + max(len(self.base_dist.event_shape) - transform.domain.event_dim, 0)
         cut = len(forward) - event
         super().__init__(forward[:cut], forward[cut:], validate_args=validate_args)
