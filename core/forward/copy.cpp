@@ -1,8 +1,6 @@
 // copy.cpp: see copy.h.
 #include "core/forward/copy.h"
 
-#include <cstring>
-
 #include "core/forward/elementwise_iter.h"
 #include "core/kernels/cpu/half_kernels.h"
 #include "core/kernels/cpu/isa.h"
@@ -120,16 +118,15 @@ void copy_raw(const Tensor& dst, const Tensor& source) {
   cpu::MoveKernels::Convert fast = fast_convert(dst.dtype(), src.dtype());
   bool halves = is_reduced_float(dst.dtype()) != is_reduced_float(src.dtype());
   int64_t to_width = dst.itemsize(), from_width = src.itemsize();
-  dispatch(dst.dtype(), [&](auto to) {
-    dispatch(src.dtype(), [&](auto from) {
-      iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
-        if (s[0] == to_width && s[1] == from_width) {
-          if (fast) return fast(p[0], p[1], n);
-          if (halves && convert_halves(dst.dtype(), src.dtype(), p, n)) return;
-        }
-        convert_loop<typename decltype(to)::type, typename decltype(from)::type>(p, s, n);
-      });
-    });
+  auto loop = dispatch(dst.dtype(), [&](auto to) {
+    return dispatch(src.dtype(), [&](auto from) { return &convert_loop<typename decltype(to)::type, typename decltype(from)::type>; });
+  });
+  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+    if (s[0] == to_width && s[1] == from_width) {
+      if (fast) return fast(p[0], p[1], n);
+      if (halves && convert_halves(dst.dtype(), src.dtype(), p, n)) return;
+    }
+    loop(p, s, n);
   });
 }
 

@@ -1,6 +1,5 @@
 // join.cpp: forward functions of ops/join.toml that put several tensors into one.
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
@@ -29,23 +28,6 @@ struct Block {
   int64_t at, bytes;
 };
 
-// A few bytes in each of many rows.
-template <class T>
-void spread(char* to, const char* from, int64_t row, int64_t rows) {
-  for (int64_t i = 0; i < rows; i++) std::memcpy(to + i * row, from + i * static_cast<int64_t>(sizeof(T)), sizeof(T));
-}
-void copy_rows(char* to, const char* from, int64_t row, int64_t bytes, int64_t rows) {
-  switch (bytes) {
-    case 1: return spread<uint8_t>(to, from, row, rows);
-    case 2: return spread<uint16_t>(to, from, row, rows);
-    case 4: return spread<uint32_t>(to, from, row, rows);
-    case 8: return spread<uint64_t>(to, from, row, rows);
-    case 16: return spread<Bytes16>(to, from, row, rows);
-    default:
-      for (int64_t i = 0; i < rows; i++) cpu::copy_bytes(to + i * row, from + i * bytes, bytes);
-  }
-}
-
 // Parts that are row-major and of the result's dtype are blocks of bytes.
 void copy_blocks(const Tensor& out, TensorSpan list, int64_t d) {
   constexpr int64_t kGrain = 128 << 10, kInCache = 16 << 10;
@@ -62,7 +44,7 @@ void copy_blocks(const Tensor& out, TensorSpan list, int64_t d) {
     parallel_for(0, outer, kGrain / row, [&](int64_t begin, int64_t end) {
       int64_t step = std::max<int64_t>(1, kInCache / row);
       for (int64_t i = begin; i < end; i += step)
-        for (const Block& b : blocks) copy_rows(out.data() + i * row + b.at, b.from + i * b.bytes, row, b.bytes, std::min(step, end - i));
+        for (const Block& b : blocks) cpu::copy_rows(out.data() + i * row + b.at, row, b.from + i * b.bytes, b.bytes, b.bytes, std::min(step, end - i));
     });
     return;
   }

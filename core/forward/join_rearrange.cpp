@@ -1,4 +1,5 @@
 // join_rearrange.cpp: forward functions of ops/join.toml on one tensor: repeats, flips, rolls, triangles.
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/parallel.h"
@@ -152,20 +153,17 @@ Tensor triangle(const Tensor& self, int64_t diagonal, bool lower, const char* na
 Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, bool lower) {
   UT_CHECK(row >= 0, "row must be non-negative, got", row);
   UT_CHECK(col >= 0, "col must be non-negative, got", col);
-  std::vector<int64_t> rows, cols;
-  for (int64_t i = 0; i < row; i++) {
-    int64_t from = lower ? 0 : std::clamp<int64_t>(i + offset, 0, col), to = lower ? std::clamp<int64_t>(i + offset + 1, 0, col) : col;
-    for (int64_t j = from; j < to; j++) {
-      rows.push_back(i);
-      cols.push_back(j);
-    }
-  }
-  int64_t n = static_cast<int64_t>(rows.size());
+  auto from = [&](int64_t i) { return lower ? int64_t{0} : std::clamp<int64_t>(i + offset, 0, col); };
+  auto to = [&](int64_t i) { return lower ? std::clamp<int64_t>(i + offset + 1, 0, col) : col; };
+  int64_t n = 0;
+  for (int64_t i = 0; i < row; i++) n += to(i) - from(i);
   Tensor out = undertow::empty(Dims{2, n}, DType::Int64);
-  if (n) {
-    std::memcpy(out.data(), rows.data(), rows.size() * sizeof(int64_t));
-    std::memcpy(out.data_as<int64_t>() + n, cols.data(), cols.size() * sizeof(int64_t));
-  }
+  int64_t *rows = out.data_as<int64_t>(), *cols = rows + n;
+  for (int64_t i = 0; i < row; i++)
+    for (int64_t j = from(i), end = to(i); j < end; j++) {
+      *rows++ = i;
+      *cols++ = j;
+    }
   return to_dtype(out, dtype.value_or(DType::Int64));
 }
 }  // namespace

@@ -192,6 +192,18 @@ Picked kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
 Picked mode(const Tensor& self, int64_t dim, bool keepdim) {
   return per_line(self, dim, keepdim, "mode", "mode_cpu", [&]<class T>(const Line<T>& x, int64_t n, T& value, int64_t& index) {
     using M = OpMath<T>;
+    if constexpr (std::is_floating_point_v<T>) {  // where all differ, the smallest is the one
+      LineKeys<T> line(x, n, false);
+      std::vector<int64_t> order(static_cast<size_t>(n));
+      cpu::sort_positions(line.get(), n, order.data());
+      bool differ = true;
+      for (size_t i = 1; i < order.size(); i++) differ &= x[order[i - 1]] != x[order[i]];
+      if (differ) {
+        index = order[0];
+        value = x[index];
+        return;
+      }
+    }
     std::vector<std::pair<T, int64_t>> sorted;
     for (int64_t i = 0; i < n; i++) sorted.emplace_back(x[i], i);
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return less_nan_last<T>(a.first, b.first); });

@@ -69,8 +69,8 @@ void heap_top(const K* keys, int64_t n, int64_t k, Keyed<K>* top) {
 // The positions of the k least keys of n, as torch's algorithms find them: a heap for few of many, else a partition that is then
 // sorted. Where no two keys that matter are equal there is one answer only, and the quickest way to it is taken.
 template <class K>
-void top_positions(const K* keys, int64_t n, int64_t k, bool sorted, int64_t* out) {
-  bool few = k * 64 <= n, by_heap = few || (sorted && k <= 32 && k * 8 <= n);
+void top_positions(const K* keys, int64_t n, int64_t k, bool sorted, bool likely_equal, int64_t* out) {
+  bool few = k * 64 <= n, one_answer = sorted && !likely_equal, by_heap = few || (one_answer && k <= 32 && k * 8 <= n);
   if (by_heap) {
     cpu::Temporary<TopItems, Keyed<K>> heap(k + 1);
     Keyed<K>* items = heap.get();
@@ -81,7 +81,7 @@ void top_positions(const K* keys, int64_t n, int64_t k, bool sorted, int64_t* ou
       unique &= few || i == 0 || items[i - 1].key != items[i].key;
     }
     if (unique) return;
-  } else if (sorted) {
+  } else if (one_answer) {
     cpu::Temporary<TopOrder, int64_t> all(n);
     int64_t* order = all.get();
     cpu::sort_positions(keys, n, order);
@@ -138,7 +138,7 @@ Picked topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
       using T = typename decltype(tag)::type;
       along(d, in, values, indices, [&](const Tensor& from, const Tensor& v, const Tensor& i) {
         for_rows<T>(from, v, i, [&](const Line<T>& x, T* to, int64_t* order) {
-          top_positions(LineKeys<T>(x, n, largest).get(), n, k, sorted, order);
+          top_positions(LineKeys<T>(x, n, largest).get(), n, k, sorted, std::is_integral_v<T> || kIsHalf<T>, order);
           for (int64_t r = 0; r < k; r++) to[r] = x[order[r]];
         });
       });

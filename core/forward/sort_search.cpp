@@ -1,6 +1,7 @@
 // sort_search.cpp: searching sorted sequences, and histograms.
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "core/forward/copy.h"
 #include "core/forward/reduce_util.h"
@@ -11,6 +12,8 @@ namespace undertow::fwd {
 
 namespace {
 
+constexpr int64_t kCountGrain = 256 << 10;  // elements counted by one chunk, which has bins of its own
+
 bool is_right(bool right, const std::optional<std::string_view>& side) {
   if (!side) return right;
   UT_CHECK(*side == "left" || *side == "right", "undertow.searchsorted(): side can only be 'left' or 'right' but got ", *side);
@@ -18,16 +21,24 @@ bool is_right(bool right, const std::optional<std::string_view>& side) {
   return *side == "right";
 }
 
-// How many of the n sorted keys (reached through `sorter` if given) come before v.
+// NaN counts as greater than every number. Without a branch: where a search goes is as good as random.
 template <class T>
-int64_t rank(const T* keys, const int64_t* sorter, int64_t n, T v, bool right) {
-  int64_t low = 0, high = n;
-  while (low < high) {
-    int64_t mid = low + (high - low) / 2;
+bool less_without_branch(T a, T b) {
+  auto x = static_cast<OpMath<T>>(a), y = static_cast<OpMath<T>>(b);
+  if constexpr (std::is_integral_v<T>) return x < y;
+  else return static_cast<int>(x < y) | (static_cast<int>(y != y) & static_cast<int>(x == x));
+}
+
+// How many of the n sorted keys (reached through `sorter` if given) come before v.
+template <bool right, class T>
+int64_t rank(const T* keys, const int64_t* sorter, int64_t n, T v) {
+  int64_t low = 0;
+  for (int64_t length = n; length > 0;) {
+    int64_t half = length / 2, mid = low + half;
     T key = keys[sorter ? sorter[mid] : mid];
-    bool before = right ? !less_nan_last<T>(v, key) : less_nan_last<T>(key, v);
-    if (before) low = mid + 1;
-    else high = mid;
+    int64_t before = right ? !less_without_branch<T>(v, key) : less_without_branch<T>(key, v);
+    low += (half + 1) & -before;
+    length = half - (before & ~length & 1);  // behind the middle there is one less, if their number is even
   }
   return low;
 }
@@ -37,18 +48,19 @@ Tensor search(const Tensor& sequence, const Tensor& values, bool out_int32, bool
   bool one_sequence = sequence.dim() == 1;
   DType t = sequence.dtype();
   Tensor keys = contiguous(sequence), in = contiguous(values.dtype() == t ? values : to_dtype(values, t));
-  Tensor order = sorter.defined() ? contiguous(sorter) : Tensor();
+  Tensor by = sorter.defined() ? contiguous(sorter) : Tensor();
   Tensor out = empty(values.sizes(), DType::Int64);
   int64_t n = keys.dim() ? keys.size(-1) : 1, per_row = one_sequence ? in.numel() : in.dim() ? in.size(-1) : 1;
   dispatch_real(t, "searchsorted_out_cpu", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T *k = keys.data_as<T>(), *v = in.data_as<T>();
-    const int64_t* s = order.defined() ? order.data_as<int64_t>() : nullptr;
+    const int64_t* s = by.defined() ? by.data_as<int64_t>() : nullptr;
     int64_t* o = out.data_as<int64_t>();
     parallel_for(0, in.numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
         int64_t row = one_sequence ? 0 : i / per_row * n;
-        o[i] = rank(k + row, s ? s + row : nullptr, n, v[i], right);
+        const int64_t* order = s ? s + row : nullptr;
+        o[i] = right ? rank<true>(k + row, order, n, v[i]) : rank<false>(k + row, order, n, v[i]);
       }
     });
   });
@@ -135,14 +147,36 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   if (self.dim() == 1 && self.numel() == 0) return zeros(IntSpan(&minlength, 1), DType::Int64);
   Tensor in = contiguous(to_dtype(self, DType::Int64));
   const int64_t* p = in.data_as<int64_t>();
+  const int64_t numel = in.numel();
+  std::vector<std::pair<int64_t, int64_t>> extents(static_cast<size_t>((numel + kCountGrain - 1) / kCountGrain));
+  parallel_for(0, numel, kCountGrain, [&](int64_t begin, int64_t end) {
+    int64_t low = 0, high = 0;
+    for (int64_t i = begin; i < end; i++) high = std::max(high, p[i]), low = std::min(low, p[i]);
+    extents[static_cast<size_t>(begin / kCountGrain)] = {low, high};
+  });
   int64_t most = 0, least = 0;
-  for (int64_t i = 0; i < in.numel(); i++) most = std::max(most, p[i]), least = std::min(least, p[i]);
+  for (auto [low, high] : extents) least = std::min(least, low), most = std::max(most, high);
   UT_CHECK(self.dim() == 1 && least >= 0, "bincount only supports 1-d non-negative integral inputs.");
   UT_CHECK(!weights.defined() || (weights.dim() == 1 && weights.size(0) == self.size(0)), "weights should be 1-d and have the same length as input");
   int64_t n = std::max(most + 1, minlength);
   if (!weighted) {
     Tensor out = zeros(IntSpan(&n, 1), DType::Int64);
-    for (int64_t i = 0; i < in.numel(); i++) out.data_as<int64_t>()[p[i]]++;
+    int64_t* total = out.data_as<int64_t>();
+    if (n > kCountGrain / 4) {
+      for (int64_t i = 0; i < numel; i++) total[p[i]]++;
+      return out;
+    }
+    // Few bins: every chunk has its own, in four copies, because one count waits for the one before it.
+    std::mutex sums;  // guards total
+    parallel_for(0, numel, kCountGrain, [&](int64_t begin, int64_t end) {
+      std::vector<int32_t> mine(static_cast<size_t>(4 * n));
+      int32_t *a = mine.data(), *b = a + n, *c = b + n, *d = c + n;
+      int64_t i = begin;
+      for (; i + 4 <= end; i += 4) a[p[i]]++, b[p[i + 1]]++, c[p[i + 2]]++, d[p[i + 3]]++;
+      for (; i < end; i++) a[p[i]]++;
+      std::lock_guard lock(sums);
+      for (int64_t k = 0; k < n; k++) total[k] += int64_t{a[k]} + b[k] + c[k] + d[k];
+    });
     return out;
   }
   auto add = [&](auto tag) {

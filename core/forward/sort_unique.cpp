@@ -31,16 +31,16 @@ struct Groups {
   std::vector<int64_t> first, inverse, counts;
 };
 template <class Same>
-Groups group(const std::vector<int64_t>& order, Same&& same) {
+Groups group(const std::vector<int64_t>& order, bool inverse, Same&& same) {
   Groups g;
-  g.inverse.resize(order.size());
+  if (inverse) g.inverse.resize(order.size());
   for (size_t i = 0; i < order.size(); i++) {
     if (i == 0 || !same(order[i - 1], order[i])) {
       g.first.push_back(order[i]);
       g.counts.push_back(0);
     }
     g.counts.back()++;
-    g.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
+    if (inverse) g.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
   }
   return g;
 }
@@ -51,8 +51,39 @@ std::vector<int64_t> positions(int64_t n) {
   return p;
 }
 
+// Integers that lie close together are counted in a table instead of sorted; false if they do not.
+bool count_integers(const Tensor& in, bool inverse, bool counts, Unique& result) {
+  if (!is_integral(in.dtype()) || in.dtype() == DType::Bool || in.numel() == 0) return false;
+  Tensor wide = to_dtype(in, DType::Int64);
+  const int64_t* p = wide.data_as<int64_t>();
+  const int64_t n = wide.numel();
+  auto [least, most] = std::minmax_element(p, p + n);
+  const int64_t low = *least, high = *most;
+  if (static_cast<uint64_t>(high) - static_cast<uint64_t>(low) >= static_cast<uint64_t>(n)) return false;
+  std::vector<int64_t> table(static_cast<size_t>(high - low + 1));
+  for (int64_t i = 0; i < n; i++) table[static_cast<size_t>(p[i] - low)]++;
+  std::vector<int64_t> values, many;
+  for (size_t v = 0; v < table.size(); v++) {
+    if (!table[v]) continue;
+    values.push_back(low + static_cast<int64_t>(v));
+    many.push_back(table[v]);
+    table[v] = static_cast<int64_t>(values.size()) - 1;  // from here on where the value stands
+  }
+  Tensor places = no_ints();
+  if (inverse) {
+    places = empty(in.sizes(), DType::Int64);
+    int64_t* to = places.data_as<int64_t>();
+    parallel_for(0, n, 32768, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++) to[i] = table[static_cast<size_t>(p[i] - low)];
+    });
+  }
+  result = {to_dtype(ints(values), in.dtype()), places, counts ? ints(many) : no_ints()};
+  return true;
+}
+
 Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
   Tensor in = contiguous(self);
+  if (Unique found; sort && count_integers(in, inverse, counts, found)) return found;
   Groups g;
   Tensor values;
   dispatch_real(in.dtype(), "unique", [&](auto tag) {
@@ -60,7 +91,7 @@ Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
     const T* p = in.data_as<T>();
     std::vector<int64_t> order = positions(in.numel());
     if (sort && in.numel()) cpu::sort_positions(LineKeys<T>(Line<T>{in.data(), in.itemsize()}, in.numel(), false).get(), in.numel(), order.data());
-    g = group(order, [&](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); });
+    g = group(order, inverse, [&](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); });
     int64_t n = static_cast<int64_t>(g.first.size());
     values = empty(IntSpan(&n, 1), in.dtype());
     for (int64_t i = 0; i < n; i++) values.data_as<T>()[i] = p[g.first[static_cast<size_t>(i)]];
@@ -108,7 +139,7 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
     };
     std::vector<int64_t> order = positions(n);
     if (sort) std::stable_sort(order.begin(), order.end(), less);
-    g = group(order, same);
+    g = group(order, inverse, same);
     view_sizes[0] = static_cast<int64_t>(g.first.size());
     picked = empty(view_sizes, rows.dtype());
     for (size_t i = 0; i < g.first.size(); i++) std::copy_n(p + g.first[i] * width, width, picked.data_as<T>() + static_cast<int64_t>(i) * width);

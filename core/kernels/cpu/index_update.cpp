@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/index_kernels.h"
 #include "core/kernels/cpu/move.h"
+#include "core/kernels/cpu/temporary.h"
 
 namespace undertow::cpu {
 
@@ -90,7 +92,32 @@ void update_row(char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
 // Wide enough that a chunk walks several cache lines of each row, and that no two chunks share many; see
 // Note [Writes In Index Order].
 constexpr int64_t kMinRun = 64;
-int64_t grain_for(int64_t count) { return std::max<int64_t>(kMinRun, 32768 / std::max<int64_t>(count, 1)); }
+constexpr int64_t kWork = 32768;    // updates worth a thread
+constexpr int64_t kMinShared = 16;  // elements of a row worth dealing it to a thread
+int64_t grain_for(int64_t count) { return std::max<int64_t>(kMinRun, kWork / std::max<int64_t>(count, 1)); }
+
+struct Dealt;  // the purpose of borrowed memory; one for all instances, for each costs thread-local memory
+
+// f(k) for every position, those of one destination in order and on one thread: positions are dealt, in order, to parts of the
+// destination's memory, at most `most` or 16 of them.
+template <class F>
+void by_destination(const IndexUpdate& u, int64_t most, F&& f) {
+  constexpr int kParts = 16;
+  int64_t last = *std::max_element(u.dst_offsets, u.dst_offsets + u.count);
+  int bits = std::min<int>(4, static_cast<int>(std::bit_width(static_cast<uint64_t>(most))) - 1);
+  int shift = std::max<int>(0, static_cast<int>(std::bit_width(static_cast<uint64_t>(last))) - bits);
+  int64_t start[kParts + 1] = {};
+  for (int64_t k = 0; k < u.count; k++) start[(u.dst_offsets[k] >> shift) + 1]++;
+  for (int p = 0; p < kParts; p++) start[p + 1] += start[p];
+  Temporary<Dealt, int64_t> dealt(u.count);
+  int64_t* list = dealt.get();
+  int64_t at[kParts];
+  std::copy(start, start + kParts, at);
+  for (int64_t k = 0; k < u.count; k++) list[at[u.dst_offsets[k] >> shift]++] = k;
+  parallel_for(0, kParts, 1, [&](int64_t part, int64_t) {
+    for (int64_t i = start[part]; i < start[part + 1]; i++) f(list[i]);
+  });
+}
 
 template <class T, class Op>
 void run_typed(const IndexUpdate& u) {
@@ -100,7 +127,15 @@ void run_typed(const IndexUpdate& u) {
   int64_t ds = u.sizes.empty() ? 0 : u.dst_strides[0], ss = u.sizes.empty() ? 0 : u.src_strides[0];
   // Rows that lie together in memory are walked whole; otherwise the positions of one slice are.
   bool rows = ds == sizeof(T) && u.sizes[0] > 1;
-  parallel_for(0, others, grain_for(u.count), [&](int64_t begin, int64_t end) {
+  if (rows && u.sizes.size() == 1 && others >= kMinShared && others * u.count >= 2 * kWork) {
+    by_destination(u, std::max<int64_t>(1, others * u.count / kWork), [&](int64_t k) {
+      update_row<T, Op>(u.dst + u.dst_offsets[k], u.src + (u.src_offsets ? u.src_offsets[k] : k * u.src_step), ds, ss, others);
+    });
+    return;
+  }
+  int64_t grain = grain_for(u.count);
+  if (rows && others / u.sizes[0] >= 8) grain = (grain + u.sizes[0] - 1) / u.sizes[0] * u.sizes[0];  // rows stay whole where there are enough
+  parallel_for(0, others, grain, [&](int64_t begin, int64_t end) {
     for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
       char* d = u.dst + offset_at(u.dst_strides, index);
       const char* s = u.src + offset_at(u.src_strides, index);

@@ -3,8 +3,8 @@
 //
 // Note [Writes In Index Order]
 // Several positions may name one element. Each element is then updated in the order of the positions, whatever the
-// number of threads: work is split over the other dimensions only, in which no two chunks meet on an element. A write
-// along the only dimension is therefore serial.
+// number of threads: work is split over the other dimensions, in which no two chunks meet on an element, or, where whole rows
+// are written, over parts of the destination. A write of single elements along the only dimension is therefore serial.
 #pragma once
 #include <cstdint>
 

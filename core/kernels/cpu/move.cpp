@@ -48,6 +48,10 @@ Axes joined_axes(const Dims& sizes, const Dims& to, const Dims& from) {
 
 void copy_bytes(char* to, const char* from, int64_t count) { kernels().bytes(to, from, count); }
 
+void copy_rows(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t bytes, int64_t rows) {
+  kernels().plane(1)({to, from, bytes, 1, 1, rows, to_row, from_row});
+}
+
 void copy_bytes_parallel(char* to, const char* from, int64_t count) {
   constexpr int64_t grain = 128 << 10;
   parallel_for(0, count, grain, [&](int64_t begin, int64_t end) { copy_bytes(to + begin, from + begin, end - begin); });

@@ -17,7 +17,7 @@ inline void opaque() { asm volatile("" ::: "memory"); }
 
 void copy_bytes(char* to, const char* from, int64_t count) {
   constexpr int64_t v = kVectorBytes;
-  if (count < 8 * v) {
+  if (count < v) {
     std::memcpy(to, from, static_cast<size_t>(count));
     return;
   }
@@ -25,6 +25,14 @@ void copy_bytes(char* to, const char* from, int64_t count) {
     auto* t = reinterpret_cast<uint8_t*>(to) + i;
     store(t, load(reinterpret_cast<const uint8_t*>(from) + i));
   };
+  if (count < 8 * v) {
+    for (int64_t i = 0; i + v <= count; i += v) {
+      at(i);
+      opaque();
+    }
+    at(count - v);
+    return;
+  }
   at(0);
   int64_t i = v - static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) & (v - 1));  // stores are aligned from here on
   for (; i + 4 * v <= count; i += 4 * v) {

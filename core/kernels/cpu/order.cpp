@@ -21,6 +21,7 @@ const KeyKernels<uint64_t>& kernels_for(uint64_t) { return kernels().wide; }
 
 struct SortItems;    // purposes of borrowed memory
 struct SelectItems;
+struct NarrowKeys;
 
 // Comparing everything with everything is quick while it is few vectors.
 constexpr int64_t kRanked = 128;
@@ -78,9 +79,13 @@ void sort_by_digits(const Key* keys, int64_t n, int64_t* order) {
 template <class Key>
 bool sort_by_ranks(const Key* keys, int64_t n, int64_t* order) {
   if (n > kRanked) return false;
-  int32_t ranks[kRanked];
-  kernels_for(Key{}).ranks(keys, n, ranks);
-  for (int64_t i = 0; i < n; i++) order[ranks[i]] = i;
+  Key padded[kRanked], ranks[kRanked];
+  int64_t rounded = (n + kRankPad - 1) / kRankPad * kRankPad;
+  std::copy(keys, keys + n, padded);
+  std::fill(padded + n, padded + rounded, Key{0});
+  kernels_for(Key{}).ranks(padded, n, rounded, ranks);
+  uint8_t equal[kRanked] = {};  // how many of one rank were met before
+  for (int64_t i = 0; i < n; i++) order[static_cast<int64_t>(ranks[i]) + equal[ranks[i]]++] = i;
   return true;
 }
 
@@ -123,7 +128,13 @@ void sort_positions(const uint32_t* keys, int64_t n, int64_t* order) {
 }
 void sort_positions(const uint64_t* keys, int64_t n, int64_t* order) {
   if (sort_by_ranks(keys, n, order)) return;
-  sort_by_digits<8, 8, Wide>(keys, n, order);
+  uint64_t least, most;
+  kernels().wide.extent(keys, n, &least, &most);
+  if (most - least > 0xffffffff || n >= kPositions) return sort_by_digits<8, 8, Wide>(keys, n, order);
+  // Integers seldom use all their digits.
+  Temporary<NarrowKeys, uint32_t> narrow(n);
+  for (int64_t i = 0; i < n; i++) narrow.get()[i] = static_cast<uint32_t>(keys[i] - least);
+  sort_positions(narrow.get(), n, order);
 }
 
 int64_t select_position(const uint32_t* keys, int64_t n, int64_t k) {

@@ -1,17 +1,18 @@
 // order.isa.cpp: the loops of order_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
 #include "core/kernels/cpu/order_kernels.h"
 
+#include "core/kernels/cpu/simd.h"
+
 namespace undertow::cpu {
 namespace {
 
+// A vector of keys at a time is compared with every key; n is a whole number of vectors.
 template <class Key>
-void ranks(const Key* __restrict keys, int64_t n, int32_t* __restrict ranks) {
-  for (int64_t i = 0; i < n; i++) {
-    Key key = keys[i];
-    Key before = 0;  // of the keys' own width, so that a lane counts a lane
-    for (int64_t j = 0; j < i; j++) before += keys[j] <= key;
-    for (int64_t j = i + 1; j < n; j++) before += keys[j] < key;
-    ranks[i] = static_cast<int32_t>(before);
+void ranks(const Key* keys, int64_t n, int64_t padded, Key* ranks) {
+  for (int64_t i = 0; i < padded; i += kLanes<Key>) {
+    Vec<Key> here = load(keys + i), before{};
+    for (int64_t j = 0; j < n; j++) before -= (Vec<Key>)(broadcast(keys[j]) < here);
+    store(ranks + i, before);
   }
 }
 

@@ -5,10 +5,12 @@
 
 namespace undertow::cpu {
 
+inline constexpr int64_t kRankPad = 16;
+
 template <class Key>
 struct KeyKernels {
-  // How many keys come before each, equal ones in their order: where it stands when sorted.
-  void (*ranks)(const Key* keys, int64_t n, int32_t* ranks);
+  // How many of n keys are less than each; `padded` is n rounded up to kRankPad, and there is memory for as many of both.
+  void (*ranks)(const Key* keys, int64_t n, int64_t padded, Key* ranks);
   // The first position from `at` on whose key is less than `bound`, or n.
   int64_t (*first_below)(const Key* keys, int64_t at, int64_t n, Key bound);
   // How many keys are at most `bound`.
