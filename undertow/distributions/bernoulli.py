@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
-from undertow.distributions.utils import broadcast_all, is_number, lazy_property, logits_to_probs, probs_to_logits
+from undertow.distributions._odds import OddsDistribution, chosen
+from undertow.distributions.utils import broadcast_all, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(Distribution):
+class Bernoulli(OddsDistribution):
     """1 with probability `probs`, or with log-odds `logits`; 0 otherwise.
 
     >>> import undertow as ut
@@ -29,27 +29,10 @@ class Bernoulli(Distribution):
     has_enumerate_support = True
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        given = probs if logits is None else logits
+        name, given = chosen(probs, logits)
         (self._param,) = broadcast_all(given)
-        setattr(self, "probs" if logits is None else "logits", self._param)
+        setattr(self, name, self._param)
         super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithm of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of 1."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._param.size()
 
     @property
     def mean(self) -> Tensor:
@@ -64,9 +47,7 @@ class Bernoulli(Distribution):
         return self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Bernoulli:
-        name = "probs" if "probs" in self.__dict__ else "logits"
-        grown = getattr(self, name).expand(batch_shape)
-        return self._like(batch_shape, _param=grown, **{name: grown})
+        return self._grown(batch_shape)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with undertow.no_grad():

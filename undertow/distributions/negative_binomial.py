@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
+from undertow.distributions._odds import OddsDistribution, chosen
 from undertow.distributions.gamma import Gamma
-from undertow.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from undertow.distributions.utils import broadcast_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NegativeBinomial"]
 
-class NegativeBinomial(Distribution):
+class NegativeBinomial(OddsDistribution):
     """Successes of probability `probs` before `total_count` failures, which need not be a whole number.
 
     >>> NegativeBinomial(3.0, 0.5).mean
@@ -27,33 +27,14 @@ class NegativeBinomial(Distribution):
     support = constraints.nonnegative_integer
 
     def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
+        name, given = chosen(probs, logits)
         self.total_count, self._param = broadcast_all(total_count, given)
         self.total_count = self.total_count.type_as(self._param)
         setattr(self, name, self._param)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithm of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._param.size()
-
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        name = "probs" if "probs" in self.__dict__ else "logits"
-        grown = getattr(self, name).expand(batch_shape)
-        return self._like(batch_shape, total_count=self.total_count.expand(batch_shape), _param=grown, **{name: grown})
+        return self._grown(batch_shape, total_count=self.total_count.expand(batch_shape))
 
     @property
     def mean(self) -> Tensor:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
+from undertow.distributions._odds import OddsDistribution, chosen
 from undertow.distributions.transformed_distribution import TransformedDistribution
 from undertow.distributions.transforms import SigmoidTransform
-from undertow.distributions.utils import broadcast_all, clamp_probs, is_number, lazy_property, logits_to_probs, probs_to_logits
+from undertow.distributions.utils import broadcast_all, clamp_probs, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
-class LogitRelaxedBernoulli(Distribution):
+class LogitRelaxedBernoulli(OddsDistribution):
     """The log-odds of a relaxed toss: a logistic variable about `logits`, over the temperature."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -26,32 +26,13 @@ class LogitRelaxedBernoulli(Distribution):
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self.temperature = temperature
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        given = probs if logits is None else logits
+        name, given = chosen(probs, logits)
         (self._param,) = broadcast_all(given)
-        setattr(self, "probs" if logits is None else "logits", self._param)
+        setattr(self, name, self._param)
         super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
 
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithm of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of 1."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._param.size()
-
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        name = "probs" if "probs" in self.__dict__ else "logits"
-        grown = getattr(self, name).expand(batch_shape)
-        return self._like(batch_shape, temperature=self.temperature, _param=grown, **{name: grown})
+        return self._grown(batch_shape, temperature=self.temperature)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -1,0 +1,46 @@
+"""What distributions of one probability share: it is given as `probs` or as `logits`, and the other follows from it."""
+
+from __future__ import annotations
+
+from undertow.distributions.distribution import Distribution
+from undertow.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from undertow import Tensor
+
+
+def chosen(probs: Any, logits: Any) -> tuple[str, Any]:
+    """Which of the two was given, by name, and it."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return ("probs", probs) if logits is None else ("logits", logits)
+
+
+class OddsDistribution(Distribution):
+    """`_param` is `probs` or `logits`, whichever was given."""
+
+    _param: Tensor
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithm of the odds."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probability of 1, or of success."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._param.size()
+
+    def _grown(self, batch_shape: Any, **others: Any) -> Any:
+        """The same distribution with the parameter expanded, and other attributes as given."""
+        name = "probs" if "probs" in self.__dict__ else "logits"
+        grown = getattr(self, name).expand(batch_shape)
+        return self._like(batch_shape, _param=grown, **{name: grown}, **others)
