@@ -66,10 +66,10 @@ if __name__ == "__main__":
 
 
 def run(tmp_path: Path, tools: str, *arguments: str) -> str:
-    """The file under PyTorch's own tools, where it is installed, or under ours."""
+    """The file under PyTorch's own tools, where it is installed, or under ours, on a machine that says it is a CI."""
     (tmp_path / "test_file.py").write_text(textwrap.dedent(FILE))
     paths = [str(tmp_path), os.environ.get("PYTHONPATH"), str(Path(ut.__file__).parents[1])]  # under -P the folder itself is not searched
-    env = {**os.environ, "UNDERTOW_TEST_TOOLS": tools, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    env = {**os.environ, "UNDERTOW_TEST_TOOLS": tools, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "CI": "true"}
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", *arguments], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -31,13 +31,15 @@ def _folder() -> Path | None:
 
 
 class _Loader(SourceFileLoader):
-    """Runs the file; tests of modules are then named as PyTorch's are, `nn_Linear`, and not by where the class lives here."""
+    """Runs the file, then mends what holds on PyTorch's own machines alone."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         names = vars(module).get("MODULE_CLASS_NAMES", {})
-        for cls in names:
+        for cls in names:  # `nn_Linear`, as PyTorch names the tests of modules, and not by where the class lives here
             names[cls] = names[cls].removeprefix("undertow.")
+        if vars(module).get("IS_CI") and PathFinder.find_spec("xmlrunner", sys.path) is None:
+            module.IS_CI = False  # the variable CI is set everywhere; the writer of reports that it asks for is not installed everywhere
 
 
 def spec(fullname: str) -> ModuleSpec | None:
