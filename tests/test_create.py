@@ -75,6 +75,15 @@ def test_a_number_that_does_not_fit_is_refused():
         ut.full_like(ut.ones(2), 1j)
 
 
+@pytest.mark.parametrize("value", [300, -256, 255.5, -0.5, float("inf"), 1 + 1j])
+def test_every_way_to_fill_refuses_a_number_that_does_not_fit(value):
+    x = ut.zeros(3, dtype=ut.uint8)
+    for fill in (x.fill_, lambda v: ut.full_like(x, v), lambda v: x.masked_fill(x == 0, v), lambda v: ut.full((3,), v, dtype=ut.uint8)):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
+            fill(value)
+    assert x.tolist() == [0, 0, 0]
+
+
 def test_eye_and_new_forms():
     assert ut.eye(2, 3).tolist() == [[1, 0, 0], [0, 1, 0]]
     x = ut.ones(2, dtype=ut.float64)

@@ -17,6 +17,8 @@ Tensor clone_preserve(const Tensor& src);
 // Fresh memory of src's shape, its dimensions ordered as `format` says; Preserve keeps src's order without gaps.
 Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format);
 Dims format_strides(IntSpan sizes, MemoryFormat format);
+// Strides of a dense tensor whose dimensions lie in the order of those given. Exactly these if they are dense.
+Dims dense_strides_like(IntSpan sizes, IntSpan strides);
 bool is_in_format(const Tensor& t, MemoryFormat format);
 // ChannelsLast for a 4-dimensional tensor whose strides say so, else Contiguous.
 MemoryFormat suggested_format(const Tensor& t);

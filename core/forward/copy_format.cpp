@@ -5,8 +5,9 @@
 namespace undertow::fwd {
 
 namespace {
-// Dimensions innermost first by ascending stride; where strides do not tell, as in a row-major tensor. The same order
-// ElementwiseIter gives a fresh output.
+// Dimensions innermost first by ascending stride; where strides do not tell, as in a row-major tensor. A stable insertion sort in
+// which a stride of zero compares with nothing, so that an expanded dimension stays where it stands: the order ElementwiseIter
+// gives a fresh output.
 Dims memory_order(IntSpan sizes, IntSpan strides) {
   size_t n = sizes.size();
   Dims order(n);
@@ -54,6 +55,10 @@ Dims format_strides(IntSpan sizes, MemoryFormat format) {
   return contiguous_strides(sizes);
 }
 
+Dims dense_strides_like(IntSpan sizes, IntSpan strides) {
+  return is_non_overlapping_and_dense(sizes, strides) ? Dims(strides) : strides_in_order(sizes, memory_order(sizes, strides));
+}
+
 Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format) {
   if (format != MemoryFormat::Preserve) {
     if (format == MemoryFormat::Contiguous) return undertow::empty(src.sizes(), dtype);
@@ -63,8 +68,7 @@ Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format) {
     // Strides of dimensions of size one are kept too, as torch keeps them.
     return same(src.strides(), contiguous_strides(src.sizes())) ? undertow::empty(src.sizes(), dtype) : undertow::empty_strided(src.sizes(), src.strides(), dtype);
   }
-  if (is_non_overlapping_and_dense(src.sizes(), src.strides())) return undertow::empty_strided(src.sizes(), src.strides(), dtype);
-  return undertow::empty_strided(src.sizes(), strides_in_order(src.sizes(), memory_order(src.sizes(), src.strides())), dtype);
+  return undertow::empty_strided(src.sizes(), dense_strides_like(src.sizes(), src.strides()), dtype);
 }
 
 bool is_in_format(const Tensor& t, MemoryFormat format) {

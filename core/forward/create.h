@@ -4,8 +4,6 @@
 
 namespace undertow::fwd {
 
-// Strides of a dense tensor whose dimensions lie in the order of those given. Exactly these if they are dense.
-Dims dense_strides_like(IntSpan sizes, IntSpan strides);
 // Uninitialised, in the layout that empty_like(self, memory_format=...) has.
 Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format = std::nullopt);
 // Refuses a number that `dtype` cannot hold, in torch's words.

@@ -1,35 +1,40 @@
-// fill.cpp: one value everywhere: fill_into, full and zeros of copy.h, and which numbers a type refuses.
+// fill.cpp: one value everywhere: fill_into, full and zeros of copy.h, and which numbers a type refuses, in whose words.
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "core/forward/copy.h"
+#include "core/forward/create.h"
 #include "core/forward/elementwise_iter.h"
 
 namespace undertow::fwd {
 
 namespace {
 
-// As C++ spells it in torch's message.
-const char* cpp_name(DType t) {
-  static constexpr const char* kNames[kNumDTypes] = {"bool", "uint8_t", "int8_t", "int16_t", "int", "int64_t", "c10::Half", "c10::BFloat16",
-                                                     "float", "double", "c10::complex<float>", "c10::complex<double>"};
-  return kNames[static_cast<int>(t)];
-}
 // Negative numbers wrap into unsigned types, and infinities go into every float; anything else must be in range.
 template <class T>
-void check_fits(const Scalar& value, DType dtype) {
-  if constexpr (!kIsComplex<T> && !std::is_same_v<T, bool>) {
-    double d = value.is_complex() ? value.to_complex().real() : value.to_double(), limit = 0;
-    bool bad = value.is_complex() && value.to_complex().imag() != 0;
+bool holds(const Scalar& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return true;
+  } else if constexpr (kIsComplex<T>) {
+    std::complex<double> z = value.to_complex();
+    return holds<typename T::value_type>(Scalar(z.real())) && holds<typename T::value_type>(Scalar(z.imag()));
+  } else {
+    if (value.is_complex()) return value.to_complex().imag() == 0 && holds<T>(Scalar(value.to_complex().real()));
     if constexpr (std::is_integral_v<T>) {
-      limit = static_cast<double>(std::numeric_limits<T>::max());
-      bad |= value.is_integral() ? !(d <= limit && d >= (std::is_signed_v<T> ? -limit - 1 : -limit)) : !(d < limit + 1 && d > -limit - 2);
-    } else if constexpr (!std::is_same_v<T, double>) {
-      limit = std::is_same_v<T, Half> ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
-      bad |= std::isfinite(d) && std::abs(d) > limit;
+      if (value.is_integral()) {
+        int64_t v = value.to_int();
+        if (std::is_unsigned_v<T> && v < 0) return -v <= static_cast<int64_t>(std::numeric_limits<T>::max());
+        return static_cast<int64_t>(static_cast<T>(v)) == v;
+      }
+      double d = value.to_double();
+      return d >= static_cast<double>(std::numeric_limits<T>::lowest()) && d <= static_cast<double>(std::numeric_limits<T>::max());
+    } else {
+      double d = value.to_double();
+      if (!std::isfinite(d) || std::is_same_v<T, double>) return true;
+      double most = std::is_same_v<T, Half> ? 65504.0 : std::is_same_v<T, BFloat16> ? 0x1.fep127 : static_cast<double>(std::numeric_limits<float>::max());
+      return std::fabs(d) <= most;
     }
-    UT_CHECK(!bad, "value cannot be converted to type ", cpp_name(dtype), " without overflow; it is ", value);
   }
 }
 
@@ -39,9 +44,9 @@ struct Pattern {
   int64_t width;
 
   Pattern(const Scalar& value, const Tensor& dst) : width(dst.itemsize()) {
+    check_fits(value, dst.dtype());
     dispatch(dst.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
-      check_fits<T>(value, dst.dtype());
       T v = value.to<T>();
       if constexpr (kIsComplex<T>) {
         if (dst.is_conj()) v = std::conj(v);
@@ -71,6 +76,39 @@ void fill_run(char* out, int64_t bytes, const Pattern& value) {
 constexpr int64_t kZeroGrain = int64_t{256} << 10;  // bytes; below this one thread is faster than waking another
 
 }  // namespace
+
+const char* cpp_name(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return "bool";
+    case DType::UInt8: return "uint8_t";
+    case DType::Int8: return "int8_t";
+    case DType::Int16: return "int16_t";
+    case DType::Int32: return "int";
+    case DType::Int64: return "int64_t";
+    case DType::Float16: return "c10::Half";
+    case DType::BFloat16: return "c10::BFloat16";
+    case DType::Float32: return "float";
+    case DType::Float64: return "double";
+    case DType::Complex64: return "c10::complex<float>";
+    case DType::Complex128: return "c10::complex<double>";
+  }
+  return "?";
+}
+
+const char* meta_name(DType dtype) {
+  switch (dtype) {
+    case DType::UInt8: return "unsigned char";
+    case DType::Int8: return "signed char";
+    case DType::Int16: return "short int";
+    case DType::Int64: return "long int";
+    default: return cpp_name(dtype);
+  }
+}
+
+void check_fits(const Scalar& value, DType dtype) {
+  bool ok = dispatch(dtype, [&](auto tag) { return holds<typename decltype(tag)::type>(value); });
+  UT_CHECK(ok, "value cannot be converted to type ", cpp_name(dtype), " without overflow: ", value);
+}
 
 void fill_into(const Tensor& dst, const Scalar& value) {
   Pattern pattern(value, dst);

@@ -2,6 +2,7 @@
 #include "core/forward/index_common.h"
 
 #include "core/forward/copy.h"
+#include "core/forward/create.h"
 #include "core/forward/elementwise_iter.h"
 #include "core/kernels/cpu/index_kernels.h"
 #include "core/kernels/cpu/isa.h"
@@ -19,13 +20,6 @@ WhereFn where_loop_of(int64_t width) { return UNDERTOW_CHOOSE_ISA(where_loop(wid
 namespace undertow::fwd {
 
 namespace {
-
-// Torch names C++ types in this one message.
-const char* cpp_name(DType t) {
-  static const char* const names[kNumDTypes] = {"bool", "unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "c10::BFloat16", "float",
-                                                "double", "c10::complex<float>", "c10::complex<double>"};
-  return names[static_cast<int>(t)];
-}
 
 // For each chunk of a contiguous mask, how many trues stand before it; the last entry is the total.
 std::vector<int64_t> count_before(const Tensor& mask) {
@@ -76,7 +70,7 @@ void fill_where(const Tensor& out, const Tensor& self, const Tensor& mask, const
 }
 
 void check_fill_mask(const Tensor& mask) {
-  UT_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ", cpp_name(mask.dtype()));
+  UT_CHECK(mask.dtype() == DType::Bool, "masked_fill_ only supports boolean masks, but got mask with dtype ", meta_name(mask.dtype()));
 }
 void check_fill_value(const Tensor& value) {
   UT_CHECK(value.dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");

@@ -311,6 +311,79 @@ def test_a_subclass_of_the_exponential_family_has_its_entropy():
     close(entropy(ut, ours), entropy(torch, theirs))
 
 
+FAMILIES = {
+    "Bernoulli": ([0.2, 0.7],),
+    "Beta": ([0.5, 2.0], [1.5, 3.0]),
+    "ContinuousBernoulli": ([0.2, 0.7],),
+    "Dirichlet": ([0.5, 2.0],),
+    "Exponential": ([0.5, 2.0],),
+    "Gamma": ([0.5, 2.0], [1.5, 3.0]),
+    "Normal": ([0.5, 2.0], [1.5, 3.0]),
+    "Poisson": ([0.5, 2.0],),
+    "Wishart": ([4.0, 5.0], MATRIX),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_members_of_the_exponential_family_have_natural_parameters(name):
+    both = []
+    for lib, module in ((ut, ours), (torch, theirs)):
+        d = getattr(module, name)(*(lib.tensor(v, dtype=lib.float64) for v in FAMILIES[name]))
+        assert isinstance(d, module.ExponentialFamily)
+        both.append([*d._natural_params, d._log_normalizer(*d._natural_params)])
+    for a, b in zip(*both, strict=True):
+        close(a, b)
+
+
+def test_two_of_a_family_without_a_formula_diverge_by_their_normalisers():
+    def divergence(lib, module):
+        class Wait(module.Exponential):
+            pass
+
+        rates = (lib.tensor(v, dtype=lib.float64, requires_grad=True) for v in ([0.5, 2.0], [1.0, 3.0]))
+        p, q = (Wait(rate) for rate in rates)
+        return module.kl.kl_divergence(p, q), getattr(module.kl, "_kl_expfamily_expfamily", None) or module._kl_pairs._families, p, q
+
+    (mine, ours_by_family, p, q), (other, theirs_by_family, tp, tq) = divergence(ut, ours), divergence(torch, theirs)
+    close(mine, other)
+    close(ours_by_family(p, q), theirs_by_family(tp, tq))
+    with pytest.raises(NotImplementedError, match="different exponential families"):
+        ours_by_family(p, ours.Poisson(1.0))
+
+
+@pytest.mark.parametrize("shape", [1e-3, 0.3, 1.0, 2.5, 40.0, 1e5])
+def test_gamma_draws_and_their_slopes_are_torchs(shape):
+    drawn, slopes = [], []
+    for lib in (ut, torch):
+        lib.manual_seed(4)
+        a = lib.full((50,), shape, dtype=lib.float64, requires_grad=True)
+        x = lib._standard_gamma(a)
+        x.sum().backward()
+        assert x.grad_fn.name() == "StandardGammaBackward0"
+        drawn.append(x.detach())
+        slopes.append(a.grad)
+    close(*drawn)
+    torch.testing.assert_close(torch.tensor(slopes[0].tolist(), dtype=torch.float64), slopes[1], rtol=2e-3, atol=0)  # torch's are approximations
+
+
+def test_binomial_draws_are_torchs_and_have_no_derivative():
+    drawn = []
+    for lib in (ut, torch):
+        lib.manual_seed(4)
+        drawn.append(lib.binomial(lib.tensor([[5.0], [80.0], [0.0]]).expand(3, 21), lib.linspace(0, 1, 21).expand(3, 21)))
+    close(*drawn)
+    with pytest.raises(RuntimeError, match="derivative for aten::binomial is not implemented"):
+        ut.binomial(ut.ones(2), ut.full((2,), 0.5, requires_grad=True)).sum().backward()
+    with pytest.raises(ValueError, match="binomial only supports floating-point dtypes for count, got: Long"):
+        ut.binomial(ut.tensor([1]), ut.tensor([0.5]))
+
+
+def test_transformed_distributions_are_told_as_such():
+    for name in ("Gumbel", "HalfCauchy", "HalfNormal", "LogNormal"):
+        for module in (ours, theirs):
+            assert issubclass(getattr(module, name), module.TransformedDistribution)
+
+
 def test_bad_arguments_are_refused_as_torch_does():
     for make in (
         lambda d, t: d.Binomial(3),

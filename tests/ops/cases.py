@@ -31,7 +31,7 @@ def _filled(value):
 # An entry of the table whose results are random: shapes, dtypes and refusals only.
 RANDOM = {
     "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "randperm", "bernoulli", "cauchy", "exponential", "geometric",
-    "log_normal", "multinomial", "native_dropout", "normal", "poisson", "random", "uniform", "empty", "empty_like", "empty_strided", "new_empty",
+    "binomial", "log_normal", "multinomial", "native_dropout", "normal", "poisson", "random", "uniform", "empty", "empty_like", "empty_strided", "new_empty",
     "new_empty_strided",
 }
 # Entries whose meaning is the memory layout itself.
@@ -84,6 +84,7 @@ CASES = {
     "randperm": [case(5)], "rand_like": [case(A)], "randn_like": [case(A)], "randint_like": [case(A, 10)],
     "randint_like.low": [case(A, 3, 10)], "bernoulli": [case(Array((3, 4), 0.0, 1.0))], "bernoulli.p": [case(A, 0.5)],
     "bernoulli.tensor": [case(A, Array((3, 4), 0.0, 1.0))], "multinomial": [case(POSITIVE, 2)], "poisson": [case(POSITIVE)],
+    "binomial": [case(POSITIVE, Array((3, 4), 0.0, 1.0))],
     "cauchy": [case(A)], "exponential": [case(A)], "geometric": [case(A, 0.5)], "log_normal": [case(A)], "uniform": [case(A)],
     "normal": [case(A)], "normal.tensor_tensor": [case(A, POSITIVE)], "normal.tensor_number": [case(A, 1.0)],
     "normal.number_tensor": [case(0.0, POSITIVE)], "normal.size": [case(0.0, 1.0, [2, 3])],

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 
 import undertow
-from undertow.distributions._location_scale import Cauchy, Gumbel
 from undertow.distributions.bernoulli import Bernoulli
 from undertow.distributions.beta import Beta
 from undertow.distributions.binomial import Binomial
+from undertow.distributions.cauchy import Cauchy
 from undertow.distributions.continuous_bernoulli import ContinuousBernoulli
+from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.exponential import Exponential
 from undertow.distributions.gamma import Gamma
 from undertow.distributions.geometric import Geometric
+from undertow.distributions.gumbel import Gumbel
 from undertow.distributions.half_cauchy import HalfCauchy
 from undertow.distributions.half_normal import HalfNormal
+from undertow.distributions.independent import _sum_last
 from undertow.distributions.kl import kl_divergence, register_kl
 from undertow.distributions.laplace import Laplace
 from undertow.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
@@ -245,6 +248,22 @@ def _pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = q.alpha / p.alpha
     result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
     return undertow.where(p.scale < q.scale, math.inf, result)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _families(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
+    """What the normaliser rises above its tangent at p's parameters, on the way to q's."""
+    if type(p) is not type(q):
+        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman divergences")
+    mine = [x.detach().requires_grad_() for x in p._natural_params]
+    others = q._natural_params
+    normaliser = p._log_normalizer(*mine)
+    gradients: Any = undertow.autograd.grad(normaliser.sum(), mine, create_graph=True)
+    result = q._log_normalizer(*others) - normaliser
+    for x, y, slope in zip(mine, others, gradients, strict=True):
+        term = (y - x) * slope
+        result = result - _sum_last(term, len(q.event_shape))
+    return result
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)

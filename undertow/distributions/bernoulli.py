@@ -5,6 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow.distributions import constraints
 from undertow.distributions._odds import OddsDistribution, chosen
+from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.utils import broadcast_all, is_number
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(OddsDistribution):
+class Bernoulli(OddsDistribution, ExponentialFamily):
     """1 with probability `probs`, or with log-odds `logits`; 0 otherwise.
 
     >>> import undertow as ut
@@ -27,6 +28,8 @@ class Bernoulli(OddsDistribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
+
+    _mean_carrier_measure = 0
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         name, given = chosen(probs, logits)
@@ -65,3 +68,10 @@ class Bernoulli(OddsDistribution):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = undertow.arange(2, dtype=self._param.dtype).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (undertow.logit(self.probs),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return x.exp().log1p()

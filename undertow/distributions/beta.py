@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow.distributions import constraints
 from undertow.distributions.dirichlet import Dirichlet
-from undertow.distributions.distribution import Distribution
+from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.utils import broadcast_all
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Beta"]
 
 
-class Beta(Distribution):
+class Beta(ExponentialFamily):
     """Density proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1) on [0, 1].
 
     >>> Beta(1.0, 3.0).mean
@@ -69,3 +69,10 @@ class Beta(Distribution):
 
     def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.concentration1, self.concentration0)
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+        return undertow.lgamma(x) + undertow.lgamma(y) - undertow.lgamma(x + y)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions._counts import draw_binomial
 from undertow.distributions._odds import OddsDistribution, chosen
 from undertow.distributions.utils import broadcast_all
 
@@ -56,7 +55,7 @@ class Binomial(OddsDistribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with undertow.no_grad():
-            return draw_binomial(self.total_count.expand(shape), self.probs.expand(shape))
+            return undertow.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

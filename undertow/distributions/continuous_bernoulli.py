@@ -6,7 +6,7 @@ import math
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
+from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.utils import broadcast_all, clamp_probs, is_number, lazy_property, logits_to_probs, probs_to_logits
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ContinuousBernoulli"]
 
-class ContinuousBernoulli(Distribution):
+class ContinuousBernoulli(ExponentialFamily):
     """Density proportional to probs^x (1 - probs)^(1 - x) on [0, 1]. Between `lims` its series about 1/2 is used.
 
     >>> ContinuousBernoulli(probs=0.5).mean
@@ -27,6 +27,8 @@ class ContinuousBernoulli(Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
+
+    _mean_carrier_measure = 0
 
     def __init__(
         self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None
@@ -124,3 +126,14 @@ class ContinuousBernoulli(Distribution):
     def entropy(self) -> Tensor:
         zero, one = undertow.log1p(-self.probs), self.probs.log()
         return self.mean * (zero - one) - self._log_norm() - zero
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        low, high = (limit - 0.5 for limit in self._lims)
+        outside = (x <= low) | (x > high)
+        cut = undertow.where(outside, x, low * undertow.ones_like(x))
+        exact = cut.expm1().abs().log() - cut.abs().log()
+        return undertow.where(outside, exact, 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
-from undertow.distributions.gamma import _StandardGamma
+from undertow.distributions.exp_family import ExponentialFamily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Dirichlet"]
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """Points of a simplex, with density proportional to the product of x_k^(concentration_k - 1).
 
     >>> import undertow as ut
@@ -48,7 +47,7 @@ class Dirichlet(Distribution):
         return self._like(batch_shape, self._event_shape, concentration=grown)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = _StandardGamma.apply(self.concentration.expand(self._extended_shape(sample_shape)))
+        drawn = undertow._standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
         return drawn / drawn.sum(-1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -63,3 +62,10 @@ class Dirichlet(Distribution):
         return (
             undertow.lgamma(a).sum(-1) - undertow.lgamma(total) - (k - total) * undertow.digamma(total) - ((a - 1.0) * undertow.digamma(a)).sum(-1)
         )
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return x.lgamma().sum(-1) - x.sum(-1).lgamma()

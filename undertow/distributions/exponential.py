@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
+from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.utils import broadcast_all, is_number
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Exponential"]
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The waiting time of an event that happens `rate` times in a unit of time.
 
     >>> Exponential(2.0).mean
@@ -26,6 +26,8 @@ class Exponential(Distribution):
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+
+    _mean_carrier_measure = 0
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
@@ -64,3 +66,10 @@ class Exponential(Distribution):
 
     def entropy(self) -> Tensor:
         return 1.0 - undertow.log(self.rate)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return -(-x).log()

@@ -4,73 +4,29 @@ from __future__ import annotations
 
 import math
 
-import undertow
-from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
+from undertow.distributions._half import HalfDistribution
 from undertow.distributions.normal import Normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from undertow import Tensor
 
 __all__ = ["HalfNormal"]
 
 
-class HalfNormal(Distribution):
+class HalfNormal(HalfDistribution):
     """|X| for X normal of mean 0 and deviation `scale`.
 
     >>> HalfNormal(1.0).mean
     tensor(0.7979)
     """
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        self.base_dist = Normal(0, scale, validate_args=False)
-        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
-
-    @property
-    def scale(self) -> Tensor:
-        """The scale before the sign is dropped."""
-        return self.base_dist.scale
+    _whole = Normal
 
     @property
     def mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
-    def mode(self) -> Tensor:
-        return undertow.zeros_like(self.scale)
-
-    @property
     def variance(self) -> Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> HalfNormal:
-        base = self.base_dist.expand(batch_shape)
-        return self._like(batch_shape, base_dist=base)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        return self.base_dist.sample(sample_shape).abs()
-
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.base_dist.rsample(sample_shape).abs()
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        inside = self.base_dist.log_prob(value) + math.log(2)
-        return undertow.where(value >= 0, inside, -math.inf)
-
-    def cdf(self, value: Tensor) -> Tensor:
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import undertow
-from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
-from undertow.distributions.utils import broadcast_all, is_number
+from undertow.distributions._location_scale import LocationScale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """Density exp(-|x - loc| / scale) / (2 scale).
 
     >>> import undertow as ut
@@ -24,19 +22,9 @@ class Laplace(Distribution):
     tensor(-0.6931)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(() if is_number(loc, scale) else self.loc.size(), validate_args=validate_args)
-
     @property
     def mean(self) -> Tensor:
         return self.loc
-
-    mode = mean
 
     @property
     def variance(self) -> Tensor:
@@ -45,9 +33,6 @@ class Laplace(Distribution):
     @property
     def stddev(self) -> Tensor:
         return 2**0.5 * self.scale
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Laplace:
-        return self._like(batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         dtype = self.loc.dtype

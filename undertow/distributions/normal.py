@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import undertow
-from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
-from undertow.distributions.utils import broadcast_all, is_number, standard_normal
+from undertow.distributions._location_scale import LocationScale
+from undertow.distributions.exp_family import ExponentialFamily
+from undertow.distributions.utils import standard_normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Normal"]
 
 
-class Normal(Distribution):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
     >>> import undertow as ut
@@ -26,19 +26,11 @@ class Normal(Distribution):
     tensor([-1.6121, -1.6121])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(() if is_number(loc, scale) else self.loc.size(), validate_args=validate_args)
+    _mean_carrier_measure = 0
 
     @property
     def mean(self) -> Tensor:
         return self.loc
-
-    mode = mean
 
     @property
     def stddev(self) -> Tensor:
@@ -47,9 +39,6 @@ class Normal(Distribution):
     @property
     def variance(self) -> Tensor:
         return self.scale.pow(2)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Normal:
-        return self._like(batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -74,3 +63,10 @@ class Normal(Distribution):
 
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + undertow.log(self.scale)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal())
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+        return -0.25 * x.pow(2) / y + 0.5 * undertow.log(-math.pi / y)

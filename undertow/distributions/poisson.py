@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
+from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.utils import broadcast_all, is_number
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Poisson"]
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """How often an event happens in a unit of time, when it happens `rate` times on average.
 
     >>> import undertow as ut
@@ -53,3 +53,10 @@ class Poisson(Distribution):
             self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+        return x.exp()

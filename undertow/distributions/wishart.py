@@ -7,7 +7,7 @@ import warnings
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
+from undertow.distributions.exp_family import ExponentialFamily
 from undertow.distributions.gamma import Chi2
 from undertow.distributions.utils import lazy_property
 
@@ -24,7 +24,7 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
     return undertow.digamma(x.unsqueeze(-1) - undertow.arange(p, dtype=x.dtype).div(2).expand((*x.shape, -1))).sum(-1)
 
 
-class Wishart(Distribution):
+class Wishart(ExponentialFamily):
     """The sum of `df` outer products of normal vectors of this covariance; given by it, its inverse or its Cholesky factor.
 
     >>> import undertow as ut
@@ -45,6 +45,8 @@ class Wishart(Distribution):
             "scale_tril": constraints.lower_cholesky,
             "df": constraints.greater_than(self._event_shape[-1] - 1),
         }
+
+    _mean_carrier_measure = 0
 
     def __init__(
         self,
@@ -148,3 +150,12 @@ class Wishart(Distribution):
         log_tril = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         half = nu / 2
         return (p + 1) * (p * math.log(2) / 2 + log_tril) + undertow.mvlgamma(half, p=p) - (nu - p - 1) / 2 * _mvdigamma(half, p=p) + nu * p / 2
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+        p = self._event_shape[-1]
+        half = y + (p + 1) / 2
+        return half * (p * math.log(2) - undertow.linalg.slogdet(-2 * x).logabsdet) + undertow.mvlgamma(half, p=p)
