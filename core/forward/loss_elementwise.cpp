@@ -213,6 +213,8 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction) {
+  DType wide = result_type(self, target);
+  UT_CHECK(is_integral(wide) || !is_integral(target.dtype()), "result type ", long_name(wide), " can't be cast to the desired output type ", long_name(target.dtype()));
   ElementwiseLoss loss{pos_weight.defined() ? Loss::BceLogitsWeighted : Loss::BceLogits, "binary_cross_entropy_with_logits"};
   if (!weight.defined()) return value(loss, self, target, pos_weight, reduction);
   return reduced(mul(value(loss, self, target, pos_weight, kNone), weight), reduction);

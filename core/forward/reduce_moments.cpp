@@ -61,7 +61,7 @@ Moments moments(const Tensor& self, const std::optional<IntSpan>& dim, const std
   Tensor away = sub(in, mean, Scalar(1));
   if (away.is_complex()) away = magnitudes(away);
   Tensor variance = fold(Fold::SumSquares, away, mask, true, "std_var_cpu");
-  double over = std::max(0.0, n - c);
+  double over = n ? std::max(0.0, n - c) : 0;
   each_real(variance, [over](auto v) { return static_cast<decltype(v)>(v / static_cast<decltype(v)>(over)); });
   auto shaped = [&](const Tensor& t) {
     if (keepdim) return t;
@@ -122,6 +122,7 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, std::optional<I
   if (in.is_complex()) in = magnitudes(in);
   const char* kernel = "norm_cpu";
   Tensor out;
+  if (p != 0 && reduced_count(in.sizes(), mask) == 1) p = inf;  // a single element, whose power may be out of range
   if (p == inf) out = fold(Fold::MaxAbs, in, mask, keepdim, kernel);
   else if (p == -inf) out = fold(Fold::MinAbs, in, mask, keepdim, kernel);
   else if (p == 0) out = to_dtype(fold(Fold::CountNonzero, in, mask, keepdim, kernel), in.dtype());

@@ -82,18 +82,14 @@ void check_search(const Tensor& sequence, IntSpan sizes, bool is_number, const T
   for (int64_t i = 0; i < s.numel(); i++)
     UT_CHECK(s.data_as<int64_t>()[i] >= 0 && s.data_as<int64_t>()[i] < sequence.size(-1), who, "sorter index out of range");
 }
-void check_same_dtype(const Tensor& sequence, const Tensor& values) {
-  UT_CHECK(sequence.dtype() == values.dtype(), "undertow.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype ", long_name(sequence.dtype()),
-           " and input value tensor's dtype ", long_name(values.dtype()));
-}
 
 }  // namespace
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& self, bool out_int32, bool right, std::optional<std::string_view> side, const Tensor& sorter) {
   bool r = is_right(right, side);
   check_search(sorted_sequence, self.sizes(), self.dim() == 0 && self.numel() == 1, sorter);
-  check_same_dtype(sorted_sequence, self);
-  return search(sorted_sequence, self, out_int32, r, sorter);
+  DType wide = promote_types(sorted_sequence.dtype(), self.dtype());
+  return search(to_dtype(sorted_sequence, wide), to_dtype(self, wide), out_int32, r, sorter);
 }
 Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_int32, bool right, std::optional<std::string_view> side, const Tensor& sorter) {
   bool r = is_right(right, side);

@@ -13,6 +13,13 @@ KIND = {
     "memory_format?": "MemoryFormat", "layout?": "Layout",
     **{f"int[{n}]": "SizedInts" for n in (1, 2, 3)}, **{f"int[{n}]?": "OptSizedInts" for n in (1, 2, 3)},
 }
+
+
+def kind_of(a: Arg) -> str:
+    """None stands for an empty list that is the default, as it does in torch."""
+    return KIND[a.type + "?" if a.type == "int[1]" and a.default == "[]" else a.type]
+
+
 # C++ local for a converted argument, from slot {s}; `{d}` is the default.
 CONVERT = {
     "Tensor": "const Tensor& {n} = tensor_arg({s});",
@@ -31,7 +38,7 @@ CONVERT = {
     "false": "std::false_type {n};",
     "int[]": "Dims {n} = {s} ? ints_arg({s}) : Dims({d});",
     "int[]?": "OptInts {n}({s});",
-    **{f"int[{n}]": f"Dims {{n}} = {{s}} ? ints_arg({{s}}, {n}) : Dims({{d}});" for n in (1, 2, 3)},
+    **{f"int[{n}]": f"Dims {{n}} = {{s}} && {{s}} != Py_None ? ints_arg({{s}}, {n}) : Dims({{d}});" for n in (1, 2, 3)},
     **{f"int[{n}]?": f"OptInts {{n}}({{s}}, {n});" for n in (1, 2, 3)},
     "dtype": "DType {n} = {s} ? dtype_arg({s}) : {d};",
     "dtype?": "std::optional<DType> {n} = opt_dtype_arg({s}, {d});",
@@ -131,7 +138,7 @@ def text_of(e: Entry, kind: str) -> str:
 
 def arg_rows(e: Entry, kind: str) -> str:
     def row(a: Arg) -> str:
-        kind_name = "OutList" if a.name == "out" and a.type == "Tensor[]" else KIND[a.type]
+        kind_name = "OutList" if a.name == "out" and a.type == "Tensor[]" else kind_of(a)
         return f'{{"{a.name}", ArgKind::{kind_name}, {str(a.default is not None).lower()}, {str(a.kwonly).lower()}}}'
     return ", ".join(row(a) for a in python_args(e, kind))
 

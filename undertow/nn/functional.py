@@ -77,9 +77,9 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 @overridable
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] | None = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """`input` divided by its p-norm along dim, which counts as at least eps."""
-    bound = input.norm(p, (dim,), keepdim=True).clamp_min(eps).expand_as(input)
+    bound = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / bound if out is None else _ops["div"](input, bound, out=out)
 
 

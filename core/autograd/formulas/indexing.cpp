@@ -108,7 +108,7 @@ Tensor wrap_positions(const Tensor& indices, int64_t n) {
 
 Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   UT_CHECK(indices.dtype() == DType::Int64, "undertow.take_along_dim(): dtype of indices should be Long but got ", long_name(indices.dtype()));
-  if (!dim) return gather(reshape(self, Dims{-1}), 0, reshape(wrap_positions(indices, self.numel()), Dims{-1}), false);
+  if (!dim) return gather(reshape(self, Dims{-1}), 0, reshape(indices, Dims{-1}), false);
   UT_CHECK(self.dim() == indices.dim(), "undertow.take_along_dim(): input and indices should have the same number of dimensions, but got ", self.dim(),
            " dimensions for input, and ", indices.dim(), " dimensions for indices");
   int64_t d = wrap_dim(*dim, self.dim());

@@ -123,6 +123,12 @@ Tensor with_dims_kept(const Tensor& reduced, MatrixDims d, bool keepdim) {
   if (!keepdim) return reduced;
   return unsqueeze(unsqueeze(reduced, std::min(d.rows, d.columns)), std::max(d.rows, d.columns));
 }
+// Of no sums at all the greatest is 0; there is no least.
+Tensor extreme(const Tensor& sums, int64_t dim, bool greatest, bool keepdim) {
+  IntSpan one(&dim, 1);
+  if (!greatest) return amin(sums, one, keepdim);
+  return sums.size(dim) ? amax(sums, one, keepdim) : sum(sums, one, keepdim, std::nullopt);
+}
 }  // namespace
 
 Tensor matrix_norm_composite(const Tensor& self, const Scalar& ord, IntSpan dim, bool keepdim, std::optional<DType> dtype) {
@@ -131,12 +137,12 @@ Tensor matrix_norm_composite(const Tensor& self, const Scalar& ord, IntSpan dim,
   UT_CHECK(size == 1 || size == 2 || std::isinf(size), "linalg.matrix_norm: Order ", ord, " not supported.");
   if (size == 2) {
     Tensor values = singular_values(self, d, dtype);
-    return with_dims_kept(p > 0 ? amax(values, Dims{-1}, false) : amin(values, Dims{-1}, false), d, keepdim);
+    return with_dims_kept(extreme(values, -1, p > 0, false), d, keepdim);
   }
   int64_t first = size == 1 ? d.rows : d.columns, second = size == 1 ? d.columns : d.rows;
   Tensor sums = linalg_vector_norm(self, Scalar(1), IntSpan(&first, 1), keepdim, dtype);
   if (!keepdim && first < second) second--;
-  return p > 0 ? amax(sums, IntSpan(&second, 1), keepdim) : amin(sums, IntSpan(&second, 1), keepdim);
+  return extreme(sums, second, p > 0, keepdim);
 }
 Tensor matrix_norm_composite(const Tensor& self, std::string_view ord, IntSpan dim, bool keepdim, std::optional<DType> dtype) {
   MatrixDims d = check_matrix(self, dim);

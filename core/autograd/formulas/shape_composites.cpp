@@ -130,6 +130,10 @@ Tensor reversed_dims(const Tensor& self) {
   return permute(self, order);
 }
 Tensor matrix_transpose(const Tensor& self) {
+  if (self.dim() == 0) {
+    warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.");
+    return self;
+  }
   UT_CHECK(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
   return transpose(self, -2, -1);
 }
@@ -141,6 +145,10 @@ Tensor hermitian(const Tensor& self) {
   return self.is_complex() ? conj(t) : t;
 }
 Tensor matrix_hermitian(const Tensor& self) {
+  if (self.dim() == 0) {
+    warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().");
+    return self.is_complex() ? conj(self) : self;
+  }
   UT_CHECK(self.dim() >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got ", self.dim(), "-D tensor.");
   return adjoint_composite(self);
 }
