@@ -1,5 +1,5 @@
 // gemm.isa.cpp: the kernels of matrix products: packing into panels, and register tiles.
-// Compiled once per instruction set: -O3 -ffp-contract=fast and -DUNDERTOW_ISA_NS=isa_baseline -march=x86-64,
+// Compiled once per instruction set: -O2 with vectors (CMakeLists.txt), -ffp-contract=fast and -DUNDERTOW_ISA_NS=isa_baseline -march=x86-64,
 // or isa_avx2 -march=x86-64-v3, or isa_avx512 -march=x86-64-v4 -mprefer-vector-width=512 (elsewhere than x86:
 // isa_baseline alone). Knows neither threads nor allocation. See Note [One Namespace Per Instruction Set].
 #include <type_traits>

@@ -25,22 +25,23 @@ struct AddOp {
     else return T(OpMath<T>(d) + OpMath<T>(s));
   }
 };
-struct MultiplyOp {
+// Products and extremes share their loops, whose time is in memory: the choice among them is always guessed right.
+// Of extremes, NaN wins, from either side.
+struct RareOp {
+  Update kind;
   template <class T>
-  static T apply(T d, T s) {
-    if constexpr (std::is_same_v<T, bool>) return d && s;
-    else return T(OpMath<T>(d) * OpMath<T>(s));
-  }
-};
-// NaN wins, from either side.
-template <bool larger>
-struct ExtremeOp {
-  template <class T>
-  static T apply(T d, T s) {
+  T apply(T d, T s) const {
     using M = OpMath<T>;
     M a = static_cast<M>(d), b = static_cast<M>(s);
-    if (b != b) return s;
-    return (larger ? a < b : b < a) ? s : d;
+    if (kind == Update::Multiply) {
+      if constexpr (std::is_same_v<T, bool>) return d && s;
+      else return T(a * b);
+    }
+    if constexpr (!kIsComplex<T>) {
+      if (b != b) return s;
+      return (kind == Update::Max ? a < b : b < a) ? s : d;
+    }
+    return d;
   }
 };
 
@@ -73,19 +74,19 @@ int64_t offset_at(const Dims& strides, const int64_t* index) {
 }
 
 template <class T, class Op>
-void update_row(char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
+void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
   if (ds == sizeof(T) && ss == sizeof(T)) {
     auto* out = reinterpret_cast<T*>(d);
     auto* in = reinterpret_cast<const T*>(s);
     if constexpr (std::is_same_v<Op, SetOp>) copy_bytes(d, s, n * static_cast<int64_t>(sizeof(T)));
     else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, float>) index_kernels().add_float(out, in, n);
     else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, double>) index_kernels().add_double(out, in, n);
-    else for (int64_t i = 0; i < n; i++) out[i] = Op::apply(out[i], in[i]);
+    else for (int64_t i = 0; i < n; i++) out[i] = op.apply(out[i], in[i]);
     return;
   }
   for (int64_t i = 0; i < n; i++, d += ds, s += ss) {
     T& out = *reinterpret_cast<T*>(d);
-    out = Op::apply(out, *reinterpret_cast<const T*>(s));
+    out = op.apply(out, *reinterpret_cast<const T*>(s));
   }
 }
 
@@ -120,7 +121,7 @@ void by_destination(const IndexUpdate& u, int64_t most, F&& f) {
 }
 
 template <class T, class Op>
-void run_typed(const IndexUpdate& u) {
+void run_typed(const IndexUpdate& u, Op op) {
   int64_t others = 1;
   for (int64_t s : u.sizes) others *= s;
   if (!others || !u.count) return;
@@ -129,7 +130,7 @@ void run_typed(const IndexUpdate& u) {
   bool rows = ds == sizeof(T) && u.sizes[0] > 1;
   if (rows && u.sizes.size() == 1 && others >= kMinShared && others * u.count >= 2 * kWork) {
     by_destination(u, std::max<int64_t>(1, others * u.count / kWork), [&](int64_t k) {
-      update_row<T, Op>(u.dst + u.dst_offsets[k], u.src + (u.src_offsets ? u.src_offsets[k] : k * u.src_step), ds, ss, others);
+      update_row<T>(op, u.dst + u.dst_offsets[k], u.src + (u.src_offsets ? u.src_offsets[k] : k * u.src_step), ds, ss, others);
     });
     return;
   }
@@ -141,20 +142,20 @@ void run_typed(const IndexUpdate& u) {
       const char* s = u.src + offset_at(u.src_strides, index);
       auto src_at = [&](int64_t k) { return u.src_offsets ? u.src_offsets[k] : k * u.src_step; };
       if (rows) {
-        for (int64_t k = 0; k < u.count; k++) update_row<T, Op>(d + u.dst_offsets[k], s + src_at(k), ds, ss, n);
+        for (int64_t k = 0; k < u.count; k++) update_row<T>(op, d + u.dst_offsets[k], s + src_at(k), ds, ss, n);
         return;
       }
       for (int64_t i = 0; i < n; i++, d += ds, s += ss)
         for (int64_t k = 0; k < u.count; k++) {
           T& out = *reinterpret_cast<T*>(d + u.dst_offsets[k]);
-          out = Op::apply(out, *reinterpret_cast<const T*>(s + src_at(k)));
+          out = op.apply(out, *reinterpret_cast<const T*>(s + src_at(k)));
         }
     });
   });
 }
 
 template <class T, class Op>
-bool run_typed(const ScatterUpdate& u) {
+bool run_typed(const ScatterUpdate& u, Op op) {
   int64_t others = 1;
   for (int64_t s : u.sizes) others *= s;
   if (!others || !u.count) return true;
@@ -172,12 +173,12 @@ bool run_typed(const ScatterUpdate& u) {
     if (d_step == 0 && s_step == sizeof(T) && u.dst_stride == sizeof(T)) {
       auto* out = reinterpret_cast<T*>(d);
       auto* in = reinterpret_cast<const T*>(s);
-      for (int64_t k = 0; k < n; k++) out[at[k]] = Op::apply(out[at[k]], in[k]);
+      for (int64_t k = 0; k < n; k++) out[at[k]] = op.apply(out[at[k]], in[k]);
       return;
     }
     for (int64_t k = 0; k < n; k++, d += d_step, s += s_step) {
       T& out = *reinterpret_cast<T*>(d + at[k] * u.dst_stride);
-      out = Op::apply(out, *reinterpret_cast<const T*>(s));
+      out = op.apply(out, *reinterpret_cast<const T*>(s));
     }
   };
   parallel_for(0, others, grain_for(u.count), [&](int64_t begin, int64_t end) {
@@ -197,18 +198,15 @@ bool run_typed(const ScatterUpdate& u) {
 
 template <class U>
 auto run_kind(const U& u, DType dtype, Update kind) {
-  using R = decltype(run_typed<float, SetOp>(u));
-  if (kind == Update::Set) return dispatch_width(dtype, [&](auto tag) { return run_typed<typename decltype(tag)::type, SetOp>(u); });
+  using R = decltype(run_typed<float>(u, SetOp()));
+  if (kind == Update::Set) return dispatch_width(dtype, [&](auto tag) { return run_typed<typename decltype(tag)::type>(u, SetOp()); });
   return dispatch(dtype, [&](auto tag) -> R {
     using T = typename decltype(tag)::type;
-    switch (kind) {
-      case Update::Add: return run_typed<T, AddOp>(u);
-      case Update::Multiply: return run_typed<T, MultiplyOp>(u);
-      default:
-        if constexpr (kIsComplex<T>) UT_FAIL_AS(NotImplemented, "\"", kind == Update::Max ? "amax" : "amin", "\" not implemented for '", long_name(DTypeOf<T>::value), "'");
-        else if (kind == Update::Max) return run_typed<T, ExtremeOp<true>>(u);
-        else return run_typed<T, ExtremeOp<false>>(u);
-    }
+    if (kind == Update::Add) return run_typed<T>(u, AddOp());
+    if constexpr (kIsComplex<T>)
+      if (kind != Update::Multiply)
+        UT_FAIL_AS(NotImplemented, "\"", kind == Update::Max ? "amax" : "amin", "\" not implemented for '", long_name(DTypeOf<T>::value), "'");
+    return run_typed<T>(u, RareOp{kind});
   });
 }
 

@@ -2,7 +2,7 @@
 // Knows element types; not tensors, shapes or threads.
 //
 // Note [Kernel Builds]
-// float and double loops are compiled once per instruction set (-O3, namespaces isa_baseline, isa_avx2, isa_avx512),
+// float and double loops are compiled once per instruction set (namespaces isa_baseline, isa_avx2, isa_avx512),
 // integers and complex once: there memory or branches dominate. The half types run the float loops (half_loops.h). A
 // table per operator, indexed by dtype, is filled when the library loads with the widest the machine runs.
 #pragma once
