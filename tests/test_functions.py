@@ -98,3 +98,9 @@ def test_differences_of_too_high_an_order_are_empty_and_still_have_a_history():
     assert y.shape == (0, 1) and y.requires_grad
     y.sum().backward()
     assert x.grad.tolist() == [[0.0]] * 3
+
+
+def test_the_gradient_of_the_angle_of_the_origin_is_zero():
+    y, x = ut.zeros(2, requires_grad=True), ut.tensor([0.0, 1.0], requires_grad=True)
+    ut.atan2(y, x).sum().backward()
+    assert (y.grad.tolist(), x.grad.tolist()) == ([0.0, 1.0], [0.0, 0.0])

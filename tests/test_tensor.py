@@ -192,3 +192,12 @@ def test_parameters():
         ut.nn.Parameter([1.0])
     y = ut.ones(2, requires_grad=True) * 2
     assert ut.nn.Parameter(y).is_leaf and ut.nn.Parameter().shape == (0,)
+
+
+def test_the_dimension_of_size_and_stride_may_be_named():
+    x = ut.ones(2, 3)
+    assert (x.size(dim=1), x.stride(dim=0), x.size(dim=None)) == (3, 3, ut.Size([2, 3]))
+    with pytest.raises(TypeError, match="one argument, dim"):
+        x.size(axis=1)
+    with pytest.raises(TypeError, match="one argument, dim"):
+        x.size(0, dim=1)

@@ -66,7 +66,8 @@ void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_ou
   output_nr_ = static_cast<uint16_t>(t.impl()->output_nr);
   {
     NoGradGuard no_grad;
-    p->hooks->pack(alias(t));
+    // An input is given as it is, so that hooks know a Parameter when they see it; an output would hold its own node.
+    p->hooks->pack(is_output ? alias(t) : t);
   }
   packed_ = p.release();
   state_ = is_output ? State::HookedOutput : State::Hooked;

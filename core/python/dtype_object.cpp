@@ -86,13 +86,15 @@ Device parse_device(const char* text) {
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
   return guarded([&]() -> PyObject* {
     PyObject* type = nullptr;
-    int index = -1;
+    int index = 0;
     static const char* names[] = {"type", "index", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kw, "O|i", const_cast<char**>(names), &type, &index)) throw PythonError();
+    UT_CHECK(index >= 0, "Device index must not be negative, got ", index);
+    bool given = PyTuple_GET_SIZE(args) + (kw ? PyDict_GET_SIZE(kw) : 0) > 1;
     if (Py_TYPE(type) == device_type) return new_ref(type);
     UT_CHECK_TYPE(PyUnicode_Check(type), "device(): argument 'type' must be str, not ", Py_TYPE(type)->tp_name);
     Device d = parse_device(PyUnicode_AsUTF8(type));
-    if (index >= 0) d.index = static_cast<int16_t>(index);
+    if (given) d.index = static_cast<int16_t>(index);
     return device_object(d);
   });
 }

@@ -32,7 +32,8 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
     PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s", Py_TYPE(on)->tp_name);
     return nullptr;
   }
-  if (on == Py_True) thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
+  // In inference mode nothing is recorded, whatever is asked for.
+  if (on == Py_True && !mode_is(kInferenceMode)) thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
   else thread_mode.bits |= kNoGrad;
   provenance::follow_process();
   Py_RETURN_NONE;

@@ -240,6 +240,21 @@ PyObject* stride(PyObject* s, PyObject* const* args, Py_ssize_t n) {
     return tuple.release();
   });
 }
+// size(dim=0): the one argument may be named.
+template <Text name, Fast f>
+PyObject* with_dim(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  if (kwnames && (n || PyTuple_GET_SIZE(kwnames) != 1 || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
+    PyErr_Format(PyExc_TypeError, "%s() takes one argument, dim", name.text);
+    return nullptr;
+  }
+  Py_ssize_t given = kwnames ? 1 : n;
+  if (may_be_overridden(self) && is_overridden(self)) return override_method(name.text, self, args, given);
+  return f(self, args, given);
+}
+template <Text name, Fast f>
+PyMethodDef dim_method() {
+  return {name.text, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_dim<name, f>)), METH_FASTCALL | METH_KEYWORDS, nullptr};
+}
 PyObject* dim(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).dim()); }
 PyObject* numel(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).numel()); }
 PyObject* element_size(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
@@ -309,8 +324,8 @@ PyObject* detach_(PyObject* s, PyObject*) {
 PyGetSetDef* tensor_getset() { return getset; }
 
 void add_tensor_methods(std::vector<PyMethodDef>& m) {
-  m.insert(m.end(), {method<"size", size>(METH_FASTCALL),
-                     method<"stride", stride>(METH_FASTCALL),
+  m.insert(m.end(), {dim_method<"size", size>(),
+                     dim_method<"stride", stride>(),
                      method<"dim", dim>(METH_NOARGS),
                      method<"ndimension", dim>(METH_NOARGS),
                      method<"numel", numel>(METH_NOARGS),

@@ -165,6 +165,7 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *data, *dtype = nullptr, *device = nullptr;
     int requires_grad = 0, pin = 0;
     static const char* names[] = {"data", "dtype", "device", "requires_grad", "pin_memory", nullptr};
+    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) || (kwargs && PyDict_GetItemString(kwargs, "data")), "tensor() missing 1 required positional arguments: \"data\"");
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOpp", const_cast<char**>(names), &data, &dtype, &device, &requires_grad, &pin)) throw PythonError();
     device_arg(device);
     if (is_tensor(data)) {

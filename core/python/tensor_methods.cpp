@@ -84,11 +84,11 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
       set_storage(t, Ref<Storage>(from.impl()->storage), from.sizes(), from.strides(), from.storage_offset());
     } else {
       PyRef untyped;
-      if (!is_storage(source) && !is_tensor(source)) {
+      if (!is_storage(source) && !is_tensor(source) && PyObject_HasAttrString(source, "untyped")) {
         untyped = PyRef(check(PyObject_CallMethod(source, "untyped", nullptr)));  // a TypedStorage
         source = untyped.get();
       }
-      UT_CHECK_TYPE(is_storage(source) || is_tensor(source), "set_(): expected a storage or a tensor, got ", Py_TYPE(source)->tp_name);
+      UT_CHECK_TYPE(is_storage(source) || is_tensor(source), "set_() received an invalid combination of arguments: expected a storage or a tensor, got ", Py_TYPE(source)->tp_name);
       Ref<Storage> s = is_tensor(source) ? Ref<Storage>(tensor_of(source).impl()->storage) : storage_of(source);
       int64_t at = offset ? int_arg(offset) : 0;
       Dims sizes = size ? ints_arg(size) : Dims{static_cast<int64_t>(s->nbytes()) / t.itemsize()};

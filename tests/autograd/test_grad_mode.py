@@ -192,6 +192,14 @@ def test_inference_mode_switches_recording_off():
     assert not ut.is_inference_mode_enabled()
 
 
+def test_nothing_is_recorded_in_inference_mode_though_grad_mode_is_asked_for():
+    with ut.inference_mode(), ut.enable_grad():
+        y = ut.ones(2, requires_grad=True) * 2
+    assert y.is_inference()
+    assert not y.requires_grad
+    assert ut.is_grad_enabled()
+
+
 @pytest.mark.parametrize(
     "decorator", [ut.inference_mode(), ut.inference_mode], ids=["called", "bare"]
 )

@@ -262,6 +262,19 @@ def test_pack_must_not_write_to_the_tensor():
         y * y  # noqa: B018
 
 
+def test_pack_is_given_a_saved_input_itself():
+    weight, seen = ut.nn.Parameter(ut.ones(2)), []
+    middle = weight * 2
+    with ut.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t) or t, lambda t: t):
+        out = weight * middle
+        result = out.exp()
+    assert sum(t is weight for t in seen) == 1  # a hook that moves activations away can leave parameters alone
+    assert sum(t is middle for t in seen) == 1
+    assert not any(t is result for t in seen)
+    result.sum().backward()
+    assert weight.grad.allclose(4 * result.detach())
+
+
 def test_pack_runs_without_recording():
     x = leaf(2.0)
     seen = []

@@ -120,6 +120,10 @@ REFUSED = {
     "matmul of scalars": lambda L: L.matmul(L.tensor(1.0), L.ones(2)),
     "mm of vectors": lambda L: L.mm(L.ones(2), L.ones(2)),
     "cat shapes": lambda L: L.cat([L.ones(2, 3), L.ones(2, 4)]),
+    "cat of a number": lambda L: L.cat([L.ones(2), 1]),
+    "tensor of nothing": lambda L: L.tensor(),
+    "negative device index": lambda L: L.device("cuda", -2),
+    "set to a number": lambda L: L.ones(2).set_(3),
     "cat nothing": lambda L: L.cat([]),
     "stack shapes": lambda L: L.stack([L.ones(2), L.ones(3)]),
     "transpose dim": lambda L: L.ones(2, 3).transpose(0, 2),
@@ -140,6 +144,7 @@ OTHER_WORDS = {
     "no argument": "lists our signatures",
     "wrong argument": "lists our signatures",
     "unknown argument": "lists our signatures",
+    "set to a number": "lists no signatures",
     "wrong grad dtype": "names dtypes by one name each",
 }
 

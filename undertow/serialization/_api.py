@@ -8,7 +8,9 @@ from pathlib import Path
 from undertow import _C
 from undertow._C import UntypedStorage
 from undertow.serialization import _safetensors, _torch_legacy, _torch_zip
+from undertow.serialization._allowed import named_globals
 from undertow.serialization._emit import Emitter
+from undertow.serialization._globals import is_known
 from undertow.serialization._source import Source, is_path
 from undertow.storage import TypedStorage
 
@@ -79,7 +81,8 @@ def load(
     """Read what `save` or torch.save wrote, or a safetensors file; the bytes say which.
 
     No file can run code: a `.pt` file is read by an interpreter that builds tensors, parameters and plain containers.
-    weights_only=False changes nothing; a file that needs more raises UnpicklingError, which names what it asks for.
+    weights_only=False changes nothing; a file that needs more raises UnpicklingError, which names what it asks for and
+    which `serialization.add_safe_globals` may allow.
     A corrupt or truncated file raises, and nothing is loaded. With mmap=True, which needs a path, tensors lie on the
     mapped file: pages are read when they are used, and writing to the tensors does not change the file.
 
@@ -134,20 +137,20 @@ def _check_pickle_module(module: Any) -> None:
 def _restore_by(map_location: Any) -> Callable[[Any, str], Any]:
     """What puts a storage where it belongs, given the location that the file names."""
     if map_location is None:
-        return _restored
+        return default_restore_location
     if isinstance(map_location, dict):
         names = {str(k): str(v) for k, v in map_location.items()}
-        return lambda storage, location: _restored(storage, names.get(location, location))
+        return lambda storage, location: default_restore_location(storage, names.get(location, location))
     if isinstance(map_location, (str, _C.device)):
         place = str(map_location)
-        return lambda storage, location: _restored(storage, place)
+        return lambda storage, location: default_restore_location(storage, place)
     if not callable(map_location):
         raise TypeError(f"load: map_location must be a device, its name, a dict or a function, got {type(map_location).__name__}")
 
     def by_function(storage: Any, location: str) -> Any:
         result = map_location(storage, location)
         if result is None:
-            return _restored(storage, location)
+            return default_restore_location(storage, location)
         if isinstance(result, TypedStorage):
             result = result.untyped()
         if not isinstance(result, UntypedStorage):
@@ -157,7 +160,34 @@ def _restore_by(map_location: Any) -> Callable[[Any, str], Any]:
     return by_function
 
 
-def _restored(storage: UntypedStorage, location: str) -> UntypedStorage:
+def location_tag(storage: Any) -> str:
+    """The name of the place a storage is in, as files give it."""
+    return "cpu"
+
+
+def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
+    """The names of functions and classes in a file of torch.save that `load` would refuse.
+
+    >>> import io
+    >>> import undertow as ut
+    >>> file = io.BytesIO()
+    >>> ut.save(ut.ones(2), file)
+    >>> _ = file.seek(0)
+    >>> get_unsafe_globals_in_checkpoint(file)
+    []
+    """
+    if is_path(f):
+        with open(f, "rb") as file:
+            return get_unsafe_globals_in_checkpoint(file)
+    source = Source(f, False)
+    if source.read(0, min(4, source.size), "the file") != b"PK\x03\x04":
+        raise ValueError("Expected input to be a checkpoint returned by torch.save but got a file that is no zip archive")
+    names = named_globals(_torch_zip.pickle_of(source))
+    return [name for name in names if not is_known(*name.rpartition(".")[::2])]
+
+
+def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
+    """The storage, if `location` names the CPU; other places are refused."""
     if location == "cpu" or location.startswith("cpu:"):
         return storage
     if location.startswith("cuda"):

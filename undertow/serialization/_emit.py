@@ -1,7 +1,7 @@
 """Writes the pickle of a PyTorch file: protocol 2, with opcodes and names that torch.load(weights_only=True) takes.
 
-What can be written is what can be loaded again without running code; anything else is refused by name. Storages are
-collected for whoever writes the file. Needs no torch.
+What can be written is what can be loaded again without running code, and objects of classes that the user has allowed;
+anything else is refused by name. Storages are collected for whoever writes the file. Needs no torch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import islice
 
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
+from undertow.serialization._allowed import name_of
 from undertow.serialization._globals import DTYPES
 from undertow.storage import TypedStorage
 
@@ -108,9 +109,37 @@ class Emitter:
             writer = _WRITERS.get(kind)
             if writer is None and (kind.__module__, kind.__name__) == ("argparse", "Namespace"):  # argparse is not imported for this
                 writer = Emitter._namespace
+            if writer is None and name_of(kind) is not None:
+                writer = Emitter._allowed_tensor if isinstance(obj, Tensor) else Emitter._allowed
             if writer is None:
                 self._refuse(obj)
             writer(self, obj)
+
+    def _user_global(self, value: Any) -> None:
+        """A function or class that the user has allowed, by the name it was allowed under."""
+        name = name_of(value)
+        if name is None:
+            raise TypeError(f"save: cannot write {value!r}; allow it by undertow.serialization.add_safe_globals")
+        module, _, last = name.rpartition(".")
+        key = self._interned.setdefault(name, Global(module, last))
+        self._global(key)
+
+    def _allowed(self, obj: Any) -> None:
+        """An object of a class that the user has allowed, as pickle writes it."""
+        made, arguments, state, *items = (*obj.__reduce_ex__(2), None, None, None)[:5]
+        if any(part is not None for part in items):
+            raise TypeError(f"save: cannot write a {type(obj).__name__}: a class of lists or dicts; save list() or dict() of it")
+        if made.__name__ == "__newobj__":
+            made, arguments, code = arguments[0], arguments[1:], b"\x81"
+        else:
+            code = b"R"
+        self._user_global(made)
+        self._tuple(tuple(arguments))
+        self._out += code
+        self._put(obj)
+        if state is not None:
+            self._value(state)
+            self._out += b"b"
 
     def _refuse(self, obj: Any) -> None:
         kind = type(obj)
@@ -119,7 +148,7 @@ class Emitter:
         if hasattr(obj, "state_dict"):
             hint = "save its state_dict() instead, and load that into a new one"
         elif isinstance(obj, Tensor):
-            hint = "a subclass of Tensor is code; save as_subclass(Tensor)"
+            hint = "a subclass of Tensor is code; save as_subclass(Tensor), or allow it by undertow.serialization.add_safe_globals"
         elif hasattr(obj, "tolist"):
             hint = "save undertow.as_tensor of it, or its item()"
         raise TypeError(f"save: cannot write a {name}: {hint}. Tensors, numbers, strings, None, and dicts, lists, tuples and sets of them can be")
@@ -256,6 +285,18 @@ class Emitter:
             self._tensor_arguments(t, t.requires_grad)
             self._value(state)
             self._out += b"tR"
+        self._put(t)
+
+    def _allowed_tensor(self, t: Tensor) -> None:
+        """A tensor of a subclass that the user has allowed."""
+        plain = t.as_subclass(Tensor)
+        self._global(_FROM_TYPE)
+        self._out += b"("
+        self._global(_TENSOR_V2)
+        self._user_global(type(t))
+        self._tensor_arguments(plain, plain.requires_grad)
+        self._value(_attributes(t))
+        self._out += b"tR"
         self._put(t)
 
     def _parameter(self, t: Tensor) -> None:

@@ -11,7 +11,8 @@ from pickle import UnpicklingError
 
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
-from undertow.serialization._machine import Builder, check_key
+from undertow.serialization._allowed import allowed
+from undertow.serialization._machine import Builder, builder_of, check_key
 from undertow.storage import TypedStorage
 
 TYPE_CHECKING = False
@@ -137,13 +138,14 @@ def _rebuild_parameter_with_state(m: Machine, data: Any, requires_grad: Any, hoo
 
 
 def _rebuild_from_type_v2(m: Machine, make: Any, cls: Any, arguments: Any, state: Any) -> Tensor:
-    if make not in _MAKE_TENSORS or cls not in (_TENSOR, _PARAMETER) or not isinstance(arguments, tuple):
+    users = cls.users if isinstance(cls, Builder) and isinstance(cls.users, type) and issubclass(cls.users, Tensor) else None
+    if make not in _MAKE_TENSORS or (cls not in (_TENSOR, _PARAMETER) and users is None) or not isinstance(arguments, tuple):
         name = cls.name if isinstance(cls, Builder) else cls
         raise UnpicklingError(f"Weights only load failed: a tensor of the class {name}")
     t = make.call(m, *arguments)
     if cls is _PARAMETER and not isinstance(t, _C.Parameter):
         t = _C.Parameter(t.detach(), t.requires_grad)
-    return _with_attributes(m, t, state)
+    return _with_attributes(m, t if users is None else t.as_subclass(users), state)
 
 
 def _size(m: Machine, sizes: Any = ()) -> Any:
@@ -241,10 +243,22 @@ def find(module: str, name: str) -> Any:
     found = _GLOBALS.get(path)
     if found is not None:
         return found
+    users = allowed(path)
+    if users is not None:
+        return builder_of(path, users)
     if module == "torch" and (name.endswith("Storage") or name.startswith(("uint", "int", "float", "complex", "q", "bits"))):
         raise UnpicklingError(f"Weights only load failed: {module}.{name}: there is no such dtype here")
     raise UnpicklingError(
         f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global: a file may name any function of any "
-        "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file, open it "
-        "with the library that wrote it, and save the state_dict()"
+        "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file and have "
+        f"{name} here, allow it by undertow.serialization.add_safe_globals([{name}]); or open the file with the library that wrote it, and save the state_dict()"
     )
+
+
+def is_known(module: str, name: str) -> bool:
+    """Whether a file may name this global."""
+    try:
+        find(module, name)
+    except UnpicklingError:
+        return False
+    return True

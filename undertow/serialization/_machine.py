@@ -3,7 +3,8 @@
 The standard library's unpickler is not used: it takes memory by what a file says (a memo index, a frame's length), and
 what may be called is decided by a method that is easy to leave open. Here a global is a `Builder` out of a closed
 table or nothing; there is no opcode that imports, none that sets attributes of anything but an OrderedDict and an
-argparse.Namespace, and none that makes an instance of another class than that one, which is a bag of attributes.
+argparse.Namespace, and none that makes an instance of another class than that one, which is a bag of attributes. What the
+user himself has allowed (_allowed.py) is the exception: it is called, made and given its state as pickle does.
 
 Note [Cost Of Hostile Pickles]: Building is linear in the length of the pickle. A reference to something made before
 costs two bytes, so whatever copies it spends from a budget of as many elements as the pickle has bytes; what is
@@ -18,6 +19,7 @@ from collections import OrderedDict
 from pickle import UnpicklingError
 
 from undertow import _C
+from undertow.serialization._allowed import is_allowed_class, set_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,12 +34,19 @@ _PLAIN_KEYS = (str, bytes, float, complex, bool, type(None), _C.dtype, _C.device
 class Builder:
     """A global that a pickle may name: what it does with the arguments it is called with."""
 
-    __slots__ = ("call", "name", "new")
+    __slots__ = ("call", "name", "new", "users")
 
-    def __init__(self, name: str, call: Callable[..., Any] | None = None, new: Callable[[], Any] | None = None) -> None:
+    def __init__(self, name: str, call: Callable[..., Any] | None = None, new: Callable[..., Any] | None = None, users: Any = None) -> None:
         self.name = name
         self.call = call
         self.new = new  # makes an instance without running its __init__
+        self.users = users  # the object itself, where the user allowed it
+
+
+def builder_of(name: str, users: Any) -> Builder:
+    """For a function or class that the user has allowed."""
+    make = (lambda *arguments: users.__new__(users, *arguments)) if isinstance(users, type) else None
+    return Builder(name, lambda m, *arguments: users(*arguments), make, users)
 
 
 class _Arguments(tuple):
@@ -119,7 +128,9 @@ class Machine:
             raise UnpicklingError("the pickle copies more than it holds: it was made to fill the memory")
 
     def loadable(self, value: Any) -> Any:
-        """`value`, unless it is a builder or holds one."""
+        """`value`, unless it is a builder or holds one; for a builder of the user's, what it stands for."""
+        if isinstance(value, Builder) and value.users is not None:
+            return value.users
         if isinstance(value, (Builder, _Arguments)):
             name = value.name if isinstance(value, Builder) else "inside a tuple"
             raise UnpicklingError(f"Weights only load failed: a function or class ({name}) is no value to load")
@@ -235,6 +246,8 @@ class Machine:
         if not isinstance(called, Builder) or called.call is None or not isinstance(arguments, tuple):
             name = called.name if isinstance(called, Builder) else type(called).__name__
             raise UnpicklingError(f"Weights only load failed: a call of {name}, which load does not call")
+        if called.users is not None:
+            arguments = tuple([self.loadable(a) for a in arguments])
         try:
             self._stack.append(called.call(self, *arguments))
         except (TypeError, ValueError, RuntimeError, OverflowError) as error:
@@ -244,14 +257,17 @@ class Machine:
 
     def _new(self) -> None:
         arguments, cls = self._stack.pop(), self._stack.pop()
-        if not isinstance(cls, Builder) or cls.new is None or arguments != ():
+        if not isinstance(cls, Builder) or cls.new is None or (arguments != () and cls.users is None):
             name = cls.name if isinstance(cls, Builder) else type(cls).__name__
             raise UnpicklingError(f"Weights only load failed: Unsupported class: an instance of {name}, which load does not make")
-        self._stack.append(cls.new())
+        self._stack.append(cls.new(*[self.loadable(a) for a in arguments]))
 
     def _build(self) -> None:
         state, target = self._stack.pop(), self._stack[-1]
         kind = type(target)
+        if kind not in (OrderedDict, Namespace) and is_allowed_class(kind):
+            set_state(target, self.loadable(state))
+            return
         if (kind is not OrderedDict and kind is not Namespace) or type(state) is not dict:
             raise UnpicklingError(f"Weights only load failed: a state for a {kind.__name__}; only an OrderedDict and a Namespace can have one")
         self.spend(len(state))

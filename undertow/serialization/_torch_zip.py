@@ -152,6 +152,11 @@ def _wide(extra: bytes, size: int, packed: int, header: int) -> tuple[int, int, 
     return size, packed, header
 
 
+def pickle_of(source: Source) -> bytes:
+    """The pickle in a zip file of torch.save's, not run."""
+    return Archive(source, check_sums=True).read("data.pkl")
+
+
 def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encoding: str) -> Any:
     """The object in a zip file of torch.save's."""
     archive = Archive(source, check_sums=not mapped)
