@@ -125,18 +125,26 @@ Tensor with_dims_kept(const Tensor& reduced, MatrixDims d, bool keepdim) {
 }
 }  // namespace
 
+namespace {
+// The largest of numbers that are not negative; of none, zero.
+Tensor largest(const Tensor& values, int64_t dim, bool keepdim) {
+  const Dims dims{dim};
+  return values.size(dim) == 0 ? sum(values, dims, keepdim, std::nullopt) : amax(values, dims, keepdim);
+}
+}  // namespace
+
 Tensor matrix_norm_composite(const Tensor& self, const Scalar& ord, IntSpan dim, bool keepdim, std::optional<DType> dtype) {
   MatrixDims d = check_matrix(self, dim);
   double p = ord.to_double(), size = std::abs(p);
   UT_CHECK(size == 1 || size == 2 || std::isinf(size), "linalg.matrix_norm: Order ", ord, " not supported.");
   if (size == 2) {
     Tensor values = singular_values(self, d, dtype);
-    return with_dims_kept(p > 0 ? amax(values, Dims{-1}, false) : amin(values, Dims{-1}, false), d, keepdim);
+    return with_dims_kept(p > 0 ? largest(values, -1, false) : amin(values, Dims{-1}, false), d, keepdim);
   }
   int64_t first = size == 1 ? d.rows : d.columns, second = size == 1 ? d.columns : d.rows;
   Tensor sums = linalg_vector_norm(self, Scalar(1), IntSpan(&first, 1), keepdim, dtype);
   if (!keepdim && first < second) second--;
-  return p > 0 ? amax(sums, IntSpan(&second, 1), keepdim) : amin(sums, IntSpan(&second, 1), keepdim);
+  return p > 0 ? largest(sums, second, keepdim) : amin(sums, IntSpan(&second, 1), keepdim);
 }
 Tensor matrix_norm_composite(const Tensor& self, std::string_view ord, IntSpan dim, bool keepdim, std::optional<DType> dtype) {
   MatrixDims d = check_matrix(self, dim);
