@@ -30,9 +30,11 @@ _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
 _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "hub", "jit", "library", "multiprocessing", "ops", "return_types")
-_MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "nn", "optim", "random", "signal", "special")
+_MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "masked", "nn", "optim", "random", "signal", "special")
 _TOOLS = ("overrides", "profiler", "serialization", "storage", "testing", "torch_version", "train", "types", "utils", "version")
 _MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, *_TOOLS)
+_VIEWS = "alias as_strided detach expand permute select slice split split_with_sizes squeeze t transpose unbind unfold unsqueeze view".split()
+_VIEWS += ["view_as_complex", "view_as_real"]
 _LAZY = {
     "TypedStorage": "storage",
     "finfo": "_type_info",
@@ -78,6 +80,11 @@ _LAZY = {
     **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"), "_recurrent"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
+    **dict.fromkeys(("segment_reduce", "_segment_reduce"), "_segments"),
+    "lu": "_inside",
+    **dict.fromkeys(("_chunk_cat", "_native_batch_norm_legit", "_batch_norm_with_update", "_upsample_bilinear2d_aa"), "_inside"),
+    **dict.fromkeys(("_unsafe_masked_index", "_unsafe_masked_index_put_accumulate"), "_inside"),
+    **{f"{view}_copy": "_copies" for view in _VIEWS},
 }
 
 
@@ -93,6 +100,10 @@ def __getattr__(name: str) -> "Any":
     if name in _LAZY:
         value = globals()[name] = getattr(import_module(f"undertow.{_LAZY[name]}"), name)
         return value
+    if name.startswith("_foreach_"):
+        foreach = import_module("undertow._foreach")
+        if hasattr(foreach, name):
+            return getattr(foreach, name)
     if name.endswith("Tensor"):
         legacy = import_module("undertow._legacy")
         if hasattr(legacy, name):

@@ -149,7 +149,7 @@ def histogramdd(
     each = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(each) != dims:
         raise RuntimeError(
-            f"undertow.histogramdd: if bins is a sequence, it must have the size of the last dimension of the input, {dims}, "
+            f"histogramdd: The size of bins must be equal to the innermost dimension of the input, {dims}, "
             f"but got {len(each)}"
         )
     if range is not None and len(range) != 2 * dims:

@@ -50,7 +50,13 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
     >>> ut.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
-    if sorted(physical_layout) != list(range(len(size))):
+    if len(physical_layout) == len(size):
+        for place, d in enumerate(physical_layout):
+            if not 0 <= d < len(size):
+                raise RuntimeError(f"Dimension out of range (expected to be in range of [0, {len(size) - 1}], but got {d} at index {place})")
+        if len(set(physical_layout)) < len(size):
+            raise RuntimeError(f"Duplicate dim not allowed: got physical_layout={tuple(physical_layout)}")
+    else:
         raise RuntimeError(
             f"Number of dimensions in size does not match the length of the physical_layout: {tuple(size)} and {tuple(physical_layout)}"
         )

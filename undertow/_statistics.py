@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["corrcoef", "cov", "gradient"]
 
 
-def _check_weights(name: str, weights: Tensor, observations: int) -> None:
+def _check_weights(name: str, weights: Tensor, observations: int, kind: str) -> None:
     if weights.dim() > 1:
         raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions")
+    found = "floating point" if weights.dtype.is_floating_point else "integral" if not (weights.dtype.is_complex or weights.dtype == ut.bool) else ""
+    if found != kind:
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype} dtype")
     if weights.numel() != observations:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
@@ -30,13 +33,9 @@ def _check_weights(name: str, weights: Tensor, observations: int) -> None:
 
 def _weights(fweights: Tensor | None, aweights: Tensor | None, observations: int) -> Tensor | None:
     if fweights is not None:
-        if fweights.dtype.is_floating_point or fweights.dtype.is_complex or fweights.dtype == ut.bool:
-            raise RuntimeError(f"cov(): expected fweights to have integral dtype but got fweights with {fweights.dtype} dtype")
-        _check_weights("fweights", fweights, observations)
+        _check_weights("fweights", fweights, observations, "integral")
     if aweights is not None:
-        if not aweights.dtype.is_floating_point:
-            raise RuntimeError(f"cov(): expected aweights to have floating point dtype but got aweights with {aweights.dtype} dtype")
-        _check_weights("aweights", aweights, observations)
+        _check_weights("aweights", aweights, observations, "floating point")
     if fweights is not None and aweights is not None:
         return fweights * aweights
     return fweights if fweights is not None else aweights

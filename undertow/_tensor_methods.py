@@ -206,6 +206,7 @@ _ELSEWHERE = (
     *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
     *(_of_module("_spectrogram", name) for name in ("istft", "stft")),
     _of_module("_histogram", "histogram"),
+    _of_module("_inside", "lu"),
     *(_of_module("_rare", name) for name in ("cuda", "record_stream", "xpu")),
     *(_of_module("_rare", name) for name in ("dim_order", "fill_diagonal_", "module_load", "new", "storage_type", "to_dense")),
 )

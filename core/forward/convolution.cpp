@@ -269,7 +269,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   UT_CHECK(!any_below(w.padding, 0), "negative padding is not supported: got padding=", ShapeText{w.padding});
   UT_CHECK(!any_below(extra, 0), "negative output_padding is not supported: got output_padding=", ShapeText{extra});
   UT_CHECK(!any_below(w.stride, 1), "non-positive stride is not supported: got stride=", ShapeText{w.stride});
-  UT_CHECK(!any_below(w.dilation, 1), "non-positive dilation is not supported: got dilation=", ShapeText{w.dilation});
+  UT_CHECK(!any_below(w.dilation, 1), "dilation should be greater than zero, but got dilation=", ShapeText{w.dilation});
   check_dtypes(input, weight, bias);
   check_channels(input, weight, bias, transposed, groups);
   for (int64_t d = 2; d < weight.dim(); d++) {

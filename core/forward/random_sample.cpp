@@ -160,6 +160,7 @@ Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generato
   int64_t n = self.size(-1), rows = self.dim() == 2 ? self.size(0) : 1;
   UT_CHECK(replacement || count <= n, "cannot sample n_sample > prob_dist.size(-1) samples without replacement: ", count, " of ", n);
   UT_CHECK(self.is_floating(), "multinomial only supports floating-point dtypes for input, got: ", long_name(self.dtype()));
+  UT_CHECK(n <= 1 << 24, "number of categories cannot exceed 2^24, got ", n);
   Tensor out = undertow::empty(self.dim() == 2 ? Dims{rows, count} : Dims{count}, DType::Int64);
   if (rows == 0) return out;
   dispatch_floating(self.dtype(), "multinomial", [&](auto tag) {

@@ -3,6 +3,9 @@
 
 #include <new>
 #include <stdexcept>
+#include <string_view>
+
+#include "core/python/printed_name.h"
 
 namespace undertow::python {
 
@@ -53,6 +56,17 @@ PyObject* exception_class(ErrorKind kind) {
 }
 }  // namespace
 
+namespace {
+// What an error calls undertow.name is torch.name to a program that believes so: its tests look for that sentence.
+std::string as_printed(std::string text) {
+  constexpr std::string_view kOwn = "undertow.";
+  const std::string package = std::string(printed_package()) + ".";
+  if (package == kOwn) return text;
+  for (size_t at = text.find(kOwn); at != std::string::npos; at = text.find(kOwn, at + package.size())) text.replace(at, kOwn.size(), package);
+  return text;
+}
+}  // namespace
+
 bool init_errors(PyObject* module) {
   linalg_error = PyErr_NewExceptionWithDoc("undertow._C._LinAlgError", "A matrix that a linear-algebra operator cannot do with.", PyExc_RuntimeError, nullptr);
   return linalg_error && PyModule_AddObjectRef(module, "_LinAlgError", linalg_error) == 0;
@@ -64,7 +78,7 @@ void set_python_error() {
   } catch (PythonError& e) {
     e.restore();
   } catch (const Error& e) {
-    PyErr_SetString(exception_class(e.kind()), e.what());
+    PyErr_SetString(exception_class(e.kind()), as_printed(e.what()).c_str());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_RuntimeError, "not enough memory");
   } catch (const std::exception& e) {

@@ -411,6 +411,8 @@ def out_variant(e: Entry) -> str:
     tensors = [a.name for a in e.tensor_args]
     for i in range(n):
         lines.append(f'  check_out(out{i or ""}, "{e.name}", {" | ".join(f"flags_of({t})" for t in tensors) or "0u"});')
+        if e.spec.get("separate_out"):
+            lines += [f"  check_separate(out{i or ''}, {t});" for t in tensors]
     strict = []
     if e.spec.get("strict_out"):
         value = "result" if n == 1 else "std::get<{0}>(result)"

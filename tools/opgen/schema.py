@@ -16,6 +16,7 @@ KEYS = {
     "check",  # expression evaluated before a pointwise forward: refuses arguments
     "bool_error",  # what to say to bool operands that are refused
     "strict_out",  # out= must have exactly the result dtype
+    "separate_out",  # out= must not share memory with an argument
     "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
     "constants",  # floating tensors without a derivative: refused where they require one
     "hot",  # called often on small tensors: compiled for speed, where all others are made small

@@ -63,10 +63,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.nn\.(functional\.conv_tbc)", LAYERS),
     (r"torch\.nn\.functional\.(GRID_\w+|has_torch_function\w*|native_channel_shuffle|\w+_notes|torch)", FOREIGN),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
-    (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank|lu)", REMOVED),
+    (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank)", REMOVED),
     (r"torch\.\w*Storage(Base)?", STORAGES),
     (r"torch\.distributions", DISTRIBUTIONS),
-    (r"torch\.(lobpcg|segment_reduce|quasirandom|binomial|linalg|from_file)", NUMERICAL),
+    (r"torch\.(lobpcg|quasirandom|binomial|linalg|from_file)", NUMERICAL),
     (r"torch\.optim", "planned: the rarer optimizers"),
     (r"torch\.utils\.data", PIPES),
     (r"torch\.masked", "not planned: tensors with a mask of their own"),
@@ -103,7 +103,7 @@ TENSOR_METHODS = (
     "map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme "
     "resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
     "sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr "
-    "to_sparse_coo to_sparse_csc to_sparse_csr values align_to align_as refine_names rename rename_ symeig eig lstsq solve lu"
+    "to_sparse_coo to_sparse_csc to_sparse_csr values align_to align_as refine_names rename rename_ symeig eig lstsq solve"
 )
 
 

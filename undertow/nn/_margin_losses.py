@@ -15,6 +15,11 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss if kind == 0 else loss.mean() if kind == 1 else loss.sum()
 
 
+def _check_labels(target: Tensor) -> None:
+    if target.dtype != ut.int64:
+        raise RuntimeError(f"expected scalar type Long but found {str(target.dtype).rpartition('.')[2].replace('32', '').capitalize()}")
+
+
 @overridable
 def multi_margin_loss(
     input: Tensor,
@@ -33,6 +38,7 @@ def multi_margin_loss(
     tensor(0.2500)
     """
     reduction = chosen(reduction, size_average, reduce)
+    number(reduction)  # refuses what is none
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -49,6 +55,7 @@ def multi_margin_loss(
         )
     if weight is not None and weight.numel() != rows.size(1):
         raise RuntimeError(f"inconsistent weight size, expected {rows.size(1)} but got {list(weight.shape)}")
+    _check_labels(target)
     if bool(((labels < 0) | (labels >= rows.size(1))).any()):
         raise RuntimeError("target out of range")
     at = labels.unsqueeze(1)
@@ -70,12 +77,14 @@ def multilabel_margin_loss(
     `target` lists the labels of each row, ended by -1 where they do not fill it.
     """
     reduction = chosen(reduction, size_average, reduce)
+    number(reduction)  # refuses what is none
     if input.dim() > 2 or (input.numel() == 0 and input.dim() < 2) or input.shape[-1:] == (0,):
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     single = input.dim() < 2
     rows, labels = (input.reshape([1, -1]), target.reshape([1, -1])) if single else (input, target)
     if rows.shape != labels.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    _check_labels(target)
     if bool(((labels < -1) | (labels >= rows.size(1))).any()):
         raise RuntimeError("target out of range")
     listed = (labels >= 0).long().cumprod(1) > 0

@@ -85,7 +85,11 @@ def max_pool1d_with_indices(
         if value <= 0:
             raise RuntimeError(f"max_pool1d() {argument} must be greater than zero, but got {value}")
     if pad < 0:
-        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {pad}")
+        raise RuntimeError(
+            f"pad must be non-negative, but got pad: {pad}" if return_indices else f"max_pool1d() padding must be non-negative, but got {pad}"
+        )
+    if pad > ((kernel - 1) * gap + 1) // 2 and return_indices:
+        raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={kernel} and dilation={gap}")
     if pad > kernel // 2:
         raise RuntimeError(f"max_pool1d() padding should be at most half of kernel size, but got padding={pad} and kernel_size={kernel}")
     if not input.is_floating_point():
@@ -241,12 +245,18 @@ def avg_pool3d(
 # ---- a given number of windows ----
 
 
-def _whole(input: Tensor, output_size: Any, n: int) -> tuple[int, ...]:
+def _whole(input: Tensor, output_size: Any, n: int, kind: str) -> tuple[int, ...]:
     """The output's size, None meaning the input's."""
     if isinstance(output_size, int):
         return (output_size,) * n
     if output_size is None:
         return tuple(input.shape[-n:])
+    if len(output_size) < n:
+        what = f"adaptive_{kind}_pool{n}d"
+        raise RuntimeError(f"{what}: output_size must be {n}" if kind == "avg" else f"{what}(): internal error: output_size.size() must be {n}")
+    if kind == "max" and any(size is not None and size < 0 for size in output_size):
+        result = [*input.shape[: input.dim() - n], *(given if given is not None else size for given, size in zip(output_size, input.shape[-n:], strict=False))]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size for size in result)}: {result}")
     if len(output_size) > input.dim() - 1 or len(output_size) != n:
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}: output_size has {len(output_size)} numbers for {n} dimensions")
     if input.dim() < n:
@@ -276,7 +286,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
 @overridable
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of a grid of windows of an image; None keeps a dimension's size."""
-    size = _whole(input, output_size, 2)
+    size = _whole(input, output_size, 2, "avg")
     if size == (1, 1) and input.dim() in (3, 4) and input.is_floating_point() and input.numel():
         return input.mean((-1, -2), keepdim=True)
     return _nn["_adaptive_avg_pool2d"](input, size)
@@ -285,7 +295,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 @overridable
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The means of a grid of windows of a volume; None keeps a dimension's size."""
-    size = _whole(input, output_size, 3)
+    size = _whole(input, output_size, 3, "avg")
     if size == (1, 1, 1) and input.dim() in (4, 5) and input.is_floating_point() and input.numel():
         return input.mean((-1, -2, -3), keepdim=True)
     if input.dim() in (4, 5) and not input.shape[-4]:
@@ -300,20 +310,21 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Ints, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of `output_size` windows of a line, and where in it they stand."""
     _check_adaptive_line(input, "adaptive_max_pool1d")
-    best, index = _nn["adaptive_max_pool2d"](input.unsqueeze(-2), (1, _one_of("adaptive_max_pool1d", "output_size", output_size)))
+    count = _one_of("adaptive_max_pool1d", "output_size", output_size)
+    best, index = adaptive_max_pool2d_with_indices(input.unsqueeze(-2), (1, count))
     return best.squeeze(-2), index.squeeze(-2)
 
 
 @overridable
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of a grid of windows of an image, and where in their planes they stand."""
-    return _nn["adaptive_max_pool2d"](input, _whole(input, output_size, 2))
+    return _nn["adaptive_max_pool2d"](input, _whole(input, output_size, 2, "max"))
 
 
 @overridable
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """The largest elements of a grid of windows of a volume, and where in it they stand."""
-    return _nn["adaptive_max_pool3d"](input, _whole(input, output_size, 3))
+    return _nn["adaptive_max_pool3d"](input, _whole(input, output_size, 3, "max"))
 
 
 @overridable

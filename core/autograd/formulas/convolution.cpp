@@ -43,7 +43,8 @@ Tensor conv_named_composite(int64_t dims, const Tensor& input, const Tensor& wei
                             IntSpan dilation, int64_t groups) {
   if (padding == "valid") return conv_composite(dims, input, weight, bias, stride, kZero, dilation, groups);
   UT_CHECK(padding == "same", "Invalid padding string: '", padding, "'; expected 'valid' or 'same'");
-  UT_CHECK(weight.dim() == dims + 2, "conv", dims, "d: expected a weight of ", dims + 2, " dimensions, but got one of size ", ShapeText{weight.sizes()});
+  UT_CHECK(weight.dim() == dims + 2, "Expected ", weight.dim(), "-dimensional input for ", weight.dim(), "-dimensional weight ",
+           ShapeText{weight.sizes()}, ", but conv", dims, "d takes a weight of ", dims + 2, " dimensions");
   auto n = static_cast<size_t>(dims);
   UT_CHECK(stride.size() == n || stride.size() == 1, "stride cannot broadcast to ", dims, " dimensions: got ", ShapeText{stride});
   UT_CHECK(dilation.size() == n || dilation.size() == 1, "dilation cannot broadcast to ", dims, " dimensions: got ", ShapeText{dilation});

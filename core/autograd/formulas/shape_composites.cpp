@@ -209,7 +209,7 @@ std::vector<Tensor> tensor_split_composite(const Tensor& self, const Tensor& by,
 
 namespace {
 int64_t split_dim(const Tensor& self, const char* name, int64_t least, int64_t dim) {
-  UT_CHECK(self.dim() >= least, "undertow.", name, " requires a tensor with at least ", least, " dimension", least > 1 ? "s" : "", ", but got a tensor with ", self.dim(),
+  UT_CHECK(self.dim() >= least, "undertow.", name, " requires a tensor with at least ", least, " dimension, but got a tensor with ", self.dim(),
            " dimensions!");
   return self.dim() == 1 ? 0 : dim;
 }
@@ -264,6 +264,7 @@ Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFo
 }
 
 std::vector<Tensor> at_least(TensorSpan tensors, int64_t dims) {
+  UT_CHECK(!tensors.empty(), dims == 1 ? "hstack" : dims == 2 ? "vstack" : "dstack", " expects a non-empty TensorList");
   std::vector<Tensor> out;
   for (Tensor t : tensors) {
     if (dims == 3 && t.dim() == 2) t = unsqueeze(t, -1);
@@ -275,7 +276,6 @@ std::vector<Tensor> at_least(TensorSpan tensors, int64_t dims) {
   return out;
 }
 Tensor hstack_composite(TensorSpan tensors) {
-  UT_CHECK(!tensors.empty(), "hstack expects a non-empty TensorList");
   std::vector<Tensor> list = at_least(tensors, 1);
   return cat(list, list[0].dim() == 1 ? 0 : 1);
 }

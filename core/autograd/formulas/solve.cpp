@@ -65,6 +65,10 @@ std::tuple<Tensor, Tensor> lu_factor_composite(const Tensor& A, bool pivot) {
               "linalg.lu_factor_ex(A, pivot)");
   return {LU, pivots};
 }
+std::tuple<Tensor, Tensor> ldl_factor_composite(const Tensor& self, bool hermitian) {
+  auto [LD, pivots, info] = linalg_ldl_factor_ex(self, hermitian, true);
+  return {LD, pivots};
+}
 std::tuple<Tensor, Tensor, Tensor> lu_composite(const Tensor& A, bool pivot) {
   UT_CHECK(pivot, "linalg.lu: LU without pivoting is not implemented on the CPU");
   fwd::check_matrix(A, "linalg.lu");

@@ -13,6 +13,7 @@ Tensor minus_adjoint(const Tensor& t);         // t - t^H
 Tensor lu_factor_backward(const Tensor& grad, const Tensor& LU, const Tensor& pivots);
 Tensor lu_factor_jvp(const Tensor& A_t, const Tensor& LU, const Tensor& pivots);
 std::tuple<Tensor, Tensor> lu_factor_composite(const Tensor& A, bool pivot);
+std::tuple<Tensor, Tensor> ldl_factor_composite(const Tensor& self, bool hermitian);
 std::tuple<Tensor, Tensor, Tensor> lu_composite(const Tensor& A, bool pivot);
 Tensor lu_unpack_backward(std::span<Tensor> grads, IntSpan sizes);
 Tensor lu_unpack_lower(const Tensor& t, bool unpack_data);

@@ -118,6 +118,8 @@ Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& othe
   UT_CHECK(other.size(left ? -2 : -1) == self.size(-2), "undertow.ormqr: other.shape[", left ? -2 : -1, "] must be equal to input.shape[-2]");
   UT_CHECK(self.dim() - tau.dim() == 1, "undertow.ormqr: Expected tau to have one dimension less than input, but got tau.ndim equal to ", tau.dim(), " and input.ndim is equal to ",
            self.dim());
+  UT_CHECK(tau.size(-1) <= std::min(self.size(-2), self.size(-1)), "undertow.ormqr: tau.shape[-1] must be equal to min(other.shape[", left ? -2 : -1,
+           "], input.shape[-1]), got ", tau.size(-1), " for input of size ", ShapeText{self.sizes()});
   if (!left) return adjoint_of(ormqr_composite(self, tau, adjoint_of(other), true, !transposed));
   Tensor out = other;
   int64_t k = tau.size(-1);

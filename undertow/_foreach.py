@@ -1,0 +1,154 @@
+"""torch's `_foreach_*` functions: one operator on every tensor of a list, which scripts with optimizers of their own call.
+
+Each is a loop over the operator itself, so gradients, dtypes and errors are the operator's. With `_` behind its name it writes into the
+tensors and returns the list, as torch does.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+_UNARY = (
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
+    "sinh sqrt tan tanh trunc"
+).split()
+_BINARY = "add sub mul div pow clamp_max clamp_min maximum minimum".split()
+_TERNARY = "addcdiv addcmul lerp".split()
+_LIMITS = {"maximum": "clamp_min", "minimum": "clamp_max"}  # of a number, which maximum and minimum do not take
+
+
+def _checked(name: str, tensors: Any) -> list[Tensor]:
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
+        raise TypeError(f"{name}() received an invalid combination of arguments: the first must be a tuple of Tensors, not {type(tensors).__name__}")
+    if not tensors:
+        raise RuntimeError("Tensor list must have at least one tensor.")
+    return list(tensors)
+
+
+def _spread(name: str, tensors: Sequence[Tensor], other: Any) -> list[Any]:
+    """One argument for each tensor: of a list its elements, of anything else itself."""
+    if not isinstance(other, (list, tuple)):
+        if isinstance(other, Tensor) and other.dim():
+            raise RuntimeError(f"scalar tensor expected to be 0 dim but it has {other.dim()} dimensions and {other.numel()} elements.")
+        return [other] * len(tensors)
+    if len(other) != len(tensors):
+        if other and isinstance(other[0], Tensor):
+            raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
+        raise RuntimeError("Tensor list must have same number of elements as scalar list.")
+    return list(other)
+
+
+def _unary(op: str, in_place: bool) -> Callable[..., Any]:
+    def function(self: Sequence[Tensor]) -> Any:
+        results = [getattr(Tensor, op)(t) for t in _checked(f"_foreach_{op}", self)]
+        return list(self) if in_place else tuple(results)
+
+    return function
+
+
+def _binary(op: str, in_place: bool) -> Callable[..., Any]:
+    base = op.removesuffix("_")
+
+    def function(self: Any, other: Any, **kwargs: Any) -> Any:
+        if base == "pow" and not in_place and not isinstance(self, (list, tuple)):
+            return tuple(undertow.pow(self, exponent) for exponent in _checked("_foreach_pow", other))
+        tensors = _checked(f"_foreach_{op}", self)
+        if kwargs and not (set(kwargs) == {"alpha"} and base in ("add", "sub") and isinstance(other, (list, tuple, Tensor))):
+            raise TypeError(f"_foreach_{op}() received an invalid combination of arguments - got {', '.join(kwargs)}")
+        results = []
+        for t, o in zip(tensors, _spread(op, tensors, other), strict=True):
+            name = op if isinstance(o, Tensor) or base not in _LIMITS else _LIMITS[base] + ("_" if in_place else "")
+            if name in ("maximum_", "minimum_"):
+                results.append(t.copy_(getattr(undertow, base)(t, o)))
+            else:
+                results.append(getattr(Tensor, name)(t, o, **kwargs))
+        return tensors if in_place else tuple(results)
+
+    return function
+
+
+def _ternary(op: str, in_place: bool) -> Callable[..., Any]:
+    def function(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Any = None, *more: Any, **kwargs: Any) -> Any:
+        tensors = _checked(f"_foreach_{op}", self)
+        firsts = _spread(op, tensors, tensor1)
+        if op.startswith("lerp"):
+            weights = _spread(op, tensors, kwargs.get("weight", kwargs.get("weights", tensor2)))
+            results = [getattr(Tensor, op)(t, a, w) for t, a, w in zip(tensors, firsts, weights, strict=True)]
+        else:
+            value = more[0] if more else kwargs.get("value", kwargs.get("scalars", 1))
+            if isinstance(value, Tensor):
+                if value.numel() != len(tensors):
+                    raise RuntimeError(f"Expected length of scalars to match input of length {len(tensors)} but got {value.numel()} instead.")
+                value = value.tolist()
+            seconds, values = _spread(op, tensors, tensor2), _spread(op, tensors, value)
+            results = [getattr(Tensor, op)(t, a, b, value=v) for t, a, b, v in zip(tensors, firsts, seconds, values, strict=True)]
+        return tensors if in_place else tuple(results)
+
+    return function
+
+
+def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+    """The norm of each tensor as a vector.
+
+    >>> import undertow as ut
+    >>> ut._foreach_norm([ut.tensor([3.0, 4.0]), ut.zeros(2)])
+    (tensor(5.), tensor(0.))
+    """
+    return tuple(undertow.linalg.vector_norm(t, ord, dtype=dtype) for t in _checked("_foreach_norm", self))
+
+
+def _foreach_powsum(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
+    """The sum of the powers of each tensor's elements."""
+    return tuple((t if dtype is None else t.to(dtype)).abs().pow(ord).sum() for t in _checked("_foreach_powsum", self))
+
+
+def _foreach_max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The largest element of each tensor."""
+    return tuple(t.max() for t in _checked("_foreach_max", self))
+
+
+def _foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The products of matrices."""
+    tensors = _checked("_foreach_mm", self)
+    return tuple(a.mm(b) for a, b in zip(tensors, _spread("mm", tensors, mat2), strict=True))
+
+
+def _foreach_clone(self: Sequence[Tensor], *, memory_format: Any = None) -> tuple[Tensor, ...]:
+    """A copy of each tensor."""
+    options = {} if memory_format is None else {"memory_format": memory_format}
+    return tuple(t.clone(**options) for t in _checked("_foreach_clone", self))
+
+
+def _foreach_zero_(self: Sequence[Tensor]) -> list[Tensor]:
+    """Zeros in every tensor."""
+    for t in _checked("_foreach_zero_", self):
+        t.zero_()
+    return list(self)
+
+
+def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> list[Tensor]:
+    """The elements of `src` in the tensors."""
+    tensors = _checked("_foreach_copy_", self)
+    for t, s in zip(tensors, _spread("copy_", tensors, src), strict=True):
+        t.copy_(s)
+    return tensors
+
+
+def _made() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for make, names in ((_unary, _UNARY), (_binary, _BINARY), (_ternary, _TERNARY)):
+        for op in names:
+            for name, in_place in ((op, False), (op + "_", True)):
+                function = found[f"_foreach_{name}"] = make(name, in_place)
+                function.__name__ = function.__qualname__ = f"_foreach_{name}"
+                function.__doc__ = f"`Tensor.{name}` of every tensor of a list."
+    return found
+
+
+globals().update(_made())

@@ -1,0 +1,68 @@
+"""segment_reduce: one number for each run of elements along a dimension."""
+
+from __future__ import annotations
+
+import math
+
+import undertow
+from undertow._C import Tensor
+from undertow.nn._override import overridable
+
+_STARTS = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+_KINDS = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
+
+
+def _ends(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> tuple[Tensor, Tensor]:
+    """Where each segment begins, and where it ends."""
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined, and not both")
+    given = lengths if lengths is not None else offsets
+    assert given is not None
+    if axis != given.dim() - 1 or axis >= data.dim():
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {'lengths' if lengths is not None else 'offsets'}, but got {axis}")
+    if given.shape[:-1] != data.shape[:axis]:
+        raise RuntimeError(f"segment_reduce(): Expected data and segments to have the same sizes before axis, got {list(data.shape)} and {list(given.shape)}")
+    if offsets is not None:
+        return offsets[..., :-1].contiguous(), offsets[..., 1:].contiguous()
+    ends = given.cumsum(-1)
+    if not unsafe:
+        if given.numel() and int(given.min()) < 0:
+            raise RuntimeError("segment_reduce(): lengths contains negative value!")
+        if not bool((given.sum(-1) == data.shape[axis]).all()):
+            raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
+    return ends - given, ends
+
+
+@overridable
+def segment_reduce(
+    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
+    axis: int = 0, unsafe: bool = False, initial: float | None = None,
+) -> Tensor:  # fmt: skip
+    """The sum, mean, prod, max or min of each run of elements along `axis`, the runs given by their lengths or by where they begin.
+
+    >>> import undertow as ut
+    >>> ut.segment_reduce(ut.tensor([1.0, 2.0, 3.0]), "sum", lengths=ut.tensor([1, 2]))
+    tensor([1., 5.])
+    """
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if reduce not in _STARTS:
+        raise RuntimeError(f"unsupported reduction given! {reduce}")
+    axis = axis % max(data.dim(), 1)
+    starts, ends = _ends(data, lengths, offsets, axis, unsafe)
+    count = ends.shape[-1]
+    place = undertow.arange(data.shape[axis]).expand(*ends.shape[:-1], data.shape[axis]).contiguous()
+    segment = undertow.searchsorted(ends, place, right=True)  # as many as there are: behind the last, where it is dropped
+    tail = [1] * (data.dim() - axis - 1)
+    index = segment.reshape(*segment.shape, *tail).expand(data.shape)
+    shape = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]
+    start = _STARTS[reduce] if initial is None else float(initial)
+    total = undertow.full(shape, start, dtype=data.dtype).scatter_reduce(axis, index, data, _KINDS[reduce], include_self=True).narrow(axis, 0, count)
+    if reduce != "mean":
+        return total
+    sizes = (ends - starts).reshape(*ends.shape, *tail)
+    mean = total / sizes.clamp_min(1).to(data.dtype)
+    return mean if initial is not None else undertow.where(sizes > 0, mean, undertow.tensor(math.nan, dtype=data.dtype))
+
+
+_segment_reduce = segment_reduce  # as torch's own tests call it

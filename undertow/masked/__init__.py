@@ -1,0 +1,8 @@
+"""Reductions and normalisations that leave masked elements out. There are no tensors with a mask of their own."""
+
+from undertow.masked import _ops as _ops
+from undertow.masked._ops import *  # noqa: F403
+from undertow.masked._ops import _canonical_dim as _canonical_dim
+from undertow.masked._ops import _input_mask as _input_mask
+from undertow.masked._ops import _output_mask as _output_mask
+from undertow.masked._ops import __all__ as __all__
