@@ -46,7 +46,7 @@ print(tuple(map(int, numbers)) >= (2, 1), torch.__version__.startswith("2.13.0+u
 def test_a_missing_name_says_which_and_whether_it_is_planned():
     assert run("""
 import torch
-for expression in ("torch.sparse_coo_tensor", "torch.distributed.init_process_group", "torch.nn.NoSuchLayer", "torch.no_such_thing",
+for expression in ("torch.sparse_coo_tensor", "torch.distributed.TCPStore", "torch.nn.NoSuchLayer", "torch.no_such_thing",
                    "torch.ones(1).to_sparse()", "torch.nn.functional.no_such"):
     try:
         eval(expression)
@@ -55,7 +55,7 @@ for expression in ("torch.sparse_coo_tensor", "torch.distributed.init_process_gr
 print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "to_sparse"), getattr(torch, "fx", None))
 """).splitlines() == [
         "torch.sparse_coo_tensor is not in Undertow: not planned: tensors are strided",
-        "torch.distributed.init_process_group is not in Undertow: planned: training over several processes",
+        "torch.distributed.TCPStore is not in Undertow: planned: training over several processes",
         "torch.nn.NoSuchLayer is not in Undertow: torch 2.13 has no public name like it",
         "torch.no_such_thing is not in Undertow: torch 2.13 has no public name like it",
         "torch.Tensor.to_sparse is not in Undertow: not planned: tensors are strided",

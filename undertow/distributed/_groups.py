@@ -1,0 +1,280 @@
+"""Groups of one process: who is in them, and which one is the default. Knows nothing of tensors."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+_NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
+_SEVERAL = "a world of {} processes is not in Undertow: planned: training over several processes"
+
+
+class Backend(str):
+    """The name of a backend, in lower case."""
+
+    UNDEFINED = "undefined"
+    GLOO = "gloo"
+    NCCL = "nccl"
+    UCC = "ucc"
+    MPI = "mpi"
+    XCCL = "xccl"
+    backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+
+    def __new__(cls, name: str) -> Backend:
+        if not isinstance(name, str):
+            raise ValueError("Backend constructor parameter must be string-ish")
+        return super().__new__(cls, name.lower())
+
+
+class HashStore:
+    """Keys and values that the processes of a world share; here those of one."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+
+    def set(self, key: str, value: str | bytes) -> None:
+        """Stores a value."""
+        self._values[key] = value.encode() if isinstance(value, str) else bytes(value)
+
+    def get(self, key: str) -> bytes:
+        """The value of a key; a wait for one that nobody sets could not end."""
+        if key not in self._values:
+            raise RuntimeError(f"wait timeout after 300000ms, keys: /{key}")
+        return self._values[key]
+
+    def add(self, key: str, amount: int) -> int:
+        """Adds to a number and returns it."""
+        total = int(self._values.get(key, b"0")) + amount
+        self._values[key] = str(total).encode()
+        return total
+
+
+class ProcessGroup:
+    """A group whose only member is this process."""
+
+    def __init__(self, backend: str, name: str) -> None:
+        self._backend, self._name = Backend(backend), name
+
+    def rank(self) -> int:
+        """This process' place."""
+        return 0
+
+    def size(self) -> int:
+        """How many processes are in the group."""
+        return 1
+
+    def name(self) -> str:
+        """The backend's name."""
+        return str(self._backend)
+
+    @property
+    def group_name(self) -> str:
+        """The name of the group."""
+        return self._name
+
+
+class _Groups(type):
+    """The class `group`, whose WORLD follows init_process_group."""
+
+    _world: ProcessGroup | None = None
+
+    @property
+    def WORLD(cls) -> ProcessGroup | None:
+        """The group of all processes."""
+        return _Groups._world
+
+    @WORLD.setter
+    def WORLD(cls, value: ProcessGroup | None) -> None:
+        _Groups._world = value
+
+
+class group(metaclass=_Groups):
+    """Where the default group is found: `group.WORLD`."""
+
+
+class GroupMember(metaclass=_Groups):
+    """The same, and what stands for a group this process is not in."""
+
+    NON_GROUP_MEMBER = -100
+
+
+_made: list[ProcessGroup] = []
+
+
+def default_group() -> ProcessGroup:
+    """The group of all processes, or torch's error before there is one."""
+    world = group.WORLD
+    if world is None:
+        raise ValueError(_NO_GROUP)
+    return world
+
+
+def chosen(given: Any) -> ProcessGroup:
+    """The group an argument names; None is the default."""
+    world = default_group()
+    if given is None or given is world:
+        return world
+    if given not in _made:
+        raise ValueError("Invalid process group specified")
+    return given
+
+
+def is_available() -> bool:
+    """True: a group of one process can be made."""
+    return True
+
+
+def is_initialized() -> bool:
+    """Whether there is a default group."""
+    return group.WORLD is not None
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether a launcher of torch's started this process."""
+    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
+
+
+def is_gloo_available() -> bool:
+    """True: what gloo does among one process is done here."""
+    return True
+
+
+def is_nccl_available() -> bool:
+    """False: NCCL moves data between GPUs."""
+    return False
+
+
+is_mpi_available = is_ucc_available = is_xccl_available = is_nccl_available
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether a group can be made with this backend."""
+    return backend.lower() == "gloo"
+
+
+def _check_backend(backend: str | None) -> str:
+    names = [part.rpartition(":")[2] for part in (backend or "gloo").lower().split(",")]  # "cpu:gloo,cuda:nccl"
+    for name in names:
+        if name not in Backend.backend_list:
+            raise AssertionError(f"Unknown backend type {name}")
+    if "gloo" not in names:
+        raise RuntimeError(f"Distributed package doesn't have {names[0].upper()} built in")
+    return "gloo"
+
+
+def _told(name: str) -> int:
+    value = os.environ.get(name)
+    if value is None:
+        raise ValueError(f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but not set")
+    return int(value)
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: Any = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Makes the default group. Rank and size come from the arguments or, as torchrun gives them, from the environment.
+
+    >>> init_process_group("gloo", rank=0, world_size=1)
+    >>> get_rank(), get_world_size()
+    (0, 1)
+    >>> destroy_process_group()
+    """
+    if group.WORLD is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    if store is not None and init_method is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
+    name = _check_backend(backend)
+    if init_method in (None, "env://") and store is None:
+        rank = _told("RANK") if rank < 0 else rank
+        world_size = _told("WORLD_SIZE") if world_size < 0 else world_size
+    if world_size < 1:
+        raise AssertionError("world_size must be positive if using store" if store is not None else "world_size must be given with this init_method")
+    if world_size > 1:
+        raise NotImplementedError(_SEVERAL.format(world_size))
+    if rank != 0:
+        raise ValueError(f"rank {rank} is not one of a world of 1 process")
+    group.WORLD = ProcessGroup(name, group_name or "default_pg")
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """Ends a group, or with none given all of them."""
+    if _Groups._world is None:
+        raise AssertionError("Process group cannot be None")
+    ending = chosen(group)
+    if ending is _Groups._world:
+        _Groups._world = None
+        _made.clear()
+    else:
+        _made.remove(ending)
+
+
+def new_group(
+    ranks: Sequence[int] | None = None,
+    timeout: Any = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: Any = None,
+) -> Any:
+    """Another group of some of the processes; with none of them, what stands for a group one is not in."""
+    world = default_group()
+    if ranks is not None:
+        if len(ranks) > 1:
+            raise ValueError("the new group's world size should be less or equal to the world size set by init_process_group")
+        if any(rank != 0 for rank in ranks):
+            raise ValueError("The new group's rank should be within the world_size set by init_process_group")
+        if not len(ranks):
+            return GroupMember.NON_GROUP_MEMBER
+    made = ProcessGroup(_check_backend(backend or world.name()), str(len(_made) + 1))
+    _made.append(made)
+    return made
+
+
+def get_rank(group: ProcessGroup | None = None) -> int:
+    """This process' place in the group; -1 if it is not in it."""
+    return -1 if group == GroupMember.NON_GROUP_MEMBER else chosen(group).rank()
+
+
+def get_world_size(group: ProcessGroup | None = None) -> int:
+    """How many processes are in the group; -1 if this one is not."""
+    return -1 if group == GroupMember.NON_GROUP_MEMBER else chosen(group).size()
+
+
+def get_backend(group: ProcessGroup | None = None) -> Backend:
+    """The group's backend."""
+    return chosen(group)._backend
+
+
+def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
+    """The ranks of the group's members in the world."""
+    chosen(group)
+    return [0]
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The rank in the world of a member of a group."""
+    chosen(group)
+    if group_rank != 0:
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return 0
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The rank in a group of a process of the world."""
+    chosen(group)
+    if global_rank != 0:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return 0
