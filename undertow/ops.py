@@ -22,6 +22,11 @@ class _Namespace:
             raise AttributeError(f"no operator {self.name}::{name}; library.custom_op makes one", name=name, obj=self) from None
 
 
+def load_library(path: str) -> None:
+    """Refuses, as torch refuses a library that cannot be loaded: what is compiled against PyTorch's C++ needs PyTorch."""
+    raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded: there is no libtorch here")
+
+
 def __getattr__(name: str) -> _Namespace:
     from undertow.library import _ops
 

@@ -8,6 +8,8 @@ import undertow
 from undertow.distributions import constraints
 from undertow.distributions._location_scale import Cauchy
 from undertow.distributions.distribution import Distribution
+from undertow.distributions.transformed_distribution import TransformedDistribution
+from undertow.distributions.transforms import AbsTransform
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HalfCauchy"]
 
-class HalfCauchy(Distribution):
+class HalfCauchy(TransformedDistribution):
     """|X| for X Cauchy about 0 with this scale.
 
     >>> HalfCauchy(1.0).mean
@@ -25,12 +27,13 @@ class HalfCauchy(Distribution):
     """
 
     arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
+    support = constraints.nonnegative  # type: ignore[assignment]
+    has_rsample = True  # type: ignore[assignment]
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         self.base_dist = Cauchy(0, scale, validate_args=False)
-        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+        self.transforms = [AbsTransform()]
+        Distribution.__init__(self, self.base_dist.batch_shape, validate_args=validate_args)
 
     @property
     def scale(self) -> Tensor:
@@ -48,10 +51,6 @@ class HalfCauchy(Distribution):
     @property
     def variance(self) -> Tensor:
         return self.base_dist.variance
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        base = self.base_dist.expand(batch_shape)
-        return self._like(batch_shape, base_dist=base)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.rsample(sample_shape).abs()

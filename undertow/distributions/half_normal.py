@@ -8,6 +8,8 @@ import undertow
 from undertow.distributions import constraints
 from undertow.distributions.distribution import Distribution
 from undertow.distributions.normal import Normal
+from undertow.distributions.transformed_distribution import TransformedDistribution
+from undertow.distributions.transforms import AbsTransform
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["HalfNormal"]
 
 
-class HalfNormal(Distribution):
+class HalfNormal(TransformedDistribution):
     """|X| for X normal of mean 0 and deviation `scale`.
 
     >>> HalfNormal(1.0).mean
@@ -26,12 +28,13 @@ class HalfNormal(Distribution):
     """
 
     arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
+    support = constraints.nonnegative  # type: ignore[assignment]
+    has_rsample = True  # type: ignore[assignment]
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         self.base_dist = Normal(0, scale, validate_args=False)
-        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+        self.transforms = [AbsTransform()]
+        Distribution.__init__(self, self.base_dist.batch_shape, validate_args=validate_args)
 
     @property
     def scale(self) -> Tensor:
@@ -49,10 +52,6 @@ class HalfNormal(Distribution):
     @property
     def variance(self) -> Tensor:
         return self.scale.pow(2) * (1 - 2 / math.pi)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> HalfNormal:
-        base = self.base_dist.expand(batch_shape)
-        return self._like(batch_shape, base_dist=base)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape).abs()

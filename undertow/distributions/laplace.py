@@ -47,7 +47,7 @@ class Laplace(Distribution):
         return 2**0.5 * self.scale
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Laplace:
-        return self._like(batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
+        return self._like(_instance, batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         dtype = self.loc.dtype

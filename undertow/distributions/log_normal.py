@@ -6,6 +6,8 @@ import undertow
 from undertow.distributions import constraints
 from undertow.distributions.distribution import Distribution
 from undertow.distributions.normal import Normal
+from undertow.distributions.transformed_distribution import TransformedDistribution
+from undertow.distributions.transforms import ExpTransform
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LogNormal"]
 
 
-class LogNormal(Distribution):
+class LogNormal(TransformedDistribution):
     """exp(X) for X normal of mean `loc` and deviation `scale`.
 
     >>> LogNormal(0.0, 1.0).mean
@@ -24,12 +26,13 @@ class LogNormal(Distribution):
     """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.positive
-    has_rsample = True
+    support = constraints.positive  # type: ignore[assignment]
+    has_rsample = True  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.base_dist = Normal(loc, scale, validate_args=validate_args)
-        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+        self.transforms = [ExpTransform()]
+        Distribution.__init__(self, self.base_dist.batch_shape, validate_args=validate_args)
 
     @property
     def loc(self) -> Tensor:
@@ -53,9 +56,6 @@ class LogNormal(Distribution):
     def variance(self) -> Tensor:
         squared = self.scale.pow(2)
         return squared.expm1() * (2 * self.loc + squared).exp()
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> LogNormal:
-        return self._like(batch_shape, base_dist=self.base_dist.expand(batch_shape))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape).exp()

@@ -49,7 +49,7 @@ class Normal(Distribution):
         return self.scale.pow(2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Normal:
-        return self._like(batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
+        return self._like(_instance, batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

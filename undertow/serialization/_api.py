@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import IO, TypeAlias
 
 from undertow import _C
 from undertow._C import UntypedStorage
@@ -15,7 +16,10 @@ from undertow.storage import TypedStorage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import IO, Any
+    from typing import Any
+
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+MAP_LOCATION: TypeAlias = "Callable[[UntypedStorage, str], UntypedStorage] | _C.device | str | dict[str, str] | None"
 
 
 def save(

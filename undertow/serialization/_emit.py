@@ -12,6 +12,7 @@ from itertools import islice
 
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
+from undertow.serialization import _safe
 from undertow.serialization._globals import DTYPES
 from undertow.storage import TypedStorage
 
@@ -109,13 +110,13 @@ class Emitter:
             if writer is None and (kind.__module__, kind.__name__) == ("argparse", "Namespace"):  # argparse is not imported for this
                 writer = Emitter._namespace
             if writer is None:
-                self._refuse(obj)
+                writer = Emitter._listed
             writer(self, obj)
 
     def _refuse(self, obj: Any) -> None:
         kind = type(obj)
         name = f"{kind.__module__}.{kind.__qualname__}"
-        hint = "load could only build it by running code"
+        hint = "load could only build it by running code; if that is safe, name the class to serialization.add_safe_globals"
         if hasattr(obj, "state_dict"):
             hint = "save its state_dict() instead, and load that into a new one"
         elif isinstance(obj, Tensor):
@@ -202,6 +203,24 @@ class Emitter:
         self._put(obj)
         self._value(dict(vars(obj)))
         self._out += b"b"
+
+    def _listed(self, obj: Any) -> None:
+        """An instance of a class that the program has called safe, as pickle would write it."""
+        if _safe.listed_name(type(obj)) is None:
+            self._refuse(obj)
+        make, arguments, state, *items = (*obj.__reduce_ex__(2), None, None, None)[:5]
+        is_new = getattr(make, "__name__", "") == "__newobj__"
+        name = _safe.listed_name(arguments[0] if is_new else make)
+        if name is None or any(item is not None for item in items):
+            self._refuse(obj)
+            return
+        self._global(self._interned.setdefault(name, Global(*name)))
+        self._tuple(arguments[1:] if is_new else arguments)
+        self._out += b"\x81" if is_new else b"R"
+        self._put(obj)
+        if state is not None:
+            self._value(state)
+            self._out += b"b"
 
     def _remembered(self, obj: Any, g: Global, *arguments: Any) -> None:
         self._call(g, *arguments)

@@ -11,6 +11,7 @@ from pickle import UnpicklingError
 
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
+from undertow.serialization import _safe
 from undertow.serialization._machine import Builder, check_key
 from undertow.storage import TypedStorage
 
@@ -238,7 +239,7 @@ _GLOBALS.update({f"torch.{name}": dtype for name, dtype in _DTYPE_NAMES.items()}
 def find(module: str, name: str) -> Any:
     """What a pickle means by a global: something out of the table, or an error that names it."""
     path = f"{'builtins' if module == '__builtin__' else module}.{name}"
-    found = _GLOBALS.get(path)
+    found = _GLOBALS.get(path) or _safe.find(path)
     if found is not None:
         return found
     if module == "torch" and (name.endswith("Storage") or name.startswith(("uint", "int", "float", "complex", "q", "bits"))):
@@ -246,5 +247,5 @@ def find(module: str, name: str) -> Any:
     raise UnpicklingError(
         f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global: a file may name any function of any "
         "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file, open it "
-        "with the library that wrote it, and save the state_dict()"
+        "with the library that wrote it, and save the state_dict(), or name what it needs to serialization.add_safe_globals"
     )

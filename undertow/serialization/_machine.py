@@ -3,7 +3,8 @@
 The standard library's unpickler is not used: it takes memory by what a file says (a memo index, a frame's length), and
 what may be called is decided by a method that is easy to leave open. Here a global is a `Builder` out of a closed
 table or nothing; there is no opcode that imports, none that sets attributes of anything but an OrderedDict and an
-argparse.Namespace, and none that makes an instance of another class than that one, which is a bag of attributes.
+argparse.Namespace, and none that makes an instance of another class than that one, which is a bag of attributes, but for
+the classes that the program has listed (_safe.py).
 
 Note [Cost Of Hostile Pickles]: Building is linear in the length of the pickle. A reference to something made before
 costs two bytes, so whatever copies it spends from a budget of as many elements as the pickle has bytes; what is
@@ -32,12 +33,15 @@ _PLAIN_KEYS = (str, bytes, float, complex, bool, type(None), _C.dtype, _C.device
 class Builder:
     """A global that a pickle may name: what it does with the arguments it is called with."""
 
-    __slots__ = ("call", "name", "new")
+    __slots__ = ("call", "name", "new", "set_state")
 
-    def __init__(self, name: str, call: Callable[..., Any] | None = None, new: Callable[[], Any] | None = None) -> None:
+    def __init__(
+        self, name: str, call: Callable[..., Any] | None = None, new: Callable[..., Any] | None = None, set_state: Callable[[Any, Any], None] | None = None
+    ) -> None:
         self.name = name
         self.call = call
         self.new = new  # makes an instance without running its __init__
+        self.set_state = set_state  # gives what it has made its state
 
 
 class _Arguments(tuple):
@@ -82,6 +86,7 @@ class Machine:
         self._memo: dict[int, Any] = {}
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []
+        self._made: dict[int, tuple[Any, Callable[[Any, Any], None]]] = {}  # by id, with the object, so that the id stays its own
 
     def run(self) -> Any:
         """The object of the pickle that starts at `at`; `at` is then behind it."""
@@ -236,7 +241,7 @@ class Machine:
             name = called.name if isinstance(called, Builder) else type(called).__name__
             raise UnpicklingError(f"Weights only load failed: a call of {name}, which load does not call")
         try:
-            self._stack.append(called.call(self, *arguments))
+            self._make(called, called.call(self, *arguments))
         except (TypeError, ValueError, RuntimeError, OverflowError) as error:
             if isinstance(error, NotImplementedError):
                 raise
@@ -244,14 +249,22 @@ class Machine:
 
     def _new(self) -> None:
         arguments, cls = self._stack.pop(), self._stack.pop()
-        if not isinstance(cls, Builder) or cls.new is None or arguments != ():
+        if not isinstance(cls, Builder) or cls.new is None or not isinstance(arguments, tuple):
             name = cls.name if isinstance(cls, Builder) else type(cls).__name__
             raise UnpicklingError(f"Weights only load failed: Unsupported class: an instance of {name}, which load does not make")
-        self._stack.append(cls.new())
+        self._make(cls, cls.new(*map(self.loadable, arguments)))
+
+    def _make(self, builder: Builder, made: Any) -> None:
+        if builder.set_state is not None:
+            self._made[id(made)] = (made, builder.set_state)
+        self._stack.append(made)
 
     def _build(self) -> None:
         state, target = self._stack.pop(), self._stack[-1]
         kind = type(target)
+        if (made := self._made.get(id(target))) is not None:
+            made[1](target, self.loadable(state))
+            return
         if (kind is not OrderedDict and kind is not Namespace) or type(state) is not dict:
             raise UnpicklingError(f"Weights only load failed: a state for a {kind.__name__}; only an OrderedDict and a Namespace can have one")
         self.spend(len(state))
