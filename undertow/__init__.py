@@ -30,7 +30,7 @@ _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
 _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "hub", "jit", "library", "multiprocessing", "ops", "return_types")
-_MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "masked", "nn", "optim", "random", "signal", "special")
+_MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "masked", "nn", "optim", "quasirandom", "random", "signal", "special")
 _TOOLS = ("overrides", "profiler", "serialization", "storage", "testing", "torch_version", "train", "types", "utils", "version")
 _MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, *_TOOLS)
 _VIEWS = "alias as_strided detach expand permute select slice split split_with_sizes squeeze t transpose unbind unfold unsqueeze view".split()
@@ -79,6 +79,8 @@ _LAZY = {
     **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
     **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"), "_recurrent"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
+    **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented"), "_checks"),
+    **dict.fromkeys(("_check_tensor_all", "_check_type", "_check_value", "_shape_as_tensor"), "_checks"),
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
     **dict.fromkeys(("segment_reduce", "_segment_reduce"), "_segments"),
     "lu": "_inside",

@@ -20,12 +20,15 @@ _HASH = re.compile(r"-([a-f0-9]*)\.")
 _list = list
 
 
+def _get_torch_home() -> str:
+    """The folder of all of torch's caches."""
+    home = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", home))
+
+
 def get_dir() -> str:
     """The folder of the cache: what `set_dir` said, else $TORCH_HOME/hub, else torch's own."""
-    if _chosen is not None:
-        return _chosen
-    home = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME", home)), "hub")
+    return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import typing
 import warnings
 
 TYPE_CHECKING = False
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Attribute",
     "Error",
+    "Final",
     "ScriptFunction",
     "ScriptModule",  # noqa: F822  (made on first use)
     "ScriptWarning",
@@ -40,6 +42,7 @@ __all__ = [
     "wait",
 ]
 
+Final = typing.Final
 _builtin_isinstance = isinstance
 
 
@@ -112,7 +115,7 @@ def _itself(fn: Any = None, *args: Any, **options: Any) -> Any:
     return fn if callable(fn) else lambda f: f
 
 
-ignore = unused = export = interface = script_if_tracing = script_method = _itself
+ignore = unused = export = interface = _overload = _overload_method = script_if_tracing = script_method = _itself
 
 
 def freeze(mod: Any, *args: Any, **options: Any) -> Any:

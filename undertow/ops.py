@@ -67,6 +67,11 @@ class _Aten:
 aten = _Aten()
 
 
+def load_library(path: str) -> None:
+    """Refuses, as torch refuses a library that cannot be loaded: what is compiled against PyTorch's C++ needs PyTorch."""
+    raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded: there is no libtorch here")
+
+
 def __getattr__(name: str) -> _Namespace:
     from undertow.library import _ops
 

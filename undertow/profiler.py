@@ -49,6 +49,11 @@ class ProfilerAction(Enum):
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
+def kineto_available() -> bool:
+    """True: `profile` with its schedules is here, which is what programs ask by this."""
+    return True
+
+
 def supported_activities() -> set[ProfilerActivity]:
     """What this build can profile.
 

@@ -49,7 +49,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"force", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
     Tensor t = tensor_of(self);
-    UT_CHECK(force || !t.requires_grad(), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    UT_CHECK(force || !t.requires_grad() || !grad_enabled(), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);
     // torch refuses conjugate and negative views here; giving the values costs a copy and surprises nobody. See docs/why.md.
     NoGradGuard no_grad;

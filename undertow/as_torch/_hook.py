@@ -40,18 +40,22 @@ def _part(name: str) -> Any:
     return importlib.import_module(f"{__package__}.{name}")
 
 
-def _stands_in(frame: Any) -> bool:
-    """Whether the missing name that this frame asks for gets a stand-in: loaded when something is missing."""
-    return _part("_standin").wanted_in(frame)
+def _instead(frame: Any, name: str) -> Any:
+    """What stands for torch's missing name in the frame that asks for it; None where the frame is to hear that it is missing."""
+    standin, mentioned = _part("_standin"), _part("_mentioned")
+    if standin.wanted_in(frame):
+        return standin.stand_in(name)
+    return mentioned.mentioned(name) if mentioned.only_mentions(frame, name) else None
 
 
-def _stand_in(name: str) -> Any:
-    return _part("_standin").stand_in(name)
-
-
-def _stand_in_module(fullname: str) -> ModuleSpec | None:
-    standin = _part("_standin")
-    return standin.module_spec(fullname) if standin.wanted_in(standin.importing_frame(sys._getframe(2))) else None
+def _module_instead(fullname: str) -> ModuleSpec | None:
+    standin, mentioned = _part("_standin"), _part("_mentioned")
+    frame = standin.importing_frame(sys._getframe(2))
+    if standin.wanted_in(frame):
+        return standin.module_spec(fullname)
+    if not mentioned.imports(frame, fullname):
+        return None
+    return mentioned.module_spec(fullname) if mentioned.only_mentions(frame, fullname) else None
 
 
 def _borrowed(fullname: str) -> ModuleSpec | None:
@@ -116,8 +120,8 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
                 return _part("_internals").answer(name)
         if hasattr(module, "__path__") and not name.startswith("_") and _exists(f"{module.__name__}.{name}"):
             return _adopt(importlib.import_module(f"{module.__name__}.{name}"))
-        if _stands_in(sys._getframe(1)):
-            return _stand_in(f"{torch_name}.{name}")
+        if (instead := _instead(sys._getframe(1), f"{torch_name}.{name}")) is not None:
+            return instead
         raise AttributeError(_missing.sentence(f"{torch_name}.{name}"), name=name, obj=module)
 
     __getattr__.__undertow_own__ = own
@@ -140,8 +144,8 @@ def _make_torch() -> ModuleType:
             value = getattr(undertow, name)
         except AttributeError:
             if (name.startswith("_") and name not in _PRIVATE) or not _exists(f"undertow.{name}"):
-                if _stands_in(sys._getframe(1)):
-                    return _stand_in(f"torch.{name}")
+                if (instead := _instead(sys._getframe(1), f"torch.{name}")) is not None:
+                    return instead
                 raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
             value = importlib.import_module(f"undertow.{name}")
         if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
@@ -195,7 +199,7 @@ class TorchFinder(MetaPathFinder):
             return borrowed
         elif _exists(_our_name(fullname)):
             module = importlib.import_module(_our_name(fullname))
-        elif (absent := _stand_in_module(fullname)) is not None:
+        elif (absent := _module_instead(fullname)) is not None:
             return absent
         elif _asked_by_import():
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)

@@ -6,6 +6,7 @@ Found when `torch._C` lacks a name; under the name `undertow` none of it exists.
 from __future__ import annotations
 
 import enum
+import sys
 
 import undertow
 from undertow import overrides
@@ -30,6 +31,39 @@ def _get_tracing_state() -> None:
 
 def _log_api_usage_once(name: str) -> None:
     """Nothing is counted."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether vmap, grad or another transform runs its function."""
+    levels = sys.modules.get("undertow._vmap._levels")
+    return levels is not None and bool(levels._stack.levels)
+
+
+def _get_default_device() -> str:
+    return str(undertow.get_default_device())
+
+
+class _nn:
+    """Of torch's functions behind layers, what programs call."""
+
+    @staticmethod
+    def _parse_to(*args: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None, **named: Any) -> tuple[Any, ...]:
+        """Device, dtype, non_blocking and memory format, as `Tensor.to` understands its arguments."""
+        device, dtype = named.pop("device", None), named.pop("dtype", None)
+        args = (*args, *named.values())
+        for at, arg in enumerate(args):
+            if isinstance(arg, undertow.Tensor):
+                device, dtype = arg.device, arg.dtype
+            elif isinstance(arg, undertow.dtype):
+                dtype = arg
+            elif isinstance(arg, bool):
+                non_blocking = arg
+                break
+            elif arg is not None and at == 0:
+                device = arg
+            elif arg is not None:
+                raise TypeError(f"to() received an invalid combination of arguments: {arg!r} at place {at}")
+        return None if device is None else undertow.device(device), dtype, non_blocking, memory_format
 
 
 class _TorchFunctionState(enum.Enum):

@@ -66,7 +66,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank)", REMOVED),
     (r"torch\.\w*Storage(Base)?", STORAGES),
     (r"torch\.distributions", DISTRIBUTIONS),
-    (r"torch\.(lobpcg|quasirandom|binomial|linalg|from_file)", NUMERICAL),
+    (r"torch\.(serialization|profiler)", INTERNAL),
+    (r"torch\.(lobpcg|linalg|from_file)", NUMERICAL),
     (r"torch\.optim", "planned: the rarer optimizers"),
     (r"torch\.utils\.data", PIPES),
     (r"torch\.masked", "not planned: tensors with a mask of their own"),
@@ -118,6 +119,11 @@ def reason(name: str) -> str:
         if pattern.match(name):
             return why
     return "torch 2.13 has no public name like it; see docs/from_pytorch.md for what is planned"
+
+
+def is_torchs(name: str) -> bool:
+    """Whether torch has a name like it, to the knowledge of the table."""
+    return any(pattern.match(name) for pattern, _ in _PATTERNS)
 
 
 def sentence(name: str) -> str:

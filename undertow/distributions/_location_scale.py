@@ -29,4 +29,4 @@ class LocationScale(Distribution):
         return self.loc
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._like(batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))
+        return self._like(_instance, batch_shape, loc=self.loc.expand(batch_shape), scale=self.scale.expand(batch_shape))

@@ -39,8 +39,8 @@ class OddsDistribution(Distribution):
         """The shape of the parameter."""
         return self._param.size()
 
-    def _grown(self, batch_shape: Any, **others: Any) -> Any:
+    def _grown(self, instance: Any, batch_shape: Any, **others: Any) -> Any:
         """The same distribution with the parameter expanded, and other attributes as given."""
         name = "probs" if "probs" in self.__dict__ else "logits"
         grown = getattr(self, name).expand(batch_shape)
-        return self._like(batch_shape, _param=grown, **{name: grown}, **others)
+        return self._like(instance, batch_shape, _param=grown, **{name: grown}, **others)

@@ -50,7 +50,7 @@ class Bernoulli(OddsDistribution, ExponentialFamily):
         return self.probs * (1 - self.probs)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Bernoulli:
-        return self._grown(batch_shape)
+        return self._grown(_instance, batch_shape)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with undertow.no_grad():

@@ -57,7 +57,7 @@ class Beta(ExponentialFamily):
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Beta:
-        return self._like(batch_shape, _dirichlet=self._dirichlet.expand(batch_shape))
+        return self._like(_instance, batch_shape, _dirichlet=self._dirichlet.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._dirichlet.rsample(sample_shape).select(-1, 0)

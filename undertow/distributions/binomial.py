@@ -34,7 +34,7 @@ class Binomial(OddsDistribution):
         super().__init__(self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._grown(batch_shape, total_count=self.total_count.expand(batch_shape))
+        return self._grown(_instance, batch_shape, total_count=self.total_count.expand(batch_shape))
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:

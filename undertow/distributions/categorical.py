@@ -72,7 +72,7 @@ class Categorical(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Categorical:
         name = "probs" if "probs" in self.__dict__ else "logits"
         grown = getattr(self, name).expand((*batch_shape, self._num_events))
-        return self._like(batch_shape, _param=grown, _num_events=self._num_events, **{name: grown})
+        return self._like(_instance, batch_shape, _param=grown, _num_events=self._num_events, **{name: grown})
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = undertow.Size(sample_shape)

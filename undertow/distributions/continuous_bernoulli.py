@@ -64,7 +64,7 @@ class ContinuousBernoulli(ExponentialFamily):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         name = "probs" if "probs" in self.__dict__ else "logits"
         grown = getattr(self, name).expand(batch_shape)
-        return self._like(batch_shape, _param=grown, _lims=self._lims, **{name: grown})
+        return self._like(_instance, batch_shape, _param=grown, _lims=self._lims, **{name: grown})
 
     def _outside(self) -> Tensor:
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])

@@ -44,7 +44,7 @@ class Dirichlet(ExponentialFamily):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Dirichlet:
         grown = self.concentration.expand((*batch_shape, *self._event_shape))
-        return self._like(batch_shape, self._event_shape, concentration=grown)
+        return self._like(_instance, batch_shape, self._event_shape, concentration=grown)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = undertow._standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import undertow
+from undertow.distributions import constraints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if name not in self.__dict__:
-                continue  # computed from others when it is asked for
+            if name not in self.__dict__ or constraints.is_dependent(constraint):
+                continue  # computed from others when it is asked for; or what is right depends on others
             value = getattr(self, name)
             if not bool(constraint.check(value.detach()).all()):
                 raise ValueError(
@@ -144,9 +145,17 @@ class Distribution:
                 f"of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
-    def _like(self, batch_shape: Any, event_shape: Any = (), **parameters: Tensor) -> Any:
-        """One of the same class with other parameters, unchecked: what `expand` makes."""
-        new = type(self).__new__(type(self))
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """What `expand` of a class outside fills: the instance it was given, or a new one, where `cls` made this one."""
+        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom .expand() method."
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
+    def _like(self, instance: Any, batch_shape: Any, event_shape: Any = (), **parameters: Tensor) -> Any:
+        """One of the same class, or the instance given, with other parameters, unchecked: what `expand` makes."""
+        new = type(self).__new__(type(self)) if instance is None else instance
         new.__dict__.update(parameters)
         Distribution.__init__(new, batch_shape, event_shape, validate_args=False)
         new._validate_args = self._validate_args

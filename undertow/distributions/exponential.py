@@ -48,7 +48,7 @@ class Exponential(ExponentialFamily):
         return self.rate.pow(-2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Exponential:
-        return self._like(batch_shape, rate=self.rate.expand(batch_shape))
+        return self._like(_instance, batch_shape, rate=self.rate.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return undertow.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate

@@ -34,7 +34,7 @@ class FisherSnedecor(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         gammas = {"_gamma1": self._gamma1.expand(batch_shape), "_gamma2": self._gamma2.expand(batch_shape)}
-        return self._like(batch_shape, df1=self.df1.expand(batch_shape), df2=self.df2.expand(batch_shape), **gammas)
+        return self._like(_instance, batch_shape, df1=self.df1.expand(batch_shape), df2=self.df2.expand(batch_shape), **gammas)
 
     @property
     def mean(self) -> Tensor:

@@ -47,7 +47,7 @@ class Gamma(ExponentialFamily):
         return self.concentration / self.rate.pow(2)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Gamma:
-        return self._like(batch_shape, concentration=self.concentration.expand(batch_shape), rate=self.rate.expand(batch_shape))
+        return self._like(_instance, batch_shape, concentration=self.concentration.expand(batch_shape), rate=self.rate.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

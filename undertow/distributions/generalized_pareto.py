@@ -32,7 +32,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(() if is_number(loc, scale, concentration) else self.loc.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._like(batch_shape, **{n: getattr(self, n).expand(batch_shape) for n in ("loc", "scale", "concentration")})
+        return self._like(_instance, batch_shape, **{n: getattr(self, n).expand(batch_shape) for n in ("loc", "scale", "concentration")})
 
     def _plain(self) -> tuple[Tensor, Tensor]:
         """Where the concentration is near 0, and a concentration that divides safely there."""

@@ -60,7 +60,7 @@ class Geometric(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Geometric:
         name = "probs" if "probs" in self.__dict__ else "logits"
-        return self._like(batch_shape, **{name: getattr(self, name).expand(batch_shape)})
+        return self._like(_instance, batch_shape, **{name: getattr(self, name).expand(batch_shape)})
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         tiny = undertow.finfo(self.probs.dtype).tiny

@@ -41,7 +41,7 @@ class Gumbel(TransformedDistribution):
         super().__init__(Uniform(*both, validate_args=validate_args), parts, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
+        new = super().expand(batch_shape, _instance)
         new.loc, new.scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
         return new
 

@@ -63,7 +63,9 @@ class Independent(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
         inner = self.base_dist.expand(undertow.Size(batch_shape) + self._event_shape[: self.reinterpreted_batch_ndims])
-        return Independent(inner, self.reinterpreted_batch_ndims, validate_args=False)
+        return self._like(
+            _instance, batch_shape, self._event_shape, base_dist=inner, reinterpreted_batch_ndims=self.reinterpreted_batch_ndims  # type: ignore[arg-type]
+        )
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape)

@@ -35,7 +35,7 @@ class Kumaraswamy(TransformedDistribution):
         super().__init__(base, parts, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
+        new = super().expand(batch_shape, _instance)
         new.concentration1, new.concentration0 = self.concentration1.expand(batch_shape), self.concentration0.expand(batch_shape)
         return new
 

@@ -65,7 +65,7 @@ class LowRankMultivariateNormal(Distribution):
         shape = undertow.Size(batch_shape)
         loc, diag = self.loc.expand(shape + self._event_shape), self.cov_diag.expand(shape + self._event_shape)
         factor = self.cov_factor.expand(shape + self.cov_factor.shape[-2:])
-        return self._like(batch_shape, self._event_shape, loc=loc, cov_diag=diag, cov_factor=factor, **kept)
+        return self._like(_instance, batch_shape, self._event_shape, loc=loc, cov_diag=diag, cov_factor=factor, **kept)
 
     @property
     def mean(self) -> Tensor:

@@ -105,6 +105,7 @@ class MultivariateNormal(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> MultivariateNormal:
         return self._like(
+            _instance,
             batch_shape,
             self._event_shape,
             loc=self.loc.expand((*batch_shape, *self._event_shape)),

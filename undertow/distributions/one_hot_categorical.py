@@ -61,7 +61,7 @@ class OneHotCategorical(Distribution):
         return self._categorical.param_shape
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> OneHotCategorical:
-        return self._like(batch_shape, self._event_shape, _categorical=self._categorical.expand(batch_shape))
+        return self._like(_instance, batch_shape, self._event_shape, _categorical=self._categorical.expand(batch_shape))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         drawn = self._categorical.sample(sample_shape)

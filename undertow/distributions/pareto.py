@@ -31,7 +31,7 @@ class Pareto(TransformedDistribution):
         super().__init__(base, [ExpTransform(), AffineTransform(loc=0, scale=self.scale)], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
+        new = super().expand(batch_shape, _instance)
         new.scale, new.alpha = self.scale.expand(batch_shape), self.alpha.expand(batch_shape)
         return new
 

@@ -42,7 +42,7 @@ class Poisson(ExponentialFamily):
         return self.rate.floor()
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Poisson:
-        return self._like(batch_shape, rate=self.rate.expand(batch_shape))
+        return self._like(_instance, batch_shape, rate=self.rate.expand(batch_shape))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with undertow.no_grad():

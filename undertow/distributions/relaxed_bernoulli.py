@@ -32,7 +32,7 @@ class LogitRelaxedBernoulli(OddsDistribution):
         super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._grown(batch_shape, temperature=self.temperature)
+        return self._grown(_instance, batch_shape, temperature=self.temperature)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

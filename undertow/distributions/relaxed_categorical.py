@@ -32,7 +32,7 @@ class ExpRelaxedCategorical(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         inner = self._categorical.expand(batch_shape)
-        return self._like(batch_shape, self._event_shape, temperature=self.temperature, _categorical=inner)
+        return self._like(_instance, batch_shape, self._event_shape, temperature=self.temperature, _categorical=inner)
 
     @property
     def logits(self) -> Tensor:

@@ -51,7 +51,7 @@ class StudentT(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> StudentT:
         df, loc, scale = (t.expand(batch_shape) for t in (self.df, self.loc, self.scale))
-        return self._like(batch_shape, df=df, loc=loc, scale=scale, _chi2=self._chi2.expand(batch_shape))
+        return self._like(_instance, batch_shape, df=df, loc=loc, scale=scale, _chi2=self._chi2.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         normal = standard_normal(self._extended_shape(sample_shape), self.df.dtype)

@@ -63,7 +63,7 @@ class TransformedDistribution(Distribution):
             shape = transform.inverse_shape(shape)
         inner = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
         own = {k: v for k, v in vars(self).items() if k not in ("base_dist", "_batch_shape", "_event_shape", "_validate_args")}
-        return self._like(batch_shape, self._event_shape, **{**own, "base_dist": inner})
+        return self._like(_instance, batch_shape, self._event_shape, **{**own, "base_dist": inner})
 
     def _forward(self, x: Tensor) -> Tensor:
         for transform in self.transforms:

@@ -49,7 +49,7 @@ class Uniform(Distribution):
         return (self.high - self.low).pow(2) / 12
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Uniform:
-        return self._like(batch_shape, low=self.low.expand(batch_shape), high=self.high.expand(batch_shape))
+        return self._like(_instance, batch_shape, low=self.low.expand(batch_shape), high=self.high.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn = undertow.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)

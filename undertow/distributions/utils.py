@@ -41,6 +41,16 @@ def standard_normal(shape: Any, dtype: Any) -> Tensor:
     return undertow.empty(shape, dtype=dtype).normal_()
 
 
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """The same, by torch's name and arguments."""
+    return standard_normal(shape, dtype)
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """Sums over the last `dim` dimensions."""
+    return value.reshape(*value.shape[: value.dim() - dim], -1).sum(-1) if dim else value
+
+
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities away from 0 and 1, where logarithms are infinite."""
     eps = undertow.finfo(probs.dtype).eps

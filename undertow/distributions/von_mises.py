@@ -39,7 +39,7 @@ class VonMises(Distribution):
         super().__init__(self.loc.shape, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._like(batch_shape, loc=self.loc.expand(batch_shape), concentration=self.concentration.expand(batch_shape))
+        return self._like(_instance, batch_shape, loc=self.loc.expand(batch_shape), concentration=self.concentration.expand(batch_shape))
 
     @lazy_property
     def _proposal(self) -> Tensor:

@@ -35,7 +35,7 @@ class Weibull(TransformedDistribution):
         super().__init__(base, parts, validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = super().expand(batch_shape)
+        new = super().expand(batch_shape, _instance)
         for name in ("scale", "concentration", "concentration_reciprocal"):
             setattr(new, name, getattr(self, name).expand(batch_shape))
         return new

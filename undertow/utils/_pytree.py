@@ -307,8 +307,9 @@ def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
 
 
 def __getattr__(name: str) -> Any:
-    from undertow.utils import _pytree_paths  # which is made of what stands above
+    from undertow.utils import _pytree_nodes, _pytree_paths  # which are made of what stands above
 
-    if name in _pytree_paths.__all__:
-        return getattr(_pytree_paths, name)
+    for part in (_pytree_paths, _pytree_nodes):
+        if name in part.__all__:
+            return getattr(part, name)
     raise AttributeError(f"module 'undertow.utils._pytree' has no attribute {name!r}")

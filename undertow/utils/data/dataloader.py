@@ -298,3 +298,6 @@ class _WorkerIterator(_Iterator):
         if not self._persistent:
             self._pool.stop()
         raise StopIteration
+
+
+_BaseDataLoaderIter, _MultiProcessingDataLoaderIter = _Iterator, _WorkerIterator  # by torch's names, for isinstance

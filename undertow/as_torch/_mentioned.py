@@ -1,0 +1,160 @@
+"""A name of torch's that is missing here may be mentioned: imported, put in annotations and tables, asked of by isinstance, inherited from.
+
+Nothing here is an instance of such a name, which is the truth; a call of it, its truth value, or anything else that would need an answer
+raises NotImplementedError with the reason. Who has something else in mind for its absence is told of it instead: `hasattr`, `getattr`
+and what stands in a `try`. Which of these asks is read from the code of the asking frame.
+"""
+
+from __future__ import annotations
+
+import abc
+import dis
+import functools
+import re
+import sys
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from undertow.as_torch import _missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Any
+
+_IMPORTS = ("IMPORT_NAME", "IMPORT_FROM")
+_READS = ("LOAD_ATTR", "LOAD_METHOD")
+_CONSTANT = re.compile(r"[A-Z]|sparse_(coo|csr|csc|bsr|bsc)$|jagged$|per_(tensor|channel)_\w*affine")  # what functions compare with
+_RUNNERS = ("importlib", "runpy", "undertow.as_torch")
+
+
+def imports(frame: FrameType | None, name: str) -> bool:
+    """Whether the frame's import statement names this module, or one in it, rather than something that may be in a module."""
+    if frame is None or frame.f_lasti < 0:
+        return False
+    stated = next((str(one.argval) for one in dis.get_instructions(frame.f_code) if one.offset == frame.f_lasti), "")
+    return f"{stated}.".startswith(f"{name}.")
+
+
+@functools.lru_cache(maxsize=4096)
+def _asks(code: CodeType, at: int) -> tuple[str, tuple[str, ...], bool]:
+    """The instruction there, the attributes read right after it, the last perhaps to be called, and whether a handler waits around it."""
+    instructions = list(dis.get_instructions(code))
+    where = next((i for i, one in enumerate(instructions) if one.offset == at), None)
+    if where is None:
+        return "", (), False
+    name, chain = instructions[where].opname, []
+    for one in instructions[where + 1 :]:
+        if one.opname not in _READS:
+            break
+        chain.append(str(one.argval) + ("()" if one.opname == "LOAD_METHOD" else ""))
+    starts = {one.offset: i for i, one in enumerate(instructions)}
+    guarded = False
+    for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
+        if entry.start <= at < entry.end and entry.target in starts:
+            handler = [one.opname for one in instructions[starts[entry.target] : starts[entry.target] + 2]]
+            is_with = handler[-1] == "WITH_EXCEPT_START"
+            guarded |= handler[0] == "PUSH_EXC_INFO" and (not is_with or name in _IMPORTS)
+    if name == "LOAD_ATTR" and sys.version_info >= (3, 12) and (instructions[where].arg or 0) & 1:
+        name = "LOAD_METHOD"  # a call follows
+    return name, tuple(chain), guarded
+
+
+def only_mentions(frame: FrameType | None, name: str) -> bool:
+    """Whether the frame that asks for torch's missing name mentions it only, and has no plan for its absence."""
+    if frame is None or frame.f_lasti < 0 or not _missing.is_torchs(name):
+        return False
+    asked, chain, guarded = _asks(frame.f_code, frame.f_lasti)
+    is_constant = bool(_CONSTANT.match(chain[-1] if chain else name.rpartition(".")[2])) or ".".join((name, *chain)).removesuffix("()") in _MARKS
+    in_body = not frame.f_code.co_flags & 0x1  # CO_OPTIMIZED: a function
+    if guarded or asked not in (*_IMPORTS, "LOAD_ATTR") or not (asked in _IMPORTS or is_constant or in_body):
+        return False
+    while in_body and frame.f_back is not None:  # what eval and exec run stands where they stand
+        frame = frame.f_back
+        if frame.f_globals.get("__name__", "").startswith(_RUNNERS):
+            break
+        in_body = not frame.f_code.co_flags & 0x1
+        if _asks(frame.f_code, frame.f_lasti)[2]:
+            return False
+    return True
+
+
+class Mentioned(abc.ABCMeta):
+    """The type of what stands for a missing name. An ABCMeta, so that classes may inherit from one beside others."""
+
+    _torch_name: str
+
+    def __repr__(cls) -> str:
+        return f"<{cls._torch_name}, which is not in Undertow>"
+
+    def _refuse(cls, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(_missing.sentence(cls._torch_name))
+
+    def __getattr__(cls, name: str) -> Any:
+        dotted = f"{cls._torch_name}.{name}"
+        if dotted in _MARKS:
+            return _MARKS[dotted]
+        if name.startswith(("__", "_abc_")) or not only_mentions(sys._getframe(1), dotted):
+            raise AttributeError(_missing.sentence(dotted))
+        return mentioned(dotted)
+
+    def __getitem__(cls, item: Any) -> Any:
+        return cls
+
+    __call__ = __bool__ = __iter__ = __len__ = __contains__ = __enter__ = __exit__ = _refuse
+
+
+def _as_it_is(fn: Any) -> Any:
+    """Marks a function for a tracer of torch's; nothing traces here."""
+    return fn
+
+
+def _no(*args: Any) -> bool:
+    """Nothing is traced."""
+    return False
+
+
+# What has a true answer although its module is missing.
+_MARKS = {
+    "torch.fx.wrap": _as_it_is,
+    "torch.fx._symbolic_trace.is_fx_tracing": _no,
+    "torch.fx._symbolic_trace.is_fx_symbolic_tracing": _no,
+    "torch.onnx.is_in_onnx_export": _no,
+}
+
+
+@functools.cache
+def mentioned(name: str) -> Any:
+    """What stands for torch's missing name: always the same."""
+    if name in _MARKS:
+        return _MARKS[name]
+    home, _, last = name.rpartition(".")
+    return Mentioned(last, (), {"_torch_name": name, "__module__": home, "__doc__": _missing.sentence(name)})
+
+
+class _Module(ModuleType):
+    """A missing module, whose names may be mentioned."""
+
+    __all__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        dotted = f"{self.__name__}.{name}"
+        if dotted in _MARKS:
+            return _MARKS[dotted]
+        if name.startswith("__") or not only_mentions(sys._getframe(1), dotted):
+            raise AttributeError(_missing.sentence(dotted), name=name, obj=self)
+        return mentioned(dotted)
+
+
+class _Loader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Module(spec.name, _missing.sentence(spec.name))
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def module_spec(name: str) -> ModuleSpec:
+    """The import system's answer for a missing module, of which there may be submodules."""
+    return ModuleSpec(name, _Loader(), is_package=True)
