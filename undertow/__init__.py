@@ -51,6 +51,8 @@ _LAZY = {
     "compile": "compiler",
     **dict.fromkeys(("adaptive_max_pool1d", "empty_permuted", "frobenius_norm", "norm_except_dim", "nuclear_norm", "vander"), "_rare"),
     **dict.fromkeys(("addmv_", "detach_", "index_put_", "resize_as_", "set_anomaly_enabled", "to_dlpack"), "_rare"),
+    **dict.fromkeys(("conv_tbc", "embedding_renorm_", "get_device_module", "is_vulkan_available", "lu", "segment_reduce"), "_rare"),
+    **dict.fromkeys(("set_autocast_cpu_dtype", "set_autocast_cpu_enabled", "set_autocast_enabled"), "amp._switches"),
     "DisableTorchFunction": "overrides",
     "DisableTorchFunctionSubclass": "overrides",
     "GradScaler": "amp",
@@ -69,6 +71,8 @@ _LAZY = {
     **dict.fromkeys(("histogram", "histogramdd"), "_histogram"),
     **{f"{kind}dropout{end}": "nn._dropout_core" for kind in ("", "alpha_", "feature_", "feature_alpha_") for end in ("", "_")},
     **dict.fromkeys(("rrelu", "rrelu_"), "nn._dropout"),
+    **dict.fromkeys(("bilinear", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss", "kl_div"), "nn._plain_losses"),
+    **dict.fromkeys(("margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss"), "nn._plain_losses"),
     **dict.fromkeys(("channel_shuffle", "pixel_shuffle", "pixel_unshuffle"), "nn._shuffle"),
     **dict.fromkeys(("affine_grid_generator", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"), "nn._grid_sample"),
     **dict.fromkeys(("adaptive_avg_pool1d", "avg_pool1d"), "nn._pooling"),
@@ -93,6 +97,8 @@ def __getattr__(name: str) -> "Any":
     if name in _LAZY:
         value = globals()[name] = getattr(import_module(f"undertow.{_LAZY[name]}"), name)
         return value
+    if name.startswith(("_foreach_", "_check", "_assert")):
+        return getattr(import_module("undertow._foreach" if name[1] == "f" else "undertow._checks"), name)
     if name.endswith("Tensor"):
         legacy = import_module("undertow._legacy")
         if hasattr(legacy, name):
