@@ -30,7 +30,7 @@ _tensor_methods.install()
 
 _DEVICES = ("accelerator", "amp", "backends", "cpu", "cuda", "mps", "mtia", "xpu")
 _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "hub", "jit", "library", "multiprocessing", "ops", "return_types")
-_MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "nn", "optim", "random", "signal", "special")
+_MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "nn", "optim", "quasirandom", "random", "signal", "special")
 _TOOLS = ("overrides", "profiler", "serialization", "storage", "testing", "torch_version", "train", "types", "utils", "version")
 _MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, *_TOOLS)
 _LAZY = {

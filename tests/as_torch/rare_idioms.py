@@ -7,7 +7,6 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-
 torch.set_printoptions(precision=7)  # so that rounding shows in digits that are not compared
 
 
@@ -146,3 +145,46 @@ def restoring_by_function():
     torch.save(torch.ones(2), file)
     file.seek(0)
     return torch.load(file, map_location=lambda s, l: torch.serialization.default_restore_location(s, "cpu"))
+
+
+@case
+def sobol_points():
+    from torch.quasirandom import SobolEngine
+
+    out = []
+    for dimension in (1, 2, 31, 512):
+        engine, scrambled = SobolEngine(dimension), SobolEngine(dimension, scramble=True, seed=7)
+        out += [engine.draw(37).sum(0)[-3:], engine.fast_forward(100).draw(2)[-1][-3:], engine.reset().draw_base2(4, dtype=torch.float64)[-1][-3:]]
+        out += [scrambled.draw(6)[:, -2:], scrambled, engine.num_generated]
+    return *out, SobolEngine(3, True).draw(2), torch.rand(1), refused(engine.draw_base2, 3).partition(" (")[0]
+
+
+@case
+def weak_keys():
+    from torch.utils.weak import TensorWeakRef, WeakIdRef, WeakTensorKeyDictionary
+
+    x = torch.ones(2)
+    notes = WeakTensorKeyDictionary()
+    notes[x] = 3
+    kept = (x in notes, torch.ones(2) in notes, notes[x], notes.get(torch.ones(1)), notes.copy() == notes, TensorWeakRef(x)() is x)
+    same = WeakIdRef(x) == WeakIdRef(x)
+    del x
+    return *kept, same, len(notes)
+
+
+@case
+def benchmark_tables():
+    import torch.utils.benchmark as benchmark
+
+    rows = [("small", 2e-6, "ours", 1), ("small", 4e-6, "theirs!", 1), ("large one", 93e-6, "ours", 1), ("large one", 93e-6, "ours", 2)]
+    measured = [
+        benchmark.Measurement(1, [t, t * 1.01, t * 1.02], benchmark.TaskSpec("f(x)", "pass", label="L", sub_label=s, description=d, num_threads=n))
+        for s, t, d, n in rows
+    ]
+    table, trimmed = benchmark.Compare(measured), benchmark.Compare(measured)
+    trimmed.trim_significant_figures()
+    one = measured[0]
+    facts = (one.mean, one.median, one.iqr, one.has_warnings, one.meets_confidence(), one.title, one.as_row_name, one.significant_figures)
+    ran = benchmark.Timer("x + y", globals={"x": torch.ones(2), "y": torch.ones(2)}, num_threads=2).blocked_autorange(min_run_time=0.01)
+    shown = tuple("/".join(line.rstrip() for line in str(c).splitlines()) for c in (table, trimmed))
+    return *shown, *facts, str(one).splitlines()[1:], ran.num_threads, ran.median > 0, refused(benchmark.Timer, 3), refused(benchmark.Compare, [1])
