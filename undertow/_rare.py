@@ -234,7 +234,9 @@ def segment_reduce(
     if lengths is None:
         lengths = offsets.diff()  # type: ignore[union-attr]
     if lengths.dim() != 1 or axis not in (0, -data.dim()):
-        raise NotImplementedError(f"segment_reduce: along axis 0 and with lengths of one dimension alone; got axis {axis} and {lengths.dim()} dimensions")
+        raise NotImplementedError(
+            f"segment_reduce: along axis 0 and with lengths of one dimension alone; got axis {axis} and {lengths.dim()} dimensions"
+        )
     if not unsafe and (lengths.numel() and lengths.min().item() < 0 or lengths.sum().item() != data.size(0)):
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
     at = undertow.repeat_interleave(undertow.arange(lengths.numel()), lengths)

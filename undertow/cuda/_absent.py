@@ -40,7 +40,8 @@ _ANSWERS: dict[str, Any] = {
 }
 _REFUSED = (
     "can_device_access_peer current_blas_handle current_device current_stream default_stream get_device_capability "
-    "get_device_name get_device_properties get_rng_state init initial_seed ipc_collect list_gpu_processes mem_get_info get_sync_debug_mode set_sync_debug_mode device_memory_used memory_usage memory_snapshot "
+    "get_device_name get_device_properties get_rng_state init initial_seed ipc_collect list_gpu_processes mem_get_info memory_snapshot "
+    "get_sync_debug_mode set_sync_debug_mode device_memory_used memory_usage "
     "memory_summary set_device set_rng_state set_stream synchronize utilization temperature power_draw clock_rate"
 )
 for _name, _value in _ANSWERS.items():
