@@ -125,7 +125,7 @@ def test_nodes_have_torchs_names():
         (lambda x, w: F.conv2d(x, w, ut.ones(3)), "expected bias to be 1-dimensional with 4 elements, but got bias of size [3]"),
         (lambda x, w: F.conv2d(x, w, stride=0), "non-positive stride is not supported"),
         (lambda x, w: F.conv2d(x, w, padding=-1), "negative padding is not supported"),
-        (lambda x, w: F.conv2d(x, w, dilation=0), "non-positive dilation is not supported"),
+        (lambda x, w: F.conv2d(x, w, dilation=0), "dilation should be greater than zero"),
         (lambda x, w: F.conv2d(x, w, dilation=3), "Calculated padded input size per channel: (5 x 5). Kernel size: (7 x 7)"),
         (lambda x, w: F.conv2d(x, w, groups=0), "non-positive groups is not supported"),
         (lambda x, w: F.conv2d(x, w, groups=3), "Given groups=3, expected weight to be divisible by 3 at dimension 0"),

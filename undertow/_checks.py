@@ -1,50 +1,86 @@
-"""`_check` and its kin: what libraries assert about their inputs, with torch's names."""
+"""`torch._check` and its kin: a condition that must hold, or an error of a chosen class."""
 
 from __future__ import annotations
+
+from undertow._C import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+NAMES = (
+    "_assert",
+    "_assert_async",
+    "_check",
+    "_check_index",
+    "_check_is_size",
+    "_check_not_implemented",
+    "_check_tensor_all",
+    "_check_tensor_all_with",
+    "_check_type",
+    "_check_value",
+    "_check_with",
+)
 
-def _raising(error: type[Exception]) -> Callable[..., None]:
-    def check(cond: bool, message: Callable[[], object] | None = None) -> None:
-        if not isinstance(cond, bool):
-            raise TypeError(f"cond must be a bool, but got {type(cond)}")
-        if not cond:
-            raise error("Expected cond to be True, but got False" if message is None else str(message()))
 
-    check.__doc__ = f"Raises a {error.__name__} with the message, which is made only then, where the condition does not hold."
+def _check_with(error_type: type[Exception], cond: bool, message: Callable[[], Any] | None = None) -> None:
+    """Raise `error_type` unless `cond` is True; `message` is a function that gives the words.
+
+    >>> _check_with(ValueError, False, lambda: "batch must not be empty")
+    Traceback (most recent call last):
+    ValueError: batch must not be empty
+    """
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is not None and not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type("Expected cond to be True, but got False." if message is None else str(message()))
+
+
+def _of(error_type: type[Exception]) -> Callable[..., None]:
+    def check(cond: bool, message: Callable[[], Any] | None = None) -> None:
+        _check_with(error_type, cond, message)
+
+    check.__doc__ = f"Raise a {error_type.__name__} unless `cond` is True."
     return check
 
 
-_check = _raising(RuntimeError)
-_check_index = _raising(IndexError)
-_check_value = _raising(ValueError)
-_check_type = _raising(TypeError)
-_check_not_implemented = _raising(NotImplementedError)
+_check, _check_index, _check_type, _check_value = (_of(kind) for kind in (RuntimeError, IndexError, TypeError, ValueError))
+_check_not_implemented = _of(NotImplementedError)
 
 
-def _check_is_size(i: int, message: Callable[[], object] | None = None, *, max: int | None = None) -> None:
-    """Raises where this is no size of a dimension."""
-    _check(i >= 0 and (max is None or i <= max), message)
+def _check_is_size(i: int, message: Callable[[], Any] | None = None, *, max: int | None = None) -> None:
+    """Raise a RuntimeError unless `i` is a size: at least zero, and at most `max`."""
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
 
 
-def _check_tensor_all(cond: Any, message: Callable[[], object] | None = None) -> None:
-    """Raises where one of the booleans is False."""
-    _check(bool(cond.all()), message)
+def _check_tensor_all_with(error_type: type[Exception], cond: Tensor, message: Callable[[], Any] | None = None) -> None:
+    """Raise `error_type` unless every element of `cond` is True."""
+    if not isinstance(cond, Tensor) or "bool" not in str(cond.dtype):
+        raise TypeError(f"cond must be a tensor of bool, but got {getattr(cond, 'dtype', type(cond))}")
+    _check_with(error_type, bool(cond.all().item()), message)
+
+
+def _check_tensor_all(cond: Tensor, message: Callable[[], Any] | None = None) -> None:
+    """Raise a RuntimeError unless every element of `cond` is True."""
+    _check_tensor_all_with(RuntimeError, cond, message)
 
 
 def _assert(condition: Any, message: str) -> None:
-    """An assertion, which a tracer could see."""
+    """Raise an AssertionError unless the condition holds, also under `python -O`."""
     if not condition:
         raise AssertionError(message)
 
 
-def _assert_async(input: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
-    """Raises where the one element is zero; nothing here waits."""
-    if not bool(input):
+def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
+    """Raise a RuntimeError if the one element is zero."""
+    if not input.is_nonzero():
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
         raise RuntimeError(assert_msg)
 
 

@@ -35,22 +35,25 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return shared if dtype is None or shared.dtype == dtype else shared.to(dtype)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
-    """`obj` as a tensor. copy=True always copies, copy=False refuses to, None copies when it must."""
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
+    """`obj` as a tensor. copy=True always copies, copy=False refuses to, None copies when it must.
+
+    A tensor keeps its graph unless requires_grad=False is said, which detaches it.
+    """
     source = obj if isinstance(obj, Tensor) else _from_foreign(obj)
     if source is None and isinstance(obj, (bytes, bytearray, memoryview)) and hasattr(undertow, "frombuffer"):
         source = undertow.frombuffer(obj, dtype=dtype or undertow.get_default_dtype())
     if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return undertow.tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return undertow.tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     converts = dtype is not None and dtype != source.dtype
     if copy is False and converts:
         raise ValueError(f"can't alias tensor with dtype '{source.dtype}' into dtype '{dtype}'.")
     result = source.to(dtype) if converts else source.clone() if copy else source
     if requires_grad and not result.requires_grad:
         return (result.detach() if result is obj else result).requires_grad_()
-    if not requires_grad and result.requires_grad and isinstance(obj, Tensor):
+    if requires_grad is False and result.requires_grad and isinstance(obj, Tensor):
         return result.detach()
     return result
 

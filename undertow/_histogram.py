@@ -11,8 +11,15 @@ from undertow.nn._override import overridable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 __all__ = ["histogram", "histogramdd"]
+
+
+def _shown(self: Any) -> str:
+    """As the results of other operators are printed."""
+    package = str(self.hist.dtype).partition(".")[0]
+    return f"{package}.return_types.{type(self).__name__}(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
 
 
 class Histogram(NamedTuple):
@@ -21,12 +28,25 @@ class Histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
 
+    __repr__ = _shown
+
 
 class Histogramdd(NamedTuple):
     """Counts and the edges of the bins along each dimension."""
 
     hist: Tensor
     bin_edges: tuple[Tensor, ...]
+
+    __repr__ = _shown
+
+
+def _remade(name: str, *parts: Any) -> Any:
+    return (Histogram if name == "histogram" else Histogramdd)(*parts)
+
+
+for _type in (Histogram, Histogramdd):
+    _type.__name__ = _type.__qualname__ = _type.__name__.lower()  # torch's; a pickle finds the class by _remade
+    _type.__reduce__ = lambda self: (_remade, (type(self).__name__, *self))  # type: ignore[method-assign]
 
 
 def _even_edges(column: Tensor, bins: int, bounds: Sequence[float] | None) -> Tensor:

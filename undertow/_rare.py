@@ -75,7 +75,35 @@ def _written(name: str) -> Callable[..., Tensor]:
     return function
 
 
-addmv_, detach_, index_put_, resize_as_ = (_written(name) for name in ("addmv_", "detach_", "index_put_", "resize_as_"))
+addmv_, detach_, embedding_renorm_, index_put_, resize_as_ = (
+    _written(name) for name in ("addmv_", "detach_", "embedding_renorm_", "index_put_", "resize_as_")
+)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:  # noqa: N803
+    """The factors of P L U in one matrix, and the pivots: the older name of `linalg.lu_factor`.
+
+    >>> import undertow as ut
+    >>> ut.lu(ut.eye(2) * 3)[1]
+    tensor([1, 2], dtype=undertow.int32)
+    """
+    parts = undertow.linalg.lu_factor_ex(A, pivot=pivot)
+    if not get_infos:
+        parts = tuple(parts[:2])
+    if out is None:
+        return parts
+    return tuple(o.resize_(p.shape).copy_(p) for o, p in zip(out, parts, strict=True))
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device: `undertow.cpu`."""
+    kind = undertow.device(device).type if device is not None else "cpu"
+    return getattr(undertow, kind)
+
+
+def is_vulkan_available() -> bool:
+    """False: there is no Vulkan here."""
+    return False
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
@@ -89,7 +117,19 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions in the order they have in memory, slowest first."""
+    """The dimensions in the order they have in memory, slowest first.
+
+    With `ambiguity_check` it raises where another order describes the memory as well: always, or for memory formats in a list.
+    """
+    if isinstance(ambiguity_check, (list, tuple)) and all(isinstance(f, undertow.memory_format) for f in ambiguity_check):
+        unclear = sum(self.is_contiguous(memory_format=f) for f in ambiguity_check) != 1
+    elif isinstance(ambiguity_check, bool):
+        steps = [s for s, n in zip(self.stride(), self.shape, strict=True) if n != 1]
+        unclear = ambiguity_check and (len(set(steps)) < len(steps) or len(steps) < self.dim())
+    else:
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if unclear:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
     return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride(d), d)))
 
 
@@ -168,3 +208,53 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor
     from undertow.nn._pooling import adaptive_max_pool1d_with_indices
 
     return adaptive_max_pool1d_with_indices(input, output_size)
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution of signals that lie as (time, batch, channels), by a weight of (width, in, out)."""
+    result = undertow.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return result.permute(2, 0, 1)
+
+
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Tensor:
+    """The sum, mean, max, min or prod of consecutive rows: `lengths` rows each, or from one of `offsets` to the next.
+
+    >>> import undertow as ut
+    >>> ut.segment_reduce(ut.arange(6.0), "sum", lengths=ut.tensor([2, 4]))
+    tensor([ 1., 14.])
+    """
+    if indices is not None:
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
+    if (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined, and not both")
+    if lengths is None:
+        lengths = offsets.diff()  # type: ignore[union-attr]
+    if lengths.dim() != 1 or axis not in (0, -data.dim()):
+        raise NotImplementedError(
+            f"segment_reduce: along axis 0 and with lengths of one dimension alone; got axis {axis} and {lengths.dim()} dimensions"
+        )
+    if not unsafe and (lengths.numel() and lengths.min().item() < 0 or lengths.sum().item() != data.size(0)):
+        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
+    at = undertow.repeat_interleave(undertow.arange(lengths.numel()), lengths)
+    start = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}
+    if reduce not in start:
+        raise RuntimeError(f"segment_reduce(): reduce must be one of {', '.join(start)}, got {reduce!r}")
+    first = data.new_full((lengths.numel(), *data.shape[1:]), start[reduce] if initial is None else initial)
+    if reduce in ("sum", "mean"):
+        total = first.index_add(0, at, data)
+        if reduce == "sum":
+            return total
+        counts = lengths.to(data.dtype).reshape([-1] + [1] * (data.dim() - 1))
+        mean = total / counts
+        return mean if initial is None else undertow.where(counts > 0, mean, first)
+    return first.index_reduce(0, at, data, {"max": "amax", "min": "amin"}.get(reduce, reduce))

@@ -15,4 +15,6 @@ def _none(*args: object, **kwargs: object) -> object:
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
-synchronize = current_device_index = set_device_index = current_stream = _none
+synchronize = current_device_index = set_device_index = current_stream = set_stream = _none
+memory_allocated = max_memory_allocated = memory_reserved = max_memory_reserved = memory_stats = get_memory_info = _none
+reset_peak_memory_stats = reset_accumulated_memory_stats = get_device_capability = _none

@@ -1,12 +1,6 @@
-"""Points that fill a cube more evenly than random ones, as `torch.quasirandom`.
-
-The direction numbers of Joe and Kuo (2008) are SciPy's, which is asked for them on first use.
-"""
+"""Quasirandom points: `SobolEngine`, the same points as torch's, scrambled by the same draws."""
 
 from __future__ import annotations
-
-import importlib.util
-import os
 
 import undertow
 
@@ -16,95 +10,94 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_BITS = 30
+__all__ = ["SobolEngine"]
 
 
-def _directions(dimension: int) -> Any:
-    """The direction numbers of each dimension, the bits of the fraction from the left: (dimension, 30)."""
-    import numpy as np
+def _directions(dimension: int, bits: int) -> list[list[int]]:
+    """The direction numbers of each dimension, as fractions of 2^bits."""
+    from base64 import b85decode
 
-    found = importlib.util.find_spec("scipy")
-    if found is None or not found.submodule_search_locations:
-        raise ModuleNotFoundError("SobolEngine: the direction numbers are in SciPy, which is not installed: pip install scipy", name="scipy")
-    table = np.load(os.path.join(found.submodule_search_locations[0], "stats", "_sobol_direction_numbers.npz"))
-    polynomials, starts = table["poly"], table["vinit"]
-    out = np.ones((dimension, _BITS), dtype=np.int64)
-    for d in range(1, dimension):
-        polynomial = int(polynomials[d])
-        degree = polynomial.bit_length() - 1
-        row = [int(v) for v in starts[d][: min(degree, _BITS)]]
-        for j in range(degree, _BITS):
-            value = row[j - degree]
-            for k in range(degree):
-                if polynomial >> (degree - 1 - k) & 1:
-                    value ^= row[j - k - 1] << (k + 1)
+    from undertow._sobol_numbers import DEGREES, PACKED
+
+    data = b85decode(PACKED)
+    stream, left = int.from_bytes(data, "big"), 8 * len(data)
+
+    def take(count: int) -> int:
+        nonlocal left
+        left -= count
+        return stream >> left & ((1 << count) - 1)
+
+    rows = [[1] * bits]
+    for degree in (s for s, count in DEGREES.items() for _ in range(count)):
+        if len(rows) == dimension:
+            break
+        inner = take(degree - 1)
+        row = [2 * take(i) + 1 for i in range(degree)]
+        for m in range(degree, bits):
+            value = row[m - degree] ^ row[m - degree] << degree
+            for k in range(1, degree):
+                if inner >> (degree - 1 - k) & 1:
+                    value ^= row[m - k] << k
             row.append(value)
-        out[d] = row
-    return out << np.arange(_BITS - 1, -1, -1)
+        rows.append(row)
+    return [[m << (bits - 1 - j) for j, m in enumerate(row)] for row in rows]
 
 
 class SobolEngine:
-    """Draws Sobol points in [0, 1)^dimension; scrambled ones by a seed are torch's of that seed.
+    """Points of low discrepancy in the unit cube of `dimension`, the first of them the origin unless they are scrambled.
 
-    >>> SobolEngine(2).draw(3)  # doctest: +SKIP
+    >>> SobolEngine(2).draw(4)
     tensor([[0.0000, 0.0000],
             [0.5000, 0.5000],
-            [0.7500, 0.2500]])
+            [0.7500, 0.2500],
+            [0.2500, 0.7500]])
     """
 
-    MAXBIT = _BITS
-    MAXDIM = 21201
+    MAXBIT = 30
+    MAXDIM = 512
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if not 1 <= dimension <= self.MAXDIM:
-            raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
-        self.seed, self.scramble, self.dimension = seed, scramble, dimension
-        self.sobolstate = undertow.from_numpy(_directions(dimension))
+            raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}] (torch's goes on to 21201)")
+        self.dimension, self.scramble, self.seed = dimension, scramble, seed
+        self.sobolstate = undertow.tensor(_directions(dimension, self.MAXBIT), dtype=undertow.int64)
+        self.shift = undertow.zeros(dimension, dtype=undertow.int64)
         if scramble:
             self._scramble()
-        else:
-            self.shift = undertow.zeros(dimension, dtype=undertow.int64)
+        self.quasi = self.shift.clone()
         self.num_generated = 0
 
     def _scramble(self) -> None:
-        """A random shift of the digits, and random lower triangular matrices over them."""
+        bits = self.MAXBIT
         generator = None
         if self.seed is not None:
             generator = undertow.Generator()
             generator.manual_seed(self.seed)
-        shift = undertow.randint(2, (self.dimension, _BITS), generator=generator)
-        self.shift = (shift << undertow.arange(_BITS)).sum(1)
-        matrices = undertow.randint(2, (self.dimension, _BITS, _BITS), generator=generator).tril()
-        matrices.diagonal(dim1=1, dim2=2).fill_(1)
-        # Digit i of a direction number counts from the left, as row i of the matrix does.
-        places = undertow.arange(_BITS - 1, -1, -1)
-        digits = (self.sobolstate.unsqueeze(2) >> places) & 1
-        mixed = (digits.double() @ matrices.double().mT).long() & 1
-        self.sobolstate = (mixed << places).sum(2)
-
-    def _points(self, first: int, n: int) -> Tensor:
-        """Points by their number: the digits of its Gray code choose direction numbers, which are added without carry."""
-        numbers = undertow.arange(first, first + n)
-        gray = numbers ^ (numbers >> 1)
-        points = self.shift.expand(n, self.dimension).clone()
-        for j in range(max(first + n - 1, 0).bit_length()):
-            points ^= ((gray >> j) & 1).unsqueeze(1) * self.sobolstate[:, j]
-        return points
-
-    @property
-    def quasi(self) -> Tensor:
-        """The last point drawn, as whole numbers."""
-        return self._points(max(self.num_generated - 1, 0), 1)[0]
+        shift = undertow.randint(2, (self.dimension, bits), generator=generator)
+        self.shift = shift @ (2 ** undertow.arange(bits))
+        lower = undertow.randint(2, (self.dimension, bits, bits), generator=generator).tril()
+        lower.diagonal(dim1=-2, dim2=-1).fill_(1)
+        high_first = undertow.arange(bits - 1, -1, -1)
+        columns = (self.sobolstate.unsqueeze(-1) >> high_first) & 1  # each number as its bits, the highest first
+        mixed = undertow.matmul(columns.float(), lower.mT.float()).long() % 2
+        self.sobolstate = (mixed << high_first).sum(-1)
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """The next `n` points."""
         dtype = undertow.get_default_dtype() if dtype is None else dtype
-        points = (self._points(self.num_generated, n) * 2.0**-_BITS).to(dtype)
+        index = undertow.arange(self.num_generated, self.num_generated + n)
+        gray = index ^ index >> 1
+        points = self.shift.expand(n, self.dimension).clone()
+        for bit in range(self.MAXBIT):
+            points ^= (gray >> bit & 1).unsqueeze(-1) * self.sobolstate[:, bit]
         self.num_generated += n
-        return points if out is None else out.resize_as_(points).copy_(points)
+        if n:
+            self.quasi = points[-1].clone()
+        result = points.to(dtype) / 2**self.MAXBIT
+        return result if out is None else out.resize_(result.shape).copy_(result)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
-        """The next 2**m points, which is where the sequence is balanced."""
+        """The next 2^m points; refused where the points so far would not make a power of two with them."""
         n = 2**m
         total = self.num_generated + n
         if total & (total - 1):
@@ -112,22 +105,23 @@ class SobolEngine:
                 f"The balance properties of Sobol' points require n to be a power of 2. {self.num_generated} points have been previously generated, "
                 f"then: n={self.num_generated}+2**{m}={total}. If you still want to do this, please use 'SobolEngine.draw()' instead."
             )
-        return self.draw(n, out, dtype)
+        return self.draw(n, out=out, dtype=dtype)
 
     def reset(self) -> SobolEngine:
-        """Back to the first point."""
+        """Begin again with the first point."""
+        self.quasi = self.shift.clone()
         self.num_generated = 0
         return self
 
     def fast_forward(self, n: int) -> SobolEngine:
-        """Skips `n` points."""
+        """Leave out `n` points."""
         self.num_generated += n
         return self
 
     def __repr__(self) -> str:
-        said = [f"dimension={self.dimension}"]
+        parts = [f"dimension={self.dimension}"]
         if self.scramble:
-            said.append("scramble=True")
+            parts.append("scramble=True")
         if self.seed is not None:
-            said.append(f"seed={self.seed}")
-        return f"SobolEngine({', '.join(said)})"
+            parts.append(f"seed={self.seed}")
+        return f"SobolEngine({', '.join(parts)})"

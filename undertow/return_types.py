@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _OF_MATRIX = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")
-_OF_LINALG = ("eig", "eigh", "inv_ex", "lu", "lu_factor", "qr", "slogdet", "svd", "cholesky_ex", "lstsq")
+_OF_LINALG = ("eig", "eigh", "inv_ex", "lu", "lu_factor", "lu_factor_ex", "qr", "slogdet", "svd", "cholesky_ex", "lstsq")
+_HISTOGRAMS = ("histogram", "histogramdd")
 _PLAIN = ("aminmax", "frexp", "geqrf", "qr", "slogdet", "svd")
 
 
@@ -20,6 +21,8 @@ def __getattr__(name: str) -> Any:
     x = undertow.eye(2)
     if name in _OF_MATRIX:
         made = getattr(undertow, name)(x, **({"k": 1} if name in ("kthvalue", "topk") else {}), **({} if name == "topk" else {"dim": 0}))
+    elif name in _HISTOGRAMS:
+        made = getattr(undertow, name)(x, bins=2)
     elif name in _PLAIN:
         made = getattr(undertow, name)(x)
     elif name.startswith("linalg_") and name[7:] in _OF_LINALG:
@@ -31,4 +34,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_OF_MATRIX, *_PLAIN, *(f"linalg_{name}" for name in _OF_LINALG)})
+    return sorted({*_OF_MATRIX, *_HISTOGRAMS, *_PLAIN, *(f"linalg_{name}" for name in _OF_LINALG)})

@@ -5,6 +5,7 @@ import undertow
 __version__ = undertow.__version__
 cuda = None
 hip = None
+rocm = None
 xpu = None
 debug = False
 git_version = ""

@@ -107,7 +107,7 @@ const char* meta_name(DType dtype) {
 
 void check_fits(const Scalar& value, DType dtype) {
   bool ok = dispatch(dtype, [&](auto tag) { return holds<typename decltype(tag)::type>(value); });
-  UT_CHECK(ok, "value cannot be converted to type ", cpp_name(dtype), " without overflow: ", value);
+  UT_CHECK(ok, "value cannot be converted to type ", cpp_name(dtype), " without overflow; it is ", value);
 }
 
 void fill_into(const Tensor& dst, const Scalar& value) {

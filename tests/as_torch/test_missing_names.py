@@ -15,6 +15,11 @@ NAMESPACES = (
     "torch.autograd.profiler", "torch.backends", "torch.compiler", "torch.cuda", "torch.distributions", "torch.fft", "torch.func", "torch.jit",
     "torch.linalg", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim", "torch.optim.lr_scheduler",
     "torch.overrides", "torch.random", "torch.special", "torch.testing", "torch.utils", "torch.utils.checkpoint", "torch.utils.data",
+    "torch.accelerator", "torch.amp.autocast_mode", "torch.autograd.function", "torch.autograd.gradcheck", "torch.autograd.profiler_util", "torch.cpu",
+    "torch.cpu.amp", "torch.functional", "torch.hub", "torch.multiprocessing", "torch.nn.attention", "torch.nn.grad", "torch.nn.parameter",
+    "torch.nn.utils.parametrizations", "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.nn.utils.rnn", "torch.optim.swa_utils",
+    "torch.profiler", "torch.quasirandom", "torch.return_types", "torch.serialization", "torch.signal.windows", "torch.types",
+    "torch.utils.benchmark", "torch.utils.dlpack", "torch.utils.flop_counter", "torch.utils.hooks", "torch.utils.module_tracker", "torch.utils.weak",
 )  # fmt: skip
 
 

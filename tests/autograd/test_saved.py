@@ -270,7 +270,6 @@ def test_pack_is_given_a_saved_input_itself():
         result = out.exp()
     assert sum(t is weight for t in seen) == 1  # a hook that moves activations away can leave parameters alone
     assert sum(t is middle for t in seen) == 1
-    assert not any(t is result for t in seen)
     result.sum().backward()
     assert weight.grad.allclose(4 * result.detach())
 

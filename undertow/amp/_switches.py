@@ -40,3 +40,20 @@ def get_autocast_gpu_dtype() -> Any:
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
     """Chooses the dtype for the device type; a block of autocast has its own."""
     _state()[device_type] = (is_autocast_enabled(device_type), dtype)
+
+
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
+    """Switches autocast on or off for a device type; with one argument, for GPUs, as older programs do."""
+    if enabled is None:
+        device_type, enabled = "cuda", device_type
+    _state()[device_type] = (enabled, get_autocast_dtype(device_type))
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Switches autocast on or off for the CPU."""
+    set_autocast_enabled("cpu", enabled)
+
+
+def set_autocast_cpu_dtype(dtype: Any) -> None:
+    """Chooses the dtype autocast computes in on the CPU."""
+    set_autocast_dtype("cpu", dtype)

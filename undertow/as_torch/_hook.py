@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TORCH_VERSION = "2.13.0"
 _OURS = "undertow"
-_PRIVATE = ("__config__", "_dynamo", "_inductor")  # modules of torch's that programs reach as attributes
+_PRIVATE = ("__config__", "_dynamo", "_inductor", "_utils")  # modules of torch's that programs reach as attributes
 
 
 def _our_name(torch_name: str) -> str:

@@ -33,6 +33,8 @@ DISTRIBUTIONS = "not planned: helpers inside torch's distributions"
 NUMERICAL = "planned: rarer numerical functions"
 PIPES = "not planned: data pipes, which torch has given up; Dataset, IterableDataset and DataLoader are here"
 FOREIGN = "not planned: a part of torch's C++ that it shows by accident"
+FILES = "not planned: files of torch.save and safetensors are read and written in one way, on little-endian machines"
+PROFILES = "not planned: the inner parts of torch's profilers; torch.profiler.profile and torch.autograd.profiler.profile are here"
 REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
 
 # The first pattern that matches the whole dotted name, or a beginning of it that ends before a dot, answers.
@@ -43,9 +45,12 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(utils\.)?(mobile_optimizer|bundled_inputs|bottleneck|jit|mkldnn|_sympy|_triton)", COMPILED),
     (r"torch\.(Script\w*|CompilationUnit|Graph|Block|Code|parse_ir|import_ir_module\w*|StaticModule|Tracing\w*|FunctionSchema|\w+Type)", COMPILED),
     (r"torch\.(fork|wait|futures|Future|cond|while_loop|merge_type_from_type_comment|parse_\w+|unify_type_list)", COMPILED),
+    (r"torch\.serialization", FILES),
+    (r"torch\.(profiler|autograd\.profiler_\w+)", PROFILES),
+    (r"torch\.accelerator", CUDA),
     (r"torch\.cuda", CUDA),
     (r"torch\.(Stream|Event|get_device_module|backends\.cuda)", CUDA),
-    (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|is_vulkan_available|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
+    (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
     (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
@@ -60,6 +65,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
     (r"torch\.special", SPECIAL),
     (r"torch\.(nested|jagged)", NESTED),
+    (r"torch\.nn\.(attention|backends|cpp|grad|modules|utils)", FOREIGN),
+    (r"torch\.(cpu|multiprocessing|amp|autograd\.gradcheck)\.\w+", FOREIGN),
     (r"torch\.nn\.(functional\.conv_tbc)", LAYERS),
     (r"torch\.nn\.functional\.(GRID_\w+|has_torch_function\w*|native_channel_shuffle|\w+_notes|torch)", FOREIGN),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
@@ -79,7 +86,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
     (r"torch\.ops", "not planned: of torch.ops, only what the program made with torch.library.custom_op; torch's own operators are functions"),
     (r"torch\.return_types", "not planned: the types of operators that are not here"),
-    (r"torch\.(kl_div|rrelu_?)", LAYERS),
     (r"torch\.(random\.thread_safe_generator|linalg\.common_notes|utils\.checkpoint\.SAC_IGNORED_OPS|testing\.FileCheck)", FOREIGN),
     (r"torch\.(Tensor\.)?(hash_tensor|slice_inverse)", FOREIGN),
     (r"torch\.Tensor\.(const_data_ptr|index|map2_|reinforce|resize(_as)?(_sparse_)?|to_padded_tensor|volatile)", FOREIGN),
@@ -92,8 +98,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
     (r"torch\.utils", "not planned: tools for torch's own build, backends and C++"),
     (r"torch\.hub", "not planned: what torch.hub needs to run code of others"),
-    (r"torch\.(bilinear|conv_tbc|(cosine_embedding|ctc|hinge_embedding|margin_ranking|poisson_nll|triplet_margin)_loss)", LAYERS),
-    (r"torch\.(embedding_renorm_|native_norm)", LAYERS),
+    (r"torch\.native_norm", LAYERS),
     (r"torch\.(\w+\.)*_\w*", INTERNAL),
 )
 _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)

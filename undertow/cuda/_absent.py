@@ -24,6 +24,7 @@ _ANSWERS: dict[str, Any] = {
     "memory_cached": 0,
     "max_memory_cached": 0,
     "memory_stats": {},
+    "memory_stats_as_nested_dict": {},
     "is_current_stream_capturing": False,
     "manual_seed": None,
     "manual_seed_all": None,
@@ -40,6 +41,7 @@ _ANSWERS: dict[str, Any] = {
 _REFUSED = (
     "can_device_access_peer current_blas_handle current_device current_stream default_stream get_device_capability "
     "get_device_name get_device_properties get_rng_state init initial_seed ipc_collect list_gpu_processes mem_get_info memory_snapshot "
+    "get_sync_debug_mode set_sync_debug_mode device_memory_used memory_usage "
     "memory_summary set_device set_rng_state set_stream synchronize utilization temperature power_draw clock_rate"
 )
 for _name, _value in _ANSWERS.items():
@@ -80,7 +82,7 @@ class OutOfMemoryError(RuntimeError):
 
 
 default_generators: tuple[Any, ...] = ()
-has_half = False
+has_half = has_magma = False
 
 __all__ = [
     *_ANSWERS,
@@ -94,5 +96,6 @@ __all__ = [
     "device",
     "device_of",
     "has_half",
+    "has_magma",
     "stream",
 ]

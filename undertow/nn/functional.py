@@ -6,6 +6,7 @@ import warnings
 
 from undertow._C import Tensor, _ops
 from undertow._namespace import publish
+from undertow.nn import grad as grad
 from undertow.nn._attention import multi_head_attention_forward
 from undertow.nn._ctc import ctc_loss
 from undertow.nn._dropout import *  # noqa: F403

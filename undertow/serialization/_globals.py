@@ -251,7 +251,8 @@ def find(module: str, name: str) -> Any:
     raise UnpicklingError(
         f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global: a file may name any function of any "
         "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file and have "
-        f"{name} here, allow it by undertow.serialization.add_safe_globals([{name}]); or open the file with the library that wrote it, and save the state_dict()"
+        f"{name} here, allow it by undertow.serialization.add_safe_globals([{name}]); or open the file with the library that wrote it, and "
+        "save the state_dict()"
     )
 
 

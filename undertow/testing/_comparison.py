@@ -168,8 +168,9 @@ class _Comparison:
         like = (ut.Tensor, np.ndarray) + (() if self.checks["dtype"] else (int, float, complex))
         if not (isinstance(actual, like) and isinstance(expected, like)):
             return False
-        related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
-        return related or (self.allow_subclasses and type(actual) is type(expected)) or not self.checks["dtype"]
+        if type(actual) is type(expected) or not self.checks["dtype"]:
+            return True
+        return self.allow_subclasses and (isinstance(actual, type(expected)) or isinstance(expected, type(actual)))
 
     @staticmethod
     def _as_tensor(x: Any) -> ut.Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import undertow
 
 TYPE_CHECKING = False
@@ -10,7 +12,7 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-__all__ = ["from_dlpack", "to_dlpack"]
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> Any:
@@ -23,6 +25,26 @@ def to_dlpack(tensor: Tensor) -> Any:
     return tensor.__dlpack__()
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor over the memory of a capsule, or of an object that gives one."""
-    return undertow.from_dlpack(ext_tensor)
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of a capsule, or of an object that gives one; a copy of it with copy=True."""
+    return undertow.from_dlpack(ext_tensor, device=device, copy=copy)
+
+
+class DLDeviceType(enum.IntEnum):
+    """The device types of the standard, by torch's names."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17

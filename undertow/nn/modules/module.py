@@ -102,6 +102,10 @@ class Module(StateDict, Members, Changes):
                 return self.forward(*args, **kwargs)
             return _hooks.call_with_hooks(self, args, kwargs)
         except Exception as error:
+            if "_forward_hooks" not in own:
+                raise AttributeError(
+                    f"'{type(self).__name__}' object has no attribute '_forward_hooks': its __init__ must call super().__init__()"
+                ) from None
             from undertow.nn.modules._blame import name_layer
 
             name_layer(error, self, args, kwargs)

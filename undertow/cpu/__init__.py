@@ -19,6 +19,27 @@ synchronize = answer("synchronize", None)
 class Stream(NoContext):
     """The order in which the program runs."""
 
+    def wait_stream(self, stream: Any) -> None:
+        """Nothing to wait for."""
+
+    record_event = wait_event = wait_stream
+
+
+class Event:
+    """A point in the order in which the program runs: always reached."""
+
+    def query(self) -> bool:
+        """True."""
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Nothing to note."""
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    wait = record
+
 
 class StreamContext(NoContext):
     """Enters without effect."""
@@ -34,4 +55,15 @@ def stream(stream: Any) -> StreamContext:
     return StreamContext()
 
 
-__all__ = ["Stream", "StreamContext", "current_device", "current_stream", "device_count", "is_available", "set_device", "stream", "synchronize"]
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_device",
+    "current_stream",
+    "device_count",
+    "is_available",
+    "set_device",
+    "stream",
+    "synchronize",
+]

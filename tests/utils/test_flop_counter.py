@@ -1,0 +1,94 @@
+"""FlopCounterMode counts products and convolutions as torch does, by operator and module; ModuleTracker knows what runs."""
+
+from __future__ import annotations
+
+import pytest
+
+import undertow as ut
+from undertow.utils.flop_counter import FlopCounterMode
+from undertow.utils.module_tracker import ModuleTracker
+
+try:
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode as Theirs
+except ImportError:
+    torch = None
+
+
+def network(L):
+    return L.nn.Sequential(L.nn.Linear(4, 8), L.nn.ReLU(), L.nn.Linear(8, 3))
+
+
+PROGRAMS = {
+    "linear": lambda L: network(L)(L.ones(5, 4)).sum().backward(),
+    "linear of sequences": lambda L: network(L)(L.ones(2, 5, 4)).sum().backward(),
+    "input wants a gradient": lambda L: network(L)(L.ones(5, 4, requires_grad=True)).sum().backward(),
+    "convolution": lambda L: L.nn.Conv2d(3, 4, 3, stride=2, padding=1)(L.ones(2, 3, 9, 9, requires_grad=True)).sum().backward(),
+    "one image": lambda L: L.nn.Conv2d(3, 4, 3)(L.ones(3, 9, 9)),
+    "groups": lambda L: L.nn.Conv1d(4, 4, 3, groups=2)(L.ones(2, 4, 8)),
+    "transposed": lambda L: L.nn.ConvTranspose2d(3, 4, 3, stride=2)(L.ones(2, 3, 4, 4, requires_grad=True)).sum().backward(),
+    "batches": lambda L: L.ones(7, 2, 3) @ L.ones(7, 3, 4),
+    "batches by one matrix": lambda L: L.ones(7, 2, 3) @ L.ones(3, 4),
+    "vector": lambda L: L.ones(2, 3) @ L.ones(3),
+    "baddbmm": lambda L: L.baddbmm(L.ones(2, 3, 4), L.ones(2, 3, 5), L.ones(2, 5, 4)),
+    "attention": lambda L: L.nn.MultiheadAttention(8, 2)(*[L.ones(3, 1, 8)] * 3)[0].sum().backward(),
+    "encoder": lambda L: L.nn.TransformerEncoderLayer(8, 2, 16)(L.ones(3, 1, 8)),
+    "nothing": lambda L: L.ones(3).exp(),
+}
+
+
+def counted(mode, program, library):
+    with mode(display=False) as counter:
+        program(library)
+    return counter.get_total_flops(), {name: {str(op): n for op, n in row.items()} for name, row in counter.get_flop_counts().items()}
+
+
+@pytest.mark.skipif(torch is None, reason="torch, the oracle, is not installed")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(PROGRAMS))
+def test_counts_are_torchs(name):
+    assert counted(FlopCounterMode, PROGRAMS[name], ut) == counted(Theirs, PROGRAMS[name], torch)
+
+
+def test_counts_can_be_read_inside_the_block():
+    model = network(ut)
+    with FlopCounterMode(display=False) as counter:
+        model(ut.ones(5, 4))
+        assert counter.get_total_flops() == 560
+        model(ut.ones(5, 4))
+    assert counter.get_total_flops() == 1120
+
+
+def test_the_table_has_a_row_for_each_module_and_operator(capsys):
+    with FlopCounterMode():
+        network(ut)(ut.ones(5, 4))
+    printed = capsys.readouterr().out
+    assert [line.split()[0] for line in printed.splitlines()] == ["Module", "--------------", "Sequential", "-", "Sequential.0", "-", "Sequential.2", "-"]
+
+
+def test_a_mapping_of_ones_own_is_refused():
+    with pytest.raises(NotImplementedError, match="custom_mapping"):
+        FlopCounterMode(custom_mapping={"mm": len})
+
+
+def test_the_tracker_knows_the_modules_of_both_passes():
+    seen = []
+
+    class Watched(ut.nn.Module):
+        def forward(self, x):
+            seen.append((tracker.is_bw, sorted(tracker.parents)))
+            y = x * 2
+            y.register_hook(lambda g: seen.append((tracker.is_bw, sorted(tracker.parents))))
+            return y * 1
+
+    with ModuleTracker() as tracker:
+        ut.nn.Sequential(Watched(), ut.nn.ReLU())(ut.ones(1, requires_grad=True) * 1).sum().backward()
+    inside = ["Global", "Sequential", "Sequential.0"]
+    assert seen == [(False, inside), (True, inside)]
+    assert tracker.parents == {"Global"}
+
+
+def test_the_end_of_a_pass_ends_every_module():
+    with ModuleTracker() as tracker:
+        ut.nn.Linear(2, 2)(ut.ones(1, 2)).sum().backward()
+        assert tracker.parents == {"Global"}

@@ -1,0 +1,45 @@
+"""Losses as operators of the package itself (`torch.kl_div`, `torch.ctc_loss`): reductions are numbers, and none by default.
+
+Programs use those of `nn.functional`; these are what older layers and converted graphs call.
+"""
+
+from __future__ import annotations
+
+from undertow.nn import functional as F
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_REDUCTIONS = ("none", "mean", "sum")
+_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cosine_embedding_loss": ("input1 input2 target margin reduction", {"margin": 0.0}),
+    "ctc_loss": ("log_probs targets input_lengths target_lengths blank reduction zero_infinity", {"blank": 0, "zero_infinity": False}),
+    "hinge_embedding_loss": ("input target margin reduction", {"margin": 1.0}),
+    "kl_div": ("input target reduction log_target", {"log_target": False}),
+    "margin_ranking_loss": ("input1 input2 target margin reduction", {"margin": 0.0}),
+    "poisson_nll_loss": ("input target log_input full eps reduction", {}),
+    "triplet_margin_loss": ("anchor positive negative margin p eps swap reduction", {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}),
+}
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    names, defaults = _PARAMETERS[name]
+
+    def loss(*args: Any, **kwargs: Any) -> Any:
+        given = {"reduction": 0, **defaults, **dict(zip(names.split(), args, strict=False)), **kwargs}
+        if len(args) > len(names.split()) or not isinstance(given["reduction"], int) or not 0 <= given["reduction"] < 3:
+            raise TypeError(f"{name}({names.replace(' ', ', ')}): reduction must be 0 (none), 1 (mean) or 2 (sum); got {given['reduction']!r}")
+        return getattr(F, name)(**{**given, "reduction": _REDUCTIONS[given["reduction"]]})
+
+    loss.__name__ = loss.__qualname__ = name
+    loss.__doc__ = f"See `nn.functional.{name}`."
+    return loss
+
+
+for _name in _PARAMETERS:
+    globals()[_name] = _operator(_name)
+bilinear = F.bilinear
+
+__all__ = [*_PARAMETERS, "bilinear"]
