@@ -83,8 +83,7 @@ _LAZY = {
     **dict.fromkeys(("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_windows"),
     **dict.fromkeys(("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"), "_recurrent"),
     **dict.fromkeys(("unique", "unique_consecutive"), "_unique"),
-    **dict.fromkeys(("_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented"), "_checks"),
-    **dict.fromkeys(("_check_tensor_all", "_check_type", "_check_value", "_shape_as_tensor"), "_checks"),
+    "_shape_as_tensor": "_checks",
     **dict.fromkeys(("cartesian_prod", "combinations", "meshgrid"), "_shape"),
     **dict.fromkeys(("segment_reduce", "_segment_reduce"), "_segments"),
     "lu": "_inside",
@@ -106,10 +105,10 @@ def __getattr__(name: str) -> "Any":
     if name in _LAZY:
         value = globals()[name] = getattr(import_module(f"undertow.{_LAZY[name]}"), name)
         return value
-    if name.startswith("_foreach_"):
-        foreach = import_module("undertow._foreach")
-        if hasattr(foreach, name):
-            return getattr(foreach, name)
+    if name.startswith(("_foreach_", "_check", "_assert")):
+        home = import_module("undertow._foreach" if name[1] == "f" else "undertow._checks")
+        if hasattr(home, name):
+            return getattr(home, name)
     if name.endswith("Tensor"):
         legacy = import_module("undertow._legacy")
         if hasattr(legacy, name):

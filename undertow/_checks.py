@@ -81,7 +81,6 @@ def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
     """Raise a RuntimeError if the one element is zero."""
     if not input.is_nonzero():
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
-        raise RuntimeError(assert_msg)
 
 
 def _shape_as_tensor(self: Any) -> Any:

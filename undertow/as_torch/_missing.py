@@ -74,7 +74,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.\w*Storage(Base)?", STORAGES),
     (r"torch\.distributions", DISTRIBUTIONS),
     (r"torch\.(serialization|profiler)", INTERNAL),
-    (r"torch\.(lobpcg|linalg|from_file)", NUMERICAL),
+    (r"torch\.(lobpcg|quasirandom|linalg|from_file)", NUMERICAL),
     (r"torch\.optim", "planned: the rarer optimizers"),
     (r"torch\.utils\.data", PIPES),
     (r"torch\.masked", "not planned: tensors with a mask of their own"),
