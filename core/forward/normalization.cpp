@@ -8,6 +8,8 @@
 
 #include "core/base/parallel.h"
 #include "core/forward/reduce_plan.h"
+#include "core/kernels/cpu/half_loops.h"
+#include "core/kernels/cpu/temporary.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_normalization.h"
 
@@ -59,11 +61,31 @@ Lines lines_of(const Tensor& input, IntSpan shape, const Tensor& weight, const T
 
 int64_t lines_in_chunk(const Lines& l) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, l.n)); }
 
-// out, mean (undefined unless centred) and rstd.
+struct WideLines;  // the purpose of borrowed memory
+
+// out, of the input's dtype, mean (undefined unless centred) and rstd. Lines of a half type are widened a few at a time.
 std::tuple<Tensor, Tensor, Tensor> normalised(const Tensor& input, const Lines& l, const Tensor& weight, const Tensor& bias, double eps, bool centred, DType wide) {
-  Tensor x = widened(input, wide), w = widened(weight, wide), b = widened(bias, wide);
-  Tensor out = empty(x.sizes(), wide), rstd = empty(l.stats, wide), mean;
+  Tensor x = contiguous(input), w = widened(weight, wide), b = widened(bias, wide);
+  Tensor out = empty(x.sizes(), x.dtype()), rstd = empty(l.stats, wide), mean;
   if (centred) mean = empty(l.stats, wide);
+  if (wide != x.dtype()) {
+    const auto& k = normalization_kernels<float>();
+    cpu::HalfLines half(x.dtype());
+    const float *pw = data_or_null<float>(w), *pb = data_or_null<float>(b);
+    float *pm = centred ? mean.data_as<float>() : nullptr, *pr = rstd.data_as<float>();
+    int64_t step = half.at_once(std::max<int64_t>(1, l.n));
+    parallel_for(0, l.count, lines_in_chunk(l), [&](int64_t begin, int64_t end) {
+      cpu::Temporary<WideLines, float> memory(2 * step * l.n);
+      float *from = memory.get(), *to = from + step * l.n;
+      for (int64_t line = begin; line < end; line += step) {
+        int64_t count = std::min(step, end - line), at = 2 * line * l.n;
+        half.to_float(x.data() + at, count * l.n, from);
+        k.lines(from, pw, pb, to, centred ? pm + line : nullptr, pr + line, count, l.n, eps, centred);
+        half.to_half(to, count * l.n, out.data() + at);
+      }
+    });
+    return {out, mean, rstd};
+  }
   in_wide(wide, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto& k = normalization_kernels<T>();
@@ -79,8 +101,11 @@ std::tuple<Tensor, Tensor, Tensor> normalised(const Tensor& input, const Lines& 
 // Chunks of lines add up what they give to weight and bias, and the chunks are joined in their order.
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& input, const Lines& l, IntSpan shape, const Tensor& mean, const Tensor& rstd,
                                             const Tensor& weight, int64_t mask, DType wide) {
-  Tensor g = widened(grad, wide), x = widened(input, wide), m = widened(mean, wide), r = widened(rstd, wide), w = widened(weight, wide);
-  Tensor to = mask & 1 ? empty(x.sizes(), wide) : Tensor();
+  cpu::HalfLines half;
+  if (wide != input.dtype()) half = cpu::HalfLines(input.dtype());
+  Tensor g = half ? contiguous(to_dtype(grad, input.dtype())) : widened(grad, wide), x = contiguous(input);
+  Tensor m = widened(mean, wide), r = widened(rstd, wide), w = widened(weight, wide);
+  Tensor to = mask & 1 ? empty(x.sizes(), x.dtype()) : Tensor();
   // Where lines are long, several to a chunk: its sums are as long as a line, and are written and read once more.
   int64_t step = std::max({lines_in_chunk(l), (l.count + 31) / 32, std::clamp<int64_t>(l.count / 16, 1, 4)}), chunks = l.count ? (l.count + step - 1) / step : 0;
   const int64_t table[2] = {chunks, l.n};
@@ -90,17 +115,34 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& in
   in_wide(wide, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto& k = normalization_kernels<T>();
-    const T *pg = g.data_as<T>(), *px = x.data_as<T>(), *pm = data_or_null<T>(m), *pr = r.data_as<T>(), *pw = data_or_null<T>(w);
-    T* pt = to.defined() ? to.data_as<T>() : nullptr;
+    const T *pm = data_or_null<T>(m), *pr = r.data_as<T>(), *pw = data_or_null<T>(w);
     parallel_for(0, l.count, step, [&](int64_t begin, int64_t end) {
-      int64_t at = begin * l.n;
       T* own[2] = {nullptr, nullptr};
       for (int i = 0; i < 2; i++) {
         if (!partial[i].defined()) continue;
         own[i] = partial[i].data_as<T>() + begin / step * l.n;
         std::memset(static_cast<void*>(own[i]), 0, static_cast<size_t>(l.n) * sizeof(T));
       }
-      k.lines_backward(pg + at, px + at, pm ? pm + begin : nullptr, pr + begin, pw, pt ? pt + at : nullptr, own[0], own[1], end - begin, l.n, pm != nullptr);
+      auto some = [&](const T* pg, const T* px, T* pt, int64_t line, int64_t count) {
+        k.lines_backward(pg, px, pm ? pm + line : nullptr, pr + line, pw, pt, own[0], own[1], count, l.n, pm != nullptr);
+      };
+      if constexpr (std::is_same_v<T, float>) {
+        if (half) {
+          int64_t few = half.at_once(std::max<int64_t>(1, l.n));
+          cpu::Temporary<WideLines, float> memory(3 * few * l.n);
+          float *pg = memory.get(), *px = pg + few * l.n, *pt = px + few * l.n;
+          for (int64_t line = begin; line < end; line += few) {
+            int64_t count = std::min(few, end - line), at = 2 * line * l.n;
+            half.to_float(g.data() + at, count * l.n, pg);
+            half.to_float(x.data() + at, count * l.n, px);
+            some(pg, px, to.defined() ? pt : nullptr, line, count);
+            if (to.defined()) half.to_half(pt, count * l.n, to.data() + at);
+          }
+          return;
+        }
+      }
+      int64_t at = begin * l.n;
+      some(g.data_as<T>() + at, x.data_as<T>() + at, to.defined() ? to.data_as<T>() + at : nullptr, begin, end - begin);
     });
   });
   for (int i = 0; i < 2; i++)

@@ -12,6 +12,7 @@
 
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
+#include "core/kernels/cpu/half_loops.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::fwd {
@@ -19,6 +20,7 @@ namespace undertow::fwd {
 namespace {
 
 constexpr int64_t kTile = 64 * 1024;
+constexpr int64_t kHalfTile = 4 * 1024;  // elements of a half type that are widened at once, into the first cache
 
 struct Axis {
   int64_t size = 1;
@@ -121,13 +123,19 @@ class RowCounter {
 
 class Reducer {
  public:
-  Reducer(const cpu::FoldFn& fn, const Tensor& in, uint64_t mask, char* acc)
+  // in_float: a half type, folded by a kernel of float.
+  Reducer(const cpu::FoldFn& fn, const Tensor& in, uint64_t mask, char* acc, bool in_float)
       : fn_(fn), plan_(make_plan(in, mask)), in_(in.data()), acc_(acc), acc_size_(itemsize(fn.acc)) {
     const Axis &k = plan_.kept[0], &r = plan_.reduced[0];
     bool rows = r.in <= k.in || k.size == 1;
+    if (in_float) half_ = cpu::HalfLines(in.dtype());
     if (rows) {
-      cut_r_ = std::min(r.size, kTile / 2);
-      cut_k_ = std::clamp<int64_t>(kTile / 2 / r.size, 1, k.size);
+      int64_t most = half_ ? kHalfTile : kTile / 2;
+      cut_r_ = std::min(r.size, most);
+      cut_k_ = std::clamp<int64_t>(most / r.size, 1, k.size);
+    } else if (half_) {
+      cut_k_ = std::min<int64_t>(k.size, 512);
+      cut_r_ = std::min(r.size, kHalfTile / cut_k_);
     } else {
       cut_k_ = std::min<int64_t>(k.size, 512);
       cut_r_ = std::min(r.size, std::max<int64_t>(128, kTile / cut_k_));
@@ -202,7 +210,20 @@ class Reducer {
     const Axis& r = plan_.reduced[0];
     int64_t i = part % parts_r_ * cut_r_;
     const char* from = in_ + t.at.in + offset_of(plan_.reduced, part / parts_r_).in + i * r.in;
-    fn_.fold(from, t.outs, plan_.kept[0].in, std::min(cut_r_, r.size - i), r.in, to);
+    int64_t n = std::min(cut_r_, r.size - i);
+    if (half_) fold_half(from, t.outs, plan_.kept[0].in, n, r.in, to);
+    else fn_.fold(from, t.outs, plan_.kept[0].in, n, r.in, to);
+  }
+  // The same on a rectangle of floats that is made first, its lines along the smaller stride.
+  void fold_half(const char* from, int64_t outs, int64_t out_stride, int64_t n, int64_t stride, char* to) const {
+    alignas(64) float wide[kHalfTile];
+    bool rows = stride <= out_stride || outs == 1;
+    int64_t lines = rows ? outs : n, line = rows ? n : outs, step = rows ? out_stride : stride, within = rows ? stride : out_stride;
+    if (within == 2 && step == 2 * line) half_.to_float(from, lines * line, wide);
+    else
+      for (int64_t i = 0; i < lines; i++) half_.widen(line, reinterpret_cast<const uint16_t*>(from + i * step), within / 2, wide + i * line);
+    constexpr int64_t width = sizeof(float);
+    fn_.fold(reinterpret_cast<const char*>(wide), outs, rows ? line * width : width, n, rows ? width : line * width, to);
   }
   void fold_run(const Tile& t, int64_t first, int64_t last, RowCounter& counter) const {
     for (int64_t p = first; p < last; p++) {
@@ -220,6 +241,7 @@ class Reducer {
 
   const cpu::FoldFn& fn_;
   Plan plan_;
+  cpu::HalfLines half_;
   const char* in_;
   char* acc_;
   int64_t acc_size_;
@@ -271,18 +293,19 @@ Tensor fold(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* 
 }
 
 Tensor fold_wide(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name) {
-  if (op < Fold::Any && is_reduced_float(in.dtype())) return fold_wide(op, to_dtype(in, DType::Float32), mask, keepdim, name);
   Dims sizes = reduced_sizes(in.sizes(), mask, keepdim);
   if (op == Fold::Sum && in.is_complex()) {
     Tensor pairs = fold(op, pairs_of(in), mask, false, name);
     return alias(pairs, sizes, contiguous_strides(sizes), 0, in.dtype());
   }
   cpu::FoldFn fn = cpu::fold_fn(op, in.dtype());
+  bool in_float = !fn.fold && op < Fold::Any && is_reduced_float(in.dtype());
+  if (in_float) fn = cpu::fold_fn(op, DType::Float32);
   UT_CHECK_AS(NotImplemented, fn.fold, "\"", name, "\" not implemented for '", long_name(in.dtype()), "'");
   Tensor out = empty(sizes, fn.acc);
   if (out.numel() == 0) return out;
   if (in.numel() == 0) fill_into(out, neutral(op));
-  else Reducer(fn, in, mask, out.data()).go();
+  else Reducer(fn, in, mask, out.data(), in_float).go();
   return out;
 }
 

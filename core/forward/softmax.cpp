@@ -4,7 +4,9 @@
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
 #include "core/forward/reduce_util.h"
+#include "core/kernels/cpu/half_loops.h"
 #include "core/kernels/cpu/softmax_kernels.h"
+#include "core/kernels/cpu/temporary.h"
 #include "generated/fwd_softmax.h"
 
 namespace undertow::fwd {
@@ -55,11 +57,55 @@ void for_each_block(const Block& b, int64_t itemsize, Lines&& lines, Columns&& c
   });
 }
 
+struct WideLines;  // the purpose of borrowed memory
+
+// Lines of a half type, a few at a time as floats.
+Tensor lines_of_half(const Tensor& in, const Block& b, bool log) {
+  Tensor out = empty(in.sizes(), in.dtype());
+  cpu::HalfLines half(in.dtype());
+  int64_t step = half.at_once(b.n);
+  const auto& k = kernels<float>();
+  parallel_for(0, b.outer, std::max<int64_t>(1, kGrain / b.n), [&](int64_t begin, int64_t end) {
+    cpu::Temporary<WideLines, float> memory(2 * step * b.n);
+    float *x = memory.get(), *y = x + step * b.n;
+    for (int64_t line = begin; line < end; line += step) {
+      int64_t count = std::min(step, end - line), at = 2 * line * b.n;
+      half.to_float(in.data() + at, count * b.n, x);
+      k.lines(x, y, count, b.n, log);
+      half.to_half(y, count * b.n, out.data() + at);
+    }
+  });
+  return out;
+}
+Tensor lines_of_half_backward(const Tensor& grad, const Tensor& output, const Block& b, bool log) {
+  Tensor to = empty(output.sizes(), output.dtype());
+  cpu::HalfLines half(output.dtype());
+  int64_t step = half.at_once(b.n);
+  const auto& k = kernels<float>();
+  parallel_for(0, b.outer, std::max<int64_t>(1, kGrain / b.n), [&](int64_t begin, int64_t end) {
+    cpu::Temporary<WideLines, float> memory(3 * step * b.n);
+    float *g = memory.get(), *y = g + step * b.n, *x = y + step * b.n;
+    for (int64_t line = begin; line < end; line += step) {
+      int64_t count = std::min(step, end - line), at = 2 * line * b.n;
+      half.to_float(grad.data() + at, count * b.n, g);
+      half.to_float(output.data() + at, count * b.n, y);
+      k.lines_backward(g, y, x, count, b.n, log);
+      half.to_half(x, count * b.n, to.data() + at);
+    }
+  });
+  return to;
+}
+
 Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, bool log) {
   int64_t d = wrap_dim(dim, self.dim());
   DType t = dtype.value_or(self.dtype());
   UT_CHECK_AS(NotImplemented, is_floating(t), "\"", log ? "log_softmax_lastdim_kernel_impl" : "softmax_kernel_impl", "\" not implemented for '", long_name(t), "'");
   DType wide = is_reduced_float(t) ? DType::Float32 : t;
+  if (wide != t && self.dtype() == t && self.numel() > 0) {
+    Tensor in = contiguous(self);
+    Block b = around(in, d);
+    if (b.inner == 1) return lines_of_half(in, b, log);
+  }
   Tensor in = contiguous(to_dtype(self, wide)), out = empty(in.sizes(), wide);
   Block b = around(in, d);
   if (in.numel() == 0) return to_dtype(out, t);
@@ -79,6 +125,11 @@ Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, b
 Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dtype, bool log) {
   int64_t d = wrap_dim(dim, output.dim());
   DType wide = is_reduced_float(output.dtype()) ? DType::Float32 : output.dtype();
+  if (wide != output.dtype() && grad.dtype() == output.dtype() && dtype == output.dtype() && output.numel() > 0) {
+    Tensor g = contiguous(grad), out = contiguous(output);
+    Block b = around(out, d);
+    if (b.inner == 1) return lines_of_half_backward(g, out, b, log);
+  }
   Tensor g = contiguous(to_dtype(grad, wide)), out = contiguous(to_dtype(output, wide)), to = empty(out.sizes(), wide);
   Block block = around(out, d);
   if (out.numel() == 0) return to_dtype(to, dtype);

@@ -69,9 +69,12 @@ def functor(e: Entry, group: str, ctype: str) -> str:
     array = ""
     if "array" in e.spec and group in PER_ISA:
         array = f" static void array(const {math}* in, {math}* out, int64_t n) {{ {e.spec['array']}(in, out, static_cast<size_t>(n)); }}"
+    calls = set(re.findall(r"(\w+)\(", text)) - {"decltype", "abs", "float", "double"}
+    if calls and group in PER_ISA:
+        array += " static constexpr bool kLong = true;"
     return (f"struct Op {{ using T = {math};{members}{array} explicit Op([[maybe_unused]] const Scalar* params) {{{init} }}\n"
             f'#line {e.line} "ops/{e.file}"\n'
-            f"    auto operator()({args}) const {{{unused} return {text}; }} }};")
+            f"    UT_VECTOR_INLINE auto operator()({args}) const {{{unused} return {text}; }} }};")
 
 
 def kernel_name(e: Entry) -> str:
@@ -89,7 +92,8 @@ def pointwise_entries(entries: list[Entry]) -> list[Entry]:
 
 
 def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
-    out = [HEADER.format(family=family), '#include "core/kernels/cpu/loops.h"', '#include "core/kernels/cpu/scalar_math.h"', "",
+    loops = "half_direct.h" if group == "float" else "loops.h"
+    out = [HEADER.format(family=family), f'#include "core/kernels/cpu/{loops}"', '#include "core/kernels/cpu/scalar_math.h"', "",
            f"namespace undertow::cpu::{'UNDERTOW_ISA_NS' if group in PER_ISA else 'any_isa'} {{", "using namespace scalar_math;", ""]
     for e in pointwise_entries(entries):
         rows = []
@@ -101,6 +105,8 @@ def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
             body.append(f"namespace {ns} {{ {functor(e, group, ctype)} }}")
             ins = ", ".join([ctype] * len(operands(e)))
             rows.append(f"  table[static_cast<int>(DType::{dtype})] = pick_loop<{ns}::Op, {ins}>();")
+            if ctype == "float" and "half" in e.spec:
+                rows.append(f"  fill_direct<{ns}::Op, {ins}>(table);")
         out += body
         out.append(f"void fill_{kernel_name(e)}_{group}([[maybe_unused]] LoopFn* table) {{")
         out += rows
@@ -126,7 +132,8 @@ def forward_source(family: str, entries: list[Entry]) -> str:
     for e in kernels:
         k = kernel_name(e)
         promote = e.spec.get("promote", "arith").capitalize()
-        half = f"fill_half<{k}_op, {len(operands(e))}>(t); " if "half" in CLASSES[e.spec.get("dtypes", "all")] else ""
+        half = "half" in CLASSES[e.spec.get("dtypes", "all")] and "half" not in e.spec
+        half = f"fill_half<{k}_op, {len(operands(e))}>(t); " if half else ""
         # A global, filled when the library loads: a function-local static would test its guard on every call.
         refusal = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
         out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, [](LoopFn* t) {{ UT_FILL_PER_ISA(fill_{k}_float, t); "

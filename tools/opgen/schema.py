@@ -13,6 +13,7 @@ KEYS = {
     "inplace_argument",  # nn.functional names take `inplace=False`
     "inplace_composite",  # a composite's in-place form as an expression of in-place operators
     "array",  # function (const T* in, T* out, size_t n) that computes whole runs of float or double
+    "half",  # "direct": bfloat16 and float16 have loops of their own, see core/kernels/cpu/half_direct.h
     "check",  # expression evaluated before a pointwise forward: refuses arguments
     "bool_error",  # what to say to bool operands that are refused
     "strict_out",  # out= must have exactly the result dtype
@@ -285,6 +286,8 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
         tensors = {a.name for a in args if a.is_tensor or a.is_list}
         grads = {name: v for k, v in spec.get("grad", {}).items() for name in names_in(k) if name in tensors}
         out.append(Entry(name, overload, args, returns, ret, spec, family, line, file, len(out), grads))
+    if spec.get("half", "direct") != "direct" or ("half" in spec and "scalar" not in spec):
+        raise TableError(f"{where}: half is \"direct\", of a pointwise entry, or absent")
     for key in ("operands", "constants"):
         for k in spec.get(key, []):
             if k not in {a[1] for a in raw}:

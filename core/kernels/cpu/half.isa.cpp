@@ -2,10 +2,7 @@
 // without branches that the compiler can vectorize. Compiled once per instruction set with the flags named in gemm.isa.cpp. See Note [One Namespace
 // Per Instruction Set]. Knows nothing of products.
 #include "core/kernels/cpu/half_kernels.h"
-
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
+#include "core/kernels/cpu/half_vectors.h"
 
 namespace undertow::cpu {
 namespace {
@@ -44,6 +41,7 @@ struct F16 {
   }
 };
 
+#if !defined(__AVX2__) || !defined(__F16C__)
 template <class Half>
 void widen(int64_t count, const uint16_t* from, int64_t stride, float* to) {
   if (stride == 1) {
@@ -61,45 +59,25 @@ void narrow(int64_t count, const float* from, uint16_t* to, int64_t stride) {
     for (int64_t i = 0; i < count; ++i) to[i * stride] = Half::narrow(from[i]);
   }
 }
-
-#if defined(__F16C__)
-template <>
-void widen<F16>(int64_t count, const uint16_t* from, int64_t stride, float* to) {
-  int64_t i = 0;
-  for (; stride == 1 && i + 8 <= count; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
-  for (; i < count; ++i) to[i] = _cvtsh_ss(from[i * stride]);
-}
-
-template <>
-void narrow<F16>(int64_t count, const float* from, uint16_t* to, int64_t stride) {
-  int64_t i = 0;
-  for (; stride == 1 && i + 8 <= count; i += 8)
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
-  for (; i < count; ++i) to[i * stride] = _cvtss_sh(from[i], _MM_FROUND_TO_NEAREST_INT);
-}
 #endif
 
-#if defined(__AVX512BW__)
-// What the compiler makes of the loop above takes half as long again.
-inline __m512i rounded_bf16(__m512 value) {
-  __m512i bits = _mm512_castps_si512(value), up = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
-  up = _mm512_mask_add_epi32(up, _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000)), up, _mm512_set1_epi32(1));
-  return _mm512_mask_or_epi32(up, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
-}
-
-template <>
-void narrow<Bf16>(int64_t count, const float* from, uint16_t* to, int64_t stride) {
-  alignas(64) static constexpr uint16_t kUpperHalves[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
-                                                            33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
-  const __m512i upper = _mm512_load_si512(kUpperHalves);
+#if defined(__AVX2__) && defined(__F16C__)
+template <class Vectors, class Half>
+void widen_runs(int64_t count, const uint16_t* from, int64_t stride, float* to) {
   int64_t i = 0;
-  for (; stride == 1 && i + 32 <= count; i += 32)
-    _mm512_storeu_si512(to + i, _mm512_permutex2var_epi16(rounded_bf16(_mm512_loadu_ps(from + i)), upper, rounded_bf16(_mm512_loadu_ps(from + i + 16))));
-  for (; i < count; ++i) to[i * stride] = Bf16::narrow(from[i]);
+  for (; stride == 1 && i + kHalfRun <= count; i += kHalfRun) Vectors::widen(from + i, to + i);
+  for (; i < count; ++i) to[i] = Half::widen(from[i * stride]);
 }
-#endif
-
+template <class Vectors, class Half>
+void narrow_runs(int64_t count, const float* from, uint16_t* to, int64_t stride) {
+  int64_t i = 0;
+  for (; stride == 1 && i + kHalfRun <= count; i += kHalfRun) Vectors::narrow(from + i, to + i);
+  for (; i < count; ++i) to[i * stride] = Half::narrow(from[i]);
+}
+constexpr HalfKernels kKernels = {widen_runs<Bf16Vectors, Bf16>, widen_runs<F16Vectors, F16>, narrow_runs<Bf16Vectors, Bf16>, narrow_runs<F16Vectors, F16>};
+#else
 constexpr HalfKernels kKernels = {widen<Bf16>, widen<F16>, narrow<Bf16>, narrow<F16>};
+#endif
 
 }  // namespace
 

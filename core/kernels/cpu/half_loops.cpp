@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/kernels/cpu/half_kernels.h"
 #include "core/kernels/cpu/isa.h"
 
 namespace undertow::cpu {
@@ -19,10 +18,14 @@ const HalfKernels& half_kernels() {
 
 }  // namespace
 
+HalfLines::HalfLines(DType half) {
+  const HalfKernels& k = half_kernels();
+  widen = half == DType::BFloat16 ? k.widen_bf16 : k.widen_f16;
+  narrow = half == DType::BFloat16 ? k.narrow_bf16 : k.narrow_f16;
+}
+
 void loop_in_float(LoopFn loop, DType half, int inputs, bool to_bool, char* const* p, const int64_t* strides, int64_t n, const Scalar* params) {
-  const HalfKernels& convert = half_kernels();
-  const auto widen = half == DType::BFloat16 ? convert.widen_bf16 : convert.widen_f16;
-  const auto narrow = half == DType::BFloat16 ? convert.narrow_bf16 : convert.narrow_f16;
+  const auto [widen, narrow] = HalfLines(half);
   alignas(64) float block[4][kBlock];
   constexpr int64_t width = sizeof(uint16_t);
   char *at[4], *out = p[0];

@@ -7,7 +7,9 @@
 // table per operator, indexed by dtype, is filled when the library loads with the widest the machine runs.
 #pragma once
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "core/tensor/dtype.h"
 #include "core/tensor/scalar.h"
@@ -19,6 +21,14 @@ using LoopFn = void (*)(char* const* p, const int64_t* strides, int64_t n, const
 
 #ifndef UNDERTOW_ISA_NS
 #define UNDERTOW_ISA_NS any_isa
+#endif
+
+// On functors of loops that run on vectors: left to itself the compiler calls the long ones (gelu's slope, pow) for each element,
+// twenty times as slow. Elsewhere calls cost little beside the arithmetic, and copies of it room.
+#if defined(__AVX2__)
+#define UT_VECTOR_INLINE inline __attribute__((always_inline))
+#else
+#define UT_VECTOR_INLINE inline
 #endif
 
 namespace UNDERTOW_ISA_NS {
@@ -57,6 +67,52 @@ void array_loop(char* const* p, const int64_t* s, int64_t n, const Scalar*) {
     Op::array(block, block, count);
     for (int64_t i = 0; i < count; i++, out += s[0]) *reinterpret_cast<In*>(out) = In(block[i]);
   }
+}
+
+// Functors of one or two operands that call functions (Op::kLong) are compiled once, for neighbours; other strides are gathered into blocks first.
+template <class Op, class Out, class... In>
+__attribute__((noinline)) void run_neighbours(const Op& op, int64_t n, Out* out, const In*... in) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; i++) out[i] = Out(op(in[i]...));
+}
+template <class T>
+struct Gathered {
+  T block[kArrayBlock];
+  const char* at;
+  int64_t stride;
+  Gathered(const char* p, int64_t s, int64_t n) : at(p), stride(s) {
+    for (int64_t i = 0; stride == 0 && i < n && i < kArrayBlock; i++) block[i] = *reinterpret_cast<const T*>(p);
+  }
+  const T* next(int64_t count) {
+    if (stride == 0) return block;
+    const char* from = at;
+    at += count * stride;
+    if (stride == sizeof(T)) return reinterpret_cast<const T*>(from);
+    for (int64_t i = 0; i < count; i++, from += stride) block[i] = *reinterpret_cast<const T*>(from);
+    return block;
+  }
+};
+template <class Op, class... In>
+void long_loop(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using Out = Stored<std::tuple_element_t<0, std::tuple<In...>>, decltype(op(In{}...))>;
+  [&]<size_t... k>(std::index_sequence<k...>) {
+    if (s[0] == sizeof(Out) && ((s[k + 1] == sizeof(In)) && ...)) {
+      run_neighbours<Op, Out, In...>(op, n, reinterpret_cast<Out*>(p[0]), reinterpret_cast<const In*>(p[k + 1])...);
+      return;
+    }
+    std::tuple<Gathered<In>...> in{Gathered<In>(p[k + 1], s[k + 1], n)...};
+    Out block[kArrayBlock];
+    char* out = p[0];
+    for (int64_t at = 0; at < n; at += kArrayBlock) {
+      int64_t count = n - at < kArrayBlock ? n - at : kArrayBlock;
+      Out* to = s[0] == sizeof(Out) ? reinterpret_cast<Out*>(out) : block;
+      run_neighbours<Op, Out, In...>(op, count, to, std::get<k>(in).next(count)...);
+      if (to == block)
+        for (int64_t i = 0; i < count; i++) *reinterpret_cast<Out*>(out + i * s[0]) = block[i];
+      out += count * s[0];
+    }
+  }(std::index_sequence_for<In...>{});
 }
 
 template <class Op, class In>
@@ -150,15 +206,14 @@ void loop3(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
                                           static_cast<M>(*reinterpret_cast<const C*>(c))));
 }
 
-template <class Op, class A>
+template <class Op, class A, class... More>
 constexpr LoopFn pick_loop() {
   if constexpr (requires(OpMath<A>* x) { Op::array(x, x, int64_t{}); }) return array_loop<Op, A>;
-  else return loop1<Op, A>;
+  else if constexpr (sizeof...(More) < 2 && requires { Op::kLong; }) return long_loop<Op, A, More...>;
+  else if constexpr (sizeof...(More) == 0) return loop1<Op, A>;
+  else if constexpr (sizeof...(More) == 1) return loop2<Op, A, More...>;
+  else return loop3<Op, A, More...>;
 }
-template <class Op, class A, class B>
-constexpr LoopFn pick_loop() { return loop2<Op, A, B>; }
-template <class Op, class A, class B, class C>
-constexpr LoopFn pick_loop() { return loop3<Op, A, B, C>; }
 
 }  // namespace UNDERTOW_ISA_NS
 }  // namespace undertow::cpu

@@ -7,7 +7,7 @@ namespace undertow::cpu {
 FindFn find_fn(DType t) { return UNDERTOW_CHOOSE_ISA(find_for(t)); }
 
 FoldFn fold_fn(Fold op, DType in) {
-  if (op < Fold::Any && (in == DType::Float32 || in == DType::Float64)) return UNDERTOW_CHOOSE_ISA(real_fold(op, in));
+  if (op < Fold::Any && is_floating(in)) return UNDERTOW_CHOOSE_ISA(real_fold(op, in));
   return UNDERTOW_CHOOSE_ISA(int_fold(op, in));
 }
 

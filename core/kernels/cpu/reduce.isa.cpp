@@ -9,6 +9,7 @@
 // added up by itself first. The error grows with the logarithm of the length, as with torch's sums.
 #include "core/kernels/cpu/reduce_kernels.h"
 #include "core/kernels/cpu/simd.h"
+#include "core/tensor/half.h"
 
 namespace undertow::cpu {
 namespace {
@@ -51,6 +52,34 @@ struct MinAbs : Min {
   static constexpr bool kPlainExtremum = false;
   template <class V> static V map(V x) { return x < V{} ? -x : x; }
 };
+
+// Elements as they are folded: float or double, or a half type that is widened on the way.
+template <class T>
+inline Vec<T> read(const T* p) { return load(p); }
+template <class T>
+inline T read_one(const T* p) { return *p; }
+#if defined(__AVX2__)
+template <class T, class In>
+  requires(sizeof(In) == 2)
+inline Vec<T> read(const In* p) {
+#if defined(__AVX512BW__)
+  constexpr __mmask16 all = static_cast<__mmask16>(-1);
+  __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  if constexpr (std::is_same_v<In, Half>) return (Vec<T>)_mm512_maskz_cvtph_ps(all, halves);
+  else return (Vec<T>)_mm512_maskz_slli_epi32(all, _mm512_maskz_cvtepu16_epi32(all, halves), 16);
+#else
+  __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  if constexpr (std::is_same_v<In, Half>) return (Vec<T>)_mm256_cvtph_ps(halves);
+  else return (Vec<T>)_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16);
+#endif
+}
+template <class T, class In>
+  requires(sizeof(In) == 2)
+inline T read_one(const In* p) {  // not by half.h, whose inline functions are not this namespace's
+  if constexpr (std::is_same_v<In, Half>) return _cvtsh_ss(p->bits);
+  else return __builtin_bit_cast(T, static_cast<uint32_t>(p->bits) << 16);
+}
+#endif
 
 template <class Op, class T>
 inline T fold_lanes(Vec<T> v) {
@@ -118,44 +147,44 @@ inline bool fold_extremum_block(const float* p, int64_t count, Vec<float>* resul
 #endif
 
 // `count` vectors, at least one, in four accumulators.
-template <class Op, class T>
-inline Vec<T> fold_vectors(const T* p, int64_t count) {
+template <class Op, class T, class In = T>
+inline Vec<T> fold_vectors(const In* p, int64_t count) {
   constexpr int L = kLanes<T>;
-  Vec<T> a0 = Op::map(load(p));
+  Vec<T> a0 = Op::map(read<T>(p));
   int64_t i = 1;
   if (count >= 4) {
-    Vec<T> a1 = Op::map(load(p + L)), a2 = Op::map(load(p + 2 * L)), a3 = Op::map(load(p + 3 * L));
+    Vec<T> a1 = Op::map(read<T>(p + L)), a2 = Op::map(read<T>(p + 2 * L)), a3 = Op::map(read<T>(p + 3 * L));
     for (i = 4; i + 4 <= count; i += 4) {
-      a0 = Op::join(a0, Op::map(load(p + i * L)));
-      a1 = Op::join(a1, Op::map(load(p + (i + 1) * L)));
-      a2 = Op::join(a2, Op::map(load(p + (i + 2) * L)));
-      a3 = Op::join(a3, Op::map(load(p + (i + 3) * L)));
+      a0 = Op::join(a0, Op::map(read<T>(p + i * L)));
+      a1 = Op::join(a1, Op::map(read<T>(p + (i + 1) * L)));
+      a2 = Op::join(a2, Op::map(read<T>(p + (i + 2) * L)));
+      a3 = Op::join(a3, Op::map(read<T>(p + (i + 3) * L)));
     }
     a0 = Op::join(Op::join(a0, a1), Op::join(a2, a3));
   }
-  for (; i < count; i++) a0 = Op::join(a0, Op::map(load(p + i * L)));
+  for (; i < count; i++) a0 = Op::join(a0, Op::map(read<T>(p + i * L)));
   return a0;
 }
 
-template <class Op, class T>
-inline T fold_row(const T* p, int64_t n) {
+template <class Op, class T, class In = T>
+inline T fold_row(const In* p, int64_t n) {
   constexpr int L = kLanes<T>;
   constexpr int64_t kBlock = 4 * kDepth;  // in vectors
   auto one_by_one = [p](int64_t i, int64_t end) {
-    T a = Op::map(p[i]);
-    for (i++; i < end; i++) a = Op::join(a, Op::map(p[i]));
+    T a = Op::map(read_one<T>(p + i));
+    for (i++; i < end; i++) a = Op::join(a, Op::map(read_one<T>(p + i)));
     return a;
   };
   if (n < L) return one_by_one(0, n);
   int64_t vectors = n / L, rest = vectors * L;
   Vec<T> sum;
   if (vectors <= kBlock) {
-    sum = fold_vectors<Op, T>(p, vectors);
+    sum = fold_vectors<Op, T, In>(p, vectors);
   } else {
     Counter<Op, Vec<T>> counter;
     for (int64_t i = 0; i < vectors; i += kBlock) {
 #if defined(__AVX512F__)
-      if constexpr (Op::kPlainExtremum && sizeof(T) == 4) {
+      if constexpr (Op::kPlainExtremum && sizeof(In) == 4) {
         Vec<T> block;
         if (vectors - i >= kBlock && fold_extremum_block<Op>(p + i * L, kBlock, &block)) {
           counter.push(block);
@@ -163,21 +192,21 @@ inline T fold_row(const T* p, int64_t n) {
         }
       }
 #endif
-      counter.push(fold_vectors<Op, T>(p + i * L, min64(kBlock, vectors - i)));
+      counter.push(fold_vectors<Op, T, In>(p + i * L, min64(kBlock, vectors - i)));
     }
     sum = counter.total();
   }
   if constexpr (Op::kIdempotent) {  // some elements twice
-    if (rest < n) sum = Op::join(sum, Op::map(load(p + n - L)));
+    if (rest < n) sum = Op::join(sum, Op::map(read<T>(p + n - L)));
     return fold_lanes<Op, T>(sum);
   }
   T total = fold_lanes<Op, T>(sum);
   return rest < n ? Op::join(total, one_by_one(rest, n)) : total;
 }
 
-template <class Op, class T>
+template <class Op, class T, class In = T>
 inline T fold_strided_block(const char* p, int64_t n, int64_t stride) {
-  auto at = [&](int64_t i) { return Op::map(*reinterpret_cast<const T*>(p + i * stride)); };
+  auto at = [&](int64_t i) { return Op::map(read_one<T>(reinterpret_cast<const In*>(p + i * stride))); };
   if (n < 8) {
     T a = at(0);
     for (int64_t i = 1; i < n; i++) a = Op::join(a, at(i));
@@ -193,12 +222,12 @@ inline T fold_strided_block(const char* p, int64_t n, int64_t stride) {
   return Op::join(Op::join(Op::join(a[0], a[1]), Op::join(a[2], a[3])), Op::join(Op::join(a[4], a[5]), Op::join(a[6], a[7])));
 }
 
-template <class Op, class T>
+template <class Op, class T, class In = T>
 inline T fold_strided(const char* p, int64_t n, int64_t stride) {
   constexpr int64_t kBlock = 8 * kDepth;
-  if (n <= kBlock) return fold_strided_block<Op, T>(p, n, stride);
+  if (n <= kBlock) return fold_strided_block<Op, T, In>(p, n, stride);
   Counter<Op, T> counter;
-  for (int64_t i = 0; i < n; i += kBlock) counter.push(fold_strided_block<Op, T>(p + i * stride, min64(kBlock, n - i), stride));
+  for (int64_t i = 0; i < n; i += kBlock) counter.push(fold_strided_block<Op, T, In>(p + i * stride, min64(kBlock, n - i), stride));
   return counter.total();
 }
 
@@ -213,46 +242,46 @@ void join_rows(char* acc, const char* more, int64_t n) {
 }
 
 // Columns side by side: four rows are joined among themselves before they meet the accumulators, which stay in L1.
-template <class Op, class T>
+template <class Op, class T, class In = T>
 void fold_few_rows(const char* in, int64_t cols, int64_t rows, int64_t row_stride, T* acc) {
   constexpr int L = kLanes<T>;
-  auto row = [&](int64_t i) { return reinterpret_cast<const T*>(in + i * row_stride); };
-  const T* first = row(0);
-  for (int64_t j = 0; j < cols; j++) acc[j] = Op::map(first[j]);
+  auto row = [&](int64_t i) { return reinterpret_cast<const In*>(in + i * row_stride); };
+  const In* first = row(0);
+  for (int64_t j = 0; j < cols; j++) acc[j] = Op::map(read_one<T>(first + j));
   int64_t i = 1;
   for (; i + 4 <= rows; i += 4) {
-    const T *p = row(i), *q = row(i + 1), *r = row(i + 2), *s = row(i + 3);
+    const In *p = row(i), *q = row(i + 1), *r = row(i + 2), *s = row(i + 3);
     int64_t j = 0;
     for (; j + L <= cols; j += L) {
-      Vec<T> pq = Op::join(Op::map(load(p + j)), Op::map(load(q + j))), rs = Op::join(Op::map(load(r + j)), Op::map(load(s + j)));
+      Vec<T> pq = Op::join(Op::map(read<T>(p + j)), Op::map(read<T>(q + j))), rs = Op::join(Op::map(read<T>(r + j)), Op::map(read<T>(s + j)));
       store(acc + j, Op::join(load(acc + j), Op::join(pq, rs)));
     }
     for (; j < cols; j++)
-      acc[j] = Op::join(acc[j], Op::join(Op::join(Op::map(p[j]), Op::map(q[j])), Op::join(Op::map(r[j]), Op::map(s[j]))));
+      acc[j] = Op::join(acc[j], Op::join(Op::join(Op::map(read_one<T>(p + j)), Op::map(read_one<T>(q + j))), Op::join(Op::map(read_one<T>(r + j)), Op::map(read_one<T>(s + j)))));
   }
   for (; i < rows; i++) {
-    const T* p = row(i);
+    const In* p = row(i);
     int64_t j = 0;
-    for (; j + L <= cols; j += L) store(acc + j, Op::join(load(acc + j), Op::map(load(p + j))));
-    for (; j < cols; j++) acc[j] = Op::join(acc[j], Op::map(p[j]));
+    for (; j + L <= cols; j += L) store(acc + j, Op::join(load(acc + j), Op::map(read<T>(p + j))));
+    for (; j < cols; j++) acc[j] = Op::join(acc[j], Op::map(read_one<T>(p + j)));
   }
 }
 
 // Any number of rows, in strips of columns: kRows rows are one stage, kRows stages the next, all of those the last.
-template <class Op, class T>
+template <class Op, class T, class In = T>
 void fold_columns(const char* in, int64_t cols, int64_t rows, int64_t row_stride, T* acc) {
   constexpr int64_t kRows = 4 * kDepth, kStrip = 1024;
-  if (rows <= kRows) return fold_few_rows<Op, T>(in, cols, rows, row_stride, acc);
+  if (rows <= kRows) return fold_few_rows<Op, T, In>(in, cols, rows, row_stride, acc);
   T few[kStrip], many[kStrip];
   for (int64_t j = 0; j < cols; j += kStrip) {
     int64_t width = min64(kStrip, cols - j);
-    const char* strip = in + j * static_cast<int64_t>(sizeof(T));
+    const char* strip = in + j * static_cast<int64_t>(sizeof(In));
     for (int64_t i = 0; i < rows; i += kRows * kRows) {
       int64_t end = min64(rows, i + kRows * kRows);
       T* to = i == 0 ? acc + j : many;
-      fold_few_rows<Op, T>(strip + i * row_stride, width, min64(kRows, end - i), row_stride, to);
+      fold_few_rows<Op, T, In>(strip + i * row_stride, width, min64(kRows, end - i), row_stride, to);
       for (int64_t r = i + kRows; r < end; r += kRows) {
-        fold_few_rows<Op, T>(strip + r * row_stride, width, min64(kRows, end - r), row_stride, few);
+        fold_few_rows<Op, T, In>(strip + r * row_stride, width, min64(kRows, end - r), row_stride, few);
         join_rows<Op, T>(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(few), width);
       }
       if (i > 0) join_rows<Op, T>(reinterpret_cast<char*>(acc + j), reinterpret_cast<const char*>(many), width);
@@ -261,12 +290,12 @@ void fold_columns(const char* in, int64_t cols, int64_t rows, int64_t row_stride
 }
 
 // A few columns without gaps between rows: k rows are read as one long row of k * cols columns, folded at the end.
-template <class Op, class T>
+template <class Op, class T, class In = T>
 void fold_narrow(const char* in, int64_t cols, int64_t rows, T* acc) {
   constexpr int64_t kWidth = 256;
-  int64_t k = kWidth / cols, long_rows = rows / k, stride = cols * static_cast<int64_t>(sizeof(T));
+  int64_t k = kWidth / cols, long_rows = rows / k, stride = cols * static_cast<int64_t>(sizeof(In));
   T wide[kWidth];
-  fold_columns<Op, T>(in, k * cols, long_rows, k * stride, wide);
+  fold_columns<Op, T, In>(in, k * cols, long_rows, k * stride, wide);
   for (int64_t left = k; left > 1; left = (left + 1) / 2) {  // halve the number of rows in `wide`
     int64_t keep = (left + 1) / 2;
     for (int64_t j = keep * cols; j < left * cols; j++) wide[j - keep * cols] = Op::join(wide[j - keep * cols], wide[j]);
@@ -274,20 +303,20 @@ void fold_narrow(const char* in, int64_t cols, int64_t rows, T* acc) {
   for (int64_t j = 0; j < cols; j++) acc[j] = wide[j];
   int64_t done = long_rows * k;
   if (done == rows) return;
-  fold_columns<Op, T>(in + done * stride, cols, rows - done, stride, wide);
+  fold_columns<Op, T, In>(in + done * stride, cols, rows - done, stride, wide);
   join_rows<Op, T>(reinterpret_cast<char*>(acc), reinterpret_cast<const char*>(wide), cols);
 }
 
-template <class Op, class T>
+template <class Op, class T, class In = T>
 void fold(const char* in, int64_t outs, int64_t out_stride, int64_t n, int64_t stride, char* to) {
   T* acc = reinterpret_cast<T*>(to);
-  if (stride == sizeof(T) || n == 1) {
-    for (int64_t j = 0; j < outs; j++) acc[j] = fold_row<Op, T>(reinterpret_cast<const T*>(in + j * out_stride), n);
-  } else if (out_stride == sizeof(T) && outs > 1) {
-    if (outs <= 64 && stride == outs * static_cast<int64_t>(sizeof(T)) && n >= 512) fold_narrow<Op, T>(in, outs, n, acc);
-    else fold_columns<Op, T>(in, outs, n, stride, acc);
+  if (stride == sizeof(In) || n == 1) {
+    for (int64_t j = 0; j < outs; j++) acc[j] = fold_row<Op, T, In>(reinterpret_cast<const In*>(in + j * out_stride), n);
+  } else if (out_stride == sizeof(In) && outs > 1) {
+    if (outs <= 64 && stride == outs * static_cast<int64_t>(sizeof(In)) && n >= 512) fold_narrow<Op, T, In>(in, outs, n, acc);
+    else fold_columns<Op, T, In>(in, outs, n, stride, acc);
   } else {
-    for (int64_t j = 0; j < outs; j++) acc[j] = fold_strided<Op, T>(in + j * out_stride, n, stride);
+    for (int64_t j = 0; j < outs; j++) acc[j] = fold_strided<Op, T, In>(in + j * out_stride, n, stride);
   }
 }
 
@@ -310,7 +339,13 @@ FoldFn pick(Fold op, DType t) {
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-FoldFn real_fold(Fold op, DType in) { return in == DType::Float32 ? pick<float>(op, in) : pick<double>(op, in); }
+FoldFn real_fold(Fold op, DType in) {
+#if defined(__AVX2__)
+  if (op == Fold::Sum && in == DType::BFloat16) return {fold<Sum, float, BFloat16>, join_rows<Sum, float>, DType::Float32};
+  if (op == Fold::Sum && in == DType::Float16) return {fold<Sum, float, Half>, join_rows<Sum, float>, DType::Float32};
+#endif
+  return in == DType::Float32 ? pick<float>(op, in) : in == DType::Float64 ? pick<double>(op, in) : FoldFn();
+}
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

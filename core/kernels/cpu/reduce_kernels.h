@@ -18,8 +18,8 @@ struct FoldFn {
   DType acc = DType::Float32;  // what accumulators are made of
 };
 
-// fold is null where the operation has no kernel for that dtype. Half types have none of the arithmetic ones: they are
-// summed as floats. Sums and products of integers accumulate in int64; complex numbers are folded as pairs of reals.
+// fold is null where the operation has no kernel for that dtype. Of the arithmetic ones half types have at most the sum, into
+// floats; otherwise they are made floats first. Sums and products of integers accumulate in int64; complex numbers are folded as pairs of reals.
 FoldFn fold_fn(Fold op, DType in);
 
 namespace isa_baseline {

@@ -185,7 +185,8 @@ UT_INLINE T floor_divide(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     T q = trunc_divide(a, b);
     if constexpr (std::is_signed_v<T>) {
-      if (b != T(-1) && a % b != 0 && (a < 0) != (b < 0)) return static_cast<T>(q - 1);
+      T rest = static_cast<T>(a - q * b);  // less than a second division
+      return static_cast<T>(q - (rest != T(0) && (rest < T(0)) != (b < T(0))));
     }
     return q;
   } else {
@@ -316,7 +317,8 @@ UT_INLINE T logit_slope(T grad, T x, T eps) {
 }
 template <class T>
 UT_INLINE T lerp(T a, T b, T weight) {
-  return abs(weight) < decltype(abs(weight))(0.5) ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
+  const bool near = abs(weight) < decltype(abs(weight))(0.5);  // chosen before the product: a choice between two results is no vector
+  return (near ? a : b) + (near ? weight : weight - T(1)) * (b - a);
 }
 template <class T>
 UT_INLINE T round_decimals(T x, int64_t decimals) {
