@@ -151,6 +151,10 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
     if (nargs > positional) return say("takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs, nargs == 1 ? " was" : " were", " given");
     for (Py_ssize_t i = 0; i < nargs; i++) {
       const ArgSpec& a = o.args[given + i];
+      if (!fits(args[i], a.kind) && a.kind == ArgKind::TensorList && (PyTuple_Check(args[i]) || PyList_Check(args[i])))
+        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]); k++)
+          if (PyObject* x = PySequence_Fast_GET_ITEM(args[i], k); !is_tensor(x))
+            return say("expected Tensor as element ", k, " in argument ", i, ", but got ", Py_TYPE(x)->tp_name);
       if (!fits(args[i], a.kind))
         return say("argument '", a.name, "' (position ", i + 1, ") must be ", kind_text(a.kind), ", not ", Py_TYPE(args[i])->tp_name);
       slots[given + i] = args[i];
