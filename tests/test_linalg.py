@@ -191,3 +191,10 @@ def test_lists_of_sizes_are_no_bare_ints():
             call()
     # Lists of a known length take one number, and a method's only list its elements one by one.
     assert ut.zeros(3).shape == x.view(3, 1).sum(1).shape == x.flip(0).shape == ut.roll(x, 1, 0).shape == ut.amax(x.view(3, 1), 1).shape == (3,)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("order", [1, 2, float("inf"), "nuc", "fro"])
+def test_the_norm_of_an_empty_matrix_is_zero(shape, order):
+    norm = ut.linalg.matrix_norm(ut.zeros(shape), order)
+    assert norm.shape == shape[:-2] and not norm.any()

@@ -121,3 +121,9 @@ def test_the_tangent_of_cholesky_inverse_is_that_of_finite_differences():
         tangent = forward.unpack_dual(ut.cholesky_inverse(dual)).tangent.numpy()
     above, below = (ut.cholesky_inverse(ut.from_numpy(factor + s * move)).numpy() for s in (step, -step))
     np.testing.assert_allclose(tangent, (above - below) / (2 * step), atol=1e-8)
+
+
+def test_the_logarithm_of_a_complex_determinant_has_a_gradient_of_its_own():
+    a = ut.tensor([[2 + 1j, 0.5], [1j, 3 - 1j]], dtype=ut.complex128, requires_grad=True)
+    (got,) = ut.autograd.grad(ut.linalg.slogdet(a).logabsdet, a)
+    np.testing.assert_allclose(got.numpy(), np.linalg.inv(a.detach().numpy()).conj().T, rtol=1e-12)

@@ -33,7 +33,10 @@ _PROGRAMS = ("compiler", "distributed", "distributions", "functional", "hub", "j
 _MATHEMATICS = ("_VF", "array_api", "fft", "func", "linalg", "masked", "nn", "optim", "quasirandom", "random", "signal", "special")
 _TOOLS = ("overrides", "profiler", "serialization", "storage", "testing", "torch_version", "train", "types", "utils", "version")
 _MODULES = (*_DEVICES, *_PROGRAMS, *_MATHEMATICS, *_TOOLS)
-_VIEWS = "alias as_strided detach expand permute select slice split split_with_sizes squeeze t transpose unbind unfold unsqueeze view".split()
+_VIEWS = [
+    "alias", "as_strided", "detach", "expand", "permute", "select", "slice", "split", "split_with_sizes", "squeeze", "t", "transpose",
+    "unbind", "unfold", "unsqueeze", "view",
+]  # fmt: skip
 _VIEWS += ["view_as_complex", "view_as_real"]
 _LAZY = {
     "TypedStorage": "storage",

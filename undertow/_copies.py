@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-_ONE = (
-    "alias as_strided detach expand permute select slice squeeze t transpose unfold unsqueeze view view_as_complex view_as_real"
-).split()
+_ONE = [
+    "alias", "as_strided", "detach", "expand", "permute", "select", "slice", "squeeze", "t", "transpose", "unfold", "unsqueeze",
+    "view", "view_as_complex", "view_as_real",
+]  # fmt: skip
 _MANY = ("split", "split_with_sizes", "unbind")
 
 

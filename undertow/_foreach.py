@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-_UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
-    "sinh sqrt tan tanh trunc"
-).split()
-_BINARY = "add sub mul div pow clamp_max clamp_min maximum minimum".split()
-_TERNARY = "addcdiv addcmul lerp".split()
+_UNARY = [
+    "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "erf", "erfc", "exp", "expm1", "floor", "frac", "lgamma", "log", "log10",
+    "log1p", "log2", "neg", "reciprocal", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+]  # fmt: skip
+_BINARY = ["add", "sub", "mul", "div", "pow", "clamp_max", "clamp_min", "maximum", "minimum"]
+_TERNARY = ["addcdiv", "addcmul", "lerp"]
 _LIMITS = {"maximum": "clamp_min", "minimum": "clamp_max"}  # of a number, which maximum and minimum do not take
 
 

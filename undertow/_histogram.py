@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import undertow as ut
 from undertow._C import Tensor
+from undertow._out import given
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -143,7 +144,7 @@ def histogram(
     hist = _count(flat.unsqueeze(1), [edges], weights, density)
     if out is None:
         return Histogram(hist, edges)
-    return Histogram(out[0].resize_(hist.shape).copy_(hist), out[1].resize_(edges.shape).copy_(edges))
+    return Histogram(given("histogram", hist, out[0]), given("histogram", edges, out[1]))
 
 
 @overridable

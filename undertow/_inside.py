@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor, _ops
-from undertow._out import given
+from undertow._out import given, given_each
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     """
     results = undertow.linalg.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     results = tuple(results) if get_infos else tuple(results)[:2]
-    return results if out is None else tuple(given("lu", r, o) for r, o in zip(results, out, strict=True))
+    return given_each("lu", results, out)
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int, out: Tensor | None = None) -> Tensor:
@@ -68,19 +68,20 @@ def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Se
     return input.index_put(_inside(mask, indices), values.masked_fill(~mask, 0), accumulate=True)  # type: ignore[arg-type]
 
 
-def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any) -> tuple[Tensor, ...]:
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, out: Any = None) -> tuple[Tensor, ...]:
     """`native_batch_norm`, with running statistics or without."""
     mean, var = rest[:2] if len(rest) == 5 else (None, None)
     training, momentum, eps = rest[-3:]
-    return tuple(undertow.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps))
+    return given_each("_native_batch_norm_legit", undertow.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps), out)
 
 
 def _batch_norm_with_update(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: float, eps: float
-) -> tuple[Tensor, ...]:
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: float, eps: float,
+    *, out: Any = None,
+) -> tuple[Tensor, ...]:  # fmt: skip
     """`native_batch_norm` of a training step, and an empty reserve."""
     results = undertow.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return (*results, undertow.empty(0, dtype=undertow.uint8))
+    return given_each("_batch_norm_with_update", (*results, undertow.empty(0, dtype=undertow.uint8)), out)
 
 
 def _upsample_bilinear2d_aa(

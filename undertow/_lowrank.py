@@ -57,6 +57,6 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
     if not niter >= 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    if not A.is_floating_point():
+    if not (A.is_floating_point() or A.is_complex()):
         raise ValueError(f"input expected to be floating point tensor, but got {A.dtype}")
     return svd_lowrank(A - A.mean(dim=-2, keepdim=True) if center else A, q, niter=niter)

@@ -24,9 +24,11 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     if out is None:
         return result
     if undertow.is_grad_enabled() and (result.requires_grad or out.requires_grad):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.")
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        )
     if not undertow.can_cast(result.dtype, out.dtype):
-        names = [str(t.dtype).rpartition(".")[2].capitalize() for t in (result, out)]
+        names = [t.type().rpartition(".")[2].removesuffix("Tensor") for t in (result, out)]
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
     if out.shape != result.shape:
         if out.numel():

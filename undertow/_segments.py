@@ -19,9 +19,10 @@ def _ends(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: in
     given = lengths if lengths is not None else offsets
     assert given is not None
     if axis != given.dim() - 1 or axis >= data.dim():
-        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {'lengths' if lengths is not None else 'offsets'}, but got {axis}")
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of what gives the segments, but got {axis}")
     if given.shape[:-1] != data.shape[:axis]:
-        raise RuntimeError(f"segment_reduce(): Expected data and segments to have the same sizes before axis, got {list(data.shape)} and {list(given.shape)}")
+        sizes = f"{list(data.shape)} and {list(given.shape)}"
+        raise RuntimeError(f"segment_reduce(): Expected data and segments to have the same sizes before axis, got {sizes}")
     if offsets is not None:
         return offsets[..., :-1].contiguous(), offsets[..., 1:].contiguous()
     ends = given.cumsum(-1)

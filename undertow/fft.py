@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor, _ops
+from undertow._out import given as _to_out
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -98,11 +99,7 @@ def _resized(input: Tensor, sizes: dict[int, int]) -> Tensor:
 
 def _given(result: Tensor, out: Tensor | None) -> Tensor:
     """The result, written to `out` where there is one."""
-    if out is None:
-        return result
-    if out.shape != result.shape:
-        out.resize_(result.shape)
-    return out.copy_(result)
+    return result if out is None else _to_out("fft", result, out)
 
 
 def _one(input: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:

@@ -2,6 +2,7 @@
 #include "core/autograd/recording.h"
 
 #include "core/forward/create.h"
+#include "core/forward/elementwise_iter.h"
 #include "core/forward/pointwise.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -78,7 +79,9 @@ void check_out(const Tensor& out, const char* name, uint32_t input_flags) {
   UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
 }
 
-void check_separate(const Tensor& out, const Tensor& in) {
+void check_separate(const Tensor& out) { check_no_internal_overlap(out); }
+void check_separate(const Tensor& out, IntSpan sizes, const Tensor& in) {
+  fwd::resize_output(out, sizes);
   if (!in.defined() || &out.storage() != &in.storage() || !out.numel() || !in.numel()) return;
   // Torch decides only for dense layouts; the result of others is computed before any of it is written here.
   if (!is_non_overlapping_and_dense(out.sizes(), out.strides()) || !is_non_overlapping_and_dense(in.sizes(), in.strides())) return;
@@ -87,11 +90,12 @@ void check_separate(const Tensor& out, const Tensor& in) {
            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before "
            "performing the operation. Shapes are ", ShapeText{in.sizes()}, " and ", ShapeText{out.sizes()});
 }
-void check_separate(const Tensor& out, TensorSpan in) {
-  for (const Tensor& t : in) check_separate(out, t);
+void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in) {
+  for (const Tensor& t : in) check_separate(out, sizes, t);
 }
 
-void check_out_dtype(const Tensor& out, DType result) {
+void check_out_dtype(const Tensor& out, DType result, const char* refusal) {
+  UT_CHECK(out.dtype() == result || !refusal, refusal, ": it must be ", long_name(result), " but is ", long_name(out.dtype()));
   UT_CHECK(out.dtype() == result, "Expected out tensor to have dtype ", fwd::meta_name(result), ", but got ", fwd::meta_name(out.dtype()), " instead");
 }
 

@@ -124,9 +124,10 @@ void attach_origin(Node* node);
 
 // out= variants.
 void check_out(const Tensor& out, const char* name, uint32_t input_flags);
-void check_separate(const Tensor& out, const Tensor& in);     // for operators whose out= must not share memory with an argument
-void check_separate(const Tensor& out, TensorSpan in);
-void check_out_dtype(const Tensor& out, DType result);  // for operators that do not convert into out=
+void check_separate(const Tensor& out);  // for operators whose out= must not share memory with itself or an argument
+void check_separate(const Tensor& out, IntSpan sizes, const Tensor& in);
+void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in);
+void check_out_dtype(const Tensor& out, DType result, const char* refusal = nullptr);  // for operators that do not convert into out=
 void write_out(const Tensor& out, const Tensor& result);
 inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }
 template <class... R, class... O>

@@ -123,7 +123,7 @@ Dims infer_size(IntSpan shape, int64_t numel) {
     }
   }
   if (inferred >= 0) {
-    UT_CHECK(known != 0 || numel != 0, "shape '", ShapeText{shape}, "' is invalid for input of size ", numel);
+    UT_CHECK(known != 0 || numel == 0, "shape '", ShapeText{shape}, "' is invalid for input of size ", numel);
     UT_CHECK(known != 0, "cannot reshape tensor of ", numel, " elements into shape ", ShapeText{shape},
              " because the unspecified dimension size -1 can be any value and is ambiguous");
     UT_CHECK(numel % known == 0, "shape '", ShapeText{shape}, "' is invalid for input of size ", numel);

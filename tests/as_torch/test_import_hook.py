@@ -135,3 +135,22 @@ def test_installing_after_real_torch_is_refused():
 
 def test_installing_costs_no_more_than_what_it_needs():
     assert run("import sys, torch; print([m for m in ('numpy', 'undertow.nn', 'undertow.optim', 'inspect') if m in sys.modules])") == "[]"
+
+
+def test_errors_of_the_core_name_functions_as_the_program_does():
+    said = run("""
+import torch
+try: torch.zeros(3, 3).hsplit(2)
+except RuntimeError as error: print(error)
+""")
+    assert said.startswith("torch.hsplit attempted to split along dimension 1, but the size of the dimension 3 is not divisible")
+
+
+def test_operators_of_aten_are_the_functions_of_that_name():
+    said = run("""
+import torch
+x = torch.tensor([1.0, 4.0])
+print(torch.ops.aten.add.Tensor(x, 1).tolist(), torch.ops.aten.linalg_inv(torch.eye(1)).tolist(), torch.ops.aten.slice.Tensor(x, 0, 1, 2).tolist())
+print(hasattr(torch.ops.aten, "no_such_operator"))
+""")
+    assert said.split("\n") == ["[2.0, 5.0] [[1.0]] [4.0]", "False"]

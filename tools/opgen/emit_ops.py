@@ -412,11 +412,14 @@ def out_variant(e: Entry) -> str:
     for i in range(n):
         lines.append(f'  check_out(out{i or ""}, "{e.name}", {" | ".join(f"flags_of({t})" for t in tensors) or "0u"});')
         if e.spec.get("separate_out"):
-            lines += [f"  check_separate(out{i or ''}, {t});" for t in tensors]
+            lines.append(f"  check_separate(out{i or ''});")
     strict = []
-    if e.spec.get("strict_out"):
-        value = "result" if n == 1 else "std::get<{0}>(result)"
-        strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype());" for i in range(n)]
+    value = "result" if n == 1 else "std::get<{0}>(result)"
+    if message := e.spec.get("strict_out"):
+        said = f', "{message}"' if isinstance(message, str) else ""
+        strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype(){said});" for i in range(n)]
+    if e.spec.get("separate_out"):  # the size comes first: what is resized may come to lie on an argument
+        strict += [f"  check_separate(out{i or ''}, {value.format(i)}.sizes(), {t});" for i in range(n) for t in tensors]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if e.is_pointwise and not strict:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")
@@ -429,7 +432,10 @@ def out_variant(e: Entry) -> str:
     else:
         lines.append(f"  auto result = fwd::{e.name}({args});")
         lines += strict
-        lines += ["  write_outs(" + ", ".join(f"out{i or ''}" for i in range(n)) + ", result);"]
+        if n > 3:  # more than write_outs takes
+            lines += [f"  write_out(out{i or ''}, std::get<{i}>(result));" for i in range(n)]
+        else:
+            lines += ["  write_outs(" + ", ".join(f"out{i or ''}" for i in range(n)) + ", result);"]
     lines.append("}")
     return "\n".join(lines)
 

@@ -16,7 +16,7 @@ KEYS = {
     "half",  # "direct": bfloat16 and float16 have loops of their own, see core/kernels/cpu/half_direct.h
     "check",  # expression evaluated before a pointwise forward: refuses arguments
     "bool_error",  # what to say to bool operands that are refused
-    "strict_out",  # out= must have exactly the result dtype
+    "strict_out",  # out= must have exactly the result dtype; a text is what to say otherwise
     "separate_out",  # out= must not share memory with an argument
     "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
     "constants",  # floating tensors without a derivative: refused where they require one

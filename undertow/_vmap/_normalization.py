@@ -122,6 +122,8 @@ def rms_norm_backward(op: Operator, level: Level, args: list[Any]) -> Any:
 @rule("batch_norm_backward", logical=True)
 def batch_norm_backward(op: Operator, level: Level, args: list[Any]) -> Any:
     dy, x, weight, mean, var, save_mean, save_rstd, training, eps, mask = args
+    if x.dim() < 2:  # a line has no channels, and nothing in it
+        return _only((dy, x.new_zeros(0), x.new_zeros(0)), mask)
     shape = (1, x.shape[1], *(1,) * (x.dim() - 2))
     centre, rstd = (save_mean, save_rstd) if training else (mean, (var + eps).rsqrt())
     over = [d for d in range(x.dim()) if d != 1]

@@ -157,6 +157,9 @@ class StandIn:
     def __repr__(self) -> str:
         return f"<{self._name}, which is not in Undertow>"
 
+    def __str__(self) -> str:
+        return self._name  # as torch's objects print themselves: torch.sparse_coo
+
     __getitem__ = __or__ = __ror__ = __add__ = __radd__ = __and__ = __invert__ = __finfo__ = _pass_on
     __lt__ = __le__ = __gt__ = __ge__ = __contains__
 

@@ -21,9 +21,27 @@ if TYPE_CHECKING:
 
     Dims = int | Sequence[int] | None
 
-__all__ = (
-    "amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean median norm normalize prod softmax softmin std sum var"
-).split()
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]
 _ELEMENTWISE = ("cumsum", "cumprod", "softmax", "log_softmax", "softmin", "normalize")  # as many results as elements
 
 
@@ -71,7 +89,7 @@ def _filled(input: Tensor, mask: Tensor | None, value: float) -> Tensor:
 
 def _limit(of: DType, largest: bool) -> float:
     """Below (or above) every element of the dtype, or equal to the last."""
-    if of.is_floating_point:
+    if of.is_floating_point or of.is_complex:
         return math.inf if largest else -math.inf
     if of == undertow.bool:
         return largest

@@ -17,7 +17,7 @@ def _reduced(loss: Tensor, reduction: str) -> Tensor:
 
 def _check_labels(target: Tensor) -> None:
     if target.dtype != ut.int64:
-        raise RuntimeError(f"expected scalar type Long but found {str(target.dtype).rpartition('.')[2].replace('32', '').capitalize()}")
+        raise RuntimeError(f"expected scalar type Long but found {target.type().rpartition('.')[2].removesuffix('Tensor')}")
 
 
 @overridable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor, _ops
+from undertow._out import given
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -58,7 +59,7 @@ def _single(value: Ints, name: str, argument: str) -> int:
 
 
 def _check_line(input: Tensor, name: str) -> None:
-    if input.dim() not in (2, 3):
+    if input.dim() not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(input.shape)}")
 
 
@@ -76,6 +77,13 @@ def max_pool1d_with_indices(
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The largest element of every window of a line, and where in its line it stands."""
+    return _max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, places=True)
+
+
+def _max_pool1d(
+    input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil_mode: bool, places: bool
+) -> tuple[Tensor, Tensor]:
+    """With `places`, what is refused is refused in the words of the pooling of images, which finds them in torch."""
     _check_line(input, "max_pool1d")
     kernel = _single(kernel_size, "max_pool1d", "kernel_size")
     given = None if stride is None or (not isinstance(stride, int) and not len(stride)) else stride
@@ -86,14 +94,18 @@ def max_pool1d_with_indices(
             raise RuntimeError(f"max_pool1d() {argument} must be greater than zero, but got {value}")
     if pad < 0:
         raise RuntimeError(
-            f"pad must be non-negative, but got pad: {pad}" if return_indices else f"max_pool1d() padding must be non-negative, but got {pad}"
+            f"pad must be non-negative, but got pad: {pad}" if places else f"max_pool1d() padding must be non-negative, but got {pad}"
         )
-    if pad > ((kernel - 1) * gap + 1) // 2 and return_indices:
+    if pad > ((kernel - 1) * gap + 1) // 2 and places:
         raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={kernel} and dilation={gap}")
     if pad > kernel // 2:
         raise RuntimeError(f"max_pool1d() padding should be at most half of kernel size, but got padding={pad} and kernel_size={kernel}")
     if not input.is_floating_point():
         raise NotImplementedError(f"\"max_pool1d\" not implemented for '{input.dtype}'")
+    room = input.shape[-1] + 2 * pad - gap * (kernel - 1) - 1
+    count = (room + (step - 1 if ceil_mode else 0)) // step + 1
+    if count <= 0 and not places:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {count}")
     best, index = _max2(input.unsqueeze(-2), (1, kernel), (1, step), (0, pad), (1, gap), ceil_mode)
     return best.squeeze(-2), index.squeeze(-2)
 
@@ -144,7 +156,7 @@ def max_pool1d(
     >>> max_pool1d(ut.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
     tensor([[4., 3.]])
     """
-    found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    found = _max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, places=return_indices)
     return found if return_indices else found[0]
 
 
@@ -221,10 +233,13 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The mean of every window of an image."""
     kernel = _each(kernel_size, 2)
-    return _avg2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), ceil_mode, count_include_pad, divisor_override)
+    means = _avg2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), ceil_mode, count_include_pad, divisor_override)
+    return means if out is None else given("avg_pool2d", means, out)
 
 
 @overridable
@@ -236,10 +251,13 @@ def avg_pool3d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The mean of every window of a volume."""
     kernel = _each(kernel_size, 3)
-    return _avg3(input, kernel, _step(stride, kernel, 3), _each(padding, 3), ceil_mode, count_include_pad, divisor_override)
+    means = _avg3(input, kernel, _step(stride, kernel, 3), _each(padding, 3), ceil_mode, count_include_pad, divisor_override)
+    return means if out is None else given("avg_pool3d", means, out)
 
 
 # ---- a given number of windows ----
@@ -255,8 +273,8 @@ def _whole(input: Tensor, output_size: Any, n: int, kind: str) -> tuple[int, ...
         what = f"adaptive_{kind}_pool{n}d"
         raise RuntimeError(f"{what}: output_size must be {n}" if kind == "avg" else f"{what}(): internal error: output_size.size() must be {n}")
     if kind == "max" and any(size is not None and size < 0 for size in output_size):
-        result = [*input.shape[: input.dim() - n], *(given if given is not None else size for given, size in zip(output_size, input.shape[-n:], strict=False))]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size for size in result)}: {result}")
+        result = [*input.shape[: input.dim() - n], *output_size]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size for size in output_size if size is not None)}: {result}")
     if len(output_size) > input.dim() - 1 or len(output_size) != n:
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}: output_size has {len(output_size)} numbers for {n} dimensions")
     if input.dim() < n:

@@ -38,7 +38,7 @@ Tensor slogdet_backward(std::span<Tensor> grads, const Tensor& A, const Tensor& 
   const Tensor &gs = grads[0], &gl = grads[1];
   if (!A.is_complex()) return gl.defined() ? scaled_inverse_adjoint(A, gl) : zeros_like_grad(A);
   Tensor turned = gs.defined() ? imag_part(conj(gs) * sign) * Scalar(std::complex<double>(0, -1)) : Tensor();
-  return scaled_inverse_adjoint(A, self_t_plus(gl, turned));
+  return scaled_inverse_adjoint(A, to_dtype(self_t_plus(gl, turned), A.dtype()));
 }
 Tensor slogdet_sign_jvp(const Tensor& A_t, const Tensor& A, const Tensor& sign) {
   if (!A.is_complex()) return zeros_like_grad(sign);
