@@ -175,3 +175,12 @@ def test_hooks_marked_as_unserializable_are_left_out_in_silence():
     x = ut.ones(2, requires_grad=True)
     x.register_hook(unserializable_hook(lambda grad: None))
     pickle.dumps(x)
+
+
+def test_a_generator_goes_on_where_it_stood():
+    g = ut.Generator().manual_seed(3)
+    ut.rand(3, generator=g)
+    others = pickle.loads(pickle.dumps(g)), copy.deepcopy(g)
+    want = ut.rand(2, generator=g).tolist()
+    assert [ut.rand(2, generator=o).tolist() for o in others] == [want, want]
+    assert others[0].initial_seed() == 3

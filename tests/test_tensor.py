@@ -201,3 +201,11 @@ def test_the_dimension_of_size_and_stride_may_be_named():
         x.size(axis=1)
     with pytest.raises(TypeError, match="one argument, dim"):
         x.size(0, dim=1)
+
+
+def test_a_tuple_and_a_size_in_any_order_make_a_size():
+    for both in ((1,) + ut.Size([2]), ut.Size([1]) + (2,)):  # noqa: RUF005 - the operator is what is tested
+        assert type(both) is ut.Size
+        assert both == (1, 2)
+    with pytest.raises(TypeError):
+        [1] + ut.Size([2])

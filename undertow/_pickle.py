@@ -157,3 +157,10 @@ def _set_state(t: Tensor, state: Any) -> None:
         t.__dict__.update(attributes)
     for name, value in (slots or {}).items():
         setattr(t, name, value)
+
+
+def generator_of(state: Tensor, seed: int) -> Any:
+    """A generator of random numbers that goes on where another stood."""
+    made = _C.Generator()
+    made.manual_seed(seed)
+    return made.set_state(state)

@@ -231,8 +231,16 @@ def __torch_function__(
 backward.__qualname__ = "Tensor.backward"
 
 
+def _generator_reduce(self: Any) -> tuple[Any, ...]:
+    """A generator in a pickle is its state."""
+    from undertow._pickle import generator_of
+
+    return generator_of, (self.get_state(), self.initial_seed())
+
+
 def install() -> None:
     """Put the methods on the C type."""
+    _C.Generator.__reduce__ = _generator_reduce  # type: ignore[method-assign]
     for func in _OVERRIDABLE:
         setattr(Tensor, func.__name__, _overridable(func))
     Tensor.backward = backward

@@ -187,6 +187,10 @@ PyObject* size_concat(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
   return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
 }
+PyObject* size_add(PyObject* a, PyObject* b) {  // also a plain tuple before a Size
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+}
 PyObject* size_repeat(PyObject* a, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(a, n)); }
 PyObject* size_subscript(PyObject* a, PyObject* i) {
   PyObject* r = PyTuple_Type.tp_as_mapping->mp_subscript(a, i);
@@ -215,7 +219,7 @@ PyObject* size_reduce(PyObject* s, PyObject*) {
 PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "The product of the sizes."}, {"__reduce__", size_reduce, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)}, {Py_tp_methods, size_methods}, {Py_tp_new, reinterpret_cast<void*>(size_new)},
-                            {Py_sq_concat, reinterpret_cast<void*>(size_concat)}, {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+                            {Py_sq_concat, reinterpret_cast<void*>(size_concat)}, {Py_nb_add, reinterpret_cast<void*>(size_add)}, {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
                             {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)}, {0, nullptr}};
 PyType_Spec size_spec = {"undertow.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
 

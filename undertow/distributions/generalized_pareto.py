@@ -69,7 +69,8 @@ class GeneralizedPareto(Distribution):
         z = (value - self.loc) / self.scale
         return undertow.where(zero, -z, -(1 + 1 / c) * undertow.log1p(c * z)) - self.scale.log()
 
-    def _log_survival(self, value: Tensor) -> Tensor:
+    def log_survival_function(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of more than `value`."""
         zero, c = self._plain()
         z = (value - self.loc) / self.scale
         return undertow.where(zero, -z, -undertow.log1p(c * z) / c)
@@ -77,7 +78,11 @@ class GeneralizedPareto(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        return -undertow.expm1(self._log_survival(value))
+        return -undertow.expm1(self.log_survival_function(value))
+
+    def log_cdf(self, value: Tensor) -> Tensor:
+        """The logarithm of `cdf`."""
+        return undertow.log1p(-self.log_survival_function(value).exp())
 
     def icdf(self, value: Tensor) -> Tensor:
         zero, c = self._plain()

@@ -21,7 +21,7 @@ class ProcessException(Exception):
         super().__init__(message)
         self.msg = message
         self.error_index = error_index
-        self.pid = pid
+        self.pid = self.error_pid = pid
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.msg, self.error_index, self.pid)

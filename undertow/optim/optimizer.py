@@ -292,3 +292,28 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": saved})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
+
+    # -- what optimizers written for torch call of its own -------------------------------------------------------------
+
+    _warned_capturable_if_run_uncaptured = True
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Nothing is captured."""
+
+    _accelerator_graph_capture_health_check = _patch_step_function = _optimizer_step_code = _cuda_graph_capture_health_check
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
+        from undertow.optim._helpers import group_by_device_and_dtype
+
+        return group_by_device_and_dtype(tensorlistlist, with_indices)
+
+
+def __getattr__(name: str) -> Any:
+    from undertow.optim import _helpers
+
+    if name == "_RequiredParameter":
+        return _Required
+    if not name.startswith("__") and hasattr(_helpers, name):
+        return getattr(_helpers, name)
+    raise AttributeError(f"module 'undertow.optim.optimizer' has no attribute {name!r}")
