@@ -115,7 +115,7 @@ def _itself(fn: Any = None, *args: Any, **options: Any) -> Any:
     return fn if callable(fn) else lambda f: f
 
 
-ignore = unused = export = interface = _overload = _overload_method = script_if_tracing = script_method = _itself
+ignore = unused = export = interface = _overload = _overload_method = script_if_tracing = _script_if_tracing = script_method = _itself
 
 
 def freeze(mod: Any, *args: Any, **options: Any) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel", "register_vmap"]
 
 _ops: dict[str, CustomOpDef] = {}
+_refused: list[str] = []  # libraries of compiled operators that could not be loaded
 
 
 def _tensors(values: Iterable[Any]) -> list[Tensor]:
@@ -181,7 +182,11 @@ def _found(op: Any) -> CustomOpDef:
 
 def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = False) -> Any:
     """See `CustomOpDef.register_fake`."""
-    return (lambda f: _found(op).register_fake(f)) if func is None else _found(op).register_fake(func)
+    if func is None:
+        return lambda f: register_fake(op, f)
+    if isinstance(op, str) and op not in _ops and _refused:
+        return func  # for tracing an operator of a library that could not be loaded: neither is there
+    return _found(op).register_fake(func)
 
 
 def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:

@@ -69,6 +69,9 @@ aten = _Aten()
 
 def load_library(path: str) -> None:
     """Refuses, as torch refuses a library that cannot be loaded: what is compiled against PyTorch's C++ needs PyTorch."""
+    from undertow import library
+
+    library._refused.append(path)
     raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded: there is no libtorch here")
 
 

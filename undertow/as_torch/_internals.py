@@ -43,6 +43,37 @@ def _get_default_device() -> str:
     return str(undertow.get_default_device())
 
 
+class _DispatchKey(type):
+    def __getattr__(cls, name: str) -> DispatchKey:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return DispatchKey(name)
+
+
+class DispatchKey(metaclass=_DispatchKey):
+    """The name of a place in torch's dispatcher: tables of them can be made, and nothing here dispatches by them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DispatchKey) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class DispatchKeySet(frozenset):
+    """A set of such names."""
+
+    def __new__(cls, *keys: DispatchKey) -> DispatchKeySet:
+        return super().__new__(cls, keys)
+
+    def has(self, key: DispatchKey) -> bool:
+        """Whether the key is in it."""
+        return key in self
+
+
 class _nn:
     """Of torch's functions behind layers, what programs call."""
 
@@ -118,7 +149,8 @@ def answer(name: str) -> Any:
         return undertow.linalg.LinAlgError
     if name in _NUMBERS:
         return _NUMBERS[name]
-    found = globals().get(name) if name.startswith("_") and not name.startswith("__") else None
+    public = ("DispatchKey", "DispatchKeySet")
+    found = globals().get(name) if name in public or (name.startswith("_") and not name.startswith("__")) else None
     if getattr(found, "__module__", None) != __name__:
         raise AttributeError(name)
     return found

@@ -115,12 +115,23 @@ def _no(*args: Any) -> bool:
     return False
 
 
+def _marks(*args: Any) -> Any:
+    """Says something about a function to an exporter of torch's; nothing is exported here."""
+    return _as_it_is
+
+
+def _tells(*args: Any) -> None:
+    """Tells an exporter of torch's how to write an operator; nothing is exported here."""
+
+
 # What has a true answer although its module is missing.
 _MARKS = {
     "torch.fx.wrap": _as_it_is,
     "torch.fx._symbolic_trace.is_fx_tracing": _no,
     "torch.fx._symbolic_trace.is_fx_symbolic_tracing": _no,
     "torch.onnx.is_in_onnx_export": _no,
+    "torch.onnx.symbolic_helper.parse_args": _marks,
+    "torch.onnx.register_custom_op_symbolic": _tells,
 }
 
 

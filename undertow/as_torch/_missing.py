@@ -27,7 +27,6 @@ NAMED = "not planned: named dimensions"
 NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
 TESTS = "not planned: of the machinery of torch's own tests, common_utils, common_device_type, common_dtype and common_cuda are here"
 INTERNAL = "not planned: torch's internals have no counterpart here"
-TENSORBOARD = "not planned: write events with the tensorboard package itself"
 STORAGES = "not planned: storages have one class, UntypedStorage, seen by elements as TypedStorage"
 DISTRIBUTIONS = "not planned: helpers inside torch's distributions"
 NUMERICAL = "planned: rarer numerical functions"
@@ -40,7 +39,6 @@ REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
 # The first pattern that matches the whole dotted name, or a beginning of it that ends before a dot, answers.
 REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.testing\._internal", TESTS),
-    (r"torch\.utils\.tensorboard", TENSORBOARD),
     (r"torch\.(jit|fx|export|onnx|package|_dynamo|_inductor|_export|compiler|classes|library|_ops)", COMPILED),
     (r"torch\.(utils\.)?(mobile_optimizer|bundled_inputs|bottleneck|jit|mkldnn|_sympy|_triton)", COMPILED),
     (r"torch\.(Script\w*|CompilationUnit|Graph|Block|Code|parse_ir|import_ir_module\w*|StaticModule|Tracing\w*|FunctionSchema|\w+Type)", COMPILED),

@@ -1,0 +1,5 @@
+"""Events for TensorBoard, as torch.utils.tensorboard: written by the `tensorboard` package, which must be installed."""
+
+from undertow.utils.tensorboard.writer import FileWriter, SummaryWriter
+
+__all__ = ["FileWriter", "SummaryWriter"]
