@@ -4,6 +4,7 @@
 
 #include "core/base/parallel.h"
 #include "core/forward/copy.h"
+#include "core/kernels/cpu/index_kernels.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_bags.h"
 
@@ -66,8 +67,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
               }
           } else if (s) {
             for (int64_t j = 0; j < width; j++) o[j] += row[j] * s[i];
+          } else if constexpr (std::is_same_v<T, float>) {
+            cpu::index_kernels().add_float(o, row, width);
           } else {
-            for (int64_t j = 0; j < width; j++) o[j] += row[j];
+            cpu::index_kernels().add_double(o, row, width);
           }
           count++;
         }

@@ -57,18 +57,21 @@ class ElementwiseIter {
       index[d] = rest % dims_[d];
       rest /= dims_[d];
     }
-    for (int64_t at = begin; at < end;) {
-      for (size_t k = 0; k < count_; k++) {
-        char* base = pointers_[k];
-        for (int64_t d = 0; d < nd; d++) base += index[d] * operands_[k].strides[d];
-        p[k] = base;
-      }
+    for (size_t k = 0; k < count_; k++) {
+      p[k] = pointers_[k];
+      for (int64_t d = 0; d < nd; d++) p[k] += index[d] * operands_[k].strides[d];
+    }
+    for (int64_t at = begin;;) {
       int64_t n = nd ? std::min(dims_[0] - index[0], end - at) : 1;
       loop(p, inner, n);
       at += n;
-      if (!nd) break;
-      index[0] += n;
-      for (int64_t d = 0; d + 1 < nd && index[d] == dims_[d]; d++) {
+      if (at >= end) break;
+      // To the start of the next run: a chunk begins within one at most once, so index[0] is where it did.
+      for (size_t k = 0; k < count_; k++) p[k] += operands_[k].strides[1] - index[0] * inner[k];
+      index[0] = 0;
+      index[1]++;
+      for (int64_t d = 1; d + 1 < nd && index[d] == dims_[d]; d++) {
+        for (size_t k = 0; k < count_; k++) p[k] += operands_[k].strides[d + 1] - dims_[d] * operands_[k].strides[d];
         index[d] = 0;
         index[d + 1]++;
       }

@@ -72,9 +72,14 @@ Tensor scanned(const Tensor& self, int64_t dim, std::optional<DType> dtype, doub
   Tensor in = contiguous(to_dtype(self, t)), out = empty(in.sizes(), t);
   if (in.numel() == 0) return out;
   Shape3 shape = around(in, in.dim() ? d : 0);
+  if (is_reduced_float(t)) {  // conversions of whole tensors run on vectors, those of single elements do not
+    Tensor wide = to_dtype(in, DType::Float32), sums = empty(in.sizes(), DType::Float32);
+    scan<float, float>(wide.data_as<float>(), sums.data_as<float>(), shape, by, static_cast<float>(start), step);
+    return to_dtype(sums, t);
+  }
   dispatch(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, bool>) {
+    if constexpr (!std::is_same_v<T, bool> && !kIsHalf<T>) {
       using Acc = typename ScanAcc<T>::type;
       scan<T, Acc>(in.data_as<T>(), out.data_as<T>(), shape, by, Acc(start), step);
     }

@@ -25,23 +25,32 @@ struct AddOp {
     else return T(OpMath<T>(d) + OpMath<T>(s));
   }
 };
-// Products and extremes share their loops, whose time is in memory: the choice among them is always guessed right.
-// Of extremes, NaN wins, from either side.
+struct MultiplyOp {
+  template <class T>
+  static T apply(T d, T s) {
+    if constexpr (std::is_same_v<T, bool>) return d && s;
+    else return T(OpMath<T>(d) * OpMath<T>(s));
+  }
+};
+// NaN wins, from either side.
+template <bool larger>
+struct ExtremeOp {
+  template <class T>
+  static T apply(T d, T s) {
+    using M = OpMath<T>;
+    M a = static_cast<M>(d), b = static_cast<M>(s);
+    if (b != b) return s;
+    return (larger ? a < b : b < a) ? s : d;
+  }
+};
+// All three, for types that are seldom written so: a copy of the loops for each would take 50 kB.
 struct RareOp {
   Update kind;
   template <class T>
   T apply(T d, T s) const {
-    using M = OpMath<T>;
-    M a = static_cast<M>(d), b = static_cast<M>(s);
-    if (kind == Update::Multiply) {
-      if constexpr (std::is_same_v<T, bool>) return d && s;
-      else return T(a * b);
-    }
-    if constexpr (!kIsComplex<T>) {
-      if (b != b) return s;
-      return (kind == Update::Max ? a < b : b < a) ? s : d;
-    }
-    return d;
+    if (kind == Update::Multiply) return MultiplyOp::apply(d, s);
+    if constexpr (kIsComplex<T>) return d;
+    else return kind == Update::Max ? ExtremeOp<true>::apply(d, s) : ExtremeOp<false>::apply(d, s);
   }
 };
 
@@ -206,7 +215,13 @@ auto run_kind(const U& u, DType dtype, Update kind) {
     if constexpr (kIsComplex<T>)
       if (kind != Update::Multiply)
         UT_FAIL_AS(NotImplemented, "\"", kind == Update::Max ? "amax" : "amin", "\" not implemented for '", long_name(DTypeOf<T>::value), "'");
-    return run_typed<T>(u, RareOp{kind});
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>) {
+      if (kind == Update::Multiply) return run_typed<T>(u, MultiplyOp());
+      if (kind == Update::Max) return run_typed<T>(u, ExtremeOp<true>());
+      return run_typed<T>(u, ExtremeOp<false>());
+    } else {
+      return run_typed<T>(u, RareOp{kind});
+    }
   });
 }
 
