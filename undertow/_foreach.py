@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _UNARY = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
-    "sinh sqrt tan tanh trunc zero"
-).split()
-_OTHERS = "add addcdiv addcmul clamp_max clamp_min copy div lerp max maximum minimum mul norm pow sub".split()
+    " abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
+    "sinh sqrt tan tanh trunc zero "
+)
+_OTHERS = " add addcdiv addcmul clamp_max clamp_min copy div lerp max maximum minimum mul norm pow sub "
 
 
 def _norm(t: Tensor, ord: Any = 2, dtype: Any = None) -> Tensor:
@@ -34,8 +34,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "norm": _norm,
     "copy": _copied,
     "zero": lambda t: undertow.zeros_like(t),
-    "clamp_max": undertow.minimum,
-    "clamp_min": undertow.maximum,
+    "clamp_max": undertow.clamp_max,
+    "clamp_min": undertow.clamp_min,
+    "maximum": undertow.clamp_min,  # which take numbers too
+    "minimum": undertow.clamp_max,
 }
 
 
@@ -56,10 +58,6 @@ def _one(base: str, in_place: bool) -> Callable[..., Any]:
     if method is not None:
         return method
     function = _FUNCTIONS.get(base) or getattr(undertow, base)
-    if base in ("clamp_max", "clamp_min"):
-        bound = "max" if base == "clamp_max" else "min"
-        tensors = function
-        function = lambda t, other: tensors(t, other) if isinstance(other, Tensor) else t.clamp(**{bound: other})
     return (lambda t, *args, **kwargs: t.copy_(function(t, *args, **kwargs))) if in_place else function
 
 
@@ -68,7 +66,7 @@ def named(name: str) -> Callable[..., Any] | None:
     """The function of that name, None where torch has none."""
     base = name.removeprefix("_foreach_").removesuffix("_")
     in_place = name.endswith("_")
-    if base not in (*_UNARY, *_OTHERS) or (base in ("norm", "max") and in_place):
+    if f" {base} " not in _UNARY + _OTHERS or (base in ("norm", "max") and in_place):
         return None
     one, title = _one(base, in_place), name.removesuffix("_")
 
@@ -77,7 +75,6 @@ def named(name: str) -> Callable[..., Any] | None:
             return tuple(undertow.pow(tensors, each) for each in others[0])
         if not len(tensors):
             raise RuntimeError(f"{title}: Tensor list must have at least one tensor.")
-        options.update({"other": options.pop(key) for key in ("scalar", "tensor1") if key in options and base not in ("addcmul", "addcdiv")})
         if (scalars := options.pop("scalars", None)) is not None:
             others = (*others, scalars)
         columns = [_column(title, other, len(tensors)) for other in others]
@@ -85,7 +82,7 @@ def named(name: str) -> Callable[..., Any] | None:
             done = [one(t, a, b, value=value, **options) for t, a, b, value in zip(tensors, *columns, strict=True)]
         else:
             done = [one(*each, **options) for each in zip(tensors, *columns, strict=True)]
-        return None if in_place else tuple(done)
+        return tensors if in_place else tuple(done)
 
     over.__name__ = over.__qualname__ = name
     return over

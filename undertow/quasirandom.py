@@ -99,7 +99,9 @@ class SobolEngine:
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """The next `n` points."""
         dtype = undertow.get_default_dtype() if dtype is None else dtype
-        points = (self._points(self.num_generated, n) * 2.0**-_BITS).to(dtype)
+        points = self._points(self.num_generated, n).to(dtype) * 2.0**-_BITS
+        if n and self.num_generated == 0:
+            points[0] = points[0].to(undertow.get_default_dtype()).to(dtype)  # torch keeps the first point in the default dtype
         self.num_generated += n
         return points if out is None else out.resize_as_(points).copy_(points)
 

@@ -36,7 +36,11 @@ class Builder:
     __slots__ = ("call", "name", "new", "set_state")
 
     def __init__(
-        self, name: str, call: Callable[..., Any] | None = None, new: Callable[..., Any] | None = None, set_state: Callable[[Any, Any], None] | None = None
+        self,
+        name: str,
+        call: Callable[..., Any] | None = None,
+        new: Callable[..., Any] | None = None,
+        set_state: Callable[[Any, Any], None] | None = None,
     ) -> None:
         self.name = name
         self.call = call
