@@ -95,6 +95,7 @@ PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* nbytes(PyObject* s, PyObject*) { return PyLong_FromSize_t(bytes_of(s).nbytes()); }
+PyObject* size_in_memory(PyObject* s, PyObject*) { return PyLong_FromSize_t(sizeof(StorageObject) + bytes_of(s).nbytes()); }
 PyObject* data_ptr(PyObject* s, PyObject*) { return PyLong_FromVoidPtr(bytes_of(s).nbytes() ? bytes_of(s).data() : nullptr); }
 PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
 PyObject* resizable(PyObject* s, PyObject*) { return PyBool_FromLong(bytes_of(s).resizable()); }
@@ -230,6 +231,7 @@ void release_buffer(PyObject* s, Py_buffer*) { bytes_of(s).unhold(); }
 
 PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
                          {"size", nbytes, METH_NOARGS, nullptr},
+                         {"__sizeof__", size_in_memory, METH_NOARGS, "For sys.getsizeof: with the bytes."},
                          {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
                          {"element_size", element_size, METH_NOARGS, nullptr},
                          {"resizable", resizable, METH_NOARGS, "May the number of bytes change?"},

@@ -54,6 +54,16 @@ class MixtureSameFamily(Distribution):
         between = self.component_distribution.mean - self.mean.unsqueeze(-1 - len(self._event_shape))
         return inside + self._over_components(between.pow(2))
 
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        shape = undertow.Size(batch_shape)
+        mixture = self.mixture_distribution.expand(shape)
+        component = self.component_distribution.expand(shape + self.component_distribution.batch_shape[-1:])
+        return self._like(_instance, shape, self._event_shape, mixture_distribution=mixture, component_distribution=component)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        inside = self.component_distribution.cdf(value.unsqueeze(-1 - len(self._event_shape)))
+        return (inside * self.mixture_distribution.probs).sum(-1)
+
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with undertow.no_grad():
             chosen = self.mixture_distribution.sample(sample_shape)

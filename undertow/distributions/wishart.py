@@ -84,10 +84,11 @@ class Wishart(ExponentialFamily):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         names = [n for n in ("covariance_matrix", "precision_matrix", "scale_tril") if n in self.__dict__]
-        grown = {n: self.__dict__[n].expand((*batch_shape, *self._event_shape)) for n in names}
+        grown: dict[str, Any] = {n: self.__dict__[n].expand((*batch_shape, *self._event_shape)) for n in names}
         tril = self._unbroadcasted_scale_tril.expand((*batch_shape, *self._event_shape))
         chi2 = self._dist_chi2.expand((*batch_shape, self._event_shape[-1]))
-        return self._like(_instance, batch_shape, self._event_shape, df=self.df.expand(batch_shape), _unbroadcasted_scale_tril=tril, _dist_chi2=chi2, **grown)
+        grown.update(df=self.df.expand(batch_shape), _unbroadcasted_scale_tril=tril, _dist_chi2=chi2)
+        return self._like(_instance, batch_shape, self._event_shape, **grown)
 
     def _full(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + self._event_shape)

@@ -157,7 +157,9 @@ def custom_scalars(layout: dict[str, Any]) -> Summary:
     return _value("custom_scalars__config__", metadata=_plugin("custom_scalars"), tensor=words)
 
 
-def hparams(hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: dict[str, Any] | None = None) -> tuple[Summary, Summary, Summary]:
+def hparams(
+    hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: dict[str, Any] | None = None
+) -> tuple[Summary, Summary, Summary]:
     """Options of a run and the names of its results: the experiment, the start and the end of a session."""
     from google.protobuf import struct_pb2
     from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2

@@ -14,9 +14,7 @@ from undertow.utils.tensorboard import summary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
-
-    from typing_extensions import Self
+    from typing import Any, NoReturn, Self
 
 
 class FileWriter:
@@ -91,7 +89,13 @@ class SummaryWriter:
         self._get_file_writer().add_summary(made, step, walltime)
 
     def add_scalar(
-        self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None, new_style: bool = False, double_precision: bool = False
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
     ) -> None:
         """One number."""
         self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
@@ -142,7 +146,14 @@ class SummaryWriter:
         self._add(summary.text(tag, text_string), global_step, walltime)
 
     def add_pr_curve(
-        self, tag: str, labels: Any, predictions: Any, global_step: Any = None, num_thresholds: int = 127, weights: Any = None, walltime: float | None = None
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
     ) -> None:
         """Precision against recall."""
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)

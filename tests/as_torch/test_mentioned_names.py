@@ -1,0 +1,160 @@
+"""A missing name of torch's may be imported, annotated with and asked of by isinstance; its use says that it is missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import undertow
+
+
+def run(tmp_path, code, *arguments):
+    (tmp_path / "program.py").write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
+    command = [sys.executable, "-m", "undertow.as_torch", "program.py", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_what_is_only_mentioned_does_not_stop_a_program(tmp_path):
+    assert run(
+        tmp_path,
+        """
+import abc
+from typing import Optional
+import torch
+import torch.fx as fx
+from torch.distributed.tensor import DTensor
+from torch.fx import GraphModule, Tracer
+
+class Mine(Tracer, abc.ABC):
+    def trace(self, root: Optional[GraphModule], node: "fx.Node" = None) -> torch.ScriptObject: ...
+
+@fx.wrap
+def double(x, kind: torch.fx.Node | None = None):
+    return 2 * x
+
+def is_distributed(x):
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    return isinstance(x, (DTensor, FullyShardedDataParallel, torch.nn.SyncBatchNorm))
+
+def is_sparse(x):
+    return x.layout == torch.sparse_coo
+
+x = torch.ones(1)
+print(double(x).item(), is_distributed(x), is_sparse(x), isinstance(x, Mine), torch.onnx.is_in_onnx_export())
+""",
+    ) == ["2.0 False False False False"]
+
+
+@pytest.mark.parametrize(
+    ("use", "name"),
+    [
+        ("GraphModule()", "torch.fx.GraphModule"),
+        ("Mine()", "torch.fx.Tracer"),
+        ("bool(GraphModule)", "torch.fx.GraphModule"),
+        ("list(GraphModule)", "torch.fx.GraphModule"),
+        ("GraphModule.graph.nodes()", "torch.fx.GraphModule.graph"),
+        ("torch.sparse_coo_tensor([[0]], [1.0])", "torch.sparse_coo_tensor"),
+    ],
+)
+def test_what_needs_an_answer_is_refused_by_name(tmp_path, use, name):
+    code = "import torch\nfrom torch.fx import GraphModule, Tracer\nclass Mine(Tracer): pass\n"
+    code += f"def use():\n    return {use}\ntry:\n    use()\nexcept (NotImplementedError, AttributeError) as error:\n    print(error)\n"
+    (said,) = run(tmp_path, code)
+    assert said.startswith(f"{name}") and "is not in Undertow: not planned" in said
+
+
+def test_who_has_a_plan_for_the_absence_is_told_of_it(tmp_path):
+    assert run(
+        tmp_path,
+        """
+import contextlib
+import importlib.util
+import torch
+import torch.fx  # mentioned, which must not change what follows
+try:
+    from torch.fx import GraphModule
+except ImportError:
+    GraphModule = None
+try:
+    import torch.export
+    exports = True
+except ImportError:
+    exports = False
+finder = True
+with contextlib.suppress(ImportError):
+    finder = False
+    import torch.package
+    finder = True
+def inside():
+    try:
+        return torch.distributed.ReduceOp
+    except AttributeError:
+        return None
+print(GraphModule, exports, finder, inside(), hasattr(torch, "sparse_coo_tensor"), getattr(torch.distributed, "ReduceOp", None))
+print(importlib.util.find_spec("torch.export"))
+try:
+    from torch.nn import NoSuchLayer
+except ImportError:
+    print("torch has none")
+""",
+    ) == ["None False False None False None", "None", "torch has none"]
+
+
+def test_a_name_that_torch_has_not_either_is_an_error_at_once(tmp_path):
+    (tmp_path / "program.py").write_text("from torch.nn import NoSuchLayer\n")
+    environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
+    command = [sys.executable, "-m", "undertow.as_torch", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "ImportError: cannot import name 'NoSuchLayer'" in done.stderr
+
+
+def test_a_library_compiled_for_torch_is_refused_and_its_python_goes_on(tmp_path):
+    assert run(
+        tmp_path,
+        """
+import torch
+try:
+    torch.ops.load_library("libvision.so")
+except OSError as error:
+    print("no libtorch" in str(error))
+keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU) | torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+print(len(keys), torch._C.DispatchKey.CPU in keys)
+
+@torch.library.register_fake("libvision::nms")
+def fake(boxes):
+    return boxes
+print(hasattr(torch.ops, "libvision"), fake(3))
+""",
+    ) == ["True", "2 True", "False 3"]
+
+
+def test_parse_to_reads_arguments_as_torch_does(tmp_path):
+    code = """
+import torch
+parse = torch._C._nn._parse_to
+for args, named in ((("cpu",), {}), ((torch.float64,), {}), (("cpu", torch.float16, True), {}), ((torch.ones(1, dtype=torch.int8),), {}),
+                    ((), {"device": "cpu", "dtype": torch.bool}), ((None, torch.float32), {}), (("cpu",), {"memory_format": torch.channels_last})):
+    print(parse(*args, **named))
+try:
+    parse("cpu", "cpu")
+except TypeError:
+    print("refused")
+"""
+    ours = run(tmp_path, code)
+    assert len(ours) == 8
+    if importlib_has_torch():
+        theirs = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
+        assert ours == theirs
+
+
+def importlib_has_torch():
+    import importlib.util
+
+    return importlib.util.find_spec("torch") is not None

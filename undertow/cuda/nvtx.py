@@ -1,0 +1,27 @@
+"""Marks for NVIDIA's profiler, as torch.cuda.nvtx has them without a GPU: named, and refused when they run."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, NoReturn
+
+__all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
+
+
+def range_push(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises."""
+    raise RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
+
+
+mark = range_end = range_pop = range_start = range_push
+
+
+@contextmanager
+def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """A block, or a decorated function, that raises when it is entered."""
+    range_push(msg)
+    yield
