@@ -118,6 +118,8 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
             return _adopt(importlib.import_module(f"{module.__name__}.{name}"))
         if _stands_in(sys._getframe(1)):
             return _stand_in(f"{torch_name}.{name}")
+        if (absent := _part("_types").found(f"{torch_name}.{name}")) is not None:
+            return absent
         raise AttributeError(_missing.sentence(f"{torch_name}.{name}"), name=name, obj=module)
 
     __getattr__.__undertow_own__ = own
@@ -131,6 +133,7 @@ def _make_torch() -> ModuleType:
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
+    names["torch"] = module  # torch imports itself, and programs have come to say torch.torch
     names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
@@ -142,6 +145,10 @@ def _make_torch() -> ModuleType:
             if (name.startswith("_") and name not in _PRIVATE) or not _exists(f"undertow.{name}"):
                 if _stands_in(sys._getframe(1)):
                     return _stand_in(f"torch.{name}")
+                if (dtype := _part("_dtypes").named(name)) is not None:
+                    return dtype
+                if (absent := _part("_types").found(f"torch.{name}")) is not None:
+                    return absent
                 raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
             value = importlib.import_module(f"undertow.{name}")
         if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
@@ -197,6 +204,8 @@ class TorchFinder(MetaPathFinder):
             module = importlib.import_module(_our_name(fullname))
         elif (absent := _stand_in_module(fullname)) is not None:
             return absent
+        elif (of_types := _part("_types").spec(fullname)) is not None:
+            return of_types
         elif _asked_by_import():
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)
         else:

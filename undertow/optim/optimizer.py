@@ -6,6 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable
 from copy import deepcopy
 from itertools import chain
+from types import MappingProxyType
 
 import undertow
 from undertow._C import Tensor
@@ -58,8 +59,11 @@ def _number(value: Any) -> float:
 class Optimizer:
     """The base of all optimizers: `params` are tensors, (name, tensor) pairs, or groups with options of their own."""
 
-    _optimizer_step_pre_hooks: dict[int, Callable]
-    _optimizer_step_post_hooks: dict[int, Callable]
+    if TYPE_CHECKING:
+        _optimizer_step_pre_hooks: dict[int, Callable]
+        _optimizer_step_post_hooks: dict[int, Callable]
+    # Wrappers of optimizers that never call __init__ have no hooks.
+    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = MappingProxyType({})  # type: ignore[assignment]
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         self.defaults = defaults
