@@ -135,6 +135,7 @@ def _make_torch() -> ModuleType:
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
+    names["torch"] = module  # torch imports itself, and programs have come to say torch.torch
     names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
@@ -144,6 +145,8 @@ def _make_torch() -> ModuleType:
             value = getattr(undertow, name)
         except AttributeError:
             if (name.startswith("_") and name not in _PRIVATE) or not _exists(f"undertow.{name}"):
+                if not _part("_standin").wanted_in(sys._getframe(1)) and (dtype := _part("_dtypes").named(name)) is not None:
+                    return dtype
                 if (instead := _instead(sys._getframe(1), f"torch.{name}")) is not None:
                     return instead
                 raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
