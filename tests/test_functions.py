@@ -104,3 +104,26 @@ def test_the_gradient_of_the_angle_of_the_origin_is_zero():
     y, x = ut.zeros(2, requires_grad=True), ut.tensor([0.0, 1.0], requires_grad=True)
     ut.atan2(y, x).sum().backward()
     assert (y.grad.tolist(), x.grad.tolist()) == ([0.0, 1.0], [0.0, 0.0])
+
+
+POLYNOMIALS = ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_orthogonal_polynomials_are_numpys(name):
+    scipy = pytest.importorskip("scipy.special", reason="scipy, the reference, is not installed")
+    reference = {"t": "eval_chebyt", "u": "eval_chebyu", "h": "eval_hermite", "he": "eval_hermitenorm", "l": "eval_laguerre", "p": "eval_legendre"}
+    x = np.linspace(-1.5, 1.5, 7)
+    for n in range(9):
+        got = getattr(ut.special, name)(ut.from_numpy(x), n)
+        np.testing.assert_allclose(got.numpy(), getattr(scipy, reference[name.rpartition("_")[2]])(n, x), rtol=1e-10, atol=1e-10)
+    assert getattr(ut.special, name)(ut.from_numpy(x), -1).abs().max() == 0
+
+
+def test_a_polynomial_takes_a_degree_for_each_element():
+    f = ut.special.legendre_polynomial_p
+    assert f(ut.tensor([0.5, 0.5, ut.nan]), ut.tensor([1, 2, 2])).tolist()[:2] == [0.5, -0.125]
+    assert f(ut.tensor([0.5]), ut.tensor([[3], [0]])).shape == (2, 1)
+    assert f(ut.empty(0), 3).shape == (0,)
+    with pytest.raises(TypeError, match="must be a Tensor"):
+        f(0.5, 3)

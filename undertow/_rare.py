@@ -243,7 +243,7 @@ def segment_reduce(
         raise NotImplementedError(
             f"segment_reduce: along axis 0 and with lengths of one dimension alone; got axis {axis} and {lengths.dim()} dimensions"
         )
-    if not unsafe and (lengths.numel() and lengths.min().item() < 0 or lengths.sum().item() != data.size(0)):
+    if not unsafe and ((lengths < 0).any() or lengths.sum().item() != data.size(0)):
         raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
     at = undertow.repeat_interleave(undertow.arange(lengths.numel()), lengths)
     start = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -float("inf"), "min": float("inf")}

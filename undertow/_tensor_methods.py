@@ -182,6 +182,12 @@ def share_memory_(self: Tensor) -> Tensor:
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein's summation over the operands; see `undertow._einsum`."""
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    if _C._has_torch_function(operands):
+        from undertow.overrides import handle_torch_function
+
+        return handle_torch_function(einsum, operands, equation, *operands)
     from undertow._einsum import einsum as run
 
     return run(equation, *operands)

@@ -188,3 +188,27 @@ def benchmark_tables():
     ran = benchmark.Timer("x + y", globals={"x": torch.ones(2), "y": torch.ones(2)}, num_threads=2).blocked_autorange(min_run_time=0.01)
     shown = tuple("/".join(line.rstrip() for line in str(c).splitlines()) for c in (table, trimmed))
     return *shown, *facts, str(one).splitlines()[1:], ran.num_threads, ran.median > 0, refused(benchmark.Timer, 3), refused(benchmark.Compare, [1])
+
+
+@case
+def overrides():
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return f"{func.__name__} of {len(args)}"
+
+    class Sub(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+
+    class Names(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    with Names():
+        torch.einsum("i,i", torch.ones(2), torch.ones(2))
+    return torch.einsum("i,i", Duck(), torch.ones(2)), type(torch.ones(2).as_subclass(Sub) + 1).__name__, seen

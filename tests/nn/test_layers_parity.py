@@ -176,11 +176,13 @@ def test_no_public_name_of_torchs_is_missing(where):
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_gradients_of_convolutions_alone_are_torchs(dims):
     def story(L):
-        x, w = L.randn(2, 4, *[5] * dims), L.randn(6, 2, *[3] * dims)
+        x, w = L.randn(2, 4, *[5] * dims).requires_grad_(), L.randn(6, 2, *[3] * dims).requires_grad_()
         options = (2, 1, 1, 2)
         g = L.randn_like(getattr(L.nn.functional, f"conv{dims}d")(x, w, None, *options))
         by_input, by_weight = (getattr(L.nn.grad, f"conv{dims}d_{of}") for of in ("input", "weight"))
-        return [by_input(x.shape, w, g, *options), by_weight(x, w.shape, g, *options)]
+        found = by_input(x.shape, w, g, *options), by_weight(x, w.shape, g, *options)
+        again = [L.autograd.grad(f.square().sum(), of)[0] for f, of in zip(found, (w, x), strict=True)]
+        return [f.detach() for f in (*found, *again)]
 
     check_same_end(story, ut, torch, rtol=1e-4, atol=1e-4)
 

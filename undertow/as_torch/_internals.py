@@ -147,6 +147,8 @@ def answer(name: str) -> Any:
     """The value of `torch._C.name`; AttributeError where it has none here."""
     if name == "_LinAlgError":
         return undertow.linalg.LinAlgError
+    if name in ("DisableTorchFunction", "DisableTorchFunctionSubclass"):
+        return getattr(overrides, name)
     if name in _NUMBERS:
         return _NUMBERS[name]
     public = ("DispatchKey", "DispatchKeySet")

@@ -1,4 +1,4 @@
-"""Gradients of convolutions by themselves, without a graph around them."""
+"""Gradients of convolutions by themselves; they can be differentiated again."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "co
 
 def _of_input(convolve: Any, input_size: Any, weight: Tensor, grad_output: Tensor, options: tuple[Any, ...]) -> Tensor:
     # A convolution is linear: its gradient by the input does not depend on the input's values.
+    recording = undertow.is_grad_enabled()
     with undertow.enable_grad():
         input = undertow.zeros(input_size, dtype=weight.dtype, device=weight.device, requires_grad=True)
-        found: Any = undertow.autograd.grad(convolve(input, weight.detach(), None, *options), input, grad_output)
+        found: Any = undertow.autograd.grad(convolve(input, weight, None, *options), input, grad_output, create_graph=recording)
     return found[0]
 
 
 def _of_weight(convolve: Any, input: Tensor, weight_size: Any, grad_output: Tensor, options: tuple[Any, ...]) -> Tensor:
+    recording = undertow.is_grad_enabled()
     with undertow.enable_grad():
         weight = undertow.zeros(weight_size, dtype=input.dtype, device=input.device, requires_grad=True)
-        found: Any = undertow.autograd.grad(convolve(input.detach(), weight, None, *options), weight, grad_output)
+        found: Any = undertow.autograd.grad(convolve(input, weight, None, *options), weight, grad_output, create_graph=recording)
     return found[0]
 
 

@@ -91,7 +91,7 @@ def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> 
         raise RuntimeError(f"`fused=True` requires all the params to be floating point Tensors of supported devices, but got {p.dtype}")
 
 
-def group_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+def group_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, tuple[list[list[Any]], list[int]]]:
     """The lists cut up so that the tensors of a part have one device and dtype, those of the first list."""
     groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
     for i, first in enumerate(tensorlistlist[0]):

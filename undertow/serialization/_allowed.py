@@ -110,7 +110,7 @@ def named_globals(pickled: bytes) -> list[str]:
     texts: list[str] = []
     for opcode, argument, _ in pickletools.genops(pickled):
         if opcode.name == "GLOBAL":
-            found[argument.replace(" ", ".", 1)] = None
+            found[str(argument).replace(" ", ".", 1)] = None
         elif opcode.name == "STACK_GLOBAL" and len(texts) > 1:
             found[".".join(texts[-2:])] = None
         elif isinstance(argument, str):

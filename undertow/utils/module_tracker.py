@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from undertow.nn import Module
+    from undertow.nn.modules.module import Module
 
 __all__ = ["ModuleTracker"]
 

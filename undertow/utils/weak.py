@@ -44,7 +44,7 @@ class WeakIdKeyDictionary(MutableMapping):
     """
 
     def __init__(self, dict: Mapping[Any, Any] | None = None, ref_type: type = WeakIdRef) -> None:
-        self.data: dict[Any, Any] = {}
+        self.data: Any = {}
         self.ref_type = ref_type
         own = ref(self)
 
