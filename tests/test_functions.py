@@ -98,3 +98,14 @@ def test_differences_of_too_high_an_order_are_empty_and_still_have_a_history():
     assert y.shape == (0, 1) and y.requires_grad
     y.sum().backward()
     assert x.grad.tolist() == [[0.0]] * 3
+
+
+def test_functions_written_in_place_keep_what_their_gradient_needs():
+    for write, plain in (
+        (lambda x, y: x.xlogy_(y), ut.xlogy),
+        (lambda x, y: x.polygamma_(1), lambda x, y: ut.polygamma(1, x) + 0 * y),
+    ):
+        x, y = (ut.tensor([0.5, 2.0], dtype=ut.float64, requires_grad=True) for _ in range(2))
+        expected = ut.autograd.grad(plain(x, y).sum(), (x, y))
+        found = ut.autograd.grad(write(x.clone(), y).sum() + 0 * y.sum(), (x, y))
+        assert all(ut.allclose(a, b) for a, b in zip(found, expected, strict=True))
