@@ -125,5 +125,16 @@ def test_a_polynomial_takes_a_degree_for_each_element():
     assert f(ut.tensor([0.5, 0.5, ut.nan]), ut.tensor([1, 2, 2])).tolist()[:2] == [0.5, -0.125]
     assert f(ut.tensor([0.5]), ut.tensor([[3], [0]])).shape == (2, 1)
     assert f(ut.empty(0), 3).shape == (0,)
-    with pytest.raises(TypeError, match="must be a Tensor"):
+    with pytest.raises(TypeError, match="must be Tensor, not float"):
         f(0.5, 3)
+
+
+def test_functions_written_in_place_keep_what_their_gradient_needs():
+    for write, plain in (
+        (lambda x, y: x.xlogy_(y), ut.xlogy),
+        (lambda x, y: x.polygamma_(1), lambda x, y: ut.polygamma(1, x) + 0 * y),
+    ):
+        x, y = (ut.tensor([0.5, 2.0], dtype=ut.float64, requires_grad=True) for _ in range(2))
+        expected = ut.autograd.grad(plain(x, y).sum(), (x, y))
+        found = ut.autograd.grad(write(x.clone(), y).sum() + 0 * y.sum(), (x, y))
+        assert all(ut.allclose(a, b) for a, b in zip(found, expected, strict=True))

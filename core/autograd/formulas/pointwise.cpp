@@ -142,8 +142,9 @@ Tensor xlog1py_grad_self(const Tensor& grad, const Tensor& self, const Scalar& o
   double y = other.to_double();
   return y > -1 ? grad * Scalar(std::log1p(y)) : grad * drop_where(eq(self, 0), fwd::full(self.sizes(), Scalar(std::log1p(y)), self.dtype()));
 }
-const Tensor& xlogy_inplace(const Tensor& self, const Tensor& other) { return copy_(self, xlogy(self, other), false); }
-const Tensor& xlogy_inplace(const Tensor& self, const Scalar& other) { return copy_(self, xlogy(self, other), false); }
+// From a copy: the gradient of other needs what self was.
+const Tensor& xlogy_inplace(const Tensor& self, const Tensor& other) { return copy_(self, xlogy(clone(self, std::nullopt), other), false); }
+const Tensor& xlogy_inplace(const Tensor& self, const Scalar& other) { return copy_(self, xlogy(clone(self, std::nullopt), other), false); }
 
 Tensor sinc_backward(const Tensor& grad, const Tensor& self) {
   Tensor angle = self * M_PI, square = self * self * M_PI;
