@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from typing import Final as Final
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
