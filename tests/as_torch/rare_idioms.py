@@ -212,3 +212,28 @@ def overrides():
     with Names():
         torch.einsum("i,i", torch.ones(2), torch.ones(2))
     return torch.einsum("i,i", Duck(), torch.ones(2)), type(torch.ones(2).as_subclass(Sub) + 1).__name__, seen
+
+
+@case
+def corners_that_programs_import_from():
+    import torch.cuda.nvtx
+    from torch.cpu.amp import autocast as cpu_autocast
+    from torch.cuda.amp.autocast_mode import autocast
+    from torch.cuda.amp.grad_scaler import GradScaler
+    from torch.distributions.utils import _standard_normal
+    from torch.jit import Final
+    from torch.nn.init import _no_grad_trunc_normal_
+    from torch.optim.optimizer import ParamsT, _get_value, _use_grad_for_differentiable
+
+    class Block(nn.Module):
+        width: Final[int] = 3
+
+    torch._C._jit_set_profiling_executor(False)
+    with cpu_autocast(dtype=torch.bfloat16):
+        product = (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+    found = [x is not None for x in (autocast, GradScaler, ParamsT, _use_grad_for_differentiable, torch.utils)]
+    return (
+        *found, Block().width, product, _standard_normal((3,), torch.float32, "cpu"), _no_grad_trunc_normal_(torch.empty(3), 0.0, 1.0, -2.0, 2.0),
+        _get_value(torch.tensor(2)), F._Reduction.get_enum("sum"), torch._C._nn.gelu(torch.ones(1)), isinstance(torch.ones(1), torch._C.TensorBase),
+        refused(torch.cuda.nvtx.range_push, "a"),
+    )  # fmt: skip

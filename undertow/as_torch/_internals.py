@@ -131,6 +131,14 @@ def _pop_torch_function_stack() -> Any:
     return mode
 
 
+def _switch(*args: Any) -> None:
+    """Nothing to switch: there is no compiler."""
+
+
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _switch
+_jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _switch
+
+
 _NUMBERS = {
     "has_lapack": True,
     "has_spectral": True,
@@ -149,6 +157,10 @@ def answer(name: str) -> Any:
         return undertow.linalg.LinAlgError
     if name in ("DisableTorchFunction", "DisableTorchFunctionSubclass"):
         return getattr(overrides, name)
+    if name in ("TensorBase", "_TensorBase"):
+        return undertow.Tensor
+    if name in ("_VariableFunctions", "_nn"):
+        return undertow if name == "_VariableFunctions" else undertow.nn.functional
     if name in _NUMBERS:
         return _NUMBERS[name]
     public = ("DispatchKey", "DispatchKeySet")

@@ -6,7 +6,6 @@ import warnings
 
 from undertow._C import Tensor, _ops
 from undertow._namespace import publish
-from undertow.nn import grad as grad
 from undertow.nn._attention import multi_head_attention_forward
 from undertow.nn._ctc import ctc_loss
 from undertow.nn._dropout import *  # noqa: F403
@@ -36,6 +35,8 @@ from undertow.nn._shuffle import __all__ as _shuffles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from undertow import dtype as _dtype
 
 
@@ -109,3 +110,11 @@ __all__ = [
     "softmin",
     "unfold",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in ("grad", "_Reduction"):  # modules that torch imports there
+        return import_module(f"undertow.nn.{name.lower()}")
+    raise AttributeError(f"module 'undertow.nn.functional' has no attribute {name!r}")

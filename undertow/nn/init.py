@@ -249,3 +249,5 @@ for _name in (
     "sparse",
 ):
     globals()[_name] = _deprecated(_name)
+
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_  # names by which older programs import them
