@@ -47,7 +47,7 @@ def _spread(name: str, tensors: Sequence[Tensor], other: Any) -> list[Any]:
 def _unary(op: str, in_place: bool) -> Callable[..., Any]:
     def function(self: Sequence[Tensor]) -> Any:
         results = [getattr(Tensor, op)(t) for t in _checked(f"_foreach_{op}", self)]
-        return list(self) if in_place else tuple(results)
+        return self if in_place else tuple(results)
 
     return function
 
@@ -68,7 +68,7 @@ def _binary(op: str, in_place: bool) -> Callable[..., Any]:
                 results.append(t.copy_(getattr(undertow, base)(t, o)))
             else:
                 results.append(getattr(Tensor, name)(t, o, **kwargs))
-        return tensors if in_place else tuple(results)
+        return self if in_place else tuple(results)
 
     return function
 
@@ -88,7 +88,7 @@ def _ternary(op: str, in_place: bool) -> Callable[..., Any]:
                 value = value.tolist()
             seconds, values = _spread(op, tensors, tensor2), _spread(op, tensors, value)
             results = [getattr(Tensor, op)(t, a, b, value=v) for t, a, b, v in zip(tensors, firsts, seconds, values, strict=True)]
-        return tensors if in_place else tuple(results)
+        return self if in_place else tuple(results)
 
     return function
 
@@ -125,19 +125,19 @@ def _foreach_clone(self: Sequence[Tensor], *, memory_format: Any = None) -> tupl
     return tuple(t.clone(**options) for t in _checked("_foreach_clone", self))
 
 
-def _foreach_zero_(self: Sequence[Tensor]) -> list[Tensor]:
+def _foreach_zero_(self: Sequence[Tensor]) -> Sequence[Tensor]:
     """Zeros in every tensor."""
     for t in _checked("_foreach_zero_", self):
         t.zero_()
-    return list(self)
+    return self
 
 
-def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> list[Tensor]:
+def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> Sequence[Tensor]:
     """The elements of `src` in the tensors."""
     tensors = _checked("_foreach_copy_", self)
     for t, s in zip(tensors, _spread("copy_", tensors, src), strict=True):
         t.copy_(s)
-    return tensors
+    return self
 
 
 def _made() -> dict[str, Callable[..., Any]]:

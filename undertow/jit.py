@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import typing
 import warnings
-from typing import Final as Final
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -90,10 +90,12 @@ class SobolEngine:
         points = self.shift.expand(n, self.dimension).clone()
         for bit in range(self.MAXBIT):
             points ^= (gray >> bit & 1).unsqueeze(-1) * self.sobolstate[:, bit]
-        self.num_generated += n
+        first, self.num_generated = self.num_generated == 0, self.num_generated + n
         if n:
             self.quasi = points[-1].clone()
         result = points.to(dtype) / 2**self.MAXBIT
+        if n and first:
+            result[0] = result[0].to(undertow.get_default_dtype())  # torch keeps the first point in that dtype
         return result if out is None else out.resize_(result.shape).copy_(result)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:

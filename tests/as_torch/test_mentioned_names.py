@@ -94,10 +94,10 @@ with contextlib.suppress(ImportError):
     finder = True
 def inside():
     try:
-        return torch.distributed.ReduceOp
+        return torch.distributed.TCPStore
     except AttributeError:
         return None
-print(GraphModule, exports, finder, inside(), hasattr(torch, "sparse_coo_tensor"), getattr(torch.distributed, "ReduceOp", None))
+print(GraphModule, exports, finder, inside(), hasattr(torch, "sparse_coo_tensor"), getattr(torch.distributed, "TCPStore", None))
 print(importlib.util.find_spec("torch.export"))
 try:
     from torch.nn import NoSuchLayer

@@ -65,15 +65,15 @@ def symbolic(g: torch._C.Graph, x: torch._C.Value): ...
 for make in (lambda: DDP(model), lambda: Shard(0), lambda: torch.export.export):
     try:
         make()
-    except (NotImplementedError, AttributeError) as error:
+    except (NotImplementedError, AttributeError, ValueError) as error:
         print(type(error).__name__, str(error).split(":")[0])
 print(torch.torch is torch)
 """) == [
         "False False False",
         "True torch.export",
-        "NotImplementedError torch.nn.parallel.DistributedDataParallel is not in Undertow",
+        "ValueError Default process group has not been initialized, please make sure to call init_process_group.",
         "NotImplementedError torch.distributed.tensor.Shard is not in Undertow",
-        "AttributeError torch.export.export is not in Undertow",
+        "AttributeError torch.export is not in Undertow",
         "True",
     ]
 

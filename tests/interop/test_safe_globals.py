@@ -69,7 +69,7 @@ def test_without_the_list_it_is_neither_written_nor_read():
         file = saved(Point(1, 2))
     with pytest.raises(UnpicklingError, match="add_safe_globals"):
         ut.load(file)
-    with pytest.raises(TypeError, match="add_safe_globals"):
+    with pytest.raises(TypeError, match="cannot write a .*Point"):
         saved(Point(1, 2))
 
 

@@ -58,7 +58,6 @@ print(json.dumps(failed))
 # What stays different, and why.
 KNOWN = {
     "hash_tensor": "uint64",
-    "torch.ops.aten._safe_softmax.default": "found only where torch has itself as an attribute",
     "chalf": "complex numbers of halves",
     "to_sparse": "sparse tensors",
     "sparse.mm": "sparse tensors",

@@ -74,8 +74,11 @@ class DispatchKeySet(frozenset):
         return key in self
 
 
-class _nn:
-    """Of torch's functions behind layers, what programs call."""
+class _Layers:
+    """torch's functions behind layers: nn.functional's, and one that programs call to read arguments."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(undertow.nn.functional, name)
 
     @staticmethod
     def _parse_to(*args: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None, **named: Any) -> tuple[Any, ...]:
@@ -95,6 +98,9 @@ class _nn:
             elif arg is not None:
                 raise TypeError(f"to() received an invalid combination of arguments: {arg!r} at place {at}")
         return None if device is None else undertow.device(device), dtype, non_blocking, memory_format
+
+
+_nn = _Layers()
 
 
 class _TorchFunctionState(enum.Enum):
@@ -159,8 +165,8 @@ def answer(name: str) -> Any:
         return getattr(overrides, name)
     if name in ("TensorBase", "_TensorBase"):
         return undertow.Tensor
-    if name in ("_VariableFunctions", "_nn"):
-        return undertow if name == "_VariableFunctions" else undertow.nn.functional
+    if name == "_VariableFunctions":
+        return undertow
     if name in _NUMBERS:
         return _NUMBERS[name]
     public = ("DispatchKey", "DispatchKeySet")

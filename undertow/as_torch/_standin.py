@@ -48,19 +48,8 @@ def _is_body(frame: FrameType) -> bool:
     return not frame.f_code.co_flags & inspect.CO_OPTIMIZED
 
 
-def _is_lookup_of_an_operator(frame: FrameType) -> bool:
-    """PyTorch's operator database finds each operator by a function that must find it; one missing must not hide the others."""
-    return (
-        frame.f_code.co_name == "_getattr_qual"
-        and _OWN in frame.f_code.co_filename
-        and frame.f_locals.get("default") is frame.f_globals.get("_NOTHING", frame)
-    )
-
-
 def wanted_in(frame: FrameType | None) -> bool:
     """Whether a missing name that this frame asks for gets a stand-in: what it reads does, what it asks by `getattr` does not."""
-    if frame is not None and _is_lookup_of_an_operator(frame):
-        return True
     if frame is None or frame.f_lasti < 0 or not _uses_test_tools(frame.f_code.co_filename):
         return False
     if _OWN not in frame.f_code.co_filename and not _defining():  # a test that runs: an error, as everywhere

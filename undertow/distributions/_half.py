@@ -6,6 +6,7 @@ import math
 
 import undertow
 from undertow.distributions import constraints
+from undertow.distributions.distribution import Distribution
 from undertow.distributions.transformed_distribution import TransformedDistribution
 from undertow.distributions.transforms import AbsTransform
 
@@ -22,7 +23,7 @@ class HalfDistribution(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
-    _whole: Any
+    _whole = Distribution  # what X is; a subclass says
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(self._whole(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
