@@ -1,6 +1,6 @@
 """python -m bench.sweep: single operators and layers, small to large, forward and with their gradients, beside PyTorch.
 
-The table of `python -m bench` has targets; this one has a single rule, "never slower", over some six hundred cases, and prints
+The table of `python -m bench` has targets; this one has a single rule, "never slower", over some eight hundred cases, and prints
 them with those below 1.0 last. --only TEXT (several: TEXT|TEXT) chooses cases by name; --write keeps it in bench/SWEEP.md.
 """
 
@@ -46,6 +46,9 @@ LAYERS = [
     ("Conv1d 32-64", "nn.Conv1d(32, 64, 5)", (16, 32, 200)),
     ("Conv3d 8-16", "nn.Conv3d(8, 16, 3)", (2, 8, 16, 16, 16)),
     ("ConvTranspose2d 64-32", "nn.ConvTranspose2d(64, 32, 4, 2, 1)", (8, 64, 16, 16)),
+    ("Conv1d 1-16 of 64 by 4, long", "nn.Conv1d(1, 16, 64, 4)", (4, 1, 16000)),
+    ("Conv2d 5x5", "nn.Conv2d(32, 32, 5, padding=2)", (8, 32, 28, 28)),
+    ("MaxPool1d 2", "nn.MaxPool1d(2)", (16, 64, 500)),
     ("MaxPool2d 2", "nn.MaxPool2d(2)", (16, 32, 32, 32)),
     ("MaxPool2d 3 by 2", "nn.MaxPool2d(3, 2, 1)", (8, 64, 56, 56)),
     ("AvgPool2d 2", "nn.AvgPool2d(2)", (16, 32, 32, 32)),
@@ -66,9 +69,13 @@ LAYERS = [
     ("LSTM 256, 2 layers", "nn.LSTM(256, 256, 2)", (20, 32, 256)),
     ("LSTM 512", "nn.LSTM(512, 512)", (16, 32, 512)),
     ("GRU 128", "nn.GRU(128, 128)", (32, 16, 128)),
+    ("LSTM 64, both ways, batch first", "nn.LSTM(64, 64, 2, batch_first=True, bidirectional=True)", (16, 30, 64)),
+    ("GRU 64, both ways, batch first", "nn.GRU(64, 64, 2, batch_first=True, bidirectional=True)", (16, 30, 64)),
     ("RNN 64", "nn.RNN(64, 64)", (32, 16, 64)),
     ("TransformerEncoderLayer 128", "nn.TransformerEncoderLayer(128, 4, 512, 0.0, batch_first=True)", (8, 64, 128)),
     ("TransformerEncoderLayer 512", "nn.TransformerEncoderLayer(512, 8, 2048, 0.0, batch_first=True)", (4, 128, 512)),
+    ("TransformerEncoderLayer 256, dropout", "nn.TransformerEncoderLayer(256, 8, 1024, 0.1, batch_first=True)", (8, 64, 256)),
+    ("TransformerEncoderLayer 256, evaluating", "nn.TransformerEncoderLayer(256, 8, 1024, batch_first=True).eval()", (8, 64, 256)),
     ("Sequential 10-32-1", "nn.Sequential(nn.Linear(10, 32), nn.Tanh(), nn.Linear(32, 1))", (16, 10)),
 ]
 RUN = """
@@ -87,6 +94,14 @@ LOSSES = [
     ("binary_cross_entropy_with_logits 1M", "x = L.randn(1000, 1000); t = L.rand(1000, 1000)", "F.binary_cross_entropy_with_logits(x, t)"),
     ("embedding 10,000x128", "x = L.randn(10000, 128); t = L.randint(0, 10000, (32, 128))", "F.embedding(t, x)"),
 ]
+HALF = ["x + w", "x * 2", "x / w", "F.relu(x)", "F.silu(x)", "x.sum()", "x.sum(0)", "x.mean(-1)", "F.softmax(x, -1)", "F.log_softmax(x, -1)",
+        "F.layer_norm(x, x.shape[1:])", "x.cumsum(-1)", "x @ w.t()", "x.float()"]
+INTEGERS = ["x + w", "x * w", "x // w", "x % w", "x & w", "x == w", "x.sum()", "x.sum(0)", "x.max()", "x.argmax(1)", "x.sort(1)[0]", "x.float()"]
+MIDDLE = ["x + w[:, :1]", "x * w[:, :, :1]", "x.transpose(1, 2) + w.transpose(1, 2)", "x.permute(2, 0, 1).contiguous()", "x.sum(1)", "x.sum((0, 2))",
+          "x.var(1)", "x.logsumexp(1)", "x.transpose(1, 2).softmax(-1)", "x.chunk(3, 2)[1] * 2", "L.cat(x.split(32, 1), 2)",
+          "L.einsum('bij,bkj->bik', x, w)", "L.einsum('bij,kj->bik', x, w[0])"]
+ROWS = ["L.zeros(500, 64).index_add(0, t, x)", "x[t]", "x[t > 250]", "F.embedding_bag(t.view(-1, 20), x)", "L.cdist(x[:500], x[:400])"]
+LONG = ["x.sort()[0]", "x.argsort()", "x.topk(100)[0]", "x.cumsum(0)", "x.unique()", "L.searchsorted(x.sort()[0], x)", "x.nonzero()", "x[x > 0]"]
 SOLVERS = ["L.linalg.inv(x)", "L.linalg.cholesky(x)", "L.linalg.solve(x, b)", "L.linalg.eigh(x)[0]", "L.linalg.svd(x)[1]", "L.linalg.qr(x)[0]",
            "L.linalg.det(x)", "L.linalg.slogdet(x)[1]"]
 TRANSFORMS = ["L.fft.fft(x)", "L.fft.rfft(x)", "L.fft.fft2(x)", "L.fft.rfft2(x)"]
@@ -122,6 +137,28 @@ def operators() -> list[Case]:
     return out
 
 
+def shapes_and_dtypes() -> list[Case]:
+    """What float32 squares do not show: other types, middle dimensions, rows at positions, long vectors, many small products."""
+    out = []
+    for dtype in ("bfloat16", "float16"):
+        setup = f"x = L.randn(4096, 512).to(L.{dtype}); w = L.randn(4096, 512).to(L.{dtype})\n"
+        out += [c for stmt in HALF if "@" not in stmt for c in both(f"{stmt} of 4096x512 {dtype}", setup, stmt)]
+        out += both(f"x @ w.t(), 512x512 {dtype}", f"x = L.randn(512, 512).to(L.{dtype}); w = L.randn(512, 512).to(L.{dtype})\n", "x @ w.t()")
+    for dtype in ("int32", "int64"):
+        setup = f"x = L.randint(1, 100, (1000, 1000)).to(L.{dtype}); w = L.randint(1, 100, (1000, 1000)).to(L.{dtype})\n"
+        out += [Case(f"{stmt} of 1000x1000 {dtype}", NAMES + setup, stmt, 1.0, threads=2) for stmt in INTEGERS]
+    setup = "x = L.randn(64, 128, 96); w = L.randn(64, 128, 96)\n"
+    out += [c for stmt in MIDDLE for c in both(f"{stmt} of 64x128x96", setup, stmt)]
+    out += [c for stmt in ROWS for c in both(f"{stmt} of 5000x64", "x = L.randn(5000, 64); t = L.randint(0, 500, (5000,))\n", stmt)]
+    out += [Case(f"{stmt} of 100k", NAMES + "x = L.randn(100000)\n", stmt, 1.0, threads=2) for stmt in LONG]
+    for count, n in ((1000, 8), (100, 3), (512, 16)):
+        out += both(f"x @ w, {count} of {n}x{n}", f"x = L.randn({count}, {n}, {n}); w = L.randn({count}, {n}, {n})\n", "x @ w")
+    for count, n in ((200, 1000), (3, 2_000_000)):
+        setup = f"ps = [nn.Parameter(L.randn({n})) for _ in range({count})]\nfor p in ps: p.grad = L.randn({n})\n"
+        out.append(Case(f"clip_grad_norm_ of {count} x {n:,}", NAMES + setup, "nn.utils.clip_grad_norm_(ps, 1.0)", 1.0, threads=2))
+    return out
+
+
 def layers() -> list[Case]:
     out = []
     for name, made, shape in LAYERS:
@@ -147,7 +184,7 @@ def main() -> int:
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--write", action="store_true", help="write bench/SWEEP.md")
     a = ap.parse_args()
-    wanted = [c for c in operators() + layers() if any(text in c.name for text in a.only.split("|"))]
+    wanted = [c for c in operators() + shapes_and_dtypes() + layers() if any(text in c.name for text in a.only.split("|"))]
     best = timed(wanted, [OURS, TORCH], a.rounds, 2)
     rows, failed = [], []
     for c in wanted:

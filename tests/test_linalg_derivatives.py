@@ -127,3 +127,16 @@ def test_the_logarithm_of_a_complex_determinant_has_a_gradient_of_its_own():
     a = ut.tensor([[2 + 1j, 0.5], [1j, 3 - 1j]], dtype=ut.complex128, requires_grad=True)
     (got,) = ut.autograd.grad(ut.linalg.slogdet(a).logabsdet, a)
     np.testing.assert_allclose(got.numpy(), np.linalg.inv(a.detach().numpy()).conj().T, rtol=1e-12)
+
+
+def test_the_gradient_of_a_norm_is_the_same_with_and_without_a_graph_of_it():
+    rows = [[3.0, 4.0], [0.0, 0.0], [1.0, float("nan")], [float("inf"), 1.0], [1e-30, 1e-30], [1e-42, 0.0]]
+    for given in ([1.0] * 6, [float("nan")] * 6, [float("inf")] * 6, [0.0] * 6):
+        for dtype in (ut.float32, ut.float64):
+            grads = []
+            for create_graph in (False, True):
+                x = ut.tensor(rows, dtype=dtype, requires_grad=True)
+                grads.append(ut.autograd.grad(x.norm(dim=1), x, ut.tensor(given, dtype=dtype), create_graph=create_graph)[0].detach())
+            assert bool(((grads[0] == grads[1]) | (grads[0].isnan() & grads[1].isnan())).all())
+    x = ut.zeros(3, requires_grad=True)
+    assert ut.autograd.grad(x.norm(), x)[0].tolist() == [0.0, 0.0, 0.0]

@@ -1,7 +1,9 @@
 // norm.cpp: derivatives of norms, and the compositions that are made of them.
 #include <cmath>
+#include <limits>
 
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/one_pass.h"
 #include "core/forward/copy.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -20,7 +22,9 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p_, c
   Tensor g = restore_dims(grad, self.dim(), dim, keepdim), norm = restore_dims(norm_, self.dim(), dim, keepdim);
   if (p == 0) return fwd::zeros(self.sizes(), self.dtype());
   if (p == 1) return sgn(self) * g;
-  if (p == 2) return g * zero_where_zero(self / norm, norm);
+  if (p == 2 && must_be_operators()) return g * zero_where_zero(self / norm, norm);
+  // The same over infinity where the norm is zero: a mask as small as the norm, not as large as self. Its derivative there is another.
+  if (p == 2) return g * (self / masked_fill(norm, eq(norm, Scalar(0)), Scalar(std::numeric_limits<double>::infinity())));
   if (std::isinf(p)) {
     Tensor size = abs(self);
     Tensor is_it = to_dtype(logical_or(eq(size, norm), logical_and(isnan(size), isnan(norm))), size.dtype());

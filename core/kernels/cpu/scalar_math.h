@@ -177,7 +177,12 @@ UT_INLINE T fmod_of(T a, T b) {
 template <class T>
 UT_INLINE T remainder_of(T a, T b) {
   T r = fmod_of(a, b);
-  return r != T(0) && (b < T(0)) != (r < T(0)) ? static_cast<T>(r + b) : r;
+  if constexpr (std::is_integral_v<T>) {
+    const bool apart = (r != T(0)) & ((b < T(0)) != (r < T(0)));
+    return static_cast<T>(r + (apart ? b : T(0)));
+  } else {
+    return r != T(0) && (b < T(0)) != (r < T(0)) ? static_cast<T>(r + b) : r;
+  }
 }
 // As Python divides: the quotient that leaves a remainder of the divisor's sign, and exactly an integer.
 template <class T>
@@ -186,7 +191,7 @@ UT_INLINE T floor_divide(T a, T b) {
     T q = trunc_divide(a, b);
     if constexpr (std::is_signed_v<T>) {
       T rest = static_cast<T>(a - q * b);  // less than a second division
-      return static_cast<T>(q - (rest != T(0) && (rest < T(0)) != (b < T(0))));
+      return static_cast<T>(q - T((rest != T(0)) & ((rest < T(0)) != (b < T(0)))));  // no branch: half of them would be guessed wrong
     }
     return q;
   } else {
