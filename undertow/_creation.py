@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import undertow
+from undertow import _C
 from undertow._C import Tensor
 
 TYPE_CHECKING = False
@@ -40,6 +41,9 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     source = obj if isinstance(obj, Tensor) else _from_foreign(obj)
     if source is None and isinstance(obj, (bytes, bytearray, memoryview)) and hasattr(undertow, "frombuffer"):
         source = undertow.frombuffer(obj, dtype=dtype or undertow.get_default_dtype())
+    if isinstance(obj, _C.UntypedStorage):
+        kind = dtype or undertow.get_default_dtype()
+        source = _C._tensor_over(obj, kind, 0, (obj.nbytes() // kind.itemsize,), (1,))
     if source is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")

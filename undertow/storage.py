@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from undertow import _C
 from undertow._C import UntypedStorage
 
@@ -12,6 +14,21 @@ if TYPE_CHECKING:
     from undertow import Tensor, dtype
 
 __all__ = ["TypedStorage", "UntypedStorage"]
+
+
+def _from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+    """A storage over a file's bytes; what is written to it reaches the file only if shared, which also makes the file as long as asked."""
+    import mmap
+
+    with open(filename, "r+b" if shared and os.path.exists(filename) else "w+b" if shared else "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if shared and size < nbytes:
+            file.truncate(nbytes)
+        elif size < nbytes:
+            raise RuntimeError(f"UntypedStorage.from_file: {filename} has {size} bytes, but {nbytes} are asked for")
+        if not nbytes:
+            return UntypedStorage(0)
+        return _C._storage_from_buffer(mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY))
 
 
 class TypedStorage:

@@ -186,6 +186,43 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
   return true;
 }
 
+// torch's older order of arguments, still found in programs: a number stands before the tensors it multiplies, as in
+// x.add_(alpha, y), x.addcmul_(value, y, z), addmm(beta, x, alpha, y, z). True if these are such arguments; `arranged` then has
+// the tensors, what was given by keyword, and the numbers under the names in `names`. Arguments are borrowed.
+bool older_order(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, std::vector<PyObject*>& arranged, PyRef& names) {
+  std::string_view name = f.name;
+  if (name.ends_with('_')) name.remove_suffix(1);
+  bool one = name == "add" || name == "sub" || name == "addcmul" || name == "addcdiv";  // number; the others have beta and alpha
+  if (!one && name != "addmm" && name != "addmv" && name != "addr" && name != "addbmm" && name != "baddbmm") return false;
+  const int given = self ? 1 : 0;
+  std::vector<PyObject*> numbers;
+  for (Py_ssize_t i = 0; i < nargs; i++) {
+    const Py_ssize_t at = given + i;
+    const bool here = one ? at == 1 : at == 2 ? numbers.size() == 1 : at == given;
+    if (here && is_number_like(args[i])) numbers.push_back(args[i]);
+    else if (is_tensor(args[i])) arranged.push_back(args[i]);
+    else return false;
+  }
+  const bool enough = given + arranged.size() == (name == "add" || name == "sub" ? 2 : 3);
+  if (numbers.empty() || !enough) return false;
+  const Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  arranged.insert(arranged.end(), args + nargs, args + nargs + nkw);
+  arranged.insert(arranged.end(), numbers.begin(), numbers.end());
+  static const char* kNames[] = {"beta", "alpha"};
+  names = PyRef(check(PyTuple_New(nkw + static_cast<Py_ssize_t>(numbers.size()))));
+  for (Py_ssize_t k = 0; k < nkw; k++) PyTuple_SET_ITEM(names.get(), k, new_ref(PyTuple_GET_ITEM(kwnames, k)));
+  for (size_t k = 0; k < numbers.size(); k++) {
+    const char* text = !one ? kNames[k] : name.starts_with("addc") ? "value" : "alpha";
+    PyTuple_SET_ITEM(names.get(), nkw + static_cast<Py_ssize_t>(k), check(PyUnicode_InternFromString(text)));
+  }
+  static bool said = false;  // once, as torch; guarded by the GIL
+  if (!said && PyErr_WarnFormat(PyExc_UserWarning, 1, "This overload of %s is deprecated: numbers before tensors; pass %s= by keyword, after the tensors", f.name,
+                                one ? (name.starts_with("addc") ? "value" : "alpha") : "beta= and alpha") < 0)
+    throw PythonError();
+  said = true;
+  return true;
+}
+
 [[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, const Mismatch& only) {
   // A number that differs from sample to sample: what item() says of it is the reason.
   for (Py_ssize_t i = 0; i < nargs; i++)
@@ -236,6 +273,13 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
     Mismatch why;
     for (int k = 0; k < f.count; k++)
       if (match(f, f.overloads[k], self, args, nargs, kwnames, slots, varargs, f.count == 1 ? &why : nullptr)) return f.overloads[k].call(slots);
+    std::vector<PyObject*> arranged;
+    PyRef names;
+    if (older_order(f, self, args, nargs, kwnames, arranged, names)) {
+      const Py_ssize_t positional = static_cast<Py_ssize_t>(arranged.size()) - PyTuple_GET_SIZE(names.get());
+      for (int k = 0; k < f.count; k++)
+        if (match(f, f.overloads[k], self, arranged.data(), positional, names.get(), slots, varargs, nullptr)) return f.overloads[k].call(slots);
+    }
     no_match(f, self, args, nargs, kwnames, why);
   } catch (...) {
     set_python_error();

@@ -229,7 +229,15 @@ int get_buffer(PyObject* s, Py_buffer* view, int flags) {
 }
 void release_buffer(PyObject* s, Py_buffer*) { bytes_of(s).unhold(); }
 
-PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
+// UntypedStorage.from_file(filename, shared=False, nbytes=0): opening files is Python's.
+PyObject* from_file(PyObject*, PyObject* args, PyObject* kwargs) {
+  PyRef module(PyImport_ImportModule("undertow.storage"));
+  PyRef f(module ? PyObject_GetAttrString(module.get(), "_from_file") : nullptr);
+  return f ? PyObject_Call(f.get(), args, kwargs) : nullptr;
+}
+
+PyMethodDef methods[] = {{"from_file", reinterpret_cast<PyCFunction>(from_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC, "The bytes of a file, mapped."},
+                         {"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
                          {"size", nbytes, METH_NOARGS, nullptr},
                          {"__sizeof__", size_in_memory, METH_NOARGS, "For sys.getsizeof: with the bytes."},
                          {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},

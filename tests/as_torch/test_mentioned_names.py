@@ -83,7 +83,7 @@ try:
 except ImportError:
     GraphModule = None
 try:
-    import torch.export
+    import torch.onnx
     exports = True
 except ImportError:
     exports = False
@@ -98,7 +98,7 @@ def inside():
     except AttributeError:
         return None
 print(GraphModule, exports, finder, inside(), hasattr(torch, "sparse_coo_tensor"), getattr(torch.distributed, "ReduceOp", None))
-print(importlib.util.find_spec("torch.export"))
+print(importlib.util.find_spec("torch.futures"))
 try:
     from torch.nn import NoSuchLayer
 except ImportError:

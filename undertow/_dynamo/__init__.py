@@ -43,7 +43,7 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-disallow_in_graph = forbid_in_graph = allow_in_graph
+disallow_in_graph = forbid_in_graph = nonstrict_trace = assume_constant_result = allow_in_graph
 
 
 def mark_dynamic(t: Any, index: Any, **limits: Any) -> None:

@@ -45,6 +45,9 @@ def _instead(frame: Any, name: str) -> Any:
     standin, mentioned = _part("_standin"), _part("_mentioned")
     if standin.wanted_in(frame):
         return standin.stand_in(name)
+    found = _part("_dtypes").named(name.removeprefix("torch.")) or _part("_types").found(name)
+    if found is not None:
+        return found
     return mentioned.mentioned(name) if mentioned.only_mentions(frame, name) else None
 
 
@@ -135,6 +138,7 @@ def _make_torch() -> ModuleType:
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
+    names["torch"] = module  # torch imports itself, and programs have come to say torch.torch
     names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
@@ -201,6 +205,8 @@ class TorchFinder(MetaPathFinder):
             module = importlib.import_module(_our_name(fullname))
         elif (absent := _module_instead(fullname)) is not None:
             return absent
+        elif (of_types := _part("_types").spec(fullname)) is not None:
+            return of_types
         elif _asked_by_import():
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)
         else:

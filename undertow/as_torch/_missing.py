@@ -58,7 +58,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
     (r"torch\.special", SPECIAL),
     (r"torch\.(nested|jagged)", NESTED),
-    (r"torch\.nn\.(functional\.conv_tbc)", LAYERS),
+    (r"torch\.nn\.(functional\.conv_tbc|attention)", LAYERS),
     (r"torch\.nn\.functional\.(GRID_\w+|has_torch_function\w*|native_channel_shuffle|\w+_notes|torch)", FOREIGN),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
     (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank|lu)", REMOVED),

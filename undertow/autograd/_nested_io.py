@@ -65,9 +65,10 @@ def _unflatten(flat: Sequence[Any], like: Any) -> Any:
 class NestedIOFunction(Function):
     """Only here for old programs: use `Function`."""
 
-    _nested_input: Any
-    _nested_output: Any
-    _to_save_nested: Any
+    if TYPE_CHECKING:
+        _nested_input: Any
+        _nested_output: Any
+        _to_save_nested: Any
     retain_variables: bool
 
     def _do_forward(self, *input: Any) -> Any:

@@ -34,11 +34,12 @@ class FunctionCtx:
     Each method is called at most once, in `forward` or `setup_context`.
     """
 
-    to_save: Any
-    saved_for_forward: Any
-    dirty_tensors: Any
-    non_differentiable: Any
-    materialize_grads: Any
+    if TYPE_CHECKING:
+        to_save: Any
+        saved_for_forward: Any
+        dirty_tensors: Any
+        non_differentiable: Any
+        materialize_grads: Any
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs, outputs or other tensors for `backward`, where they are `ctx.saved_tensors`.

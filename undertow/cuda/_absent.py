@@ -38,9 +38,10 @@ _ANSWERS: dict[str, Any] = {
     "set_per_process_memory_fraction": None,
 }
 _REFUSED = (
-    "can_device_access_peer current_blas_handle current_device current_stream default_stream get_device_capability "
-    "get_device_name get_device_properties get_rng_state init initial_seed ipc_collect list_gpu_processes mem_get_info memory_snapshot "
-    "memory_summary set_device set_rng_state set_stream synchronize utilization temperature power_draw clock_rate"
+    "can_device_access_peer current_blas_handle current_device current_stream default_stream get_device_capability get_device_name "
+    "get_device_properties get_rng_state graph_pool_handle init initial_seed ipc_collect list_gpu_processes make_graphed_callables "
+    "mem_get_info memory_snapshot memory_summary set_device set_rng_state set_stream synchronize utilization temperature power_draw "
+    "clock_rate"
 )
 for _name, _value in _ANSWERS.items():
     globals()[_name] = answer(_name, _value)
@@ -75,6 +76,10 @@ class CUDAGraph(Stream):
     """Cannot be made: there is no device to record."""
 
 
+class graph(Stream):
+    """Cannot be made: there is no device to record."""
+
+
 class OutOfMemoryError(RuntimeError):
     """What a device without memory would raise; nothing raises it here."""
 
@@ -93,6 +98,7 @@ __all__ = [
     "default_generators",
     "device",
     "device_of",
+    "graph",
     "has_half",
     "stream",
 ]

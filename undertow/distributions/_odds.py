@@ -22,7 +22,8 @@ def chosen(probs: Any, logits: Any) -> tuple[str, Any]:
 class OddsDistribution(Distribution):
     """`_param` is `probs` or `logits`, whichever was given."""
 
-    _param: Tensor
+    if TYPE_CHECKING:
+        _param: Tensor
 
     @lazy_property
     def logits(self) -> Tensor:

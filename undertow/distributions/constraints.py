@@ -22,8 +22,11 @@ __all__ = [
 class Constraint:
     """`check(value)` is a tensor of booleans, without the last `event_dim` dimensions."""
 
-    is_discrete: Any = False
-    event_dim: Any = 0
+    if TYPE_CHECKING:
+        is_discrete: Any
+        event_dim: Any
+    is_discrete = False
+    event_dim = 0
 
     def check(self, value: Tensor) -> Tensor:
         """Whether each event of the value satisfies it."""

@@ -23,8 +23,11 @@ class Distribution:
 
     has_rsample = False
     has_enumerate_support = False
-    arg_constraints: dict[str, Any] = {}
-    support: Any = None
+    if TYPE_CHECKING:
+        arg_constraints: dict[str, Any]
+        support: Any
+    arg_constraints = {}
+    support = None
     _validate_args = __debug__
 
     @staticmethod

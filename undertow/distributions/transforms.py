@@ -47,8 +47,11 @@ class Transform:
     """
 
     bijective = False
-    domain: Any = constraints.real
-    codomain: Any = constraints.real
+    if TYPE_CHECKING:
+        domain: Any
+        codomain: Any
+    domain = constraints.real
+    codomain = constraints.real
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):

@@ -375,7 +375,8 @@ def _check_same_optimizer(schedulers: Sequence[Any], optimizer: Optimizer, who: 
 class _Several(LRScheduler):
     """Schedules over other schedules."""
 
-    _schedulers: list[Any]
+    if TYPE_CHECKING:
+        _schedulers: list[Any]
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer, the schedules as state dicts."""

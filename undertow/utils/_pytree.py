@@ -93,8 +93,9 @@ class TreeSpec:
 
 
 _LEAF = TreeSpec(None, None, [])
-# type -> (flatten: tree -> (children, context), unflatten: (children, context) -> tree), as programs register them
-_registered: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+# type -> (flatten: tree -> (children, context), unflatten: (children, context) -> tree, flatten with (key, child) pairs or None),
+# as programs register them
+_registered: dict[type, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any] | None]] = {}
 
 
 def LeafSpec() -> TreeSpec:
@@ -103,12 +104,17 @@ def LeafSpec() -> TreeSpec:
 
 
 def register_pytree_node(
-    cls: type, flatten_fn: Callable[[Any], tuple[list[Any], Any]], unflatten_fn: Callable[[Iterable[Any], Any], Any], **more: Any
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    *,
+    flatten_with_keys_fn: Callable[[Any], tuple[list[Any], Any]] | None = None,
+    **more: Any,
 ) -> None:
     """Makes instances of the class containers: `flatten_fn` gives children and what else is needed, `unflatten_fn` takes both."""
     if cls in _registered:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _registered[cls] = (flatten_fn, unflatten_fn)
+    _registered[cls] = (flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
 _register_pytree_node = register_pytree_node

@@ -16,6 +16,9 @@ __all__ = [
     "GetAttrKey",
     "MappingKey",
     "SequenceKey",
+    "_dict_flatten",
+    "_dict_flatten_with_keys",
+    "_dict_unflatten",
     "is_namedtuple",
     "is_namedtuple_class",
     "is_namedtuple_instance",
@@ -73,6 +76,19 @@ class GetAttrKey:
         return getattr(obj, self.name)
 
 
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
+    """Values and keys: programs register classes of their own that are made like dictionaries with it."""
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    return [(MappingKey(k), v) for k, v in d.items()], list(d)
+
+
+def _dict_unflatten(values: Any, context: list[Any]) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
+
+
 def keystr(kp: tuple[Any, ...]) -> str:
     """The way as one would write it.
 
@@ -95,6 +111,8 @@ def _keys(tree: Any, t: type, count: int) -> list[Any]:
         return [MappingKey(k) for k in tree]
     if hasattr(t, "_fields"):
         return [GetAttrKey(name) for name in t._fields]
+    if t in _pytree._registered and (flatten := _pytree._registered[t][2]) is not None:
+        return [key for key, _ in flatten(tree)[0]]
     if not issubclass(t, (list, tuple, deque)):
         raise ValueError(f"Did not find a flatten_with_keys_fn for type: {t}. Please pass a flatten_with_keys_fn argument to register_pytree_node.")
     return [SequenceKey(i) for i in range(count)]

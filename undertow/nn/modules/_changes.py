@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Changes:
     """The part of Module that changes the module and everything in it."""
 
-    _parameters: dict[str, Any]
-    _buffers: dict[str, Any]
+    if TYPE_CHECKING:
+        _parameters: dict[str, Any]
+        _buffers: dict[str, Any]
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
         """Calls `fn` on every submodule, then on the module itself."""

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class Members:
     """The part of Module that finds and lists parameters, buffers and submodules."""
 
-    _parameters: dict[str, Any]
-    _buffers: dict[str, Any]
-    _modules: dict[str, Any]
+    if TYPE_CHECKING:
+        _parameters: dict[str, Any]
+        _buffers: dict[str, Any]
+        _modules: dict[str, Any]
 
     def get_submodule(self, target: str) -> Module:
         """The submodule of a dotted name; the module itself for the empty one."""

@@ -34,9 +34,10 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 class StateDict:
     """The part of Module that reads and writes state dicts."""
 
-    _parameters: dict[str, Any]
-    _buffers: dict[str, Any]
-    _modules: dict[str, Any]
+    if TYPE_CHECKING:
+        _parameters: dict[str, Any]
+        _buffers: dict[str, Any]
+        _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
     _version: int
 

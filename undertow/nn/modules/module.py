@@ -69,7 +69,9 @@ class Module(StateDict, Members, Changes):
     _version: int = 1
     training: bool
     call_super_init: bool = False
-    _compiled_call_impl: Any = None
+    if TYPE_CHECKING:
+        _compiled_call_impl: Any
+    _compiled_call_impl = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -89,7 +91,9 @@ class Module(StateDict, Members, Changes):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    forward: Callable[..., Any] = _forward_unimplemented
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]
+    forward = _forward_unimplemented
 
     # -- calling -----------------------------------------------------------------------------------------------------
 

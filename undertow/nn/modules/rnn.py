@@ -104,6 +104,13 @@ class RNNBase(Module):
         own = self._parameters
         return [own[name] if name in own else getattr(self, name) for name in self._flat_weights_names]
 
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Tensor]) -> None:
+        """Libraries that exchange parameters for a call set the list too, which has no memory of its own here."""
+        for name, weight in zip(self._flat_weights_names, weights, strict=True):
+            if getattr(self, name) is not weight:
+                setattr(self, name, weight)
+
     @property
     def all_weights(self) -> list[list[Tensor]]:
         """The weights of each layer and direction."""

@@ -46,7 +46,8 @@ class DataLoader(Generic[_T_co]):
     tensor([2]) tensor([1.])
     """
 
-    multiprocessing_context: Any
+    if TYPE_CHECKING:
+        multiprocessing_context: Any
     _initialized = False
 
     def __init__(

@@ -1,0 +1,89 @@
+"""Packages written for PyTorch name types and dtypes that nothing here is of: that stops no program, and using one says which it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import undertow
+
+
+def run(code: str) -> list[str]:
+    environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-m", "undertow.as_torch", "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_dtypes_without_tensors_have_torch_s_sizes_and_limits():
+    assert run("""
+import copy, pickle, torch
+kinds = {torch.float8_e4m3fn: "a", torch.uint16: "b", torch.qint8: "c"}
+print(kinds[torch.float8_e4m3fn], torch.float8_e4m3fn is torch.float8_e4m3fn, torch.chalf is torch.complex32, torch.uint16 == torch.int16)
+print(all(isinstance(k, torch.dtype) for k in kinds), [k.itemsize for k in kinds], [k.is_floating_point for k in kinds], torch.uint64.is_signed)
+print(torch.finfo(torch.float8_e4m3fn).max, torch.finfo(torch.float8_e5m2).tiny, torch.finfo(torch.float8_e8m0fnu).min, torch.iinfo(torch.uint32).max)
+print(repr(torch.uint16), copy.deepcopy(torch.uint16) is torch.uint16, pickle.loads(pickle.dumps(torch.uint16)) is torch.uint16)
+print(hasattr(torch, "float8_e9m9"), hasattr(torch, "uint128"))
+""") == [
+        "a True True False",
+        "True [1, 2, 1] [True, False, False] False",
+        f"448.0 {2.0**-14} {2.0**-127} 4294967295",
+        "torch.uint16 True True",
+        "False False",
+    ]
+
+
+def test_a_tensor_of_such_a_dtype_is_refused_by_name():
+    assert run("""
+import torch
+for make in (lambda d: torch.zeros(2, dtype=d), lambda d: torch.tensor([1], dtype=d), lambda d: torch.ones(2).to(d), lambda d: torch.ones(2).view(d)):
+    try:
+        make(torch.float8_e5m2)
+    except TypeError as error:
+        print("torch.float8_e5m2, of which Undertow has no tensors" in str(error))
+try:
+    torch.finfo(torch.bits8)
+except TypeError as error:
+    print(error)
+""") == ["True"] * 4 + ["torch.finfo() knows no limits of torch.bits8"]
+
+
+def test_types_that_nothing_is_of_serve_isinstance_and_refuse_to_be_made():
+    assert run("""
+import torch
+from torch.distributed.tensor import DTensor, Shard
+from torch.nn.parallel import DistributedDataParallel as DDP
+import torch.nn.parallel.distributed
+model = torch.nn.Linear(2, 2)
+print(isinstance(model, DDP), isinstance(model.weight, DTensor), isinstance(model, torch._dynamo.eval_frame.OptimizedModule))
+print(DDP is torch.nn.parallel.DistributedDataParallel, torch.export.ExportedProgram.__module__)
+
+def symbolic(g: torch._C.Graph, x: torch._C.Value): ...
+
+for make in (lambda: DDP(model), lambda: Shard(0), lambda: torch.export.export):
+    try:
+        make()
+    except (NotImplementedError, AttributeError) as error:
+        print(type(error).__name__, str(error).split(":")[0])
+print(torch.torch is torch)
+""") == [
+        "False False False",
+        "True torch.export",
+        "NotImplementedError torch.nn.parallel.DistributedDataParallel is not in Undertow",
+        "NotImplementedError torch.distributed.tensor.Shard is not in Undertow",
+        "AttributeError torch.export.export is not in Undertow",
+        "True",
+    ]
+
+
+def test_masks_by_vmap_index_with_numbers_of_samples():
+    assert run("""
+import torch
+from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+torch._dynamo.assume_constant_result(len)
+table = torch.tensor([True, False, True])
+with TransformGetItemToIndex():
+    print(torch.vmap(lambda i: table[i])(torch.arange(3)).tolist())
+""") == ["[True, False, True]"]

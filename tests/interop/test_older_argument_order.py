@@ -1,0 +1,59 @@
+"""Numbers before tensors, as torch's older signatures have them: x.add_(alpha, y), addmm(beta, x, alpha, y, z)."""
+
+from __future__ import annotations
+
+import pytest
+
+import undertow as ut
+
+x = ut.arange(4.0).view(2, 2)
+y, z, v = x + 1, x - 2, ut.tensor([1.0, -1.0])
+b = x[None]
+
+pytestmark = pytest.mark.filterwarnings("ignore:This overload of")
+
+CASES = {
+    "add": (lambda: x.add(2, y), lambda: x + 2 * y),
+    "add_": (lambda: x.clone().add_(2.5, y), lambda: x + 2.5 * y),
+    "add as a function": (lambda: ut.add(x, 2, y), lambda: x + 2 * y),
+    "sub_": (lambda: x.clone().sub_(2, y), lambda: x - 2 * y),
+    "addcmul_": (lambda: x.clone().addcmul_(3, y, z), lambda: x + 3 * y * z),
+    "addcmul": (lambda: ut.addcmul(x, 3, y, z), lambda: x + 3 * y * z),
+    "addcdiv_": (lambda: x.clone().addcdiv_(-0.5, z, y), lambda: x - 0.5 * z / y),
+    "addmm_ with beta": (lambda: x.clone().addmm_(2, y, z), lambda: 2 * x + y @ z),
+    "addmm_ with both": (lambda: x.clone().addmm_(2, 3, y, z), lambda: 2 * x + 3 * y @ z),
+    "addmm": (lambda: ut.addmm(2, x, 3, y, z), lambda: 2 * x + 3 * y @ z),
+    "addmm with beta": (lambda: ut.addmm(2, x, y, z), lambda: 2 * x + y @ z),
+    "addmv": (lambda: ut.addmv(2, v, 3, x, v), lambda: 2 * v + 3 * x @ v),
+    "addr_": (lambda: x.clone().addr_(2, 3, v, v), lambda: 2 * x + 3 * ut.outer(v, v)),
+    "addbmm": (lambda: ut.addbmm(2, x, 3, b, b), lambda: 2 * x + 3 * x @ x),
+    "baddbmm_": (lambda: b.clone().baddbmm_(2, 3, b, b), lambda: 2 * b + 3 * b @ b),
+    "out=": (lambda: ut.add(x, 2, y, out=ut.empty(2, 2)), lambda: x + 2 * y),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers_before_tensors_multiply_what_follows(name):
+    ours, expected = CASES[name]
+    ut.testing.assert_close(ours(), expected())
+
+
+def test_gradients_flow_through_the_older_order():
+    w = y.clone().requires_grad_()
+    x.add(3, w).sum().backward()
+    assert w.grad.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda: x.add_(2, 3, y), lambda: x.add(y, 2, z), lambda: ut.add(2, x, y), lambda: x.addcmul_(1, 2, y, z), lambda: x.addmm(1, 2, 3, y, z),
+     lambda: ut.addmm(x, 2, y, 3, z), lambda: x.addcmul(2, y), lambda: x.mul(2, y), lambda: x.addmm("2", y, z)],
+)  # fmt: skip
+def test_other_orders_are_refused_as_before(call):
+    with pytest.raises(TypeError):
+        call()
+
+
+def test_a_number_given_twice_is_refused():
+    with pytest.raises(TypeError, match="add"):
+        x.add(2, y, alpha=3)
