@@ -19,21 +19,15 @@ _UNARY = (
     " abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
     "sinh sqrt tan tanh trunc zero "
 )
-_OTHERS = " add addcdiv addcmul clamp_max clamp_min copy div lerp max maximum minimum mul norm pow sub "
+_OTHERS = " add addcdiv addcmul clamp_max clamp_min clone copy div lerp max maximum minimum mul norm pow sub "
 
 
 def _norm(t: Tensor, ord: Any = 2, dtype: Any = None) -> Tensor:
     return undertow.linalg.vector_norm(t, ord, dtype=dtype)
 
 
-def _copied(t: Tensor, source: Tensor) -> Tensor:
-    return undertow.empty_like(t).copy_(source)
-
-
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "norm": _norm,
-    "copy": _copied,
-    "zero": lambda t: undertow.zeros_like(t),
     "clamp_max": undertow.clamp_max,
     "clamp_min": undertow.clamp_min,
     "maximum": undertow.clamp_min,  # which take numbers too
@@ -66,7 +60,7 @@ def named(name: str) -> Callable[..., Any] | None:
     """The function of that name, None where torch has none."""
     base = name.removeprefix("_foreach_").removesuffix("_")
     in_place = name.endswith("_")
-    if f" {base} " not in _UNARY + _OTHERS or (base in ("norm", "max") and in_place):
+    if f" {base} " not in _UNARY + _OTHERS or base in (("norm", "max", "clone") if in_place else ("zero", "copy")):
         return None
     one, title = _one(base, in_place), name.removesuffix("_")
 
