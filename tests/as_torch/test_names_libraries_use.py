@@ -35,6 +35,7 @@ LISTS = [
     ("_foreach_clamp_max", ([[3.0, 4.0], [9.0]], 3.5), {}),
     ("_foreach_pow", ([[3.0, 4.0], [9.0]], 2), {}),
     ("_foreach_copy_", ([[3.0, 4.0], [9.0]], [[1.0, 2.0], [5.0]]), {}),
+    ("_foreach_clone", ([[3.0, 4.0], [9.0]],), {}),
     ("_foreach_div", ([[3.0, 4.0], [9.0]], [[1.0, 2.0], [5.0]]), {}),
 ]
 
@@ -55,7 +56,7 @@ def test_lists_of_different_lengths_and_unknown_names_are_refused():
         ut._foreach_add([ut.ones(1)], [ut.ones(1), ut.ones(1)])
     with pytest.raises(RuntimeError, match="at least one tensor"):
         ut._foreach_add([], 1)
-    assert not hasattr(ut, "_foreach_no_such") and not hasattr(ut, "_foreach_norm_")
+    assert not hasattr(ut, "_foreach_no_such") and not hasattr(ut, "_foreach_norm_") and not hasattr(ut, "_foreach_zero")
 
 
 def test_lists_are_differentiable():

@@ -107,7 +107,7 @@ def test_programs_that_are_not_test_files_hear_of_a_missing_name_when_they_call_
     environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "Error: torch.sparse_coo_tensor is not in Undertow" in done.stderr
+    assert "NotImplementedError: torch.sparse_coo_tensor is not in Undertow" in done.stderr
 
 
 def test_torchs_databases_of_operators_modules_and_optimizers_make_tests_here(tmp_path):

@@ -79,6 +79,15 @@ def test_a_parameter_whose_constraint_depends_on_others_is_not_checked():
         assert Delta(lib.ones(2)).v.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("name", ["HalfCauchy", "HalfNormal", "LogNormal", "Exponential"])
+def test_a_parameter_that_a_base_holds_is_checked(name):
+    for lib in (ut, torch):
+        arguments = (lib.zeros(2), lib.tensor([1.0, -1.0])) if name == "LogNormal" else (lib.tensor([1.0, -1.0]),)
+        with pytest.raises(ValueError, match="to satisfy the constraint"):
+            getattr(lib.distributions, name)(*arguments, validate_args=True)
+        getattr(lib.distributions, name)(*arguments, validate_args=False)
+
+
 def test_the_public_constraints_are_torchs():
     assert sorted(ut.distributions.constraints.__all__) == sorted(torch.distributions.constraints.__all__)
     normal = ut.distributions.utils._standard_normal((2,), ut.float32, "cpu")

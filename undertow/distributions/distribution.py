@@ -46,8 +46,8 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if name not in self.__dict__ or constraints.is_dependent(constraint):
-                continue  # computed from others when it is asked for; or what is right depends on others
+            if constraints.is_dependent(constraint) or (name not in self.__dict__ and type(getattr(type(self), name, None)) is not property):
+                continue  # what is right depends on others; or it is computed from others when it is asked for
             value = getattr(self, name)
             if not bool(constraint.check(value.detach()).all()):
                 raise ValueError(
