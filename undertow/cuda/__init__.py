@@ -2,3 +2,11 @@
 
 from undertow.cuda._absent import *
 from undertow.cuda._absent import __all__
+
+
+def __getattr__(name: str) -> object:
+    if name in ("amp", "nvtx"):  # loaded when they are first named
+        from importlib import import_module
+
+        return import_module(f"undertow.cuda.{name}")
+    raise AttributeError(f"module 'undertow.cuda' has no attribute {name!r}")
