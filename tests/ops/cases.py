@@ -128,5 +128,9 @@ UNTESTED = {
     **dict.fromkeys(("special_one", "special_polynomial"), "many functions by name; tests/parity/test_rare_parity.py compares each with torch"),
     "__ilshift__": "x <<= y: the method writes its own argument; bitwise_left_shift_ is tested",
     "__irshift__": "x >>= y: the method writes its own argument; bitwise_right_shift_ is tested",
+    **{f"{name}.numbers": "takes no tensor; tested in tests/test_out_argument.py" for name in ("add", "sub", "mul", "div", "floor_divide")},
+    **{f"linalg_ldl_{name}": "has no derivative; tests/test_linalg_indefinite.py multiplies the factors back" for name in ("factor", "factor_ex", "solve")},
+    "special_one": "has no derivative; values beside torch's and SciPy's in tests/parity/test_rare_parity.py",
+    "special_polynomial": "has no derivative; values beside torch's in tests/parity/test_rare_parity.py",
     "lstm_layer": "derivatives of both orders are checked in tests/nn/test_rnn_parity.py, and values beside torch",
 }

@@ -108,8 +108,3 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     out = vec.new_zeros((*vec.shape[:-1], n, n))
     out[..., rows, columns] = vec
     return out
-
-
-def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
-    """Draws of the normal distribution of mean 0 and variance 1."""
-    return undertow.normal(undertow.zeros(shape, dtype=dtype, device=device), undertow.ones(shape, dtype=dtype, device=device))
