@@ -41,6 +41,8 @@ def modules() -> list[str]:
 
 @pytest.mark.parametrize("name", modules())
 def test_examples_in_docstrings(name):
+    if name.endswith(".tensorboard"):
+        pytest.importorskip("tensorboard", reason="event files are written by the tensorboard package")
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     assert result.failed == 0
