@@ -7,6 +7,7 @@
 #include "core/python/dtype_object.h"
 #include "core/python/errors.h"
 #include "core/python/generator_object.h"
+#include "core/python/tensor_data.h"
 #include "core/tensor/mode.h"
 
 namespace undertow::python {
@@ -281,7 +282,15 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
     for (int k = 0; k < f.count; k++)
       if (match(f, f.overloads[k], self, args, nargs, kwnames, slots, varargs, f.count == 1 ? &why : nullptr)) return f.overloads[k].call(slots);
     std::vector<PyObject*> arranged;
-    PyRef names;
+    PyRef names, first;
+    // Two numbers, as in div(7, 2, rounding_mode="floor"): the first becomes a tensor, as in torch.
+    const std::string_view name = f.name;
+    if (!self && nargs == 2 && is_number_like(args[0]) && is_number_like(args[1]) && (name == "add" || name == "sub" || name == "mul" || name == "div")) {
+      first = PyRef(wrap(tensor_from_data(args[0], std::nullopt)));
+      arranged.assign(args, args + total);
+      arranged[0] = first.get();
+      return invoke(f, self, arranged.data(), nargs, kwnames);
+    }
     if (older_order(f, self, args, nargs, kwnames, arranged, names)) {
       const Py_ssize_t positional = static_cast<Py_ssize_t>(arranged.size()) - PyTuple_GET_SIZE(names.get());
       for (int k = 0; k < f.count; k++)

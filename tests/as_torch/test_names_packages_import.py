@@ -87,3 +87,15 @@ table = torch.tensor([True, False, True])
 with TransformGetItemToIndex():
     print(torch.vmap(lambda i: table[i])(torch.arange(3)).tolist())
 """) == ["[True, False, True]"]
+
+
+def test_the_installed_version_of_torch_is_the_one_that_is_imported():
+    assert run("""
+import importlib.metadata as metadata, importlib.util, torch
+print(metadata.version("torch") == torch.__version__, metadata.metadata("torch")["Name"], metadata.distribution("torch").files)
+print(importlib.util.find_spec("torch") is not None, metadata.version("pytest") is not None)
+try:
+    metadata.version("torch-which-nobody-has")
+except metadata.PackageNotFoundError as error:
+    print(error.name)
+""") == ["True torch None", "True True", "torch-which-nobody-has"]

@@ -32,6 +32,8 @@ PROGRAMS = {
     "physics.py": ["--points", "50"],
     "flow.py": ["--batch", "32"],
     "diffusion.py": ["--batch", "8"],
+    "words.py": ["--width", "16", "--batch", "4"],
+    "private.py": ["--batch", "8"],
 }
 torch_is_installed = importlib.util.find_spec("torch") is not None
 

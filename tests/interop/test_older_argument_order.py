@@ -57,3 +57,10 @@ def test_other_orders_are_refused_as_before(call):
 def test_a_number_given_twice_is_refused():
     with pytest.raises(TypeError, match="add"):
         x.add(2, y, alpha=3)
+
+
+def test_two_numbers_give_a_tensor():
+    assert ut.div(7, 2, rounding_mode="floor").item() == 3 and ut.add(1, 2).dtype is ut.int64
+    assert ut.mul(2, 3.5).item() == 7.0 and ut.sub(1, 2, alpha=3).item() == -5
+    with pytest.raises(TypeError):
+        ut.addcmul(1, 2, 3)

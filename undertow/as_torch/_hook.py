@@ -211,6 +211,29 @@ class TorchFinder(MetaPathFinder):
         return ModuleSpec(fullname, _AliasLoader(module), origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__"))
 
 
+    def find_distributions(self, context: Any = None) -> list[Any]:
+        """What `importlib.metadata` is told of the package torch, whether or not PyTorch is installed."""
+        if getattr(context, "name", None) != "torch":
+            return []
+        from email.message import EmailMessage
+        from importlib.metadata import Distribution
+
+        class Torch(Distribution):
+            version = str(self.torch.__version__)  # type: ignore[assignment]
+
+            def read_text(self, filename: str) -> str | None:
+                if filename != "METADATA":
+                    return None
+                message = EmailMessage()
+                message["Metadata-Version"], message["Name"], message["Version"] = "2.1", "torch", self.version
+                return message.as_string()
+
+            def locate_file(self, path: Any) -> Any:
+                raise FileNotFoundError(f"torch is Undertow here, and has no file {path} of its own")
+
+        return [Torch()]
+
+
 def _asked_by_import() -> bool:
     """Whether an import statement asks, which should hear the reason, and not a program that probes."""
     frame = sys._getframe(2)

@@ -14,6 +14,7 @@ from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules import _hooks
 from undertow.nn.modules._changes import Changes
 from undertow.nn.modules._members import Members
+from undertow.nn.modules._state import _EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (torch's name of it, which loaders look for)
 from undertow.nn.modules._state import StateDict
 from undertow.utils.hooks import RemovableHandle
 
