@@ -123,9 +123,6 @@ CASES = {
 
 # No property can run; each with its reason.
 UNTESTED = {
-    **{f"{op}.numbers": f"two numbers, a composite of {op}; see tests/test_out_argument.py" for op in ("add", "sub", "mul", "div", "floor_divide")},
-    **dict.fromkeys(("linalg_ldl_factor", "linalg_ldl_factor_ex", "linalg_ldl_solve"), "tests/test_linalg_indefinite.py puts the factors together again"),
-    **dict.fromkeys(("special_one", "special_polynomial"), "many functions by name; tests/parity/test_rare_parity.py compares each with torch"),
     "__ilshift__": "x <<= y: the method writes its own argument; bitwise_left_shift_ is tested",
     "__irshift__": "x >>= y: the method writes its own argument; bitwise_right_shift_ is tested",
     **{f"{name}.numbers": "takes no tensor; tested in tests/test_out_argument.py" for name in ("add", "sub", "mul", "div", "floor_divide")},
