@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions.distribution import Distribution
-from undertow.distributions.utils import broadcast_all, is_number, lazy_property, logits_to_probs, probs_to_logits
+from undertow.distributions._odds import OddsDistribution, chosen
+from undertow.distributions.utils import broadcast_all, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Geometric"]
 
 
-class Geometric(Distribution):
+class Geometric(OddsDistribution):
     """Tosses that fail before one succeeds, each with probability `probs`.
 
     >>> Geometric(0.25).mean
@@ -27,24 +27,12 @@ class Geometric(Distribution):
     support = constraints.nonnegative_integer
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        given = probs if logits is None else logits
-        (value,) = broadcast_all(given)
-        setattr(self, "probs" if logits is None else "logits", value)
-        super().__init__(() if is_number(given) else value.size(), validate_args=validate_args)
+        name, given = chosen(probs, logits)
+        (self._param,) = broadcast_all(given)
+        setattr(self, name, self._param)
+        super().__init__(() if is_number(given) else self._param.size(), validate_args=validate_args)
         if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
             raise ValueError(f"Expected parameter probs of distribution {self!r} to be positive, but found invalid values:\n{self.probs}")
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The logarithm of the odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self) -> Tensor:
@@ -58,9 +46,8 @@ class Geometric(Distribution):
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Geometric:
-        name = "probs" if "probs" in self.__dict__ else "logits"
-        return self._like(_instance, batch_shape, **{name: getattr(self, name).expand(batch_shape)})
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        return self._grown(_instance, batch_shape)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         tiny = undertow.finfo(self.probs.dtype).tiny
