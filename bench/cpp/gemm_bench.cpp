@@ -42,9 +42,9 @@ void bench(const char* name, int64_t m, int64_t n, int64_t k, bool a_transposed,
                            b_transposed ? 1 : n, b_transposed ? k : 1, T(0), c.data(), n, 1);
   });
   double bytes = (double(m) * k + double(k) * n + double(m) * n) * sizeof(T);
-  std::printf("%s %c%c %5ld x %5ld x %5ld: %8.1f GFLOP/s %7.1f GB/s %12.1f ns\n", name,
-              a_transposed ? 't' : 'n', b_transposed ? 't' : 'n', long(m), long(n), long(k),
-              2.0 * m * n * k / t * 1e-9, bytes / t * 1e-9, t * 1e9);
+  std::printf("%s %c%c %5ld x %5ld x %5ld: %8.1f GFLOP/s %7.1f GB/s %12.1f ns\n", name, a_transposed ? 't' : 'n',
+              b_transposed ? 't' : 'n', long(m), long(n), long(k), 2.0 * m * n * k / t * 1e-9, bytes / t * 1e-9,
+              t * 1e9);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// limits.cpp: what bounds the figures on a machine: the cost of an atomic addition, and the memory's and the cores' rates.
-// Knows nothing of the library; compiled and run by `python -m bench.limits`. Minima of many runs, because the machine may be shared.
+// limits.cpp: what bounds the figures on a machine: the cost of an atomic addition, and the memory's and the cores'
+// rates. Knows nothing of the library; compiled and run by `python -m bench.limits`. Minima of many runs, because the
+// machine may be shared.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -74,7 +75,9 @@ int main() {
   });
   std::printf("an atomic addition: %.1f ns\n", t / additions * 1e9);
   for (int threads : {1, 2}) {
-    std::printf("ten million floats read twice and written once, %d thread%s: %.1f GB/s\n", threads, threads > 1 ? "s" : "", bytes_per_second(threads) * 1e-9);
-    std::printf("float multiply-adds in registers, %d thread%s: %.0f GFLOP/s\n", threads, threads > 1 ? "s" : "", flops_per_second(threads) * 1e-9);
+    std::printf("ten million floats read twice and written once, %d thread%s: %.1f GB/s\n", threads,
+                threads > 1 ? "s" : "", bytes_per_second(threads) * 1e-9);
+    std::printf("float multiply-adds in registers, %d thread%s: %.0f GFLOP/s\n", threads, threads > 1 ? "s" : "",
+                flops_per_second(threads) * 1e-9);
   }
 }

@@ -1,7 +1,7 @@
 // autograd.cpp: see autograd.h.
 #include "core/autograd/autograd.h"
 
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/structural.h"
@@ -24,13 +24,16 @@ Edge input_edge(const Tensor& t) {
 
 void check_root_gradient(const Tensor& t, const Tensor& grad, size_t index) {
   if (!grad.defined())
-    UT_CHECK(t.numel() == 1, "grad can be implicitly created only for scalar outputs, but element ", index, " has shape ", ShapeText{t.sizes()});
+    UT_CHECK(t.numel() == 1, "grad can be implicitly created only for scalar outputs, but element ", index,
+             " has shape ", ShapeText{t.sizes()});
 }
 
 namespace {
 
-std::vector<Tensor> run(const std::vector<Tensor>& roots, const std::vector<Tensor>& grads, ExecuteOptions options, const std::vector<Tensor>& inputs) {
-  UT_CHECK(grads.empty() || grads.size() == roots.size(), "got ", roots.size(), " tensors and ", grads.size(), " gradients");
+std::vector<Tensor> run(const std::vector<Tensor>& roots, const std::vector<Tensor>& grads, ExecuteOptions options,
+                        const std::vector<Tensor>& inputs) {
+  UT_CHECK(grads.empty() || grads.size() == roots.size(), "got ", roots.size(), " tensors and ", grads.size(),
+           " gradients");
   std::vector<Edge> edges;
   std::vector<Tensor> root_grads;
   for (size_t i = 0; i < roots.size(); i++) {
@@ -38,8 +41,8 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, const std::vector<Tens
     Tensor g = grads.empty() ? Tensor() : grads[i];
     check_root_gradient(roots[i], g, i);
     if (!g.defined()) g = fwd::full(roots[i].sizes(), Scalar(1), roots[i].dtype());
-    UT_CHECK(same(g.sizes(), roots[i].sizes()), "Mismatch in shape: grad_output[", i, "] has a shape of ", ShapeText{g.sizes()}, " and output[", i, "] has a shape of ",
-             ShapeText{roots[i].sizes()}, ".");
+    UT_CHECK(same(g.sizes(), roots[i].sizes()), "Mismatch in shape: grad_output[", i, "] has a shape of ",
+             ShapeText{g.sizes()}, " and output[", i, "] has a shape of ", ShapeText{roots[i].sizes()}, ".");
     root_grads.push_back(std::move(g));
   }
   std::vector<Edge> outputs;
@@ -52,19 +55,27 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, const std::vector<Tens
 
 }  // namespace
 
-void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& grad_tensors, std::optional<bool> retain_graph, bool create_graph,
-              const std::vector<Tensor>& inputs) {
-  run(tensors, grad_tensors, {.keep_graph = retain_graph.value_or(create_graph), .create_graph = create_graph, .accumulate_grad = true}, inputs);
+void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& grad_tensors,
+              std::optional<bool> retain_graph, bool create_graph, const std::vector<Tensor>& inputs) {
+  run(tensors, grad_tensors,
+      {.keep_graph = retain_graph.value_or(create_graph), .create_graph = create_graph, .accumulate_grad = true},
+      inputs);
 }
 
-std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, const std::vector<Tensor>& grad_outputs,
-                         std::optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& grad_outputs, std::optional<bool> retain_graph, bool create_graph,
+                         bool allow_unused) {
   UT_CHECK_VALUE(!inputs.empty(), "grad requires non-empty inputs.");
   std::vector<Tensor> result =
-      run(outputs, grad_outputs, {.keep_graph = retain_graph.value_or(create_graph), .create_graph = create_graph, .accumulate_grad = false}, inputs);
+      run(outputs, grad_outputs,
+          {.keep_graph = retain_graph.value_or(create_graph), .create_graph = create_graph, .accumulate_grad = false},
+          inputs);
   for (size_t i = 0; i < result.size(); i++)
-    UT_CHECK(allow_unused || result[i].defined(), "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the "
-             "desired behavior. The one not used is number ", i, " of ", result.size(), ".");
+    UT_CHECK(allow_unused || result[i].defined(),
+             "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
+             "this is the "
+             "desired behavior. The one not used is number ",
+             i, " of ", result.size(), ".");
   return result;
 }
 

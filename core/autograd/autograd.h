@@ -10,16 +10,18 @@
 namespace undertow::autograd {
 
 // Accumulates into .grad of the leaves (or of `inputs` alone). Missing gradients of scalars are ones.
-void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& grad_tensors = {}, std::optional<bool> retain_graph = std::nullopt,
-              bool create_graph = false, const std::vector<Tensor>& inputs = {});
+void backward(const std::vector<Tensor>& tensors, const std::vector<Tensor>& grad_tensors = {},
+              std::optional<bool> retain_graph = std::nullopt, bool create_graph = false,
+              const std::vector<Tensor>& inputs = {});
 
 // Returns d(outputs)/d(inputs); undefined for an unused input if allow_unused, else an error.
-std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs, const std::vector<Tensor>& grad_outputs = {},
-                         std::optional<bool> retain_graph = std::nullopt, bool create_graph = false, bool allow_unused = false);
+std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& grad_outputs = {}, std::optional<bool> retain_graph = std::nullopt,
+                         bool create_graph = false, bool allow_unused = false);
 
 // Shared with the binding layer.
-Edge root_edge(const Tensor& t, size_t index);    // where a pass over t begins, or torch's error
-Edge input_edge(const Tensor& t);                 // where the gradient of an input is read
+Edge root_edge(const Tensor& t, size_t index);  // where a pass over t begins, or torch's error
+Edge input_edge(const Tensor& t);               // where the gradient of an input is read
 void check_root_gradient(const Tensor& t, const Tensor& grad, size_t index);
 
 }  // namespace undertow::autograd

@@ -53,12 +53,18 @@ const Tensor& physical(const Tensor& t) {
   while (is_batched(*value)) value = &value_of(*value);
   return *value;
 }
-int64_t level_of(const Tensor& t) { return t.defined() && t.impl()->has(kBatched) ? t.impl()->meta->batched_level : -1; }
+int64_t level_of(const Tensor& t) {
+  return t.defined() && t.impl()->has(kBatched) ? t.impl()->meta->batched_level : -1;
+}
 
 void refresh(const Tensor& t) { take_first_sample(t.impl(), value_of(t).impl()); }
 
-void call(const char* key, std::initializer_list<Boxed> args, Tensor& out) { out = std::move(run(key, args).tensors.at(0)); }
-void call(const char* key, std::initializer_list<Boxed> args, std::vector<Tensor>& out) { out = std::move(run(key, args).tensors); }
+void call(const char* key, std::initializer_list<Boxed> args, Tensor& out) {
+  out = std::move(run(key, args).tensors.at(0));
+}
+void call(const char* key, std::initializer_list<Boxed> args, std::vector<Tensor>& out) {
+  out = std::move(run(key, args).tensors);
+}
 void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor>& out) {
   Results r = run(key, args);
   out = {std::move(r.tensors.at(0)), std::move(r.tensors.at(1))};
@@ -69,14 +75,16 @@ void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor,
 }
 void call(const char* key, std::initializer_list<Boxed> args, std::tuple<Tensor, Tensor, Tensor, Tensor>& out) {
   Results r = run(key, args);
-  out = {std::move(r.tensors.at(0)), std::move(r.tensors.at(1)), std::move(r.tensors.at(2)), std::move(r.tensors.at(3))};
+  out = {std::move(r.tensors.at(0)), std::move(r.tensors.at(1)), std::move(r.tensors.at(2)),
+         std::move(r.tensors.at(3))};
 }
 void call(const char* key, std::initializer_list<Boxed> args, Scalar& out) { out = run(key, args).number; }
 void call(const char* key, std::initializer_list<Boxed> args, bool& out) { out = run(key, args).number.to<bool>(); }
 void call(const char* key, std::initializer_list<Boxed> args) { run(key, args); }
 
 void refuse_out(const char* name) {
-  UT_FAIL("Batching rule not implemented for ", name, "(..., out=): under vmap no operator writes into a tensor given by out=; use what it returns");
+  UT_FAIL("Batching rule not implemented for ", name,
+          "(..., out=): under vmap no operator writes into a tensor given by out=; use what it returns");
 }
 
 }  // namespace undertow::batched

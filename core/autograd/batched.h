@@ -19,13 +19,29 @@ Tensor wrap(const Tensor& value, int64_t level);  // value's dimension 0 is the 
 bool is_batched(const Tensor& t);
 bool is_batched(TensorSpan list);
 const Tensor& value_of(const Tensor& t);
-const Tensor& physical(const Tensor& t);          // the value under all levels; t itself if it is not batched
-int64_t level_of(const Tensor& t);                // -1 if t is not batched
-void refresh(const Tensor& t);                    // after its value's geometry has changed
+const Tensor& physical(const Tensor& t);  // the value under all levels; t itself if it is not batched
+int64_t level_of(const Tensor& t);        // -1 if t is not batched
+void refresh(const Tensor& t);            // after its value's geometry has changed
 
 // One argument of a call, as a pointer or a small value; what it points to is the caller's.
 struct Boxed {
-  enum class Kind : uint8_t { Tensor, Tensors, Scalar, OptScalar, Int, Float, Bool, Ints, DType, Str, Generator, MemoryFormat, Layout, Device, None };
+  enum class Kind : uint8_t {
+    Tensor,
+    Tensors,
+    Scalar,
+    OptScalar,
+    Int,
+    Float,
+    Bool,
+    Ints,
+    DType,
+    Str,
+    Generator,
+    MemoryFormat,
+    Layout,
+    Device,
+    None
+  };
   Kind kind;
   uint32_t size = 0;
   union {

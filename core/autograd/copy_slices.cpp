@@ -1,7 +1,7 @@
 // copy_slices.cpp: see copy_slices.h.
 #include "core/autograd/copy_slices.h"
 
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/evaluate.h"
 #include "generated/ops.h"
@@ -22,8 +22,14 @@ struct AsCurrentNode {
 class CopySlices final : public NodeWithEdgeList {
  public:
   CopySlices(const Tensor& base, const Tensor& view, const Ref<Node>& fn, uint32_t self_edge)
-      : fn_(fn), self_edge_(self_edge), base_sizes_(base.sizes()), base_strides_(base.strides()), base_dtype_(base.dtype()), view_sizes_(view.sizes()),
-        view_strides_(view.strides()), offset_(view.storage_offset() - base.storage_offset()) {
+      : fn_(fn),
+        self_edge_(self_edge),
+        base_sizes_(base.sizes()),
+        base_strides_(base.strides()),
+        base_dtype_(base.dtype()),
+        view_sizes_(view.sizes()),
+        view_strides_(view.strides()),
+        offset_(view.storage_offset() - base.storage_offset()) {
     if (view.impl()->meta) view_fn_ = view.impl()->meta->view_fn;
     set_num_edges(std::max<uint32_t>(fn->num_edges(), self_edge + 1));
     for (uint32_t i = 0; i < fn->num_edges(); i++) edges()[i] = fn->edges()[i];
@@ -44,8 +50,11 @@ class CopySlices final : public NodeWithEdgeList {
 
   void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override {
     if (!grads[0].defined()) return;
-    UT_CHECK(!released(), "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate "
-             "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time "
+    UT_CHECK(!released(),
+             "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+             "already been freed). Saved intermediate "
+             "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+             "you need to backward through the graph a second time "
              "or if you need to access saved tensors after calling backward. The freed node is CopySlices.");
     // The gradient in the base's own layout, so that the view's geometry addresses it.
     Tensor result = empty_strided(base_sizes_, base_strides_, base_dtype_);
@@ -60,8 +69,10 @@ class CopySlices final : public NodeWithEdgeList {
     for (uint32_t i = 0; i < fn_->num_edges(); i++)
       if (i != self_edge_ && needs(i)) grad_inputs[i] = std::move(out[i]);
     if (!needs(self_edge_)) return;
-    if (self_edge_ < fn_->num_edges() && out[self_edge_].defined()) ops::copy_(slice, out[self_edge_], false);
-    else ops::fill_(slice, Scalar(0));
+    if (self_edge_ < fn_->num_edges() && out[self_edge_].defined())
+      ops::copy_(slice, out[self_edge_], false);
+    else
+      ops::fill_(slice, Scalar(0));
     grad_inputs[self_edge_] = std::move(result);
   }
 

@@ -1,4 +1,5 @@
-// copy_slices.h: the history of a base after a write through one of its views. See Note [Views And In-place] in inplace.h.
+// copy_slices.h: the history of a base after a write through one of its views. See Note [Views And In-place] in
+// inplace.h.
 #pragma once
 #include "core/graph/node.h"
 

@@ -58,8 +58,11 @@ Tensor whole_view(const CustomCall& call, const Tensor& t) {
 }
 
 void refuse_saved_input(bool saved_in_setup) {
-  UT_CHECK(!saved_in_setup, "An input that has been returned as-is as output is being saved for backward. This is not supported if you override setup_context. You should "
-           "return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself.");
+  UT_CHECK(!saved_in_setup,
+           "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+           "override setup_context. You should "
+           "return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward "
+           "function itself.");
 }
 
 // A result that backward does not reach.
@@ -69,7 +72,7 @@ Tensor without_history(const CustomCall& call, const Tensor& t, bool is_input, b
     refuse_saved_input(saved_in_setup);
     return whole_view(call, t);
   }
-  if (is_input) return ops::detach(t);  // the input itself goes on requiring grad
+  if (is_input) return ops::detach(t);   // the input itself goes on requiring grad
   if (t.impl()->has(kIsView)) return t;  // like a view made in no_grad, it goes on with its base
   if (t.impl()->grad_fn) release_node(std::exchange(t.impl()->grad_fn, nullptr));
   t.impl()->output_nr = 0;
@@ -79,12 +82,20 @@ Tensor without_history(const CustomCall& call, const Tensor& t, bool is_input, b
 
 void record_write(CustomCall& call, const Tensor& t, int64_t input) {
   TensorImpl* impl = t.impl();
-  UT_CHECK(impl->grad_fn || !t.requires_grad(), "a leaf Variable that requires grad has been used in an in-place operation. The operation is ", call.node->name(), " on shape ",
-           ShapeText{t.sizes()}, "; clone it first, or apply the function under no_grad.");
+  UT_CHECK(impl->grad_fn || !t.requires_grad(),
+           "a leaf Variable that requires grad has been used in an in-place operation. The operation is ",
+           call.node->name(), " on shape ", ShapeText{t.sizes()},
+           "; clone it first, or apply the function under no_grad.");
   if (input < 0)
-    warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to ctx.mark_dirty().");
-  UT_CHECK(!impl->has(kIsView) || call.results.size() == 1, "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than "
-           "one Tensor: ", call.node->name(), " returned ", call.results.size(), " values. Clone the input first, or split the function in two, of which one does the writing alone.");
+    warn(
+        "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
+        "passed to ctx.mark_dirty().");
+  UT_CHECK(!impl->has(kIsView) || call.results.size() == 1,
+           "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+           "more than "
+           "one Tensor: ",
+           call.node->name(), " returned ", call.results.size(),
+           " values. Clone the input first, or split the function in two, of which one does the writing alone.");
   ops::check_inplace(t, call.node->name().c_str(), true);
   if (impl->meta) impl->meta->grad.reset();  // of the value that is gone
   ops::rebase_history(t, call.node, input < 0 ? call.node->num_edges() : static_cast<uint32_t>(input));
@@ -131,8 +142,10 @@ void record_results(CustomCall& call) {
           refuse_saved_input(saved.contain(t.impl()));
           result = whole_view(call, t);
         }
-        if (result.impl()->has(kIsView)) ops::set_view_history(result, call.node);
-        else set_history(result, call.node);
+        if (result.impl()->has(kIsView))
+          ops::set_view_history(result, call.node);
+        else
+          set_history(result, call.node);
       }
     }
     if (UT_UNLIKELY(result.impl()->has(kIsView)) && !(is_input && is_dirty)) set_creation(result, kViewCustom);
@@ -145,8 +158,11 @@ void record_results(CustomCall& call) {
   if (UT_UNLIKELY(!call.dirty.empty())) {
     Tensors returned(call.raw);
     for (const Tensor& t : call.dirty)
-      UT_CHECK(returned.contain(t.impl()), "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be "
-               "outputs of the Function. The one missing has shape ", ShapeText{t.sizes()}, ".");
+      UT_CHECK(returned.contain(t.impl()),
+               "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+               "are modified inplace must all be "
+               "outputs of the Function. The one missing has shape ",
+               ShapeText{t.sizes()}, ".");
   }
 }
 
@@ -166,9 +182,12 @@ void check_view_of(const Tensor& tangent, const Tensor& input_tangent) {
   UT_CHECK(tangent.defined() && tangent.impl()->has(kIsView),
            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.");
   if (input_tangent.impl()->has(kIsView))
-    UT_CHECK(root_of(tangent) == root_of(input_tangent), "A custom Function is returning a view but the jvp is not returning a view of the same base as the given grad input.");
+    UT_CHECK(root_of(tangent) == root_of(input_tangent),
+             "A custom Function is returning a view but the jvp is not returning a view of the same base as the given "
+             "grad input.");
   else
-    UT_CHECK(root_of(tangent) == input_tangent.impl(), "A custom Function is returning a view but the jvp is not returning a view of the given grad input.");
+    UT_CHECK(root_of(tangent) == input_tangent.impl(),
+             "A custom Function is returning a view but the jvp is not returning a view of the given grad input.");
 }
 
 // What the inputs' tangents were before jvp ran.
@@ -183,9 +202,13 @@ void carry_written(const Tensor& result, const Tensor& tangent, const Before& be
     return;
   }
   size_t i = static_cast<size_t>(input);
-  UT_CHECK(tangent.defined() && tangent.version() != before.versions[i], "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
-           "input inplace, then the jvp function must modify the corresponding gradient inplace.");
-  UT_CHECK(tangent.is_same(before.tangents[i]), "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an input inplace, then the "
+  UT_CHECK(
+      tangent.defined() && tangent.version() != before.versions[i],
+      "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+      "input inplace, then the jvp function must modify the corresponding gradient inplace.");
+  UT_CHECK(tangent.is_same(before.tangents[i]),
+           "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying "
+           "an input inplace, then the "
            "jvp function must modify the gradient inplace and return it as-is.");
 }
 
@@ -204,17 +227,23 @@ void carry_tangents(const CustomCall& call, const Jvp& jvp) {
     ModeGuard no_tangents(kNoTangents, true);
     tangents = jvp(before.tangents);
   }
-  UT_CHECK(tangents.size() == call.results.size(), "Function's jvp returned an invalid number of forward gradients (expected ", call.results.size(), " but got ", tangents.size(), ")");
+  UT_CHECK(tangents.size() == call.results.size(),
+           "Function's jvp returned an invalid number of forward gradients (expected ", call.results.size(),
+           " but got ", tangents.size(), ")");
   for (size_t i = 0; i < tangents.size(); i++) {
     const Tensor &raw = call.raw[i], &result = call.results[i], &tangent = tangents[i];
     if (!raw.defined()) continue;
     if (non_differentiable.contain(raw.impl()) || !is_differentiable(raw.dtype())) {
-      UT_CHECK(!tangent.defined(), "Function's jvp returned a gradient at position ", i, ", but the corresponding forward output is not a differentiable Tensor. You should return "
+      UT_CHECK(!tangent.defined(), "Function's jvp returned a gradient at position ", i,
+               ", but the corresponding forward output is not a differentiable Tensor. You should return "
                "None at that position instead.");
       continue;
     }
-    UT_CHECK(!tangent.defined() || same(tangent.sizes(), result.sizes()), "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-             "supported. Tensor is of size ", ShapeText{result.sizes()}, " while the given forward gradient is of size ", tangent.defined() ? ShapeText{tangent.sizes()} : ShapeText{{}}, ".");
+    UT_CHECK(!tangent.defined() || same(tangent.sizes(), result.sizes()),
+             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+             "supported. Tensor is of size ",
+             ShapeText{result.sizes()}, " while the given forward gradient is of size ",
+             tangent.defined() ? ShapeText{tangent.sizes()} : ShapeText{{}}, ".");
     if (dirty.contain(raw.impl())) {
       carry_written(result, tangent, before, inputs.of(raw.impl()));
       continue;
@@ -229,7 +258,8 @@ void carry_tangents(const CustomCall& call, const Jvp& jvp) {
       }
       if (source >= 0) check_view_of(tangent, before.tangents[static_cast<size_t>(source)]);
     }
-    if (tangent.defined()) forward_level::set_tangent(result, result.impl()->has(kIsView) ? tangent : ops::fit_tangent(result, tangent));
+    if (tangent.defined())
+      forward_level::set_tangent(result, result.impl()->has(kIsView) ? tangent : ops::fit_tangent(result, tangent));
   }
 }
 

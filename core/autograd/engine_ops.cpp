@@ -4,7 +4,7 @@
 
 #include "core/autograd/batched.h"
 #include "core/base/parallel.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/aggregate.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
@@ -37,7 +37,8 @@ Tensor swept(std::span<const Tensor> terms) {
   Tensor out = empty(terms[0].sizes(), terms[0].dtype());
   std::vector<const T*> from;
   for (const Tensor& t : terms) from.push_back(t.data_as<T>());
-  parallel_for(0, out.numel(), 16 * 1024, [&](int64_t begin, int64_t end) { sweep<T>(out.data_as<T>(), from, begin, end); });
+  parallel_for(0, out.numel(), 16 * 1024,
+               [&](int64_t begin, int64_t end) { sweep<T>(out.data_as<T>(), from, begin, end); });
   return out;
 }
 }  // namespace
@@ -61,7 +62,8 @@ Tensor clone(const Tensor& t) { return ops::clone(t, std::nullopt); }
 
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
   if (!is_non_overlapping_and_dense(like->sizes(), like->strides())) return ops::clone(t, MemoryFormat::Contiguous);
-  if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous))) return ops::clone(t, std::nullopt);
+  if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous)))
+    return ops::clone(t, std::nullopt);
   Tensor out = empty_strided(like->sizes(), like->strides(), t.dtype());
   return ops::copy_(out, t, false);
 }

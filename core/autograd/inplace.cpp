@@ -4,7 +4,7 @@
 #include "core/autograd/copy_slices.h"
 #include "core/autograd/recording.h"
 #include "core/autograd/view_function.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/forward_level.h"
 #include "core/tensor/layout.h"
 #include "generated/ops.h"
@@ -26,26 +26,38 @@ void refuse_untracked_view(const Tensor& view, bool written_now) {
   constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
   if (UT_LIKELY(!v->has(kCreation))) return;
   std::string written = written_now ? "is being" : "its base or another view of its base has been";
-  std::string which = v->grad_fn ? str("Output ", v->output_nr, " of ", operation_name(*v->grad_fn), " is a view") : "A view";
+  std::string which =
+      v->grad_fn ? str("Output ", v->output_nr, " of ", operation_name(*v->grad_fn), " is a view") : "A view";
   std::string text;
   if (v->has(kViewInference | kViewNoGrad) || !v->grad_fn) {
     std::string origin = v->grad_fn ? which + " of a view which was created in" : "A view was created in";
-    text = v->has(kViewInference) ? str(origin, " inference mode and ", written, " modified inplace in normal mode.")
-                                  : str(origin, " no_grad mode and ", written, " modified inplace with grad mode enabled.");
+    text = v->has(kViewInference)
+               ? str(origin, " inference mode and ", written, " modified inplace in normal mode.")
+               : str(origin, " no_grad mode and ", written, " modified inplace with grad mode enabled.");
   } else {
     text = str(which, " and ", written, " modified inplace.");
   }
   const char* block = v->has(kViewInference) ? "inference_mode" : "no_grad";
   if (v->has(kViewMultiOutput)) {
-    text += " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
-            "replace the inplace operation by an out-of-place one.";
+    text +=
+        " This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should "
+        "replace the inplace operation by an out-of-place one.";
   } else if (v->has(kViewNoGrad | kViewInference)) {
-    text += str(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
-                "inside the ", block, " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    text +=
+        str(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+            "moving both the view and the inplace either both "
+            "inside the ",
+            block,
+            " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked).");
   } else {
-    text += " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the "
-            "custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of "
-            "the custom Function.";
+    text +=
+        " This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the "
+        "custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of "
+        "the custom Function.";
   }
   UT_FAIL(text, " The view's shape is ", ShapeText{view.sizes()}, ".");
 }
@@ -93,18 +105,21 @@ namespace ops {
 void check_inplace(const Tensor& self, const char* name, bool record) {
   TensorImpl* impl = self.impl();
   if (UT_UNLIKELY(impl->has(kInference)) && !mode_is(kInferenceMode))
-    UT_FAIL("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details. The operation is ",
-            name, " on shape ", ShapeText{self.sizes()}, ".");
+    UT_FAIL(
+        "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+        "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details. The "
+        "operation is ",
+        name, " on shape ", ShapeText{self.sizes()}, ".");
   if (!record) return;
   if (impl->has(kIsView)) {
     refuse_untracked_view(self, true);
     UT_CHECK(!(self.requires_grad() && !impl->base->grad_fn),
-             "a view of a leaf Variable that requires grad is being used in an in-place operation. The operation is ", name, " on shape ",
-             ShapeText{self.sizes()}, "; clone the leaf first, or write under no_grad.");
+             "a view of a leaf Variable that requires grad is being used in an in-place operation. The operation is ",
+             name, " on shape ", ShapeText{self.sizes()}, "; clone the leaf first, or write under no_grad.");
   }
   UT_CHECK(!(self.requires_grad() && !impl->grad_fn && !impl->has(kIsView)),
-           "a leaf Variable that requires grad is being used in an in-place operation. The operation is ", name, " on shape ",
-           ShapeText{self.sizes()}, "; clone it first, or write under no_grad.");
+           "a leaf Variable that requires grad is being used in an in-place operation. The operation is ", name,
+           " on shape ", ShapeText{self.sizes()}, "; clone it first, or write under no_grad.");
 }
 
 void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t self_edge) {

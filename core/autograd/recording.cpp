@@ -1,9 +1,9 @@
 // recording.cpp: see recording.h.
 #include "core/autograd/recording.h"
 
-#include "core/forward/create.h"
-#include "core/forward/elementwise_iter.h"
-#include "core/forward/pointwise.h"
+#include "core/forward/create/create.h"
+#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/forward/pointwise/pointwise.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/ops.h"
@@ -11,7 +11,8 @@
 namespace undertow::ops {
 
 void refuse_gradient(const char* name, const char* argument) {
-  UT_FAIL("The function '", name, "' is not differentiable with respect to argument '", argument, "'. This input cannot have requires_grad True.");
+  UT_FAIL("The function '", name, "' is not differentiable with respect to argument '", argument,
+          "'. This input cannot have requires_grad True.");
 }
 
 Tensor resolved(const Tensor& t) {
@@ -52,12 +53,15 @@ void assign_list(Node& node, std::span<Tensor> grad_inputs, size_t first, std::v
 void materialize(std::span<Tensor> grads, const Node& node) {
   for (size_t i = 0; i < grads.size(); i++)
     if (!grads[i].defined() && node.input_meta(static_cast<uint32_t>(i)).defined())
-      grads[i] = fwd::zeros(node.input_meta(static_cast<uint32_t>(i)).sizes(), node.input_meta(static_cast<uint32_t>(i)).dtype());
+      grads[i] = fwd::zeros(node.input_meta(static_cast<uint32_t>(i)).sizes(),
+                            node.input_meta(static_cast<uint32_t>(i)).dtype());
 }
 
 void set_history_if_float(const Tensor& result, const Ref<Node>& node) {
-  if (result.defined() && is_differentiable(result.dtype())) set_history(result, node);
-  else node->add_input_undefined();
+  if (result.defined() && is_differentiable(result.dtype()))
+    set_history(result, node);
+  else
+    node->add_input_undefined();
 }
 
 void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation) {
@@ -75,8 +79,10 @@ void mark_inference(const std::vector<Tensor>& list) {
 void check_out(const Tensor& out, const char* name, uint32_t input_flags) {
   if (UT_UNLIKELY((input_flags | out.impl()->flags) & kBatched)) batched::refuse_out(name);
   UT_CHECK(!grad_enabled() || !((input_flags & kRequiresGrad) || out.requires_grad()), name,
-           "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
-  UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode), "Inplace update to inference tensor outside InferenceMode is not allowed.");
+           "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+           "requires grad.");
+  UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode),
+           "Inplace update to inference tensor outside InferenceMode is not allowed.");
 }
 
 void check_separate(const Tensor& out) { check_no_internal_overlap(out); }
@@ -84,24 +90,30 @@ void check_separate(const Tensor& out, IntSpan sizes, const Tensor& in) {
   fwd::resize_output(out, sizes);
   if (!in.defined() || &out.storage() != &in.storage() || !out.numel() || !in.numel()) return;
   // Torch decides only for dense layouts; the result of others is computed before any of it is written here.
-  if (!is_non_overlapping_and_dense(out.sizes(), out.strides()) || !is_non_overlapping_and_dense(in.sizes(), in.strides())) return;
+  if (!is_non_overlapping_and_dense(out.sizes(), out.strides()) ||
+      !is_non_overlapping_and_dense(in.sizes(), in.strides()))
+    return;
   const char *a = out.data(), *b = in.data();
   UT_CHECK(a >= b + in.nbytes() || b >= a + out.nbytes(),
-           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before "
-           "performing the operation. Shapes are ", ShapeText{in.sizes()}, " and ", ShapeText{out.sizes()});
+           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+           "memory location. Please clone() the tensor before "
+           "performing the operation. Shapes are ",
+           ShapeText{in.sizes()}, " and ", ShapeText{out.sizes()});
 }
 void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in) {
   for (const Tensor& t : in) check_separate(out, sizes, t);
 }
 
 void check_out_dtype(const Tensor& out, DType result, const char* refusal) {
-  UT_CHECK(out.dtype() == result || !refusal, refusal, ": it must be ", long_name(result), " but is ", long_name(out.dtype()));
-  UT_CHECK(out.dtype() == result, "Expected out tensor to have dtype ", fwd::meta_name(result), ", but got ", fwd::meta_name(out.dtype()), " instead");
+  UT_CHECK(out.dtype() == result || !refusal, refusal, ": it must be ", long_name(result), " but is ",
+           long_name(out.dtype()));
+  UT_CHECK(out.dtype() == result, "Expected out tensor to have dtype ", fwd::meta_name(result), ", but got ",
+           fwd::meta_name(out.dtype()), " instead");
 }
 
 void write_out(const Tensor& out, const Tensor& result) {
-  UT_CHECK(can_cast(result.dtype(), out.dtype()), "result type ", long_name(result.dtype()), " can't be cast to the desired output type ",
-           long_name(out.dtype()));
+  UT_CHECK(can_cast(result.dtype(), out.dtype()), "result type ", long_name(result.dtype()),
+           " can't be cast to the desired output type ", long_name(out.dtype()));
   fwd::resize_output(out, result.sizes());
   fwd::copy_into(out, result);
   out.bump_version("an operation with out=");

@@ -6,7 +6,7 @@
 #include "core/autograd/op_types.h"
 #include "core/autograd/tangents.h"
 #include "core/autograd/watched.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/node.h"
@@ -86,7 +86,9 @@ inline Edge edge_of(const Tensor& t) {
 
 // How arguments are kept in a node.
 template <class T>
-const T& keep(const T& v) { return v; }
+const T& keep(const T& v) {
+  return v;
+}
 inline Dims keep(IntSpan s) { return Dims(s.begin(), s.end()); }
 inline std::optional<Dims> keep(const std::optional<IntSpan>& s) {
   return s ? std::optional<Dims>(Dims(s->begin(), s->end())) : std::nullopt;
@@ -96,7 +98,9 @@ inline std::optional<std::string> keep(const std::optional<std::string_view>& s)
   return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
 }
 // A matrix whose columns lie one after the other; its gradient had better lie so too.
-inline bool is_column_major(const Tensor& t) { return t.dim() == 2 && t.stride(0) == 1 && t.stride(1) == t.size(0) && t.size(0) > 1 && t.size(1) > 1; }
+inline bool is_column_major(const Tensor& t) {
+  return t.dim() == 2 && t.stride(0) == 1 && t.stride(1) == t.size(0) && t.size(0) > 1 && t.size(1) > 1;
+}
 std::vector<Dims> all_sizes(TensorSpan list);
 std::vector<DType> all_dtypes(TensorSpan list);
 
@@ -116,7 +120,9 @@ void materialize(std::span<Tensor> grads, const Node& node);
 void set_history_if_float(const Tensor& result, const Ref<Node>& node);
 
 // Makes results views of `self`; see Note [Views And In-place] in inplace.h.
-inline void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation = 0) { make_view(self, result, creation); }
+inline void as_view_of(const Tensor& self, const Tensor& result, uint32_t creation = 0) {
+  make_view(self, result, creation);
+}
 void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation = 0);
 
 // Anomaly mode and line recording: remembers where the node was made.
@@ -127,15 +133,19 @@ void check_out(const Tensor& out, const char* name, uint32_t input_flags);
 void check_separate(const Tensor& out);  // for operators whose out= must not share memory with itself or an argument
 void check_separate(const Tensor& out, IntSpan sizes, const Tensor& in);
 void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in);
-void check_out_dtype(const Tensor& out, DType result, const char* refusal = nullptr);  // for operators that do not convert into out=
+void check_out_dtype(const Tensor& out, DType result,
+                     const char* refusal = nullptr);  // for operators that do not convert into out=
 void write_out(const Tensor& out, const Tensor& result);
 inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }
 template <class... R, class... O>
 void write_outs_tuple(const std::tuple<R...>& results, const O&... outs) {
   std::apply([&](const R&... r) { (write_out(outs, r), ...); }, results);
 }
-inline void write_outs(const Tensor& o0, const Tensor& o1, const std::tuple<Tensor, Tensor>& r) { write_outs_tuple(r, o0, o1); }
-inline void write_outs(const Tensor& o0, const Tensor& o1, const Tensor& o2, const std::tuple<Tensor, Tensor, Tensor>& r) {
+inline void write_outs(const Tensor& o0, const Tensor& o1, const std::tuple<Tensor, Tensor>& r) {
+  write_outs_tuple(r, o0, o1);
+}
+inline void write_outs(const Tensor& o0, const Tensor& o1, const Tensor& o2,
+                       const std::tuple<Tensor, Tensor, Tensor>& r) {
   write_outs_tuple(r, o0, o1, o2);
 }
 

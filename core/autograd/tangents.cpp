@@ -1,7 +1,7 @@
 // tangents.cpp: see tangents.h.
 #include "core/autograd/tangents.h"
 
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/saved_fields.h"
@@ -37,7 +37,9 @@ Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
 void set_tangent(const Tensor& t, const Tensor& tangent) {
   if (!t.defined() || !tangent.defined() || !is_differentiable(t.dtype())) return;
   Tensor fit = tangent;
-  if (fit.dtype() != t.dtype()) fit = is_complex(fit.dtype()) && !t.is_complex() ? ops::to_dtype(ops::real(fit), t.dtype()) : ops::to_dtype(fit, t.dtype());
+  if (fit.dtype() != t.dtype())
+    fit = is_complex(fit.dtype()) && !t.is_complex() ? ops::to_dtype(ops::real(fit), t.dtype())
+                                                     : ops::to_dtype(fit, t.dtype());
   if (!same(fit.sizes(), t.sizes())) fit = ops::expand(fit, t.sizes(), false);
   forward_level::set_tangent(t, fit_tangent(t, fit));
 }
@@ -45,13 +47,20 @@ void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tan
   for (size_t i = 0; i < list.size() && i < tangents.size(); i++) set_tangent(list[i], tangents[i]);
 }
 Tensor make_dual(const Tensor& t, const Tensor& tangent) {
-  UT_CHECK(forward_level::current() >= 0, "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.");
-  UT_CHECK(same(t.sizes(), tangent.sizes()), "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size ",
+  UT_CHECK(forward_level::current() >= 0,
+           "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.");
+  UT_CHECK(same(t.sizes(), tangent.sizes()),
+           "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+           "supported. Tensor is of size ",
            ShapeText{t.sizes()}, " while the given forward gradient is of size ", ShapeText{tangent.sizes()}, ".");
-  UT_CHECK(!t.impl()->has(kHasTangent), "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level ", forward_level::current(), " is not supported.");
-  UT_CHECK(is_complex(t.dtype()) || !is_complex(tangent.dtype()), "make_dual: a real tensor of dtype ", t.dtype(), " cannot have a tangent of dtype ", tangent.dtype());
+  UT_CHECK(!t.impl()->has(kHasTangent),
+           "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level ",
+           forward_level::current(), " is not supported.");
+  UT_CHECK(is_complex(t.dtype()) || !is_complex(tangent.dtype()), "make_dual: a real tensor of dtype ", t.dtype(),
+           " cannot have a tangent of dtype ", tangent.dtype());
   Tensor dual = view(t, t.sizes());
-  forward_level::set_tangent(dual, fit_tangent(t, tangent.dtype() == t.dtype() ? tangent : ops::to_dtype(tangent, t.dtype())));
+  forward_level::set_tangent(
+      dual, fit_tangent(t, tangent.dtype() == t.dtype() ? tangent : ops::to_dtype(tangent, t.dtype())));
   return dual;
 }
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
@@ -64,7 +73,8 @@ std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
 
 Tensor primal_of(const Tensor& dual) {
   if (!dual.defined() || !dual.impl()->has(kHasTangent)) return dual;
-  // An alias with the same place in the graph. Not a view: recording one would ask for its tangent, and so come back here.
+  // An alias with the same place in the graph. Not a view: recording one would ask for its tangent, and so come back
+  // here.
   Tensor primal = alias(dual);
   if (!dual.requires_grad()) return primal;
   Edge edge = gradient_edge(dual);
@@ -105,7 +115,8 @@ void share_with_saved(const std::vector<Tensor>& results) {
   for (const Tensor& r : results) share_with_saved(r);
 }
 void refuse_forward(const char* name) {
-  UT_FAIL_AS(NotImplemented, "Trying to use forward AD with ", name, " that does not support it because it has not been implemented yet.");
+  UT_FAIL_AS(NotImplemented, "Trying to use forward AD with ", name,
+             " that does not support it because it has not been implemented yet.");
 }
 
 }  // namespace undertow::ops

@@ -17,16 +17,25 @@ class ViewStep final : public ViewFunction {
   ViewStep(std::shared_ptr<ViewFunction> before, Step step) : before_(std::move(before)), step_(step) {}
   // The geometry of `to` as seen from `from`, which `before` makes.
   ViewStep(std::shared_ptr<ViewFunction> before, const TensorImpl* from, const TensorImpl* to)
-      : before_(std::move(before)), step_(Step::Strided), sizes_(to->sizes()), strides_(to->strides()), shift_(to->offset - from->offset) {}
+      : before_(std::move(before)),
+        step_(Step::Strided),
+        sizes_(to->sizes()),
+        strides_(to->strides()),
+        shift_(to->offset - from->offset) {}
 
   Tensor replay(const Tensor& base) const override {
     Tensor t = before_ ? before_->replay(base) : base;
     switch (step_) {
-      case Step::Strided: return ops::as_strided(t, sizes_, strides_, t.storage_offset() + shift_);
-      case Step::AsReal: return ops::view_as_real(t);
-      case Step::AsComplex: return ops::view_as_complex(t);
-      case Step::Conj: return ops::conj(t);
-      default: return ops::_neg_view(t);
+      case Step::Strided:
+        return ops::as_strided(t, sizes_, strides_, t.storage_offset() + shift_);
+      case Step::AsReal:
+        return ops::view_as_real(t);
+      case Step::AsComplex:
+        return ops::view_as_complex(t);
+      case Step::Conj:
+        return ops::conj(t);
+      default:
+        return ops::_neg_view(t);
     }
   }
 
@@ -45,14 +54,17 @@ std::shared_ptr<ViewFunction> view_function(const Tensor& self, const Tensor& vi
   std::shared_ptr<ViewFunction> before = s->meta ? s->meta->view_fn : nullptr;
   if (s->dtype == v->dtype && !bits) return before ? std::make_shared<ViewStep>(before, s, v) : nullptr;
   if (!before && s->has(kIsView)) before = std::make_shared<ViewStep>(nullptr, s->base, s);
-  Step step = s->dtype != v->dtype ? (is_complex(s->dtype) ? Step::AsReal : Step::AsComplex) : bits & kConj ? Step::Conj : Step::Neg;
+  Step step = s->dtype != v->dtype ? (is_complex(s->dtype) ? Step::AsReal : Step::AsComplex)
+              : bits & kConj       ? Step::Conj
+                                   : Step::Neg;
   return std::make_shared<ViewStep>(before, step);
 }
 
 Tensor replay_view(const Tensor& view, const Tensor& base) {
   const TensorImpl* v = view.impl();
   if (v->meta && v->meta->view_fn) return v->meta->view_fn->replay(base);
-  return ops::as_strided(base, view.sizes(), view.strides(), base.storage_offset() + view.storage_offset() - v->base->offset);
+  return ops::as_strided(base, view.sizes(), view.strides(),
+                         base.storage_offset() + view.storage_offset() - v->base->offset);
 }
 
 namespace ops {
@@ -74,7 +86,8 @@ void make_view(const Tensor& self, const Tensor& view, uint32_t creation) {
     if (s->has(kInference)) return;  // nothing follows writes there
   }
   constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
-  if (UT_UNLIKELY(thread_mode.bits & (kInferenceMode | kNoGrad))) creation = mode_is(kInferenceMode) ? kViewInference : kViewNoGrad;
+  if (UT_UNLIKELY(thread_mode.bits & (kInferenceMode | kNoGrad)))
+    creation = mode_is(kInferenceMode) ? kViewInference : kViewNoGrad;
   if (!creation) creation = s->flags & kCreation;
   // A multi-output view made in no_grad is remembered as both: each has its sentence.
   TensorImpl* base = s->has(kIsView) ? s->base : s;

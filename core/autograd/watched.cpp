@@ -9,19 +9,22 @@ namespace undertow::ops {
 bool Watched::recorded() const {
   if (!grad_enabled()) return false;
   bool wanted = false, possible = false;
-  for (const provenance::Input& in : inputs_) wanted |= in.differentiable && requires_grad(Tensor(Ref<TensorImpl>(in.tensor)));
+  for (const provenance::Input& in : inputs_)
+    wanted |= in.differentiable && requires_grad(Tensor(Ref<TensorImpl>(in.tensor)));
   for (TensorImpl* t : results_) possible |= is_differentiable(t->dtype);
   return wanted && possible;
 }
 
 void Watched::made(const char* operation) {
-  if (mode_is(kProfile)) profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) : -1, inputs_);
+  if (mode_is(kProfile))
+    profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) : -1, inputs_);
   if (mode_is(kProvenance)) provenance::note(operation, results_, inputs_);
 }
 
 void Watched::wrote(const char* operation) {
   // The node was made before the write, so its number is the last one given.
-  if (mode_is(kProfile)) profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) - 1 : -1, inputs_);
+  if (mode_is(kProfile))
+    profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) - 1 : -1, inputs_);
   if (mode_is(kProvenance)) provenance::note(operation, results_, inputs_, true);
 }
 

@@ -54,8 +54,8 @@ void mark_inference(const std::tuple<T...>& t) {
 inline void mark_inference(int64_t) {}
 inline void mark_inference(bool) {}
 
-// Inside a custom Function's forward nothing is recorded; what depends on something that requires grad is marked, so that a
-// second derivative can tell a saved constant from a saved intermediate.
+// Inside a custom Function's forward nothing is recorded; what depends on something that requires grad is marked, so
+// that a second derivative can tell a saved constant from a saved intermediate.
 inline bool depends(const Tensor& t) {
   if (!t.defined()) return false;
   const TensorImpl& impl = *t.impl();
@@ -92,7 +92,8 @@ void spread_dependence(uint32_t differentiable, const R& result, const In&... in
 
 // After an operation's forward, when a bit of kModeWatched is set.
 template <class R, class... In>
-[[gnu::cold, gnu::noinline]] void watch_result(const char* operation, uint32_t differentiable, const R& result, const In&... in) {
+[[gnu::cold, gnu::noinline]] void watch_result(const char* operation, uint32_t differentiable, const R& result,
+                                               const In&... in) {
   if (mode_is(kInferenceMode)) mark_inference(result);
   if (mode_is(kInFunction)) spread_dependence(differentiable, result, in...);
   if (!(thread_mode.bits & (kProvenance | kProfile))) return;
@@ -106,7 +107,8 @@ template <class R, class... In>
 void watch_exit(const char* operation, const Tensor& self);
 
 template <class... In>
-[[gnu::cold, gnu::noinline]] void watch_write(const Tensor& self, const char* operation, uint32_t differentiable, const In&... in) {
+[[gnu::cold, gnu::noinline]] void watch_write(const Tensor& self, const char* operation, uint32_t differentiable,
+                                              const In&... in) {
   if (note_write && !self.impl()->has(kInference) && origins_wanted()) note_write(self.impl()->version_holder());
   if (mode_is(kInFunction)) spread_dependence(differentiable, self, in...);
   if (!(thread_mode.bits & (kProvenance | kProfile))) return;

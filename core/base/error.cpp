@@ -10,9 +10,8 @@ namespace undertow {
 void throw_error(ErrorKind kind, std::string message) { throw Error(kind, std::move(message)); }
 
 void assert_failed(const char* condition, const char* file, int line, const std::string& facts) {
-  throw Error(ErrorKind::Runtime,
-              str("internal error in Undertow (please report it): ", condition, " does not hold at ", file, ":", line,
-                  facts.empty() ? "" : "; ", facts));
+  throw Error(ErrorKind::Runtime, str("internal error in Undertow (please report it): ", condition,
+                                      " does not hold at ", file, ":", line, facts.empty() ? "" : "; ", facts));
 }
 
 namespace {

@@ -51,8 +51,8 @@ void warn_once(const char* message);  // the same text at most once in a process
 
 #define UT_FAIL_AS(kind, ...) ::undertow::throw_error(::undertow::ErrorKind::kind, ::undertow::str(__VA_ARGS__))
 #define UT_FAIL(...) UT_FAIL_AS(Runtime, __VA_ARGS__)
-#define UT_CHECK_AS(kind, condition, ...) \
-  do {                                    \
+#define UT_CHECK_AS(kind, condition, ...)                         \
+  do {                                                            \
     if (UT_UNLIKELY(!(condition))) UT_FAIL_AS(kind, __VA_ARGS__); \
   } while (0)
 #define UT_CHECK(condition, ...) UT_CHECK_AS(Runtime, condition, __VA_ARGS__)
@@ -61,8 +61,8 @@ void warn_once(const char* message);  // the same text at most once in a process
 #define UT_CHECK_INDEX(condition, ...) UT_CHECK_AS(Index, condition, __VA_ARGS__)
 
 // Our own invariants: a failure here is a bug of Undertow's, and the message says so.
-#define UT_ASSERT(condition, ...)                                                                   \
-  do {                                                                                              \
-    if (UT_UNLIKELY(!(condition)))                                                                  \
-      ::undertow::assert_failed(#condition, __FILE__, __LINE__, ::undertow::str("" __VA_ARGS__));   \
+#define UT_ASSERT(condition, ...)                                                                 \
+  do {                                                                                            \
+    if (UT_UNLIKELY(!(condition)))                                                                \
+      ::undertow::assert_failed(#condition, __FILE__, __LINE__, ::undertow::str("" __VA_ARGS__)); \
   } while (0)

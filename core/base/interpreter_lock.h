@@ -5,8 +5,8 @@
 namespace undertow {
 
 struct InterpreterLock {
-  bool (*held)();                // does this thread hold it?
-  void* (*release)();            // gives it up; the token goes back to acquire
+  bool (*held)();      // does this thread hold it?
+  void* (*release)();  // gives it up; the token goes back to acquire
   void (*acquire)(void* token);
 };
 extern const InterpreterLock* interpreter_lock;

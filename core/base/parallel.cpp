@@ -64,7 +64,8 @@ int available_cores() {
 }
 
 int64_t nanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // Waits for `done` without sleeping; false when the time is over.
@@ -115,7 +116,9 @@ class Share {
   }
 
  private:
-  static uint64_t pack(int64_t first, int64_t end) { return static_cast<uint64_t>(first) << 32 | static_cast<uint64_t>(end); }
+  static uint64_t pack(int64_t first, int64_t end) {
+    return static_cast<uint64_t>(first) << 32 | static_cast<uint64_t>(end);
+  }
 
   template <class F>
   bool take(F&& f) {
@@ -160,7 +163,9 @@ class Pool {
     // seq_cst here and in sleep(): either we see the sleeper, or the sleeper sees the work.
     jobs_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
-    { std::lock_guard lock(sleep_mutex_); }
+    {
+      std::lock_guard lock(sleep_mutex_);
+    }
     wake_.notify_all();
   }
 
@@ -176,7 +181,9 @@ class Pool {
     if (finished == 0) return;
     if (unfinished_.fetch_sub(finished, std::memory_order_seq_cst) != finished) return;
     if (!caller_sleeps_.load(std::memory_order_seq_cst)) return;
-    { std::lock_guard lock(sleep_mutex_); }
+    {
+      std::lock_guard lock(sleep_mutex_);
+    }
     finished_.notify_all();
   }
 
@@ -194,7 +201,9 @@ class Pool {
   }
 
   void wait_until_finished() {
-    if (spin_until(spin_.load(std::memory_order_relaxed), [&] { return unfinished_.load(std::memory_order_acquire) == 0; })) return;
+    if (spin_until(spin_.load(std::memory_order_relaxed),
+                   [&] { return unfinished_.load(std::memory_order_acquire) == 0; }))
+      return;
     std::unique_lock lock(sleep_mutex_);
     caller_sleeps_.store(true, std::memory_order_seq_cst);
     finished_.wait(lock, [&] { return unfinished_.load(std::memory_order_seq_cst) == 0; });
@@ -222,7 +231,8 @@ class Pool {
       return jobs_.load(order) != seen && thread <= helpers_.load(std::memory_order_relaxed);
     };
     for (;;) {
-      if (!spin_until(spin_.load(std::memory_order_relaxed), [&] { return called(std::memory_order_acquire); })) sleep(called);
+      if (!spin_until(spin_.load(std::memory_order_relaxed), [&] { return called(std::memory_order_acquire); }))
+        sleep(called);
       seen = jobs_.load(std::memory_order_acquire);
       work(thread, helpers_.load(std::memory_order_relaxed));
     }
@@ -243,13 +253,13 @@ class Pool {
   alignas(64) std::atomic<int64_t> unfinished_{0};  // chunks taken or not, yet to be counted off
   std::atomic<int64_t> first_failed_{0};            // lowest chunk that threw
   std::atomic<int> helpers_{0};                     // workers 1 to this may take part
-  std::atomic<int> sleepers_{0};            // workers in sleep(), so that publish() can skip the wake-up
-  std::atomic<bool> caller_sleeps_{false};  // so that the last worker can skip the wake-up
-  Job job_{};                               // See Note [Claiming Chunks]
-  int started_ = 0;                         // guarded by busy_
+  std::atomic<int> sleepers_{0};                    // workers in sleep(), so that publish() can skip the wake-up
+  std::atomic<bool> caller_sleeps_{false};          // so that the last worker can skip the wake-up
+  Job job_{};                                       // See Note [Claiming Chunks]
+  int started_ = 0;                                 // guarded by busy_
   const int cores_ = available_cores();
-  Share shares_[kMaxThreads];               // of thread 0, the caller, and the workers; See Note [Claiming Chunks]
-  std::mutex error_mutex_;                  // guards error_ while chunks run
+  Share shares_[kMaxThreads];  // of thread 0, the caller, and the workers; See Note [Claiming Chunks]
+  std::mutex error_mutex_;     // guards error_ while chunks run
   std::exception_ptr error_;
   std::mutex sleep_mutex_;  // guards no data: orders going to sleep against waking up
   std::condition_variable wake_;

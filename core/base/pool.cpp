@@ -149,7 +149,8 @@ std::vector<size_t> blocks_in_use() {
   for (size_t c = 0; c < kClasses; c++) {
     size_t idle = depot().full[c].size() * kMagazineSize;
     for (PoolBlock* b : depot().partial[c]) idle += length(b);
-    for (ThreadMagazines* t : depot().threads) idle += t->magazines[c].count + (t->magazines[c].spare ? kMagazineSize : 0);
+    for (ThreadMagazines* t : depot().threads)
+      idle += t->magazines[c].count + (t->magazines[c].spare ? kMagazineSize : 0);
     out[c] = depot().made[c] - idle;
   }
   return out;

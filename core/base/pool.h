@@ -82,8 +82,8 @@ UT_HOT_INLINE void pool_free(void* p, [[maybe_unused]] size_t bytes) {
   pool_detail::free_bytes(p);
 }
 
-// How many blocks of each size class (index times kPoolGranule bytes) are handed out, over all threads. Exact while no other
-// thread uses the pool; empty under a sanitizer. For tests that nothing is left behind.
+// How many blocks of each size class (index times kPoolGranule bytes) are handed out, over all threads. Exact while no
+// other thread uses the pool; empty under a sanitizer. For tests that nothing is left behind.
 std::vector<size_t> pool_blocks_in_use();
 
 // For classes whose objects always have the size of their type.

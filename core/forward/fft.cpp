@@ -1,10 +1,11 @@
-// fft.cpp: Fourier transforms of tensors: line by line along each dimension. See ops/resample.toml and kernels/cpu/fft.h.
+// fft.cpp: Fourier transforms of tensors: line by line along each dimension. See ops/resample.toml and
+// kernels/cpu/fft/fft.h.
 #include <cmath>
 
-#include "core/forward/copy.h"
-#include "core/kernels/cpu/fft.h"
+#include "core/forward/copy/copy.h"
+#include "core/kernels/cpu/fft/fft.h"
 #include "core/tensor/layout.h"
-#include "generated/fwd_resample.h"
+#include "generated/fwd_fft.h"
 
 namespace undertow::fwd {
 
@@ -30,8 +31,10 @@ Dims wrapped(IntSpan dims, int64_t ndim) {
 }
 
 void check_dtype(const Tensor& self, bool complex) {
-  UT_CHECK(self.is_complex() == complex && (complex || self.dtype() == DType::Float32 || self.dtype() == DType::Float64), "Unsupported dtype ", long_name(self.dtype()), ": ",
-           complex ? "complex" : "float32 or float64", " numbers are transformed here");
+  UT_CHECK(
+      self.is_complex() == complex && (complex || self.dtype() == DType::Float32 || self.dtype() == DType::Float64),
+      "Unsupported dtype ", long_name(self.dtype()), ": ", complex ? "complex" : "float32 or float64",
+      " numbers are transformed here");
 }
 
 cpu::FftLines lines_of(IntSpan sizes, int64_t dim) {
@@ -42,13 +45,16 @@ cpu::FftLines lines_of(IntSpan sizes, int64_t dim) {
 template <class T>
 void transform(const Tensor& in, const Tensor& out, int64_t dim, bool inverse, double scale) {
   using C = std::complex<T>;
-  cpu::fft_complex<T>(lines_of(out.sizes(), dim), out.size(dim), in.data_as<C>(), out.data_as<C>(), inverse, static_cast<T>(scale));
+  cpu::fft_complex<T>(lines_of(out.sizes(), dim), out.size(dim), in.data_as<C>(), out.data_as<C>(), inverse,
+                      static_cast<T>(scale));
 }
 
 template <class F>
 void by_precision(DType t, F&& f) {
-  if (to_real(t) == DType::Float32) f(TypeTag<float>{});
-  else f(TypeTag<double>{});
+  if (to_real(t) == DType::Float32)
+    f(TypeTag<float>{});
+  else
+    f(TypeTag<double>{});
 }
 
 }  // namespace
@@ -78,7 +84,8 @@ Tensor _fft_r2c(const Tensor& self, IntSpan dim, int64_t normalization, bool one
   double scale = scale_of(normalization, length_of(self.sizes(), dims));
   by_precision(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    cpu::fft_from_real<T>(lines_of(self.sizes(), last), n, in.data_as<T>(), out.data_as<std::complex<T>>(), kept, static_cast<T>(scale));
+    cpu::fft_from_real<T>(lines_of(self.sizes(), last), n, in.data_as<T>(), out.data_as<std::complex<T>>(), kept,
+                          static_cast<T>(scale));
     for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(out, out, dims[d], false, 1.0);
   });
   return out;
@@ -89,7 +96,8 @@ Tensor _fft_c2r(const Tensor& self, IntSpan dim, int64_t normalization, int64_t 
   Dims dims = wrapped(dim, self.dim());
   UT_CHECK(!dims.empty(), "_fft_c2r: at least one dimension is needed");
   int64_t last = dims.back(), n = last_dim_size, given = n / 2 + 1;
-  UT_CHECK(n >= 1 && self.size(last) == given, "_fft_c2r: ", n, " real numbers come from ", given, " complex ones, got ", self.size(last));
+  UT_CHECK(n >= 1 && self.size(last) == given, "_fft_c2r: ", n, " real numbers come from ", given,
+           " complex ones, got ", self.size(last));
   Dims sizes(self.sizes());
   sizes[static_cast<size_t>(last)] = n;
   Tensor in = contiguous(self), out = undertow::empty(sizes, to_real(self.dtype()));
@@ -99,7 +107,8 @@ Tensor _fft_c2r(const Tensor& self, IntSpan dim, int64_t normalization, int64_t 
     using T = typename decltype(tag)::type;
     Tensor half = dims.size() > 1 ? undertow::empty(self.sizes(), self.dtype()) : in;
     for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(d ? half : in, half, dims[d], true, 1.0);
-    cpu::fft_to_real<T>(lines_of(sizes, last), n, half.data_as<std::complex<T>>(), out.data_as<T>(), static_cast<T>(scale));
+    cpu::fft_to_real<T>(lines_of(sizes, last), n, half.data_as<std::complex<T>>(), out.data_as<T>(),
+                        static_cast<T>(scale));
   });
   return out;
 }

@@ -2,9 +2,9 @@
 #include "core/forward/optim.h"
 
 #include "core/base/parallel.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/kernels/cpu/isa.h"
-#include "core/kernels/cpu/optim_kernels.h"
+#include "core/kernels/cpu/optim/optim_kernels.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::cpu {
@@ -24,10 +24,11 @@ struct Algorithm {
   Optim which;
   size_t constants;
 };
-constexpr Algorithm kAlgorithms[] = {{"sgd", Optim::Sgd, 7},       {"adam", Optim::Adam, 9},         {"adamax", Optim::Adamax, 6},
-                                     {"nadam", Optim::NAdam, 10},  {"radam", Optim::RAdam, 9},       {"rmsprop", Optim::RMSprop, 6},
-                                     {"adagrad", Optim::Adagrad, 4}, {"adadelta", Optim::Adadelta, 5}, {"rprop", Optim::Rprop, 5},
-                                     {"asgd", Optim::Asgd, 5},     {"ftrl", Optim::Ftrl, 6},         {"rmsprop_in_root", Optim::RMSpropInRoot, 4}};
+constexpr Algorithm kAlgorithms[] = {
+    {"sgd", Optim::Sgd, 7},         {"adam", Optim::Adam, 9},         {"adamax", Optim::Adamax, 6},
+    {"nadam", Optim::NAdam, 10},    {"radam", Optim::RAdam, 9},       {"rmsprop", Optim::RMSprop, 6},
+    {"adagrad", Optim::Adagrad, 4}, {"adadelta", Optim::Adadelta, 5}, {"rprop", Optim::Rprop, 5},
+    {"asgd", Optim::Asgd, 5},       {"ftrl", Optim::Ftrl, 6},         {"rmsprop_in_root", Optim::RMSpropInRoot, 4}};
 
 const Algorithm& algorithm_named(std::string_view name) {
   for (const Algorithm& a : kAlgorithms)
@@ -47,21 +48,27 @@ Tensor in_layout_of(const Tensor& t, const Tensor& layout, DType dtype) {
 
 }  // namespace
 
-void optim_update(std::string_view name, std::span<const std::vector<Tensor>> tensors, std::span<const std::vector<double>> constants) {
+void optim_update(std::string_view name, std::span<const std::vector<Tensor>> tensors,
+                  std::span<const std::vector<double>> constants) {
   const Algorithm& algorithm = algorithm_named(name);
-  UT_CHECK_VALUE(tensors.size() >= 2 && tensors.size() <= cpu::kMaxOptimTensors, "optim_update: expected 2 to ", cpu::kMaxOptimTensors, " lists, got ", tensors.size());
+  UT_CHECK_VALUE(tensors.size() >= 2 && tensors.size() <= cpu::kMaxOptimTensors, "optim_update: expected 2 to ",
+                 cpu::kMaxOptimTensors, " lists, got ", tensors.size());
   size_t count = tensors[0].size();
-  UT_CHECK_VALUE(constants.size() == count, "optim_update: ", count, " parameters and ", constants.size(), " rows of constants");
+  UT_CHECK_VALUE(constants.size() == count, "optim_update: ", count, " parameters and ", constants.size(),
+                 " rows of constants");
   for (size_t k = 0; k < tensors.size(); k++)
-    UT_CHECK_VALUE(tensors[k].size() == count || (k >= 2 && tensors[k].empty()), "optim_update: list ", k, " has ", tensors[k].size(), " tensors, expected ", count);
+    UT_CHECK_VALUE(tensors[k].size() == count || (k >= 2 && tensors[k].empty()), "optim_update: list ", k, " has ",
+                   tensors[k].size(), " tensors, expected ", count);
   for (size_t i = 0; i < count; i++) {
-    UT_CHECK_VALUE(constants[i].size() == algorithm.constants, "optim_update: ", name, " takes ", algorithm.constants, " constants, got ", constants[i].size());
+    UT_CHECK_VALUE(constants[i].size() == algorithm.constants, "optim_update: ", name, " takes ", algorithm.constants,
+                   " constants, got ", constants[i].size());
     const Tensor& p = tensors[0][i];
-    UT_CHECK_TYPE(p.dtype() == DType::Float32 || p.dtype() == DType::Float64, "optim_update: expected float32 or float64 parameters, got ", p.dtype());
+    UT_CHECK_TYPE(p.dtype() == DType::Float32 || p.dtype() == DType::Float64,
+                  "optim_update: expected float32 or float64 parameters, got ", p.dtype());
     for (size_t k = 1; k < tensors.size(); k++)
       if (!tensors[k].empty())
-        UT_CHECK(same(tensors[k][i].sizes(), p.sizes()), "optim_update: tensor ", i, " of list ", k, " has shape ", ShapeText{tensors[k][i].sizes()}, ", its parameter ",
-                 ShapeText{p.sizes()});
+        UT_CHECK(same(tensors[k][i].sizes(), p.sizes()), "optim_update: tensor ", i, " of list ", k, " has shape ",
+                 ShapeText{tensors[k][i].sizes()}, ", its parameter ", ShapeText{p.sizes()});
     // A parameter with gaps or overlaps in memory is worked on in a copy, and so is a state that lies differently.
     bool dense = is_non_overlapping_and_dense(p.sizes(), p.strides());
     Tensor work[cpu::kMaxOptimTensors];
@@ -76,7 +83,8 @@ void optim_update(std::string_view name, std::span<const std::vector<Tensor>> te
     int64_t width = p.itemsize();
     parallel_for(0, p.numel(), kGrain, [&](int64_t begin, int64_t end) {
       void* from[cpu::kMaxOptimTensors];
-      for (int k = 0; k < cpu::kMaxOptimTensors; k++) from[k] = at[k] ? static_cast<char*>(at[k]) + begin * width : nullptr;
+      for (int k = 0; k < cpu::kMaxOptimTensors; k++)
+        from[k] = at[k] ? static_cast<char*>(at[k]) + begin * width : nullptr;
       step(from, end - begin, c);
     });
     for (size_t k = 0; k < tensors.size(); k++) {

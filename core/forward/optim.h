@@ -8,8 +8,10 @@
 
 namespace undertow::fwd {
 
-// tensors[k] is the k-th list (parameters, gradients, states), all of one length; an empty state list means unused. Each
-// parameter has its own row of constants. Parameters are real, of one dtype with their states, and share their layout.
-void optim_update(std::string_view algorithm, std::span<const std::vector<Tensor>> tensors, std::span<const std::vector<double>> constants);
+// tensors[k] is the k-th list (parameters, gradients, states), all of one length; an empty state list means unused.
+// Each parameter has its own row of constants. Parameters are real, of one dtype with their states, and share their
+// layout.
+void optim_update(std::string_view algorithm, std::span<const std::vector<Tensor>> tensors,
+                  std::span<const std::vector<double>> constants);
 
 }  // namespace undertow::fwd

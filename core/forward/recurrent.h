@@ -1,4 +1,5 @@
-// recurrent.h: the derivative of a whole recurrent layer in one pass, for autograd/formulas/recurrent.cpp. No graph is known here.
+// recurrent.h: the derivative of a whole recurrent layer in one pass, for autograd/formulas/recurrent.cpp. No graph is
+// known here.
 #pragma once
 #include <span>
 

@@ -1,10 +1,11 @@
-// scan.cpp: see scan.h; running sums, products, extrema and logsumexp along one dimension: forward functions of ops/scan.toml.
+// scan.cpp: see scan.h; running sums, products, extrema and logsumexp along one dimension: forward functions of
+// ops/scan.toml.
 #include "core/forward/scan.h"
 
 #include <cmath>
 
-#include "core/forward/copy.h"
-#include "core/forward/reduce_util.h"
+#include "core/forward/copy/copy.h"
+#include "core/forward/reduce/lines.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_scan.h"
 
@@ -12,7 +13,9 @@ namespace undertow::fwd {
 
 namespace {
 
-DType scan_dtype(const Tensor& self, std::optional<DType> dtype) { return dtype ? *dtype : is_integral(self.dtype()) ? DType::Int64 : self.dtype(); }
+DType scan_dtype(const Tensor& self, std::optional<DType> dtype) {
+  return dtype ? *dtype : is_integral(self.dtype()) ? DType::Int64 : self.dtype();
+}
 
 struct Shape3 {
   int64_t outer = 1, n = 1, inner = 1;
@@ -23,19 +26,20 @@ Shape3 around(const Tensor& t, int64_t d) {
   return s;
 }
 
-// kLines lines of n elements, one after the other in memory, side by side: a step waits for the one before it in its own line only.
-// `by` is 1, or -1 to begin at the last element.
+// kLines lines of n elements, one after the other in memory, side by side: a step waits for the one before it in its
+// own line only. `by` is 1, or -1 to begin at the last element.
 template <int kLines, class T, class Acc, class Step>
 void scan_lines(const T* in, T* out, int64_t n, int64_t by, Acc start, Step&& step) {
   Acc acc[kLines];
   for (Acc& a : acc) a = start;
   for (int64_t i = 0, at = by > 0 ? 0 : n - 1; i < n; i++, at += by)
 #pragma GCC unroll 8
-    for (int k = 0; k < kLines; k++) out[k * n + at] = convert<T>(acc[k] = step(acc[k], static_cast<Acc>(in[k * n + at])));
+    for (int k = 0; k < kLines; k++)
+      out[k * n + at] = convert<T>(acc[k] = step(acc[k], static_cast<Acc>(in[k * n + at])));
 }
 
-// out[i] = step(out[i - by], in[i]) along d. Row-major on both sides; lines when d is innermost, else whole rows at once.
-// Sums of float run in double, as torch's do.
+// out[i] = step(out[i - by], in[i]) along d. Row-major on both sides; lines when d is innermost, else whole rows at
+// once. Sums of float run in double, as torch's do.
 template <class T, class Acc, class Step>
 void scan(const T* in, T* out, const Shape3& s, int64_t by, Acc start, Step&& step) {
   constexpr int kLines = std::is_floating_point_v<T> ? 8 : std::is_same_v<T, int64_t> ? 4 : 1;
@@ -60,12 +64,22 @@ void scan(const T* in, T* out, const Shape3& s, int64_t by, Acc start, Step&& st
   });
 }
 
-template <class T> struct ScanAcc { using type = OpMath<T>; };
-template <> struct ScanAcc<float> { using type = double; };
-template <> struct ScanAcc<Complex64> { using type = Complex128; };
+template <class T>
+struct ScanAcc {
+  using type = OpMath<T>;
+};
+template <>
+struct ScanAcc<float> {
+  using type = double;
+};
+template <>
+struct ScanAcc<Complex64> {
+  using type = Complex128;
+};
 
 template <class Step>
-Tensor scanned(const Tensor& self, int64_t dim, std::optional<DType> dtype, double start, const char* name, Step&& step, int64_t by = 1) {
+Tensor scanned(const Tensor& self, int64_t dim, std::optional<DType> dtype, double start, const char* name, Step&& step,
+               int64_t by = 1) {
   int64_t d = wrap_dim(dim, self.dim());
   DType t = scan_dtype(self, dtype);
   UT_CHECK_AS(NotImplemented, t != DType::Bool, "\"", name, "\" not implemented for 'Bool'");
@@ -92,7 +106,8 @@ template <class T>
 T log_add_exp(T a, T b) {
   if constexpr (kIsComplex<T>) {
     using R = RealOf<T>;
-    if (std::isnan(a.real()) || std::isnan(a.imag()) || std::isnan(b.real()) || std::isnan(b.imag())) return T(std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN());
+    if (std::isnan(a.real()) || std::isnan(a.imag()) || std::isnan(b.real()) || std::isnan(b.imag()))
+      return T(std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN());
     T low = a.real() < b.real() ? a : b, high = a.real() < b.real() ? b : a;
     if (!std::isfinite(low.real()) && low.real() == high.real()) {
       if (low.real() < 0) return low;  // both are log(0)
@@ -152,11 +167,15 @@ Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   return scanned(self, dim, dtype, 1, "cumprod_out_cpu", [](auto a, auto x) { return a * x; });
 }
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
-  UT_CHECK_AS(NotImplemented, is_differentiable(self.dtype()), "\"logcumsumexp_out_cpu\" not implemented for '", long_name(self.dtype()), "'");
-  return scanned(self, dim, std::nullopt, -std::numeric_limits<double>::infinity(), "logcumsumexp_out_cpu", [](auto a, auto x) {
-    if constexpr (std::is_integral_v<decltype(a)>) return a + x;
-    else return log_add_exp(a, x);
-  });
+  UT_CHECK_AS(NotImplemented, is_differentiable(self.dtype()), "\"logcumsumexp_out_cpu\" not implemented for '",
+              long_name(self.dtype()), "'");
+  return scanned(self, dim, std::nullopt, -std::numeric_limits<double>::infinity(), "logcumsumexp_out_cpu",
+                 [](auto a, auto x) {
+                   if constexpr (std::is_integral_v<decltype(a)>)
+                     return a + x;
+                   else
+                     return log_add_exp(a, x);
+                 });
 }
 Picked cummax(const Tensor& self, int64_t dim) { return running_extremum<true>(self, dim, "cummax_cpu"); }
 Picked cummin(const Tensor& self, int64_t dim) { return running_extremum<false>(self, dim, "cummin_cpu"); }

@@ -1,4 +1,5 @@
-// scan.h: a running sum begun at the last element, for autograd/formulas/scan.cpp: the derivative of cumsum in one pass.
+// scan.h: a running sum begun at the last element, for autograd/formulas/scan.cpp: the derivative of cumsum in one
+// pass.
 #pragma once
 #include "core/forward/forward_types.h"
 

@@ -2,10 +2,10 @@
 #include "core/forward/softmax.h"
 
 #include "core/base/parallel.h"
-#include "core/forward/copy.h"
-#include "core/forward/reduce_util.h"
-#include "core/kernels/cpu/half_loops.h"
-#include "core/kernels/cpu/softmax_kernels.h"
+#include "core/forward/copy/copy.h"
+#include "core/forward/reduce/lines.h"
+#include "core/kernels/cpu/half/half_loops.h"
+#include "core/kernels/cpu/softmax/softmax_kernels.h"
 #include "core/kernels/cpu/temporary.h"
 #include "generated/fwd_softmax.h"
 
@@ -16,8 +16,10 @@ namespace {
 template <class T>
 const cpu::SoftmaxKernels<T>& kernels() {
   using namespace cpu;
-  if constexpr (std::is_same_v<T, float>) return UNDERTOW_CHOOSE_ISA(softmax_float());
-  else return UNDERTOW_CHOOSE_ISA(softmax_double());
+  if constexpr (std::is_same_v<T, float>)
+    return UNDERTOW_CHOOSE_ISA(softmax_float());
+  else
+    return UNDERTOW_CHOOSE_ISA(softmax_double());
 }
 
 constexpr int64_t kGrain = 16384;  // elements a thread is woken for
@@ -32,8 +34,9 @@ Block around(const Tensor& t, int64_t d) {
   return b;
 }
 
-// Columns are read several times: as many at once as leave their rows in the second cache, in whole cache lines. Several groups for
-// each thread, because threads that write neighbouring columns at the same time take the lines between them from each other.
+// Columns are read several times: as many at once as leave their rows in the second cache, in whole cache lines.
+// Several groups for each thread, because threads that write neighbouring columns at the same time take the lines
+// between them from each other.
 int64_t columns_at_once(const Block& b, int64_t itemsize) {
   constexpr int64_t kCached = 512 * 1024, kLine = 64, kGroups = 8;
   int64_t most = kCached / std::max<int64_t>(1, b.n * itemsize), line = kLine / itemsize;
@@ -41,11 +44,13 @@ int64_t columns_at_once(const Block& b, int64_t itemsize) {
   return std::clamp(most / line * line, 2 * line, cpu::kSoftmaxWidth);
 }
 
-// Calls lines(at, count) for groups of contiguous lines, or columns(at, stride, width) for groups of columns; `at` counts elements.
+// Calls lines(at, count) for groups of contiguous lines, or columns(at, stride, width) for groups of columns; `at`
+// counts elements.
 template <class Lines, class Columns>
 void for_each_block(const Block& b, int64_t itemsize, Lines&& lines, Columns&& columns) {
   if (b.inner == 1) {
-    parallel_for(0, b.outer, std::max<int64_t>(1, kGrain / b.n), [&](int64_t begin, int64_t end) { lines(begin * b.n, end - begin); });
+    parallel_for(0, b.outer, std::max<int64_t>(1, kGrain / b.n),
+                 [&](int64_t begin, int64_t end) { lines(begin * b.n, end - begin); });
     return;
   }
   int64_t step = columns_at_once(b, itemsize), blocks = (b.inner + step - 1) / step, width = std::min(b.inner, step);
@@ -99,7 +104,8 @@ Tensor lines_of_half_backward(const Tensor& grad, const Tensor& output, const Bl
 Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, bool log) {
   int64_t d = wrap_dim(dim, self.dim());
   DType t = dtype.value_or(self.dtype());
-  UT_CHECK_AS(NotImplemented, is_floating(t), "\"", log ? "log_softmax_lastdim_kernel_impl" : "softmax_kernel_impl", "\" not implemented for '", long_name(t), "'");
+  UT_CHECK_AS(NotImplemented, is_floating(t), "\"", log ? "log_softmax_lastdim_kernel_impl" : "softmax_kernel_impl",
+              "\" not implemented for '", long_name(t), "'");
   DType wide = is_reduced_float(t) ? DType::Float32 : t;
   if (wide != t && self.dtype() == t && self.numel() > 0) {
     Tensor in = contiguous(self);
@@ -114,11 +120,14 @@ Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, b
     const auto& k = kernels<T>();
     const T* p = in.data_as<T>();
     T* o = out.data_as<T>();
-    for_each_block(b, sizeof(T), [&](int64_t at, int64_t count) { k.lines(p + at, o + at, count, b.n, log); },
-                   [&](int64_t at, int64_t stride, int64_t width) { k.columns(p + at, o + at, b.n, stride, width, log); });
+    for_each_block(
+        b, sizeof(T), [&](int64_t at, int64_t count) { k.lines(p + at, o + at, count, b.n, log); },
+        [&](int64_t at, int64_t stride, int64_t width) { k.columns(p + at, o + at, b.n, stride, width, log); });
   };
-  if (wide == DType::Float32) run(TypeTag<float>{});
-  else run(TypeTag<double>{});
+  if (wide == DType::Float32)
+    run(TypeTag<float>{});
+  else
+    run(TypeTag<double>{});
   return to_dtype(out, t);
 }
 
@@ -138,11 +147,17 @@ Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dty
     const auto& k = kernels<T>();
     const T *a = g.data_as<T>(), *b = out.data_as<T>();
     T* c = to.data_as<T>();
-    for_each_block(block, sizeof(T), [&](int64_t at, int64_t count) { k.lines_backward(a + at, b + at, c + at, count, block.n, log); },
-                   [&](int64_t at, int64_t stride, int64_t width) { k.columns_backward(a + at, b + at, c + at, block.n, stride, width, log); });
+    for_each_block(
+        block, sizeof(T),
+        [&](int64_t at, int64_t count) { k.lines_backward(a + at, b + at, c + at, count, block.n, log); },
+        [&](int64_t at, int64_t stride, int64_t width) {
+          k.columns_backward(a + at, b + at, c + at, block.n, stride, width, log);
+        });
   };
-  if (wide == DType::Float32) run(TypeTag<float>{});
-  else run(TypeTag<double>{});
+  if (wide == DType::Float32)
+    run(TypeTag<float>{});
+  else
+    run(TypeTag<double>{});
   return to_dtype(to, dtype);
 }
 
@@ -166,16 +181,25 @@ Tensor logsumexp_of_neighbours(const Tensor& in, uint64_t mask, IntSpan sizes) {
     const auto& k = kernels<T>();
     const T* p = x.data_as<T>();
     T* o = out.data_as<T>();
-    for_each_block(b, sizeof(T), [&](int64_t at, int64_t count) { k.lines_lse(p + at, o + at / b.n, count, b.n); },
-                   [&](int64_t at, int64_t stride, int64_t width) { k.columns_lse(p + at, o + at / (b.n * b.inner) * b.inner + at % b.inner, b.n, stride, width); });
+    for_each_block(
+        b, sizeof(T), [&](int64_t at, int64_t count) { k.lines_lse(p + at, o + at / b.n, count, b.n); },
+        [&](int64_t at, int64_t stride, int64_t width) {
+          k.columns_lse(p + at, o + at / (b.n * b.inner) * b.inner + at % b.inner, b.n, stride, width);
+        });
   };
-  if (in.dtype() == DType::Float32) run(TypeTag<float>{});
-  else run(TypeTag<double>{});
+  if (in.dtype() == DType::Float32)
+    run(TypeTag<float>{});
+  else
+    run(TypeTag<double>{});
   return out;
 }
 
-Tensor softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return normalised(self, dim, dtype, false); }
-Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) { return normalised(self, dim, dtype, true); }
+Tensor softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return normalised(self, dim, dtype, false);
+}
+Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  return normalised(self, dim, dtype, true);
+}
 Tensor _softmax_backward_data(const Tensor& grad_output, const Tensor& output, int64_t dim, DType input_dtype) {
   return backward(grad_output, output, dim, input_dtype, false);
 }

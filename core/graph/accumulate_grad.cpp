@@ -62,7 +62,8 @@ void AccumulateGrad::refresh_meta() {
 }
 
 void AccumulateGrad::on_last_reference() {
-  if (extra_) delete std::exchange(extra_, nullptr);  // threads that record on one leaf meet here: no write without need
+  if (extra_)
+    delete std::exchange(extra_, nullptr);  // threads that record on one leaf meet here: no write without need
   leaf_->release();
 }
 
@@ -82,8 +83,8 @@ void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
 
 namespace {
 
-// A view of all the memory of a tensor that nobody else sees, such as the transpose that a linear layer's weight gets: as
-// good as a tensor of its own. Copying it would cost the weight's size in time and at the peak of memory.
+// A view of all the memory of a tensor that nobody else sees, such as the transpose that a linear layer's weight gets:
+// as good as a tensor of its own. Copying it would cost the weight's size in time and at the peak of memory.
 bool is_sole_view(const Tensor& grad) {
   const TensorImpl* t = grad.impl();
   return !t->has(kBatched) && t->base->use_count() == 1 && !t->base->meta && t->storage->use_count() == 2 &&

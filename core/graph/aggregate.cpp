@@ -12,7 +12,8 @@ namespace {
 // Pairs of neighbours, then pairs of their sums.
 Tensor sum_in_pairs(std::span<Tensor> terms) {
   for (size_t step = 1; step < terms.size(); step *= 2)
-    for (size_t i = 0; i + step < terms.size(); i += 2 * step) terms[i] = input_buffer::accumulate(std::move(terms[i]), std::move(terms[i + step]));
+    for (size_t i = 0; i + step < terms.size(); i += 2 * step)
+      terms[i] = input_buffer::accumulate(std::move(terms[i]), std::move(terms[i + step]));
   return std::move(terms[0]);
 }
 

@@ -2,10 +2,10 @@
 // Knows tensors and nodes; not when a sum is due.
 //
 // Note [Ways To Sum]
-// A pass usually adds each contribution to the sum as it arrives: one buffer, the least memory. One that chooses AddN or
-// Tree keeps them all until the last is there. AddN then reads them all in one sweep (first to last, half types rounded
-// once at the end); Tree adds neighbours in pairs, then the sums in pairs: the rounding error grows with the logarithm of
-// their number. The order of the contributions is that of Note [Fixed Summation Order] in all three.
+// A pass usually adds each contribution to the sum as it arrives: one buffer, the least memory. One that chooses AddN
+// or Tree keeps them all until the last is there. AddN then reads them all in one sweep (first to last, half types
+// rounded once at the end); Tree adds neighbours in pairs, then the sums in pairs: the rounding error grows with the
+// logarithm of their number. The order of the contributions is that of Note [Fixed Summation Order] in all three.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -31,22 +31,22 @@ struct AutogradMeta {
   std::vector<Ref<TensorHook>> hooks;     // a leaf's tensor hooks (a non-leaf's are its node's)
   std::vector<Ref<PostAccumulateHook>> post_accumulate_hooks;
   Ref<TensorHook> retains_grad_hook;
-  Ref<Storage> version_holder;            // iff kOwnVersion
+  Ref<Storage> version_holder;  // iff kOwnVersion
   std::shared_ptr<ViewFunction> view_fn;
-  Tensor tangent;                         // iff kHasTangent
-  Ref<Provenance> provenance;             // while it is recorded
-  Tensor batched_value;                   // iff kBatched; see Note [Batched Tensors] in autograd/batched.h
+  Tensor tangent;              // iff kHasTangent
+  Ref<Provenance> provenance;  // while it is recorded
+  Tensor batched_value;        // iff kBatched; see Note [Batched Tensors] in autograd/batched.h
   int64_t batched_level = -1;
   std::string name;
   GradDType grad_dtype;
-  bool has_gradient_history = false;      // known to cycles.h
-  void* py_hooks = nullptr;               // Python's dict of hooks, owned through release_metadata
+  bool has_gradient_history = false;  // known to cycles.h
+  void* py_hooks = nullptr;           // Python's dict of hooks, owned through release_metadata
 };
 
 AutogradMeta& make_meta(TensorImpl* impl);
 inline AutogradMeta& make_meta(const Tensor& t) { return make_meta(t.impl()); }
 
-const Tensor& grad_of(const Tensor& t);   // undefined if there is none
+const Tensor& grad_of(const Tensor& t);  // undefined if there is none
 void set_grad(const Tensor& t, Tensor grad);
 
 // The node whose output t is, brought up to date if t is a view whose base was written since; null for a leaf.

@@ -14,8 +14,8 @@ std::string (*caller_of_pass)(uint16_t) = nullptr;
 
 namespace {
 
-// Lines of in-place writes, kept while lines are recorded. A storage's entry counts only for the version it was made for:
-// addresses are used again.
+// Lines of in-place writes, kept while lines are recorded. A storage's entry counts only for the version it was made
+// for: addresses are used again.
 struct Write {
   uint32_t version;
   std::string line;
@@ -23,7 +23,8 @@ struct Write {
 constexpr size_t kMostWrites = 1 << 16;
 std::mutex writes_mutex;  // guards writes
 std::unordered_map<const Storage*, Write>& writes() {
-  static auto* map = new std::unordered_map<const Storage*, Write>;  // never freed: threads may write while the process ends
+  static auto* map =
+      new std::unordered_map<const Storage*, Write>;  // never freed: threads may write while the process ends
   return *map;
 }
 
@@ -42,7 +43,8 @@ namespace blame {
 std::string who_freed(const Node& node) {
   if (!node.released() || !node.freed_by()) return "";
   std::string line = caller_of_pass ? caller_of_pass(node.freed_by()) : "";
-  return line.empty() ? str(", freed by backward pass number ", node.freed_by()) : str(", freed by the backward pass called at ", line);
+  return line.empty() ? str(", freed by backward pass number ", node.freed_by())
+                      : str(", freed by the backward pass called at ", line);
 }
 
 std::string where_made(const Node& node) {

@@ -16,7 +16,8 @@ namespace {
 // Guards the suspects: passes on any thread add, tensors die on any thread. Nothing is freed under it.
 std::mutex mutex;
 std::unordered_map<AutogradMeta*, TensorImpl*>& suspects() {
-  static auto* map = new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may die after static destruction
+  static auto* map =
+      new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may die after static destruction
   return *map;
 }
 
@@ -92,7 +93,8 @@ class Walk {
         see(inner, true);
         return;
       }
-      n->visit_saved([](void* f, const char*, TensorImpl* t) { (*static_cast<std::remove_reference_t<F>*>(f))(t, false); }, &see);
+      n->visit_saved(
+          [](void* f, const char*, TensorImpl* t) { (*static_cast<std::remove_reference_t<F>*>(f))(t, false); }, &see);
       return;
     }
     auto* t = static_cast<TensorImpl*>(o);

@@ -77,7 +77,9 @@ class LongPass {
 };
 
 struct CurrentTask {
-  explicit CurrentTask(GraphTask* task) : saved_task(current_graph_task), saved_node(current_node) { current_graph_task = task; }
+  explicit CurrentTask(GraphTask* task) : saved_task(current_graph_task), saved_node(current_node) {
+    current_graph_task = task;
+  }
   ~CurrentTask() {
     current_graph_task = saved_task;
     current_node = saved_node;
@@ -88,9 +90,12 @@ struct CurrentTask {
 
 // Of a pass that chooses how to sum: the first contribution lies in the buffer, the others wait.
 void add_or_wait(GraphTask& task, TaskSlot& slot, Node* next, uint32_t input_nr, Tensor grad) {
-  bool wait = task.options.aggregation != Aggregation::AsTheyArrive && input_buffer::peek(slot, *next, input_nr).defined();
-  if (wait) task.waiting.keep(next, input_nr, std::move(grad));
-  else input_buffer::add(slot, *next, input_nr, std::move(grad));
+  bool wait =
+      task.options.aggregation != Aggregation::AsTheyArrive && input_buffer::peek(slot, *next, input_nr).defined();
+  if (wait)
+    task.waiting.keep(next, input_nr, std::move(grad));
+  else
+    input_buffer::add(slot, *next, input_nr, std::move(grad));
 }
 
 // kChosen: the pass has a sink, or its own way to sum; the usual one pays nothing for these.
@@ -108,7 +113,8 @@ void run_sequentially(GraphTask& task, Node* root) {
     input_buffer::take(slot, *node, grad_outputs);
     if constexpr (kChosen) {
       if (task.options.sink && !node->is_accumulate()) task.options.sink->between_nodes();
-      if (task.options.aggregation != Aggregation::AsTheyArrive) task.waiting.sum_into(node, grad_outputs, task.options.aggregation);
+      if (task.options.aggregation != Aggregation::AsTheyArrive)
+        task.waiting.sum_into(node, grad_outputs, task.options.aggregation);
     }
     long_pass.count(grad_outputs);
     current_node = node;
@@ -121,8 +127,10 @@ void run_sequentially(GraphTask& task, Node* root) {
       next_slot.dependencies--;
       if (UT_UNLIKELY(task.filtered) && !next_slot.needed && !next_slot.captured) continue;
       if (grad_inputs[i].defined()) {
-        if constexpr (kChosen) add_or_wait(task, next_slot, next, e.input_nr, std::move(grad_inputs[i]));
-        else input_buffer::add(next_slot, *next, e.input_nr, std::move(grad_inputs[i]));
+        if constexpr (kChosen)
+          add_or_wait(task, next_slot, next, e.input_nr, std::move(grad_inputs[i]));
+        else
+          input_buffer::add(next_slot, *next, e.input_nr, std::move(grad_inputs[i]));
         if (UT_UNLIKELY(trace::on()))
           trace::record(TraceEvent::Arrived, &task, next, reinterpret_cast<uint64_t>(node), next_slot.dependencies);
       }
@@ -157,9 +165,12 @@ std::vector<Tensor> run_task(GraphTask& task, Node* root) {
     if (trace::watching()) grad_watch::begins(&task);
   }
   try {
-    if (task.parallel) run_in_parallel(task, root);
-    else if (task.options.sink || task.options.aggregation != Aggregation::AsTheyArrive) run_sequentially<true>(task, root);
-    else run_sequentially<false>(task, root);
+    if (task.parallel)
+      run_in_parallel(task, root);
+    else if (task.options.sink || task.options.aggregation != Aggregation::AsTheyArrive)
+      run_sequentially<true>(task, root);
+    else
+      run_sequentially<false>(task, root);
     current_node = nullptr;
     if (task.options.sink) task.options.sink->between_nodes();
     run_callbacks(task);
@@ -180,12 +191,15 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
   {
     GradModeGuard grad_mode(options.create_graph);
     for (size_t i = 0; i < roots.size(); i++)
-      if (roots[i] && grads[i].defined()) validate_gradient(roots[i].node->input_meta(roots[i].input_nr), grads[i], i, nullptr);
+      if (roots[i] && grads[i].defined())
+        validate_gradient(roots[i].node->input_meta(roots[i].input_nr), grads[i], i, nullptr);
   }
   Ref<Node> root;
   bool single = roots.size() == 1 && roots[0];
-  if (single) root = roots[0].node;
-  else root = Ref<Node>::adopt(new GraphRoot(roots, grads));
+  if (single)
+    root = roots[0].node;
+  else
+    root = Ref<Node>::adopt(new GraphRoot(roots, grads));
 
   GraphTask task(options);
   task.root = root.get();
@@ -203,8 +217,10 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
   if (task.other_devices && !task.parallel) task.share_slots();
   if (task.parallel) task.compute_ranks(root.get());
   if (single && grads[0].defined()) {
-    if (task.parallel) input_buffer::add_shared(task.slot(root.get()), {0, 0, roots[0].input_nr, grads[0]});
-    else input_buffer::add(task.slot(root.get()), *root, roots[0].input_nr, std::move(grads[0]));
+    if (task.parallel)
+      input_buffer::add_shared(task.slot(root.get()), {0, 0, roots[0].input_nr, grads[0]});
+    else
+      input_buffer::add(task.slot(root.get()), *root, roots[0].input_nr, std::move(grads[0]));
   }
   if (task.reentrant_depth == 0 || task.reentrant_depth % kMaxNestedDepth != 0) return run_task(task, root.get());
 

@@ -37,7 +37,8 @@ void call_tensor_hooks(GraphTask& task, Node* node, std::span<Tensor> grads) {
 }
 
 bool has_tensor_hooks(Node* node) {
-  if (node->extra() && (!node->extra()->tensor_hooks.empty() || !node->extra()->retains_grad_hooks.empty())) return true;
+  if (node->extra() && (!node->extra()->tensor_hooks.empty() || !node->extra()->retains_grad_hooks.empty()))
+    return true;
   return node->is_accumulate() && !static_cast<AccumulateGrad*>(node)->leaf()->meta->hooks.empty();
 }
 
@@ -66,8 +67,10 @@ void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
   for (const GraphTask::Capture& c : task.captures) {
     if (c.node != node) continue;
     if (trace::on()) trace::record(TraceEvent::Captured, &task, node, c.input_nr);
-    if (task.options.sink) task.options.sink->captured(c.index, grads[c.input_nr]);
-    else task.captured[c.index] = grads[c.input_nr];
+    if (task.options.sink)
+      task.options.sink->captured(c.index, grads[c.input_nr]);
+    else
+      task.captured[c.index] = grads[c.input_nr];
   }
 }
 
@@ -77,12 +80,16 @@ namespace {
 void describe_failure(Node* node) {
   NodeOrigin* origin = node->extra() ? node->extra()->origin.get() : nullptr;
   if (!origin) {
-    warn(str("Error detected in ", node->name(), ". No forward pass information available. Enable detect anomaly during forward pass for more information."));
+    warn(str(
+        "Error detected in ", node->name(),
+        ". No forward pass information available. Enable detect anomaly during forward pass for more information."));
     return;
   }
-  warn(str("Error detected in ", node->name(), ". Traceback of forward call that caused the error:\n", origin->describe()));
+  warn(str("Error detected in ", node->name(), ". Traceback of forward call that caused the error:\n",
+           origin->describe()));
   for (; origin->parent; origin = origin->parent.get())
-    warn(str("\n\nPrevious calculation was induced by ", origin->parent_name, ". Traceback of forward call that induced the previous calculation:\n", origin->parent->describe()));
+    warn(str("\n\nPrevious calculation was induced by ", origin->parent_name,
+             ". Traceback of forward call that induced the previous calculation:\n", origin->parent->describe()));
 }
 }  // namespace
 
@@ -95,7 +102,8 @@ void report_failure(Node* node) {
   }
 }
 
-bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
+bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
+                   std::span<Tensor> grad_inputs) {
   if (UT_UNLIKELY(trace::on())) {
     trace::record(TraceEvent::Started, &task, node, 0, slot.dependencies);
     if (trace::watching()) grad_watch::arrived(&task, node, grad_outputs);
@@ -107,7 +115,8 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
     if (!slot.needed) return false;
   }
   NodeExtra* extra = node->extra();
-  if (UT_UNLIKELY(extra != nullptr || node->is_accumulate()) && has_tensor_hooks(node)) call_tensor_hooks(task, node, grad_outputs);
+  if (UT_UNLIKELY(extra != nullptr || node->is_accumulate()) && has_tensor_hooks(node))
+    call_tensor_hooks(task, node, grad_outputs);
   if (UT_UNLIKELY(extra != nullptr) && !extra->pre_hooks.empty()) {
     auto hooks = extra->pre_hooks;
     for (auto& hook : hooks) {
@@ -148,7 +157,8 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
     trace::record(TraceEvent::Finished, &task, node);
     if (trace::watching()) grad_watch::left(&task, node, grad_inputs);
   }
-  if (UT_UNLIKELY(anomaly_enabled()) && (process_mode.load(std::memory_order_relaxed) & kAnomalyNan)) check_for_nan(node, grad_inputs);
+  if (UT_UNLIKELY(anomaly_enabled()) && (process_mode.load(std::memory_order_relaxed) & kAnomalyNan))
+    check_for_nan(node, grad_inputs);
   return true;
 }
 

@@ -40,6 +40,7 @@ class GradRoom {
 void report_failure(Node* node);
 
 // Consumes grad_outputs, fills grad_inputs. Returns false if the node was only there to be captured: nothing goes on.
-bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs);
+bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
+                   std::span<Tensor> grad_inputs);
 
 }  // namespace undertow

@@ -9,12 +9,13 @@
 namespace undertow::forward_level {
 
 namespace {
-// Guards the level and the set of its tensors: operations on any thread make and drop duals. No other lock is taken under it,
-// and no tensor is freed under it (freeing one may call forget).
+// Guards the level and the set of its tensors: operations on any thread make and drop duals. No other lock is taken
+// under it, and no tensor is freed under it (freeing one may call forget).
 std::mutex mutex;
 int64_t open_level = -1;
 std::unordered_map<AutogradMeta*, TensorImpl*>& duals() {
-  static auto* map = new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may die after static destruction
+  static auto* map =
+      new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may die after static destruction
   return *map;
 }
 }  // namespace
@@ -30,7 +31,8 @@ void leave(int64_t level) {
   {
     std::lock_guard lock(mutex);
     UT_CHECK(open_level >= 0, "Dual level must be a positive number: no level is open to exit from");
-    UT_CHECK(level == open_level, "Trying to exit a forward AD level that is not the last one that was created: got ", level, ", the last is ", open_level);
+    UT_CHECK(level == open_level, "Trying to exit a forward AD level that is not the last one that was created: got ",
+             level, ", the last is ", open_level);
     open_level = -1;
     for (auto& [meta, impl] : duals()) {
       impl->set(kHasTangent, false);
@@ -50,8 +52,10 @@ void set_tangent(const Tensor& t, Tensor tangent) {
   AutogradMeta& meta = make_meta(t);
   Tensor old;  // freed after the lock
   std::lock_guard lock(mutex);
-  if (tangent.defined()) duals()[&meta] = t.impl();
-  else duals().erase(&meta);
+  if (tangent.defined())
+    duals()[&meta] = t.impl();
+  else
+    duals().erase(&meta);
   t.impl()->set(kHasTangent, tangent.defined());
   old = std::move(meta.tangent);
   meta.tangent = std::move(tangent);

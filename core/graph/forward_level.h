@@ -12,9 +12,9 @@ struct AutogradMeta;
 }
 namespace undertow::forward_level {
 
-int64_t enter();             // the new level's number
-void leave(int64_t level);   // takes off all tangents
-int64_t current();           // -1 when none is open
+int64_t enter();            // the new level's number
+void leave(int64_t level);  // takes off all tangents
+int64_t current();          // -1 when none is open
 
 void set_tangent(const Tensor& t, Tensor tangent);  // undefined: takes it off
 void forget(AutogradMeta* meta);                    // the tensor dies

@@ -14,9 +14,9 @@ constinit thread_local GraphTask* current_graph_task __attribute__((tls_model("i
 constinit thread_local Node* current_node __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
-std::atomic<uint64_t> next_id{1};  // atomic: passes start on any thread
+std::atomic<uint64_t> next_id{1};   // atomic: passes start on any thread
 std::atomic<int> running_count{0};  // atomic: the same
-}
+}  // namespace
 
 GraphTask::GraphTask(ExecuteOptions o) : id(next_id.fetch_add(1)), options(o) { running_count.fetch_add(1); }
 
@@ -27,13 +27,17 @@ GraphTask::~GraphTask() {
   // Whatever did not run (an exception, a pruned branch) gives its slot back.
   for (Node* n : nodes) {
     if (n->slot.owner.load(std::memory_order_relaxed) != this) continue;
-    if (parallel) input_buffer::clear_shared(n->slot);
-    else input_buffer::clear(n->slot, *n);
+    if (parallel)
+      input_buffer::clear_shared(n->slot);
+    else
+      input_buffer::clear(n->slot, *n);
     n->slot.owner.store(nullptr, std::memory_order_release);
   }
   for (auto& [n, s] : shared_slots_) {
-    if (parallel) input_buffer::clear_shared(s);
-    else input_buffer::clear(s, *n);
+    if (parallel)
+      input_buffer::clear_shared(s);
+    else
+      input_buffer::clear(s, *n);
   }
 }
 
@@ -86,7 +90,8 @@ void GraphTask::cut_at_stops(uint32_t min_topological) {
     cut.pop_back();
     if (node->topological_nr() < min_topological) continue;  // its edges were not counted
     for (const Edge& e : node->next_edges())
-      if (e.node && --slot(e.node.get()).dependencies == 0 && done.insert(e.node.get()).second) cut.push_back(e.node.get());
+      if (e.node && --slot(e.node.get()).dependencies == 0 && done.insert(e.node.get()).second)
+        cut.push_back(e.node.get());
   }
 }
 

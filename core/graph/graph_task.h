@@ -19,7 +19,8 @@ class CaptureSink {
   virtual ~CaptureSink() = default;
   // Gradient `index` is done, or is known to be undefined. May be called by any thread of the pass.
   virtual void captured(size_t index, Tensor grad) = 0;
-  // A node has finished, and every leaf it completed has been captured. A pass over several threads says so once, at its end.
+  // A node has finished, and every leaf it completed has been captured. A pass over several threads says so once, at
+  // its end.
   virtual void between_nodes() = 0;
 };
 
@@ -46,14 +47,16 @@ class GraphTask {
     if (UT_LIKELY(node->slot.owner.load(std::memory_order_relaxed) == this)) return node->slot;
     return slow_slot(node);
   }
-  bool has_slot(Node* node) const { return node->slot.owner.load(std::memory_order_relaxed) == this || shared_slots_.contains(node); }
+  bool has_slot(Node* node) const {
+    return node->slot.owner.load(std::memory_order_relaxed) == this || shared_slots_.contains(node);
+  }
   // True on the first visit. Takes the node's own slot if it is free, else an entry of the map.
   bool claim(Node* node);
 
   // Counts, for every node reachable from root, the edges that lead into it. `min_topological` prunes below.
   void compute_dependencies(Node* root, uint32_t min_topological);
-  // For passes over chosen inputs, after the counting: takes back the edges that leave options.stops, and those that nothing but
-  // them leads to.
+  // For passes over chosen inputs, after the counting: takes back the edges that leave options.stops, and those that
+  // nothing but them leads to.
   void cut_at_stops(uint32_t min_topological);
   // For passes over chosen inputs: which nodes must run, which gradients are captured.
   void plan_for_outputs(Node* root, std::span<const Edge> outputs);
@@ -68,8 +71,8 @@ class GraphTask {
   const ExecuteOptions options;
   Node* root = nullptr;  // borrowed from execute
   int reentrant_depth = 0;
-  bool filtered = false;   // only some inputs are wanted
-  bool parallel = false;   // slots hold shared contributions
+  bool filtered = false;  // only some inputs are wanted
+  bool parallel = false;  // slots hold shared contributions
   bool other_devices = false;
   uint32_t mode_bits = 0;  // the caller's modes, for nodes that run on other threads
   std::vector<Tensor> captured;

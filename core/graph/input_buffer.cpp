@@ -15,7 +15,8 @@ Tensor accumulate(Tensor a, Tensor b) {
     return t.impl()->use_count() == 1 && t.storage().use_count() == 1 && !t.impl()->has(kFlagSlow) &&
            is_non_overlapping_and_dense(t.sizes(), t.strides());
   };
-  if (!grad_enabled() && a.dtype() == b.dtype() && same(a.sizes(), b.sizes()) && exclusive(a) && !b.impl()->has(kBatched)) {
+  if (!grad_enabled() && a.dtype() == b.dtype() && same(a.sizes(), b.sizes()) && exclusive(a) &&
+      !b.impl()->has(kBatched)) {
     graph_ops::add_in_place(a, b);
     return a;
   }
@@ -80,7 +81,8 @@ void add_shared(TaskSlot& slot, Contribution contribution) {
 }
 
 namespace {
-void sum_at_the_end(std::span<Contribution> list, std::span<Tensor> out, Aggregation how, const std::function<void(uint64_t, uint32_t)>& before_addition) {
+void sum_at_the_end(std::span<Contribution> list, std::span<Tensor> out, Aggregation how,
+                    const std::function<void(uint64_t, uint32_t)>& before_addition) {
   for (uint32_t i = 0; i < out.size(); i++) {
     std::vector<Tensor> terms;
     for (Contribution& c : list) {
@@ -91,7 +93,8 @@ void sum_at_the_end(std::span<Contribution> list, std::span<Tensor> out, Aggrega
     if (!terms.empty()) out[i] = aggregate(how, terms);
   }
 }
-void add_in_order(std::span<Contribution> list, std::span<Tensor> out, const std::function<void(uint64_t, uint32_t)>& before_addition) {
+void add_in_order(std::span<Contribution> list, std::span<Tensor> out,
+                  const std::function<void(uint64_t, uint32_t)>& before_addition) {
   for (Contribution& c : list) {
     if (c.input_nr >= out.size()) continue;
     if (out[c.input_nr].defined()) before_addition(c.rank, c.edge);
@@ -100,12 +103,16 @@ void add_in_order(std::span<Contribution> list, std::span<Tensor> out, const std
 }
 }  // namespace
 
-void take_shared(TaskSlot& slot, std::span<Tensor> out, Aggregation how, const std::function<void(uint64_t, uint32_t)>& before_addition) {
+void take_shared(TaskSlot& slot, std::span<Tensor> out, Aggregation how,
+                 const std::function<void(uint64_t, uint32_t)>& before_addition) {
   auto* shared = static_cast<Shared*>(slot.buffer);
-  std::sort(shared->list.begin(), shared->list.end(),
-            [](const Contribution& a, const Contribution& b) { return a.rank != b.rank ? a.rank < b.rank : a.edge < b.edge; });
-  if (how != Aggregation::AsTheyArrive) sum_at_the_end(shared->list, out, how, before_addition);
-  else add_in_order(shared->list, out, before_addition);
+  std::sort(shared->list.begin(), shared->list.end(), [](const Contribution& a, const Contribution& b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.edge < b.edge;
+  });
+  if (how != Aggregation::AsTheyArrive)
+    sum_at_the_end(shared->list, out, how, before_addition);
+  else
+    add_in_order(shared->list, out, before_addition);
   delete shared;
   slot.buffer = nullptr;
 }

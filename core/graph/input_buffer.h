@@ -35,9 +35,10 @@ struct Shared {
   std::vector<Contribution> list;
 };
 void add_shared(TaskSlot& slot, Contribution contribution);
-// Sums in the fixed order; calls before_addition(rank, edge of the producer) ahead of each addition, or of all of one sum where
-// they wait for the last.
-void take_shared(TaskSlot& slot, std::span<Tensor> out, Aggregation how, const std::function<void(uint64_t, uint32_t)>& before_addition);
+// Sums in the fixed order; calls before_addition(rank, edge of the producer) ahead of each addition, or of all of one
+// sum where they wait for the last.
+void take_shared(TaskSlot& slot, std::span<Tensor> out, Aggregation how,
+                 const std::function<void(uint64_t, uint32_t)>& before_addition);
 void clear_shared(TaskSlot& slot);
 
 // a + b, in a's memory when nobody else can see it and no graph is being made.

@@ -30,7 +30,8 @@ void Node::visit_kept(KeptVisitor visit, void* context) const {
   for (size_t i = 0; i < count; i++) {
     if (fields[i].kind == SavedKind::Tensor) visit(context, fields[i].name, saved_member<SavedTensor>(self, fields[i]));
     if (fields[i].kind == SavedKind::TensorList)
-      for (const SavedTensor& s : saved_member<std::vector<SavedTensor>>(self, fields[i])) visit(context, fields[i].name, s);
+      for (const SavedTensor& s : saved_member<std::vector<SavedTensor>>(self, fields[i]))
+        visit(context, fields[i].name, s);
   }
 }
 

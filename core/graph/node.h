@@ -89,21 +89,21 @@ struct TaskSlot {
   std::atomic<GraphTask*> owner{nullptr};  // atomic: two threads may start backward on one graph at once
   int32_t dependencies = 0;                // gradients still to come
   bool visited = false;
-  bool needed = false;    // passes over chosen inputs: something below the node is wanted
-  bool captured = false;  // passes over chosen inputs: the gradient entering the node is wanted
-  void* buffer = nullptr; // gradients that have arrived; read and written by input_buffer.h alone
+  bool needed = false;     // passes over chosen inputs: something below the node is wanted
+  bool captured = false;   // passes over chosen inputs: the gradient entering the node is wanted
+  void* buffer = nullptr;  // gradients that have arrived; read and written by input_buffer.h alone
 };
 
 // Rarely needed parts of a node.
 struct NodeExtra {
-  std::vector<InputMeta> more_metas;  // inputs 1..
-  std::vector<std::pair<uint32_t, Ref<TensorHook>>> tensor_hooks;       // in order of registration
-  std::vector<std::pair<uint32_t, Ref<TensorHook>>> retains_grad_hooks; // run after tensor_hooks
+  std::vector<InputMeta> more_metas;                                     // inputs 1..
+  std::vector<std::pair<uint32_t, Ref<TensorHook>>> tensor_hooks;        // in order of registration
+  std::vector<std::pair<uint32_t, Ref<TensorHook>>> retains_grad_hooks;  // run after tensor_hooks
   std::vector<Ref<NodePreHook>> pre_hooks;
   std::vector<Ref<NodePostHook>> post_hooks;
-  void* pyobj = nullptr;       // the Python wrapper, borrowed: it owns the node
-  void* metadata = nullptr;    // Python dict, owned through release_metadata
-  Ref<NodeOrigin> origin;      // where the node was made (anomaly mode, tracing)
+  void* pyobj = nullptr;     // the Python wrapper, borrowed: it owns the node
+  void* metadata = nullptr;  // Python dict, owned through release_metadata
+  Ref<NodeOrigin> origin;    // where the node was made (anomaly mode, tracing)
 };
 // Declared here, defined by the binding layer.
 extern void (*release_node_metadata)(void* metadata);
@@ -125,7 +125,8 @@ class Node {
   virtual bool is_accumulate() const { return false; }
   // Calls visit(tensor) for each tensor the node keeps alive; for cycle collection and reports.
   virtual void visit_saved(SavedVisitor visit, void* context) const { (void)visit, (void)context; }
-  // Calls visit(saved) for each saved tensor in whatever state, packed and released ones too. By saved_fields, unless overridden.
+  // Calls visit(saved) for each saved tensor in whatever state, packed and released ones too. By saved_fields, unless
+  // overridden.
   virtual void visit_kept(KeptVisitor visit, void* context) const;
   // A node that this one owns and runs itself (CopySlices); its saved tensors are then what visit_saved shows.
   virtual Node* inner_node() const { return nullptr; }
@@ -207,13 +208,14 @@ class Node {
       if (Node* next = edges[i].node.get(); next && next->topological_ >= top) top = next->topological_ + 1;
     topological_ = top;
   }
-  UT_HOT_INLINE explicit Node(uint32_t num_edges, bool heap_edges) : num_edges_(static_cast<uint16_t>(num_edges)), heap_edges_(heap_edges) {}
+  UT_HOT_INLINE explicit Node(uint32_t num_edges, bool heap_edges)
+      : num_edges_(static_cast<uint16_t>(num_edges)), heap_edges_(heap_edges) {}
   UT_HOT_INLINE virtual ~Node() {
     if (UT_UNLIKELY(extra_ || slot.buffer)) drop_rare_parts();
   }
   bool pass_wants(uint32_t i) const;  // engine.cpp
   void drop_rare_parts();
-  virtual void on_first_reference() {}            // embedded nodes only
+  virtual void on_first_reference() {}  // embedded nodes only
   virtual void on_last_reference() { destroy(); }
   void destroy();
 
@@ -271,8 +273,8 @@ class NodeWithEdgeList : public Node {
 };
 
 // Generated and hand-written nodes get their memory management from this.
-#define UT_NODE_MEMORY(Type)                                                 \
-  UT_HOT_INLINE static void* operator new(size_t n) { return ::undertow::pool_alloc(n); }  \
+#define UT_NODE_MEMORY(Type)                                                                    \
+  UT_HOT_INLINE static void* operator new(size_t n) { return ::undertow::pool_alloc(n); }       \
   UT_HOT_INLINE static void operator delete(void* p, size_t n) { ::undertow::pool_free(p, n); } \
   void delete_self() override { delete this; }
 

@@ -42,7 +42,8 @@ const Options& options() { return wanted; }
 void operation(const char* name, int64_t sequence, std::span<const provenance::Input> inputs) {
   std::vector<Dims> shapes;
   if (wanted.shapes)
-    for (const provenance::Input& in : inputs) shapes.emplace_back(in.tensor->sizes().begin(), in.tensor->sizes().end());
+    for (const provenance::Input& in : inputs)
+      shapes.emplace_back(in.tensor->sizes().begin(), in.tensor->sizes().end());
   add(Event::Kind::Mark, name, sequence, std::move(shapes));
 }
 void begin(std::string name, std::vector<Dims> shapes, int64_t sequence) {

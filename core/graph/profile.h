@@ -1,9 +1,10 @@
-// profile.h: which operations ran when, for the profiler. Plain records; what they mean together is the Python package's.
+// profile.h: which operations ran when, for the profiler. Plain records; what they mean together is the Python
+// package's.
 //
 // Note [Profile Marks]
-// A call from Python is a range, with a beginning and an end. An operator is a mark at the end of its forward: recorders test
-// the mode word there anyway, so being watched costs nothing when it is off. A mark began where the mark before it in the same
-// range ended, or where the range began.
+// A call from Python is a range, with a beginning and an end. An operator is a mark at the end of its forward:
+// recorders test the mode word there anyway, so being watched costs nothing when it is off. A mark began where the mark
+// before it in the same range ended, or where the range began.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -18,10 +19,10 @@ namespace undertow::profile {
 struct Event {
   enum class Kind : uint8_t { Mark, Begin, End };
   Kind kind;
-  uint64_t time_ns;   // steady clock, as the trace's
-  uint64_t thread;    // the trace's small number
-  int64_t sequence;   // of the node that the operator records, or -1
-  int64_t bytes;      // in use by tensors, when memory is watched
+  uint64_t time_ns;  // steady clock, as the trace's
+  uint64_t thread;   // the trace's small number
+  int64_t sequence;  // of the node that the operator records, or -1
+  int64_t bytes;     // in use by tensors, when memory is watched
   std::string name;
   std::vector<Dims> shapes;  // of the inputs, when wanted
   std::vector<std::string> stack;

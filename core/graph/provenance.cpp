@@ -66,7 +66,9 @@ bool requires_grad(const TensorImpl* t) { return t->has(kRequiresGrad) || (t->ba
 
 }  // namespace
 
-Provenance::Provenance() : number(last_number.fetch_add(1, std::memory_order_relaxed) + 1) { alive.fetch_add(1, std::memory_order_relaxed); }
+Provenance::Provenance() : number(last_number.fetch_add(1, std::memory_order_relaxed) + 1) {
+  alive.fetch_add(1, std::memory_order_relaxed);
+}
 Provenance::~Provenance() { alive.fetch_sub(1, std::memory_order_relaxed); }
 
 void Provenance::release() {
@@ -111,7 +113,8 @@ void note(const char* operation, std::span<TensorImpl* const> results, std::span
     parents.push_back({record_of(in.tensor), requires_grad(in.tensor), in.differentiable});
     // A view whose base was written since shows what was written.
     Ref<Provenance> base = in.tensor->base ? found(in.tensor->base) : Ref<Provenance>();
-    if (base && base->number > parents.back().record->number) parents.push_back({base, requires_grad(in.tensor), in.differentiable});
+    if (base && base->number > parents.back().record->number)
+      parents.push_back({base, requires_grad(in.tensor), in.differentiable});
   }
   auto hang = [&](TensorImpl* t, bool old_value_counts) {
     if (in_place && t->has(kRequiresGrad) && !t->grad_fn) return;  // a leaf stays the same leaf
@@ -200,7 +203,8 @@ History history(const Tensor& param, const Tensor& loss) {
   std::vector<Provenance*> all = ancestry({top.get()});
   // The parameter's own record, and those of its earlier values.
   std::unordered_set<const Provenance*> own;
-  for (Provenance* r = target.get(); r; r = r->in_place && !r->parents.empty() ? r->parents[0].record.get() : nullptr) own.insert(r);
+  for (Provenance* r = target.get(); r; r = r->in_place && !r->parents.empty() ? r->parents[0].record.get() : nullptr)
+    own.insert(r);
 
   struct Reach {
     bool depends, flows;

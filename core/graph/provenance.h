@@ -2,12 +2,12 @@
 // Kept only while it is asked for (kProvenance). Says nothing of values, and keeps no tensor alive.
 //
 // Note [Provenance]
-// The graph forgets what was cut off: detach, no_grad and integers leave no node. A record remembers. It hangs on a result's
-// autograd metadata and owns its parents' records; a tensor that was there before recording gets one without parents
-// when it is first used, so a parameter is found by its record. A write in place puts a new record above the old one, on
-// the base of a view too; a leaf that wants gradients keeps its own through writes, since it stays the same leaf.
-// Numbers grow, so a parent's is always less than its child's. When too many records are alive, new ones have no parents
-// and say so.
+// The graph forgets what was cut off: detach, no_grad and integers leave no node. A record remembers. It hangs on a
+// result's autograd metadata and owns its parents' records; a tensor that was there before recording gets one without
+// parents when it is first used, so a parameter is found by its record. A write in place puts a new record above the
+// old one, on the base of a view too; a leaf that wants gradients keeps its own through writes, since it stays the same
+// leaf. Numbers grow, so a parent's is always less than its child's. When too many records are alive, new ones have no
+// parents and say so.
 #pragma once
 #include <atomic>
 #include <span>
@@ -27,12 +27,12 @@ class Provenance {
     bool differentiable;  // the operation has a derivative by it
   };
   uint64_t number = 0;
-  const char* operation = nullptr;   // null for a tensor that nothing recorded has made
-  const std::string* line = nullptr; // lives for ever; null when unknown
-  uint32_t mode = 0;                 // thread_mode.bits
-  DType dtype = DType::Float32;      // of the result
-  bool in_place = false;             // parent 0 is what stood there before
-  bool incomplete = false;           // has parents that were not kept
+  const char* operation = nullptr;    // null for a tensor that nothing recorded has made
+  const std::string* line = nullptr;  // lives for ever; null when unknown
+  uint32_t mode = 0;                  // thread_mode.bits
+  DType dtype = DType::Float32;       // of the result
+  bool in_place = false;              // parent 0 is what stood there before
+  bool incomplete = false;            // has parents that were not kept
   std::vector<Parent> parents;
 
   Provenance();
@@ -52,7 +52,8 @@ struct Input {
   bool differentiable;
 };
 // An operation made `results` from `inputs`; or, in place, wrote to the one result, which is input 0.
-void note(const char* operation, std::span<TensorImpl* const> results, std::span<const Input> inputs, bool in_place = false);
+void note(const char* operation, std::span<TensorImpl* const> results, std::span<const Input> inputs,
+          bool in_place = false);
 // For operations that are no operators: .data, detach_.
 void note_cut(const char* operation, const Tensor& result, const Tensor& source);
 // The same text, to live for ever; for names that are made while the program runs.
@@ -68,9 +69,9 @@ void follow_process();
 // A place where the gradient from `loss` towards `param` stops.
 struct Cut {
   const Provenance* record;
-  DType source_dtype;   // of what the gradient would have gone to
-  bool frozen;          // that did not require grad
-  bool no_derivative;   // the operation has none by it
+  DType source_dtype;  // of what the gradient would have gone to
+  bool frozen;         // that did not require grad
+  bool no_derivative;  // the operation has none by it
 };
 struct History {
   bool known = false;       // both have records
@@ -78,13 +79,13 @@ struct History {
   bool incomplete = false;  // some records were not kept
   std::vector<Cut> cuts;    // earlier ones first
   std::vector<std::pair<const char*, const std::string*>> exits;  // where values computed from param left, and the line
-  std::vector<Ref<Provenance>> alive;  // what the cuts point to
+  std::vector<Ref<Provenance>> alive;                             // what the cuts point to
 };
 History history(const Tensor& param, const Tensor& loss);
 
 // Note [Cut Marks]
-// Without recording, a result that a non-differentiable operation made of something that requires grad says which one it
-// was, in the high bits of its flags: no memory, one store. Numbers are given to operations as they first do so.
+// Without recording, a result that a non-differentiable operation made of something that requires grad says which one
+// it was, in the high bits of its flags: no memory, one store. Numbers are given to operations as they first do so.
 struct CutMark {
   const char* operation;
   std::atomic<uint16_t> number{0};  // atomic: two threads may meet an operation first

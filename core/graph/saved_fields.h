@@ -8,18 +8,34 @@ namespace undertow {
 class Node;
 
 enum class SavedKind : uint8_t {
-  Tensor, TensorList, Scalar, OptScalar, Int, OptInt, Float, OptFloat, Bool, OptBool, Ints, OptInts, IntsList, DType, OptDType, DTypeList,
-  String, OptString
+  Tensor,
+  TensorList,
+  Scalar,
+  OptScalar,
+  Int,
+  OptInt,
+  Float,
+  OptFloat,
+  Bool,
+  OptBool,
+  Ints,
+  OptInts,
+  IntsList,
+  DType,
+  OptDType,
+  DTypeList,
+  String,
+  OptString
 };
 struct SavedField {
-  const char* name;   // after `_saved_`
-  ptrdiff_t offset;   // of the member, from the Node
+  const char* name;  // after `_saved_`
+  ptrdiff_t offset;  // of the member, from the Node
   SavedKind kind;
 };
 
 // The distance from a node's Node part to one of its members.
 template <class N, class M>
-ptrdiff_t offset_in(M N::*member) {
+ptrdiff_t offset_in(M N::* member) {
   alignas(N) static char space[sizeof(N)];
   auto* n = reinterpret_cast<N*>(space);
   return reinterpret_cast<char*>(&(n->*member)) - reinterpret_cast<char*>(static_cast<Node*>(n));

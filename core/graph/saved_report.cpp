@@ -19,8 +19,11 @@ class Collector {
   void add(Node* node) {
     node_ = node;
     seen_.clear();
-    if (node->is_accumulate()) counts_[static_cast<AccumulateGrad*>(node)->leaf()]++;  // see Note [Embedded Accumulator]
-    node->visit_kept([](void* self, const char* name, const SavedTensor& saved) { static_cast<Collector*>(self)->kept(name, saved); }, this);
+    if (node->is_accumulate())
+      counts_[static_cast<AccumulateGrad*>(node)->leaf()]++;  // see Note [Embedded Accumulator]
+    node->visit_kept([](void* self, const char* name,
+                        const SavedTensor& saved) { static_cast<Collector*>(self)->kept(name, saved); },
+                     this);
     // Nodes of other people's making may show what they hold only here.
     node->visit_saved(
         [](void* self, const char* name, TensorImpl* t) {
@@ -67,7 +70,8 @@ class Collector {
           },
           this);
       if (report.rows.size() == before)
-        report.rows.push_back({node_, name, SavedRow::State::Packed, false, false, false, DType::Float32, {}, 0, nullptr});
+        report.rows.push_back(
+            {node_, name, SavedRow::State::Packed, false, false, false, DType::Float32, {}, 0, nullptr});
     } else if (TensorImpl* t = saved.peek()) {
       held(name, t);
     }
@@ -89,7 +93,7 @@ class Collector {
 
   Node* node_ = nullptr;
   const char* packed_name_ = nullptr;
-  std::unordered_set<TensorImpl*> seen_;                 // of this node
+  std::unordered_set<TensorImpl*> seen_;                    // of this node
   std::unordered_map<const TensorImpl*, uint32_t> counts_;  // references that come from the graph
   std::vector<TensorImpl*> tensors_;
 };
@@ -110,7 +114,8 @@ std::vector<Node*> nodes_below(std::span<const Edge> roots) {
 
 SavedReport report_saved(std::span<const Edge> roots) {
   std::vector<Node*> nodes = nodes_below(roots);
-  std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) { return a->sequence_nr() < b->sequence_nr(); });
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const Node* a, const Node* b) { return a->sequence_nr() < b->sequence_nr(); });
   Collector collector;
   collector.report.nodes = nodes.size();
   for (Node* node : nodes) collector.add(node);

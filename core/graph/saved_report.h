@@ -13,12 +13,12 @@ struct SavedRow {
     Held,    // as it was
     Packed,  // by hooks, into something; if that is a tensor, the row describes it
   };
-  const Node* node;      // alive as long as the roots are
-  std::string name;      // after `_saved_`
+  const Node* node;  // alive as long as the roots are
+  std::string name;  // after `_saved_`
   State state;
-  bool known;            // shape, dtype and bytes mean something: not so for what hooks packed into other objects
-  bool first;            // the first row of its storage: its bytes count
-  bool alone;            // of a first row: nothing but saved tensors holds the storage
+  bool known;  // shape, dtype and bytes mean something: not so for what hooks packed into other objects
+  bool first;  // the first row of its storage: its bytes count
+  bool alone;  // of a first row: nothing but saved tensors holds the storage
   DType dtype;
   Dims shape;
   size_t tensor_bytes;
@@ -28,7 +28,7 @@ struct SavedRow {
 struct SavedReport {
   std::vector<SavedRow> rows;  // earlier operations first
   size_t nodes = 0;
-  size_t freed = 0;            // saved tensors that a backward pass has let go
+  size_t freed = 0;  // saved tensors that a backward pass has let go
 };
 
 SavedReport report_saved(std::span<const Edge> roots);

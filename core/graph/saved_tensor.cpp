@@ -21,9 +21,11 @@ struct SavedTensor::Packed {
 };
 
 void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
-  UT_CHECK(!t.impl()->has(kInference), "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
-           "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal "
-           "tensor and use it in autograd, or use `undertow.no_grad()` instead of `undertow.inference_mode()`.");
+  UT_CHECK(
+      !t.impl()->has(kInference),
+      "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+      "inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal "
+      "tensor and use it in autograd, or use `undertow.no_grad()` instead of `undertow.inference_mode()`.");
   SavedTensorHooks* hooks = make_default_saved_hooks ? make_default_saved_hooks() : nullptr;
   if (hooks) {
     struct Packing {
@@ -34,8 +36,10 @@ void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
     return pack_with(hooks, t, is_output);
   }
   ModeGuard plain(kSavedHooks, false);
-  if (is_output) save_output(t);
-  else save(t);
+  if (is_output)
+    save_output(t);
+  else
+    save(t);
 }
 
 void SavedTensor::save_output(const Tensor& t, Node* owner) {
@@ -79,10 +83,12 @@ void SavedTensor::visit_packed(PackedVisitor visit, void* context) const {
 
 void SavedTensor::register_hooks(SavedTensorHooks* hooks) {
   std::unique_ptr<SavedTensorHooks> guard(hooks);
-  UT_CHECK(state_ != State::Released, "Calling register_hooks on a saved tensor after it has been freed. "
+  UT_CHECK(state_ != State::Released,
+           "Calling register_hooks on a saved tensor after it has been freed. "
            "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad().");
   UT_CHECK(state_ != State::Empty, "Calling register_hooks on a saved tensor with value None is forbidden");
-  UT_CHECK(!has_hooks(), "Calling register_hooks on a saved tensor whose hooks have already been set. "
+  UT_CHECK(!has_hooks(),
+           "Calling register_hooks on a saved tensor whose hooks have already been set. "
            "Hint: only one pair of hooks is allowed at a time.");
   bool is_output = state_ == State::Output;
   Tensor t = Tensor::adopt(impl_);
@@ -110,8 +116,10 @@ Tensor SavedTensor::as_output(const Tensor& data, Node* owner) const {
 
 Tensor SavedTensor::unpack(Node* owner) const {
   switch (state_) {
-    case State::Empty: return {};
-    case State::Released: fail_released(owner);
+    case State::Empty:
+      return {};
+    case State::Released:
+      fail_released(owner);
     case State::Original: {
       Tensor t{Ref<TensorImpl>(impl_)};
       if (UT_UNLIKELY(t.version() != version_)) fail_version(owner, t, t.version());
@@ -158,12 +166,17 @@ void SavedTensor::fail_released(Node* owner) {
   std::string facts;
   if (owner) {
     std::string way = blame::way_to(owner);
-    facts = str("The freed node is ", owner->name(), blame::where_made(*owner), blame::who_freed(*owner), way.empty() ? "" : str("; this pass came to it by ", way), ".");
+    facts = str("The freed node is ", owner->name(), blame::where_made(*owner), blame::who_freed(*owner),
+                way.empty() ? "" : str("; this pass came to it by ", way), ".");
   }
-  UT_FAIL("Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-          "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-          "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-          "after calling backward. ", facts);
+  UT_FAIL(
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+      "been "
+      "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+      "retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+      "tensors "
+      "after calling backward. ",
+      facts);
 }
 
 void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const {
@@ -174,13 +187,14 @@ void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const
   } else if (t.impl()->grad_fn) {
     whose = str(", which is output ", t.impl()->output_nr, " of ", t.impl()->grad_fn->name(), ",");
   }
-  UT_FAIL("one of the variables needed for gradient computation has been modified by an inplace operation: [", what, "]",
-          whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ", owner->name(),
-          blame::where_made(*owner), blame::who_wrote(*t.impl()->version_holder()), ". ",
-          anomaly_enabled() ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
-                              "variable in question was changed in there or anywhere later. Good luck!"
-                            : "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-                              "undertow.autograd.set_detect_anomaly(True).");
+  UT_FAIL("one of the variables needed for gradient computation has been modified by an inplace operation: [", what,
+          "]", whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ",
+          owner->name(), blame::where_made(*owner), blame::who_wrote(*t.impl()->version_holder()), ". ",
+          anomaly_enabled()
+              ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
+                "variable in question was changed in there or anywhere later. Good luck!"
+              : "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+                "undertow.autograd.set_detect_anomaly(True).");
 }
 
 }  // namespace undertow

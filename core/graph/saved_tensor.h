@@ -34,12 +34,15 @@ class SavedTensor {
  public:
   SavedTensor() = default;
   UT_HOT_INLINE ~SavedTensor() {
-    if (state_ == State::Original) impl_->release_inline();
-    else if (UT_UNLIKELY(state_ != State::Empty && state_ != State::Released)) clear();
+    if (state_ == State::Original)
+      impl_->release_inline();
+    else if (UT_UNLIKELY(state_ != State::Empty && state_ != State::Released))
+      clear();
   }
   SavedTensor(const SavedTensor&) = delete;
   SavedTensor& operator=(const SavedTensor&) = delete;
-  SavedTensor(SavedTensor&& o) noexcept : impl_(o.impl_), version_(o.version_), state_(o.state_), output_nr_(o.output_nr_) {
+  SavedTensor(SavedTensor&& o) noexcept
+      : impl_(o.impl_), version_(o.version_), state_(o.state_), output_nr_(o.output_nr_) {
     o.impl_ = nullptr;
     o.state_ = State::Empty;
   }

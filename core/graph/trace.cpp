@@ -9,8 +9,9 @@
 namespace undertow {
 
 const char* name(TraceEvent e) {
-  static const char* const names[] = {"task_started", "task_finished", "ready", "started", "tensor_hook", "retains_grad_hook",
-                                      "pre_hook", "post_hook", "finished", "arrived", "accumulated", "captured", "released", "failed"};
+  static const char* const names[] = {"task_started",      "task_finished", "ready",     "started",  "tensor_hook",
+                                      "retains_grad_hook", "pre_hook",      "post_hook", "finished", "arrived",
+                                      "accumulated",       "captured",      "released",  "failed"};
   return names[static_cast<int>(e)];
 }
 
@@ -19,8 +20,10 @@ namespace trace {
 std::atomic<uint8_t> watchers{0};
 
 void set_switch(Watcher who, bool on) {
-  if (on) watchers.fetch_or(who);
-  else watchers.fetch_and(static_cast<uint8_t>(~who));
+  if (on)
+    watchers.fetch_or(who);
+  else
+    watchers.fetch_and(static_cast<uint8_t>(~who));
 }
 
 namespace {
@@ -44,7 +47,8 @@ std::vector<TraceRecord> stop() {
   return std::move(records);
 }
 
-void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t other, int32_t dependencies, const std::string& message) {
+void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t other, int32_t dependencies,
+            const std::string& message) {
   if (!(watchers.load(std::memory_order_relaxed) & kRecord)) return;
   TraceRecord r;
   r.event = event;

@@ -18,8 +18,8 @@ std::string who(size_t index, const Node* producer) {
 
 void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const Node* producer) {
   if (UT_LIKELY(same(meta.sizes(), grad.sizes()) && meta.dtype() == grad.dtype())) {
-    UT_CHECK(meta.device() == grad.impl()->device, who(index, producer), " - expected device ", meta.device(), " but got ",
-             grad.impl()->device);
+    UT_CHECK(meta.device() == grad.impl()->device, who(index, producer), " - expected device ", meta.device(),
+             " but got ", grad.impl()->device);
     return;
   }
   if (!same(meta.sizes(), grad.sizes())) {
@@ -28,7 +28,8 @@ void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const 
     grad = graph_ops::sum_to(grad, meta.sizes());
   }
   if (meta.dtype() == grad.dtype() || meta.any_dtype()) return;
-  UT_CHECK(is_complex(grad.dtype()) || !is_complex(meta.dtype()) || is_floating(grad.dtype()), who(index, producer), " - expected type ", meta.dtype(), " but got ", grad.dtype());
+  UT_CHECK(is_complex(grad.dtype()) || !is_complex(meta.dtype()) || is_floating(grad.dtype()), who(index, producer),
+           " - expected type ", meta.dtype(), " but got ", grad.dtype());
   if (is_complex(grad.dtype()) && !is_complex(meta.dtype())) grad = graph_ops::real(grad);
   if (meta.dtype() != grad.dtype()) grad = graph_ops::cast(grad, meta.dtype());
 }

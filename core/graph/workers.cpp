@@ -76,8 +76,8 @@ class SharedRun {
 
   void loop(ReadyQueue& queue) {
     while (Node* first = queue.pop().node) {
-      // What a node makes ready goes on here, where its gradient is in the cache; only what is over goes to the queue, where
-      // it may wake another worker. A chain then runs on one thread without touching a lock.
+      // What a node makes ready goes on here, where its gradient is in the cache; only what is over goes to the queue,
+      // where it may wake another worker. A chain then runs on one thread without touching a lock.
       for (Node* node = first; node;) node = run_one(node, queue);
     }
   }
@@ -104,9 +104,10 @@ class SharedRun {
   Node* run_node(Node* node, ReadyQueue& queue) {
     TaskSlot& slot = task_.slot(node);
     GradArray grad_outputs(std::max<uint32_t>(node->num_inputs(), 1)), grad_inputs(node->num_edges());
-    input_buffer::take_shared(slot, grad_outputs.span(), task_.options.aggregation, [this](uint64_t rank, uint32_t edge) {
-      thread_mode.sequence = first_sequence_ + rank * kBlock + kBlock / 2 + edge;
-    });
+    input_buffer::take_shared(slot, grad_outputs.span(), task_.options.aggregation,
+                              [this](uint64_t rank, uint32_t edge) {
+                                thread_mode.sequence = first_sequence_ + rank * kBlock + kBlock / 2 + edge;
+                              });
     current_node = node;
     auto found = task_.ranks.find(node);
     uint64_t rank = found == task_.ranks.end() ? 0 : found->second;

@@ -10,8 +10,33 @@
 namespace undertow::python {
 
 enum class ArgKind : uint8_t {
-  Tensor, OptTensor, TensorList, OptTensorList, Scalar, OptScalar, Int, OptInt, Float, OptFloat, Bool, OptBool, True, False, Ints, OptInts, SizedInts, OptSizedInts, DType, OptDType,
-  Str, OptStr, Generator, Device, MemoryFormat, Layout, OutList
+  Tensor,
+  OptTensor,
+  TensorList,
+  OptTensorList,
+  Scalar,
+  OptScalar,
+  Int,
+  OptInt,
+  Float,
+  OptFloat,
+  Bool,
+  OptBool,
+  True,
+  False,
+  Ints,
+  OptInts,
+  SizedInts,
+  OptSizedInts,
+  DType,
+  OptDType,
+  Str,
+  OptStr,
+  Generator,
+  Device,
+  MemoryFormat,
+  Layout,
+  OutList
 };
 
 struct ArgSpec {
@@ -56,8 +81,10 @@ inline bool exact_ints(PyObject* const* args, Py_ssize_t n) {
     if (!PyLong_CheckExact(args[i])) return false;
   return true;
 }
-PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject** slots, PyObject* (*call)(PyObject**));
-PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, Tensor (*call)(const Tensor&, IntSpan));
+PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject** slots,
+                     PyObject* (*call)(PyObject**));
+PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                         Tensor (*call)(const Tensor&, IntSpan));
 
 // One overload as rules of vmap call it: by key, with every argument in its slot.
 struct TableOperator {
@@ -76,7 +103,8 @@ bool has_override(PyObject* o);
 // Calls the overrides found among `args`; a new reference, or null with an error set.
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 bool overrides_active();  // a mode is on this thread's stack
-// Is there a __torch_function__ mode on this thread's stack? Returns what it was. The profiler sees calls by the same bit.
+// Is there a __torch_function__ mode on this thread's stack? Returns what it was. The profiler sees calls by the same
+// bit.
 bool set_function_modes(bool on);
 void set_profiled_calls(bool on);
 bool init_override_functions(PyObject* module);

@@ -82,7 +82,8 @@ Dims ints_arg(PyObject* o, int64_t repeat) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     for (Py_ssize_t i = 0; i < n; i++) {
       PyObject* x = PySequence_Fast_GET_ITEM(o, i);
-      UT_CHECK_TYPE(!PyFloat_Check(x) && (PyIndex_Check(x) || is_tensor(x)), "expected a tuple of ints, but found element of type ", Py_TYPE(x)->tp_name, " at pos ", i);
+      UT_CHECK_TYPE(!PyFloat_Check(x) && (PyIndex_Check(x) || is_tensor(x)),
+                    "expected a tuple of ints, but found element of type ", Py_TYPE(x)->tp_name, " at pos ", i);
       out.push_back(int_arg(x));
     }
   } else {
@@ -107,33 +108,41 @@ std::optional<std::string_view> opt_str_arg(PyObject* o) {
   return std::string_view(s);
 }
 Generator* generator_arg(PyObject* o) { return !o || o == Py_None ? nullptr : generator_of(o); }
-std::optional<Device> device_arg(PyObject* o) { return !o || o == Py_None ? std::nullopt : std::optional<Device>(device_of(o)); }
+std::optional<Device> device_arg(PyObject* o) {
+  return !o || o == Py_None ? std::nullopt : std::optional<Device>(device_of(o));
+}
 std::optional<MemoryFormat> memory_format_arg(PyObject* o) {
   return !o || o == Py_None ? std::nullopt : std::optional<MemoryFormat>(memory_format_of(o));
 }
-std::optional<Layout> layout_arg(PyObject* o) { return !o || o == Py_None ? std::nullopt : std::optional<Layout>(Layout::Strided); }
+std::optional<Layout> layout_arg(PyObject* o) {
+  return !o || o == Py_None ? std::nullopt : std::optional<Layout>(Layout::Strided);
+}
 
 FactoryArgs::FactoryArgs(PyObject** slots) {
   if (slots[0] && slots[0] != Py_None) {
     Device d = device_of(slots[0]);
     UT_CHECK(d == Device{} || d == Device({.type = 0, .index = 0}), "this build of Undertow computes on the CPU only");
   }
-  UT_CHECK(!slots[2] || slots[2] == Py_None || !bool_arg(slots[2]), "Need to provide pin_memory allocator to use pin memory.");
+  UT_CHECK(!slots[2] || slots[2] == Py_None || !bool_arg(slots[2]),
+           "Need to provide pin_memory allocator to use pin memory.");
   requires_grad_ = slots[3] && slots[3] != Py_None && bool_arg(slots[3]);
 }
 std::optional<DType> FactoryArgs::dtype_of_out(std::optional<DType> given, const Tensor& out) const {
-  UT_CHECK(!given || *given == out.dtype(), "dtype ", long_name(*given), " does not match dtype of out parameter (", long_name(out.dtype()), ")");
+  UT_CHECK(!given || *given == out.dtype(), "dtype ", long_name(*given), " does not match dtype of out parameter (",
+           long_name(out.dtype()), ")");
   return out.dtype();
 }
 void FactoryArgs::finish(const Tensor& result) const {
   if (!requires_grad_) return;
-  UT_CHECK(is_differentiable(result.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", result.dtype());
+  UT_CHECK(is_differentiable(result.dtype()),
+           "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", result.dtype());
   result.impl()->set(kRequiresGrad);
 }
 
 PyObject* wrap(std::vector<Tensor> list) {
   PyRef out(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
-  for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(list[i]))));
+  for (size_t i = 0; i < list.size(); i++)
+    PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(list[i]))));
   return out.release();
 }
 PyObject* wrap(int64_t v) { return PyLong_FromLongLong(v); }
@@ -141,10 +150,14 @@ PyObject* wrap(bool v) { return PyBool_FromLong(v); }
 PyObject* wrap(double v) { return PyFloat_FromDouble(v); }
 PyObject* wrap(const Scalar& s) {
   switch (s.kind()) {
-    case Scalar::Kind::Bool: return PyBool_FromLong(s.to<bool>());
-    case Scalar::Kind::Int: return PyLong_FromLongLong(s.to_int());
-    case Scalar::Kind::Float: return PyFloat_FromDouble(s.to_double());
-    case Scalar::Kind::Complex: return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());
+    case Scalar::Kind::Bool:
+      return PyBool_FromLong(s.to<bool>());
+    case Scalar::Kind::Int:
+      return PyLong_FromLongLong(s.to_int());
+    case Scalar::Kind::Float:
+      return PyFloat_FromDouble(s.to_double());
+    case Scalar::Kind::Complex:
+      return PyComplex_FromDoubles(s.to_complex().real(), s.to_complex().imag());
   }
   return nullptr;
 }
@@ -153,7 +166,8 @@ PyObject* wrap(DType t) { return new_ref(dtype_object(t)); }
 PyObject* wrap_sizes(IntSpan sizes) {
   // A Size is a tuple subclass without extra state, so tuple's own allocator makes it.
   PyObject* t = check(size_type->tp_alloc(size_type, static_cast<Py_ssize_t>(sizes.size())));
-  for (size_t i = 0; i < sizes.size(); i++) PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+  for (size_t i = 0; i < sizes.size(); i++)
+    PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
   return t;
 }
 
@@ -165,7 +179,8 @@ static PyObject* return_repr(PyObject* self) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields.get()); i++) {
     PyRef shown(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
     if (!shown) return nullptr;
-    text += str(i ? ",\n" : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), i)), "=", PyUnicode_AsUTF8(shown.get()));
+    text +=
+        str(i ? ",\n" : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), i)), "=", PyUnicode_AsUTF8(shown.get()));
   }
   return PyUnicode_FromString((text + ")").c_str());
 }
@@ -190,8 +205,10 @@ PyObject* wrap_items(std::vector<PyObject*> items, PyTypeObject* type) {
   Py_ssize_t n = static_cast<Py_ssize_t>(items.size());
   PyObject* out = check(type ? PyStructSequence_New(type) : PyTuple_New(n));
   for (Py_ssize_t i = 0; i < n; i++) {
-    if (type) PyStructSequence_SetItem(out, i, items[static_cast<size_t>(i)]);
-    else PyTuple_SET_ITEM(out, i, items[static_cast<size_t>(i)]);
+    if (type)
+      PyStructSequence_SetItem(out, i, items[static_cast<size_t>(i)]);
+    else
+      PyTuple_SET_ITEM(out, i, items[static_cast<size_t>(i)]);
   }
   return out;
 }

@@ -72,7 +72,7 @@ PyObject* wrap(bool v);
 PyObject* wrap(double v);
 PyObject* wrap(const Scalar& s);
 PyObject* wrap(DType t);
-PyObject* wrap_sizes(IntSpan sizes);       // a Size
+PyObject* wrap_sizes(IntSpan sizes);  // a Size
 // The namedtuple class `undertow.return_types.<name>`; made once per name.
 PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields);
 PyObject* wrap_items(std::vector<PyObject*> items, PyTypeObject* type);

@@ -14,7 +14,8 @@ PyTypeObject *dtype_type, *device_type, *layout_type, *memory_format_type, *size
 namespace {
 
 const char* package = "undertow";
-PyObject* print_as(PyObject*, PyObject* name) {  // `as_torch` alone calls it, with "torch" and, when it ends, "undertow"
+PyObject* print_as(PyObject*,
+                   PyObject* name) {  // `as_torch` alone calls it, with "torch" and, when it ends, "undertow"
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(PyUnicode_Check(name), "_print_as: expected a string, got ", Py_TYPE(name)->tp_name);
     package = PyUnicode_CompareWithASCIIString(name, "torch") == 0 ? "torch" : "undertow";
@@ -24,12 +25,13 @@ PyObject* print_as(PyObject*, PyObject* name) {  // `as_torch` alone calls it, w
 PyMethodDef functions[] = {{"_print_as", print_as, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
 };
 PyObject* dtypes[kNumDTypes];
 
-PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("%s.%s", package, name(reinterpret_cast<DTypeObject*>(self)->dtype)); }
+PyObject* dtype_repr(PyObject* self) {
+  return PyUnicode_FromFormat("%s.%s", package, name(reinterpret_cast<DTypeObject*>(self)->dtype));
+}
 PyObject* dtype_reduce(PyObject* self, PyObject*) {  // pickles as the name of an attribute of the module
   PyRef module(PyImport_ImportModule("undertow._pickle"));
   if (!module) return nullptr;
@@ -37,34 +39,49 @@ PyObject* dtype_reduce(PyObject* self, PyObject*) {  // pickles as the name of a
   if (!f) return nullptr;
   return Py_BuildValue("O(s)", f.get(), name(reinterpret_cast<DTypeObject*>(self)->dtype));
 }
-PyObject* dtype_to_real(PyObject* self, PyObject*) { return new_ref(dtype_object(to_real(reinterpret_cast<DTypeObject*>(self)->dtype))); }
-PyObject* dtype_to_complex(PyObject* self, PyObject*) { return new_ref(dtype_object(to_complex(reinterpret_cast<DTypeObject*>(self)->dtype))); }
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {"to_real", dtype_to_real, METH_NOARGS, "The real dtype of the same precision."},
-                               {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype of the same precision."},
-                               {nullptr, nullptr, 0, nullptr}};
-PyObject* dtype_is_floating(PyObject* s, void*) { return PyBool_FromLong(is_floating(reinterpret_cast<DTypeObject*>(s)->dtype)); }
-PyObject* dtype_is_complex(PyObject* s, void*) { return PyBool_FromLong(is_complex(reinterpret_cast<DTypeObject*>(s)->dtype)); }
+PyObject* dtype_to_real(PyObject* self, PyObject*) {
+  return new_ref(dtype_object(to_real(reinterpret_cast<DTypeObject*>(self)->dtype)));
+}
+PyObject* dtype_to_complex(PyObject* self, PyObject*) {
+  return new_ref(dtype_object(to_complex(reinterpret_cast<DTypeObject*>(self)->dtype)));
+}
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+    {"to_real", dtype_to_real, METH_NOARGS, "The real dtype of the same precision."},
+    {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype of the same precision."},
+    {nullptr, nullptr, 0, nullptr}};
+PyObject* dtype_is_floating(PyObject* s, void*) {
+  return PyBool_FromLong(is_floating(reinterpret_cast<DTypeObject*>(s)->dtype));
+}
+PyObject* dtype_is_complex(PyObject* s, void*) {
+  return PyBool_FromLong(is_complex(reinterpret_cast<DTypeObject*>(s)->dtype));
+}
 PyObject* dtype_is_signed(PyObject* s, void*) {
   DType t = reinterpret_cast<DTypeObject*>(s)->dtype;
   return PyBool_FromLong(t != DType::Bool && t != DType::UInt8);
 }
-PyObject* dtype_itemsize(PyObject* s, void*) { return PyLong_FromLong(itemsize(reinterpret_cast<DTypeObject*>(s)->dtype)); }
+PyObject* dtype_itemsize(PyObject* s, void*) {
+  return PyLong_FromLong(itemsize(reinterpret_cast<DTypeObject*>(s)->dtype));
+}
 PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
                               {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
                               {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
                               {"itemsize", dtype_itemsize, nullptr, nullptr, nullptr},
                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)}, {Py_tp_methods, dtype_methods}, {Py_tp_getset, dtype_getset}, {0, nullptr}};
-PyType_Spec dtype_spec = {"undertow.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+                             {Py_tp_methods, dtype_methods},
+                             {Py_tp_getset, dtype_getset},
+                             {0, nullptr}};
+PyType_Spec dtype_spec = {"undertow.dtype", sizeof(DTypeObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 struct DeviceObject {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 // Devices that torch's programs name. All but the first can be named and compared, and nothing can be put there.
-constexpr const char* kDeviceNames[] = {"cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve",
-                                        "fpga", "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone"};
+constexpr const char* kDeviceNames[] = {"cpu",    "cuda", "ipu",  "xpu",  "mkldnn", "opengl",       "opencl",
+                                        "ideep",  "hip",  "ve",   "fpga", "maia",   "xla",          "lazy",
+                                        "vulkan", "mps",  "meta", "hpu",  "mtia",   "privateuseone"};
 const char* name(Device d) { return kDeviceNames[d.type]; }
 Device parse_device(const char* text) {
   std::string s = text;
@@ -72,13 +89,16 @@ Device parse_device(const char* text) {
   size_t colon = s.find(':');
   std::string kind = s.substr(0, colon), known;
   uint16_t type = 0;
-  while (type < std::size(kDeviceNames) && kind != kDeviceNames[type]) known += str(type ? ", " : "", kDeviceNames[type]), type++;
+  while (type < std::size(kDeviceNames) && kind != kDeviceNames[type])
+    known += str(type ? ", " : "", kDeviceNames[type]), type++;
   UT_CHECK(type < std::size(kDeviceNames), "Expected one of ", known, " device type at start of device string: ", s);
   Device d{.type = type};
   if (colon != std::string::npos) {
     std::string index = s.substr(colon + 1);
-    UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '", s, "'");
-    UT_CHECK(index.size() <= 3 && std::stoi(index) < 128, "Invalid device string: '", s, "': the index must be below 128");
+    UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '",
+             s, "'");
+    UT_CHECK(index.size() <= 3 && std::stoi(index) < 128, "Invalid device string: '", s,
+             "': the index must be below 128");
     d.index = static_cast<int16_t>(std::stoi(index));
   }
   return d;
@@ -104,7 +124,8 @@ PyObject* device_str(PyObject* s) {
 }
 PyObject* device_repr(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
-  return d.index < 0 ? PyUnicode_FromFormat("device(type='%s')", name(d)) : PyUnicode_FromFormat("device(type='%s', index=%d)", name(d), d.index);
+  return d.index < 0 ? PyUnicode_FromFormat("device(type='%s')", name(d))
+                     : PyUnicode_FromFormat("device(type='%s', index=%d)", name(d), d.index);
 }
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   if (Py_TYPE(b) != device_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -115,7 +136,9 @@ Py_hash_t device_hash(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
   return d.type * 1000 + d.index + 2;
 }
-PyObject* device_type_of(PyObject* s, void*) { return PyUnicode_FromString(name(reinterpret_cast<DeviceObject*>(s)->device)); }
+PyObject* device_type_of(PyObject* s, void*) {
+  return PyUnicode_FromString(name(reinterpret_cast<DeviceObject*>(s)->device));
+}
 PyObject* device_index(PyObject* s, void*) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
   if (d.index < 0) Py_RETURN_NONE;
@@ -131,21 +154,27 @@ PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullp
                                 {"__enter__", device_enter, METH_NOARGS, nullptr},
                                 {"__exit__", device_exit, METH_VARARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef device_getset[] = {{"type", device_type_of, nullptr, nullptr, nullptr}, {"index", device_index, nullptr, nullptr, nullptr},
+PyGetSetDef device_getset[] = {{"type", device_type_of, nullptr, nullptr, nullptr},
+                               {"index", device_index, nullptr, nullptr, nullptr},
                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)}, {Py_tp_str, reinterpret_cast<void*>(device_str)},
-                              {Py_tp_repr, reinterpret_cast<void*>(device_repr)}, {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-                              {Py_tp_hash, reinterpret_cast<void*>(device_hash)}, {Py_tp_getset, device_getset}, {Py_tp_methods, device_methods},
+PyType_Slot device_slots[] = {{Py_tp_new, reinterpret_cast<void*>(device_new)},
+                              {Py_tp_str, reinterpret_cast<void*>(device_str)},
+                              {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
+                              {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
+                              {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
+                              {Py_tp_getset, device_getset},
+                              {Py_tp_methods, device_methods},
                               {0, nullptr}};
 PyType_Spec device_spec = {"undertow.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 // layout and memory_format: named singletons.
 struct NamedObject {
-  PyObject_HEAD
-  const char* name;
+  PyObject_HEAD const char* name;
   int value;
 };
-PyObject* named_repr(PyObject* s) { return PyUnicode_FromFormat("%s.%s", package, reinterpret_cast<NamedObject*>(s)->name); }
+PyObject* named_repr(PyObject* s) {
+  return PyUnicode_FromFormat("%s.%s", package, reinterpret_cast<NamedObject*>(s)->name);
+}
 PyObject* named_reduce(PyObject* s, PyObject*) {
   PyRef module(PyImport_ImportModule("undertow._pickle"));
   if (!module) return nullptr;
@@ -154,9 +183,12 @@ PyObject* named_reduce(PyObject* s, PyObject*) {
   return Py_BuildValue("O(s)", f.get(), reinterpret_cast<NamedObject*>(s)->name);
 }
 PyMethodDef named_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyType_Slot named_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(named_repr)}, {Py_tp_methods, named_methods}, {0, nullptr}};
-PyType_Spec layout_spec = {"undertow.layout", sizeof(NamedObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
-PyType_Spec format_spec = {"undertow.memory_format", sizeof(NamedObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
+PyType_Slot named_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(named_repr)}, {Py_tp_methods, named_methods}, {0, nullptr}};
+PyType_Spec layout_spec = {"undertow.layout", sizeof(NamedObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
+PyType_Spec format_spec = {"undertow.memory_format", sizeof(NamedObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 PyObject* strided_object;
 PyObject* format_objects[4];
 
@@ -204,7 +236,8 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kw) {
     if (PyLong_Check(x)) continue;
     PyObject* index = PyNumber_Index(x);
     if (!index) {
-      PyErr_Format(PyExc_TypeError, "undertow.Size() takes an iterable of 'int' (item %zd is '%s')", i, Py_TYPE(x)->tp_name);
+      PyErr_Format(PyExc_TypeError, "undertow.Size() takes an iterable of 'int' (item %zd is '%s')", i,
+                   Py_TYPE(x)->tp_name);
       return nullptr;
     }
     PyTuple_SET_ITEM(self.get(), i, index);
@@ -216,11 +249,17 @@ PyObject* size_reduce(PyObject* s, PyObject*) {
   PyRef tuple(PySequence_List(s));
   return tuple ? Py_BuildValue("O(O)", size_type, tuple.get()) : nullptr;
 }
-PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "The product of the sizes."}, {"__reduce__", size_reduce, METH_NOARGS, nullptr},
+PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "The product of the sizes."},
+                              {"__reduce__", size_reduce, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
-PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)}, {Py_tp_methods, size_methods}, {Py_tp_new, reinterpret_cast<void*>(size_new)},
-                            {Py_sq_concat, reinterpret_cast<void*>(size_concat)}, {Py_nb_add, reinterpret_cast<void*>(size_add)}, {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
-                            {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)}, {0, nullptr}};
+PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+                            {Py_tp_methods, size_methods},
+                            {Py_tp_new, reinterpret_cast<void*>(size_new)},
+                            {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+                            {Py_nb_add, reinterpret_cast<void*>(size_add)},
+                            {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+                            {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+                            {0, nullptr}};
 PyType_Spec size_spec = {"undertow.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
 
 }  // namespace
@@ -228,8 +267,9 @@ PyType_Spec size_spec = {"undertow.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
 PyObject* dtype_object(DType t) { return dtypes[static_cast<int>(t)]; }
 bool is_dtype(PyObject* o) { return Py_TYPE(o) == dtype_type; }
 bool accepts_as_dtype(PyObject* o) {
-  return is_dtype(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) || o == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-         o == reinterpret_cast<PyObject*>(&PyBool_Type) || o == reinterpret_cast<PyObject*>(&PyComplex_Type);
+  return is_dtype(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
+         o == reinterpret_cast<PyObject*>(&PyLong_Type) || o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
+         o == reinterpret_cast<PyObject*>(&PyComplex_Type);
 }
 DType dtype_of(PyObject* o) {
   if (is_dtype(o)) return reinterpret_cast<DTypeObject*>(o)->dtype;
@@ -245,18 +285,24 @@ PyObject* device_object(Device d) {
   return reinterpret_cast<PyObject*>(o);
 }
 Device device_of(PyObject* o) {
-  UT_CHECK_TYPE(Py_TYPE(o) == device_type || PyUnicode_Check(o), "expected a device or a string, got ", Py_TYPE(o)->tp_name);
+  UT_CHECK_TYPE(Py_TYPE(o) == device_type || PyUnicode_Check(o), "expected a device or a string, got ",
+                Py_TYPE(o)->tp_name);
   Device d = Py_TYPE(o) == device_type ? reinterpret_cast<DeviceObject*>(o)->device : parse_device(PyUnicode_AsUTF8(o));
   if (d.type == 0) return d;
   std::string kind = name(d);
-  UT_CHECK(kind == "cuda" || kind == "xpu", "PyTorch is not linked with support for ", kind, " devices; this build of Undertow computes on the CPU only");
-  PyErr_Format(PyExc_AssertionError, "Torch not compiled with %s enabled; this build of Undertow computes on the CPU only", kind == "cuda" ? "CUDA" : "XPU");
+  UT_CHECK(kind == "cuda" || kind == "xpu", "PyTorch is not linked with support for ", kind,
+           " devices; this build of Undertow computes on the CPU only");
+  PyErr_Format(PyExc_AssertionError,
+               "Torch not compiled with %s enabled; this build of Undertow computes on the CPU only",
+               kind == "cuda" ? "CUDA" : "XPU");
   throw PythonError();  // torch raises AssertionError here, which is no kind of error of the core
 }
 const char* printed_package() { return package; }
 PyObject* layout_object(Layout) { return strided_object; }
 PyObject* memory_format_object(MemoryFormat m) { return format_objects[static_cast<int>(m)]; }
-MemoryFormat memory_format_of(PyObject* o) { return static_cast<MemoryFormat>(reinterpret_cast<NamedObject*>(o)->value); }
+MemoryFormat memory_format_of(PyObject* o) {
+  return static_cast<MemoryFormat>(reinterpret_cast<NamedObject*>(o)->value);
+}
 
 bool init_dtype_types(PyObject* module) {
   if (PyModule_AddFunctions(module, functions) < 0) return false;
@@ -265,7 +311,8 @@ bool init_dtype_types(PyObject* module) {
     return slot && PyModule_AddObjectRef(module, name, reinterpret_cast<PyObject*>(slot)) == 0;
   };
   if (!make(dtype_type, dtype_spec, nullptr, "dtype") || !make(device_type, device_spec, nullptr, "device") ||
-      !make(layout_type, layout_spec, nullptr, "layout") || !make(memory_format_type, format_spec, nullptr, "memory_format") ||
+      !make(layout_type, layout_spec, nullptr, "layout") ||
+      !make(memory_format_type, format_spec, nullptr, "memory_format") ||
       !make(size_type, size_spec, reinterpret_cast<PyObject*>(&PyTuple_Type), "Size"))
     return false;
   for (int i = 0; i < kNumDTypes; i++) {
@@ -279,11 +326,18 @@ bool init_dtype_types(PyObject* module) {
     const char* name;
     DType dtype;
   };
-  for (Alias a : {Alias{"half", DType::Float16}, {"float", DType::Float32}, {"double", DType::Float64}, {"short", DType::Int16}, {"int", DType::Int32},
-                  {"long", DType::Int64}, {"cfloat", DType::Complex64}, {"cdouble", DType::Complex128}})
+  for (Alias a : {Alias{"half", DType::Float16},
+                  {"float", DType::Float32},
+                  {"double", DType::Float64},
+                  {"short", DType::Int16},
+                  {"int", DType::Int32},
+                  {"long", DType::Int64},
+                  {"cfloat", DType::Complex64},
+                  {"cdouble", DType::Complex128}})
     if (PyModule_AddObjectRef(module, a.name, dtype_object(a.dtype)) < 0) return false;
   strided_object = make_named(layout_type, "strided", 0);
-  static const char* const format_names[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+  static const char* const format_names[] = {"contiguous_format", "preserve_format", "channels_last",
+                                             "channels_last_3d"};
   for (int i = 0; i < 4; i++) {
     format_objects[i] = make_named(memory_format_type, format_names[i], i);
     if (!format_objects[i] || PyModule_AddObjectRef(module, format_names[i], format_objects[i]) < 0) return false;

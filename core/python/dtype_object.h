@@ -16,7 +16,7 @@ extern PyTypeObject* size_type;
 
 PyObject* dtype_object(DType t);  // borrowed, one per dtype
 bool is_dtype(PyObject* o);
-DType dtype_of(PyObject* o);      // also accepts Python's bool, int, float, complex types
+DType dtype_of(PyObject* o);  // also accepts Python's bool, int, float, complex types
 bool accepts_as_dtype(PyObject* o);
 PyObject* device_object(Device d);  // new reference
 Device device_of(PyObject* o);      // from a device object or a string

@@ -46,12 +46,15 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *grads, *inputs = nullptr;
     int keep_graph, create_graph, allow_unreachable = 0, accumulate = 0;
-    static const char* names[] = {"tensors", "grad_tensors", "keep_graph", "create_graph", "inputs", "allow_unreachable", "accumulate_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOpp|Opp", const_cast<char**>(names), &tensors, &grads, &keep_graph, &create_graph, &inputs,
-                                     &allow_unreachable, &accumulate))
+    static const char* names[] = {"tensors", "grad_tensors",      "keep_graph",      "create_graph",
+                                  "inputs",  "allow_unreachable", "accumulate_grad", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOpp|Opp", const_cast<char**>(names), &tensors, &grads, &keep_graph,
+                                     &create_graph, &inputs, &allow_unreachable, &accumulate))
       throw PythonError();
-    UT_CHECK_TYPE(PyTuple_Check(tensors), "tensors argument is expected to be a tuple, but got ", Py_TYPE(tensors)->tp_name);
-    UT_CHECK_TYPE(PyTuple_Check(grads), "grad_tensors argument is expected to be a tuple, but got ", Py_TYPE(grads)->tp_name);
+    UT_CHECK_TYPE(PyTuple_Check(tensors), "tensors argument is expected to be a tuple, but got ",
+                  Py_TYPE(tensors)->tp_name);
+    UT_CHECK_TYPE(PyTuple_Check(grads), "grad_tensors argument is expected to be a tuple, but got ",
+                  Py_TYPE(grads)->tp_name);
     Py_ssize_t n = PyTuple_GET_SIZE(tensors);
     UT_CHECK(PyTuple_GET_SIZE(grads) == n, "got ", n, " tensors and ", PyTuple_GET_SIZE(grads), " gradients");
 
@@ -71,7 +74,8 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     if (has_inputs) {
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
         PyObject* t = PyTuple_GET_ITEM(inputs, i);
-        UT_CHECK(is_tensor(t) || PyTuple_Check(t), "all inputs have to be Tensors or GradientEdges, but got ", Py_TYPE(t)->tp_name);
+        UT_CHECK(is_tensor(t) || PyTuple_Check(t), "all inputs have to be Tensors or GradientEdges, but got ",
+                 Py_TYPE(t)->tp_name);
         if (!is_tensor(t)) {
           outputs.push_back(edge_arg(t));
           continue;
@@ -83,16 +87,22 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     }
     if (create_graph && accumulate) watch_collections();
     if (create_graph && accumulate && !has_inputs)
-      warn("Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory leak. We recommend "
-           "using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters to "
-           "None after use to break the cycle and avoid the leak.");
-    std::vector<Tensor> result = engine::execute(roots, root_grads, {.keep_graph = keep_graph != 0, .create_graph = create_graph != 0, .accumulate_grad = accumulate != 0}, outputs);
+      warn(
+          "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+          "gradient which can cause a memory leak. We recommend "
+          "using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to "
+          "reset the .grad fields of your parameters to "
+          "None after use to break the cycle and avoid the leak.");
+    std::vector<Tensor> result = engine::execute(
+        roots, root_grads,
+        {.keep_graph = keep_graph != 0, .create_graph = create_graph != 0, .accumulate_grad = accumulate != 0},
+        outputs);
     if (PyErr_Occurred()) throw PythonError();
     if (!has_inputs || accumulate) Py_RETURN_NONE;
     PyRef out(check(PyTuple_New(static_cast<Py_ssize_t>(result.size()))));
     for (size_t i = 0; i < result.size(); i++) {
-      UT_CHECK(allow_unreachable || result[i].defined(),
-               "The differentiated Tensor at index ", i, " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
+      UT_CHECK(allow_unreachable || result[i].defined(), "The differentiated Tensor at index ", i,
+               " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
       PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(result[i]))));
     }
     return out.release();
@@ -114,7 +124,8 @@ PyObject* queue_callback(PyObject*, PyObject* fn) {
 }
 PyObject* is_checkpoint_valid(PyObject*, PyObject*) { return PyBool_FromLong(engine::is_checkpoint_valid()); }
 
-PyMethodDef engine_methods[] = {{"run_backward", reinterpret_cast<PyCFunction>(run_backward), METH_VARARGS | METH_KEYWORDS, "Runs a backward pass."},
+PyMethodDef engine_methods[] = {{"run_backward", reinterpret_cast<PyCFunction>(run_backward),
+                                 METH_VARARGS | METH_KEYWORDS, "Runs a backward pass."},
                                 {"queue_callback", queue_callback, METH_O, "Calls fn() when the running pass ends."},
                                 {"is_checkpoint_valid", is_checkpoint_valid, METH_NOARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
@@ -150,32 +161,35 @@ PyObject* set_multithreading(PyObject*, PyObject* on) {
 PyObject* is_multithreading(PyObject*, PyObject*) { return PyBool_FromLong(engine::multithreading_enabled()); }
 
 PyObject* set_grad_layout(PyObject*, PyObject* on) {
-  thread_mode.bits = PyObject_IsTrue(on) == 1 ? thread_mode.bits & ~static_cast<uint32_t>(kAnyGradLayout) : thread_mode.bits | kAnyGradLayout;
+  thread_mode.bits = PyObject_IsTrue(on) == 1 ? thread_mode.bits & ~static_cast<uint32_t>(kAnyGradLayout)
+                                              : thread_mode.bits | kAnyGradLayout;
   Py_RETURN_NONE;
 }
 PyObject* is_grad_layout(PyObject*, PyObject*) { return PyBool_FromLong(!mode_is(kAnyGradLayout)); }
 
-PyMethodDef module_methods[] = {{"_current_graph_task_id", graph_task_id, METH_NOARGS, nullptr},
-                                {"_current_autograd_node", autograd_node, METH_NOARGS, nullptr},
-                                {"_packing_node_name", packing_node_name, METH_NOARGS, "The name of the node whose tensor a pack hook is given."},
-                                {"_will_engine_execute_node", will_execute, METH_O, nullptr},
-                                {"_set_num_workers", set_num_workers, METH_O, nullptr},
-                                {"_get_num_workers", get_num_workers, METH_NOARGS, nullptr},
-                                {"_set_multithreading_enabled", set_multithreading, METH_O, nullptr},
-                                {"_set_grad_layout_enforcement_enabled", set_grad_layout, METH_O, nullptr},
-                                {"_is_grad_layout_enforcement_enabled", is_grad_layout, METH_NOARGS, nullptr},
-                                {"_is_multithreading_enabled", is_multithreading, METH_NOARGS, nullptr},
-                                {nullptr, nullptr, 0, nullptr}};
+PyMethodDef module_methods[] = {
+    {"_current_graph_task_id", graph_task_id, METH_NOARGS, nullptr},
+    {"_current_autograd_node", autograd_node, METH_NOARGS, nullptr},
+    {"_packing_node_name", packing_node_name, METH_NOARGS, "The name of the node whose tensor a pack hook is given."},
+    {"_will_engine_execute_node", will_execute, METH_O, nullptr},
+    {"_set_num_workers", set_num_workers, METH_O, nullptr},
+    {"_get_num_workers", get_num_workers, METH_NOARGS, nullptr},
+    {"_set_multithreading_enabled", set_multithreading, METH_O, nullptr},
+    {"_set_grad_layout_enforcement_enabled", set_grad_layout, METH_O, nullptr},
+    {"_is_grad_layout_enforcement_enabled", is_grad_layout, METH_NOARGS, nullptr},
+    {"_is_multithreading_enabled", is_multithreading, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 bool init_engine_type(PyObject* module) {
   interpreter_lock = &gil_functions;
   PyType_Slot slots[] = {{Py_tp_methods, engine_methods}, {0, nullptr}};
-  PyType_Spec spec = {"undertow._C._ImperativeEngine", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyType_Spec spec = {"undertow._C._ImperativeEngine", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                      slots};
   PyObject* type = PyType_FromSpec(&spec);
-  return type && PyModule_AddObjectRef(module, "_ImperativeEngine", type) == 0 && PyModule_AddObjectRef(module, "_EngineBase", type) == 0 &&
-         PyModule_AddFunctions(module, module_methods) == 0;
+  return type && PyModule_AddObjectRef(module, "_ImperativeEngine", type) == 0 &&
+         PyModule_AddObjectRef(module, "_EngineBase", type) == 0 && PyModule_AddFunctions(module, module_methods) == 0;
 }
 
 }  // namespace undertow::python

@@ -1,4 +1,5 @@
 // errors.cpp: see errors.h.
+// build: small
 #include "core/python/errors.h"
 
 #include <new>
@@ -18,7 +19,8 @@ PythonError::PythonError() {
   message_ = utf8 ? utf8 : "Python error";
   PyErr_Clear();
 }
-PythonError::PythonError(const PythonError& o) : std::exception(o), type_(o.type_), value_(o.value_), traceback_(o.traceback_), message_(o.message_) {
+PythonError::PythonError(const PythonError& o)
+    : std::exception(o), type_(o.type_), value_(o.value_), traceback_(o.traceback_), message_(o.message_) {
   WithGil gil;
   Py_XINCREF(type_);
   Py_XINCREF(value_);
@@ -41,16 +43,26 @@ PyObject* linalg_error = nullptr;
 namespace {
 PyObject* exception_class(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::Runtime: return PyExc_RuntimeError;
-    case ErrorKind::Type: return PyExc_TypeError;
-    case ErrorKind::Value: return PyExc_ValueError;
-    case ErrorKind::Index: return PyExc_IndexError;
-    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
-    case ErrorKind::Key: return PyExc_KeyError;
-    case ErrorKind::Overflow: return PyExc_OverflowError;
-    case ErrorKind::OutOfMemory: return PyExc_RuntimeError;
-    case ErrorKind::Attribute: return PyExc_AttributeError;
-    case ErrorKind::LinAlg: return linalg_error ? linalg_error : PyExc_RuntimeError;
+    case ErrorKind::Runtime:
+      return PyExc_RuntimeError;
+    case ErrorKind::Type:
+      return PyExc_TypeError;
+    case ErrorKind::Value:
+      return PyExc_ValueError;
+    case ErrorKind::Index:
+      return PyExc_IndexError;
+    case ErrorKind::NotImplemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::Key:
+      return PyExc_KeyError;
+    case ErrorKind::Overflow:
+      return PyExc_OverflowError;
+    case ErrorKind::OutOfMemory:
+      return PyExc_RuntimeError;
+    case ErrorKind::Attribute:
+      return PyExc_AttributeError;
+    case ErrorKind::LinAlg:
+      return linalg_error ? linalg_error : PyExc_RuntimeError;
   }
   return PyExc_RuntimeError;
 }
@@ -62,13 +74,16 @@ std::string as_printed(std::string text) {
   constexpr std::string_view kOwn = "undertow.";
   const std::string package = std::string(printed_package()) + ".";
   if (package == kOwn) return text;
-  for (size_t at = text.find(kOwn); at != std::string::npos; at = text.find(kOwn, at + package.size())) text.replace(at, kOwn.size(), package);
+  for (size_t at = text.find(kOwn); at != std::string::npos; at = text.find(kOwn, at + package.size()))
+    text.replace(at, kOwn.size(), package);
   return text;
 }
 }  // namespace
 
 bool init_errors(PyObject* module) {
-  linalg_error = PyErr_NewExceptionWithDoc("undertow._C._LinAlgError", "A matrix that a linear-algebra operator cannot do with.", PyExc_RuntimeError, nullptr);
+  linalg_error =
+      PyErr_NewExceptionWithDoc("undertow._C._LinAlgError", "A matrix that a linear-algebra operator cannot do with.",
+                                PyExc_RuntimeError, nullptr);
   return linalg_error && PyModule_AddObjectRef(module, "_LinAlgError", linalg_error) == 0;
 }
 

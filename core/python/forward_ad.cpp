@@ -1,4 +1,5 @@
 // forward_ad.cpp: the functions under undertow.autograd.forward_ad. See Note [Dual Levels] in graph/forward_level.h.
+// build: small
 #include "core/autograd/tangents.h"
 #include "core/graph/forward_level.h"
 #include "core/python/convert.h"
@@ -42,9 +43,12 @@ PyObject* unpack(PyObject*, PyObject* args) {
 
 PyObject* set_enabled(PyObject*, PyObject* on) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(PyBool_Check(on), "_set_fwd_grad_enabled(): argument 'enabled' must be bool, not ", Py_TYPE(on)->tp_name);
-    if (on == Py_True) thread_mode.bits &= ~static_cast<uint32_t>(kNoTangents);
-    else thread_mode.bits |= kNoTangents;
+    UT_CHECK_TYPE(PyBool_Check(on), "_set_fwd_grad_enabled(): argument 'enabled' must be bool, not ",
+                  Py_TYPE(on)->tp_name);
+    if (on == Py_True)
+      thread_mode.bits &= ~static_cast<uint32_t>(kNoTangents);
+    else
+      thread_mode.bits |= kNoTangents;
     Py_RETURN_NONE;
   });
 }

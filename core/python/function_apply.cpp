@@ -19,7 +19,8 @@ PyRef bind_in_python(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyO
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
     if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) < 0) throw PythonError();
   PyRef module(check(PyImport_ImportModule("undertow.autograd._function_arguments")));
-  PyRef bound(check(PyObject_CallMethod(module.get(), "bind_arguments", "OOOO", cls, positional.get(), keywords.get(), has_setup ? Py_True : Py_False)));
+  PyRef bound(check(PyObject_CallMethod(module.get(), "bind_arguments", "OOOO", cls, positional.get(), keywords.get(),
+                                        has_setup ? Py_True : Py_False)));
   UT_ASSERT(PyTuple_Check(bound.get()));
   return bound;
 }
@@ -27,10 +28,12 @@ PyRef bind_in_python(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyO
 // The arguments by position. Where setup_context is separate it sees defaults too, as in torch.
 class Arguments {
  public:
-  Arguments(PyObject* cls, const FunctionPlan& plan, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) : args_(args), size_(static_cast<size_t>(nargs)) {
+  Arguments(PyObject* cls, const FunctionPlan& plan, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
+      : args_(args), size_(static_cast<size_t>(nargs)) {
     bool has_setup = plan.setup_context.get();
     if (UT_LIKELY(!kwnames && (!has_setup || are_complete(plan.forward.get(), nargs)))) return;
-    if (kwnames || !append_defaults(plan.forward.get(), args, nargs)) bound_ = bind_in_python(cls, args, nargs, kwnames, has_setup);
+    if (kwnames || !append_defaults(plan.forward.get(), args, nargs))
+      bound_ = bind_in_python(cls, args, nargs, kwnames, has_setup);
     args_ = &PyTuple_GET_ITEM(bound_.get(), 0);
     size_ = static_cast<size_t>(PyTuple_GET_SIZE(bound_.get()));
   }
@@ -58,7 +61,8 @@ class Arguments {
     if (!defaults || n >= count || count - n > PyTuple_GET_SIZE(defaults)) return false;
     bound_ = PyRef(check(PyTuple_New(count)));
     Py_ssize_t first = count - PyTuple_GET_SIZE(defaults);
-    for (Py_ssize_t i = 0; i < count; i++) PyTuple_SET_ITEM(bound_.get(), i, new_ref(i < n ? args[i] : PyTuple_GET_ITEM(defaults, i - first)));
+    for (Py_ssize_t i = 0; i < count; i++)
+      PyTuple_SET_ITEM(bound_.get(), i, new_ref(i < n ? args[i] : PyTuple_GET_ITEM(defaults, i - first)));
     return true;
   }
   PyObject* const* args_;
@@ -133,7 +137,8 @@ struct Marked {
 };
 
 PyObject* require_tuple(PyObject* o, const char* name) {
-  UT_CHECK(PyTuple_Check(o), "autograd internal error: ", name, " attribute is expected to be a tuple but is ", Py_TYPE(o)->tp_name);
+  UT_CHECK(PyTuple_Check(o), "autograd internal error: ", name, " attribute is expected to be a tuple but is ",
+           Py_TYPE(o)->tp_name);
   return o;
 }
 
@@ -150,8 +155,8 @@ void check_saved(FunctionObject* ctx) {
   require_tuple(ctx->to_save, "to_save");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ctx->to_save); i++) {
     PyObject* o = PyTuple_GET_ITEM(ctx->to_save, i);
-    UT_CHECK_TYPE(o == Py_None || is_tensor(o), "save_for_backward can only save variables, but argument ", i, " is of type ", Py_TYPE(o)->tp_name,
-                  "; keep other values as attributes of ctx");
+    UT_CHECK_TYPE(o == Py_None || is_tensor(o), "save_for_backward can only save variables, but argument ", i,
+                  " is of type ", Py_TYPE(o)->tp_name, "; keep other values as attributes of ctx");
   }
 }
 void read_marks(FunctionObject* ctx, Marked& marked) {
@@ -167,7 +172,8 @@ void read_marks(FunctionObject* ctx, Marked& marked) {
     require_tuple(list, "dirty_tensors");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list); i++) {
       PyObject* o = PyTuple_GET_ITEM(list, i);
-      UT_CHECK(is_tensor(o), "mark_dirty can only accept variables, but argument ", i, " is of type ", Py_TYPE(o)->tp_name);
+      UT_CHECK(is_tensor(o), "mark_dirty can only accept variables, but argument ", i, " is of type ",
+               Py_TYPE(o)->tp_name);
       marked.dirty.push_back(tensor_of(o));
     }
   }
@@ -185,8 +191,10 @@ void save(FunctionObject* ctx, const TensorPointers& inputs, std::span<const Ten
     if (o == Py_None) continue;
     const Tensor& t = tensor_of(o);
     bool is_result = std::any_of(results.begin(), results.end(), [&](const Tensor& r) { return r.is_same(t); });
-    if (is_result && t.impl()->grad_fn) s.save_output(t, node);
-    else s.save(t, node);
+    if (is_result && t.impl()->grad_fn)
+      s.save_output(t, node);
+    else
+      s.save(t, node);
     if (UT_UNLIKELY(t.impl()->has(kDependent)) && !is_result && !t.requires_grad() &&
         std::none_of(inputs.begin(), inputs.end(), [&](const Tensor* in) { return in->is_same(t); }))
       node->intermediates.push_back(static_cast<uint32_t>(i));
@@ -196,7 +204,8 @@ void save(FunctionObject* ctx, const TensorPointers& inputs, std::span<const Ten
 // The results that have no derivative but are tensors: backward is given zeros of their shape.
 void note_plain_results(FunctionNode* node, std::span<const Tensor> results) {
   for (uint32_t i = 0; i < results.size(); i++)
-    if (results[i].defined() && !node->input_meta(i).defined()) node->plain_results.emplace_back(i, InputMeta(results[i]));
+    if (results[i].defined() && !node->input_meta(i).defined())
+      node->plain_results.emplace_back(i, InputMeta(results[i]));
 }
 
 // By the method, where a subclass may have its own.
@@ -215,7 +224,8 @@ std::vector<Tensor> call_jvp(FunctionObject* ctx, const TensorPointers& inputs, 
     Tensor tangent;
     if (ctx->arguments[i] & kIsTensorArgument) {
       tangent = tangents[k];
-      if (!tangent.defined() && ctx->materialize_grads && is_differentiable(inputs[k]->dtype())) tangent = fwd::zeros(inputs[k]->sizes(), inputs[k]->dtype());
+      if (!tangent.defined() && ctx->materialize_grads && is_differentiable(inputs[k]->dtype()))
+        tangent = fwd::zeros(inputs[k]->sizes(), inputs[k]->dtype());
       k++;
     }
     PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(tangent))));
@@ -226,7 +236,8 @@ std::vector<Tensor> call_jvp(FunctionObject* ctx, const TensorPointers& inputs, 
   std::vector<Tensor> out;
   for (Py_ssize_t i = 0; i < (is_tuple ? PyTuple_GET_SIZE(returned.get()) : 1); i++) {
     PyObject* o = is_tuple ? PyTuple_GET_ITEM(returned.get(), i) : returned.get();
-    UT_CHECK(o == Py_None || is_tensor(o), "expected Variable or None (got ", Py_TYPE(o)->tp_name, ") for grad output ", i, ".");
+    UT_CHECK(o == Py_None || is_tensor(o), "expected Variable or None (got ", Py_TYPE(o)->tp_name, ") for grad output ",
+             i, ".");
     out.push_back(opt_tensor_arg(o));
   }
   return out;
@@ -243,7 +254,9 @@ PyRef to_python(PyRef output, std::span<const Tensor> raw, std::span<const Tenso
     return o;
   };
   if (!is_tuple) return finished(0, output.get());
-  PyRef t = as_it_is && PyTuple_CheckExact(output.get()) ? PyRef::borrow(output.get()) : PyRef(check(PyTuple_New(static_cast<Py_ssize_t>(raw.size()))));
+  PyRef t = as_it_is && PyTuple_CheckExact(output.get())
+                ? PyRef::borrow(output.get())
+                : PyRef(check(PyTuple_New(static_cast<Py_ssize_t>(raw.size()))));
   for (size_t i = 0; i < raw.size(); i++) {
     PyRef o = finished(i, PyTuple_GET_ITEM(output.get(), static_cast<Py_ssize_t>(i)));
     if (t.get() != output.get()) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), o.release());
@@ -268,8 +281,14 @@ PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPoin
   if (recorded) check_saved(ctx);
   if (plan.setup_context) note_saved_in_setup(ctx, marked);
   read_marks(ctx, marked);
-  autograd::CustomCall call{.inputs = inputs, .raw = raw, .results = results, .non_differentiable = marked.non_differentiable, .dirty = marked.dirty,
-                            .saved_in_setup = marked.saved_in_setup, .node = recorded ? ctx->node : Ref<Node>(), .whole_view = whole_view};
+  autograd::CustomCall call{.inputs = inputs,
+                            .raw = raw,
+                            .results = results,
+                            .non_differentiable = marked.non_differentiable,
+                            .dirty = marked.dirty,
+                            .saved_in_setup = marked.saved_in_setup,
+                            .node = recorded ? ctx->node : Ref<Node>(),
+                            .whole_view = whole_view};
   autograd::record_results(call);
   if (UT_UNLIKELY(autograd::carries_tangents(inputs)))
     autograd::carry_tangents(call, [&](std::span<const Tensor> tangents) { return call_jvp(ctx, inputs, tangents); });
@@ -295,7 +314,8 @@ class ProfiledCall {
     if (UT_LIKELY(!on_)) return;
     std::vector<Dims> shapes;
     for (const Tensor* t : inputs) shapes.emplace_back(t->sizes());
-    profile::begin(profile::kPlainName + std::string(cls->tp_name), std::move(shapes), ctx->node ? static_cast<int64_t>(ctx->node->sequence_nr()) : -1);
+    profile::begin(profile::kPlainName + std::string(cls->tp_name), std::move(shapes),
+                   ctx->node ? static_cast<int64_t>(ctx->node->sequence_nr()) : -1);
   }
   ~ProfiledCall() {
     if (UT_UNLIKELY(on_)) profile::end();

@@ -1,7 +1,7 @@
 // function_node.cpp: see function_node.h.
 #include "core/python/function_node.h"
 
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/structural.h"
 #include "core/python/convert.h"
 #include "core/python/function_object.h"
@@ -9,17 +9,21 @@
 
 namespace undertow::python {
 
-FunctionNode::FunctionNode(size_t num_edges, FunctionObject* o) : Node(static_cast<uint32_t>(num_edges), num_edges > kFew), object(o) {
+FunctionNode::FunctionNode(size_t num_edges, FunctionObject* o)
+    : Node(static_cast<uint32_t>(num_edges), num_edges > kFew), object(o) {
   UT_CHECK(num_edges < 65536, "an operation takes at most 65,535 differentiable inputs, got ", num_edges);
   is_function_ = true;
-  if (heap_edges_) room_.many = new Edge[num_edges];
+  if (heap_edges_)
+    room_.many = new Edge[num_edges];
   else
     for (size_t i = 0; i < num_edges; i++) new (&room_.few[i]) Edge;
 }
 
 FunctionNode::~FunctionNode() {
-  if (heap_edges_) delete[] room_.many;
-  else std::destroy_n(room_.few, num_edges_);
+  if (heap_edges_)
+    delete[] room_.many;
+  else
+    std::destroy_n(room_.few, num_edges_);
 }
 
 void FunctionNode::delete_self() {
@@ -60,7 +64,8 @@ Tensor FunctionNode::zeros_for(uint32_t result) const {
 namespace {
 
 [[noreturn]] void refuse_count(const FunctionNode& node, size_t expected, Py_ssize_t got) {
-  UT_FAIL("function ", node.name(), " returned an incorrect number of gradients (expected ", expected, ", got ", got, "). backward must return one value per argument of forward, None for those without a gradient.");
+  UT_FAIL("function ", node.name(), " returned an incorrect number of gradients (expected ", expected, ", got ", got,
+          "). backward must return one value per argument of forward, None for those without a gradient.");
 }
 
 // What backward returned, one value per argument of forward; where there are more, the rest must be None.
@@ -76,26 +81,30 @@ void take_gradients(FunctionNode& node, PyObject* returned, std::span<Tensor> gr
   for (Py_ssize_t i = 0; i < expected; i++) {
     PyObject* grad = item(i);
     if (!(arguments[static_cast<size_t>(i)] & kIsTensorArgument)) {
-      UT_CHECK(grad == Py_None, "function ", node.name(), " returned a gradient different than None at position ", i + 1, ", but the corresponding forward input was not a Variable");
+      UT_CHECK(grad == Py_None, "function ", node.name(), " returned a gradient different than None at position ",
+               i + 1, ", but the corresponding forward input was not a Variable");
       continue;
     }
     Tensor& to = grad_inputs[edge++];
     if (grad == Py_None) continue;
-    UT_CHECK(is_tensor(grad), "expected Variable or None (got ", Py_TYPE(grad)->tp_name, ") as gradient ", i + 1, " of ", node.name());
+    UT_CHECK(is_tensor(grad), "expected Variable or None (got ", Py_TYPE(grad)->tp_name, ") as gradient ", i + 1,
+             " of ", node.name());
     to = tensor_of(grad);
   }
 }
 
-// _delayed_error(message, outputs, args): the outputs without their history, and with one that raises when a pass comes by on
-// its way to what args depend on. For @once_differentiable.
+// _delayed_error(message, outputs, args): the outputs without their history, and with one that raises when a pass comes
+// by on its way to what args depend on. For @once_differentiable.
 PyObject* delayed_error(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
     const char* message;
     PyObject *outputs, *args;
-    if (!PyArg_ParseTuple(arguments, "sO!O!", &message, &PyTuple_Type, &outputs, &PyTuple_Type, &args)) throw PythonError();
+    if (!PyArg_ParseTuple(arguments, "sO!O!", &message, &PyTuple_Type, &outputs, &PyTuple_Type, &args))
+      throw PythonError();
     std::vector<Edge> edges;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++)
-      if (is_tensor(PyTuple_GET_ITEM(args, i)) && tensor_of(PyTuple_GET_ITEM(args, i)).requires_grad()) edges.push_back(gradient_edge(tensor_of(PyTuple_GET_ITEM(args, i))));
+      if (is_tensor(PyTuple_GET_ITEM(args, i)) && tensor_of(PyTuple_GET_ITEM(args, i)).requires_grad())
+        edges.push_back(gradient_edge(tensor_of(PyTuple_GET_ITEM(args, i))));
     auto* error = new ErrorNode(message);
     Ref<Node> node = Ref<Node>::adopt(error);
     error->set_num_edges(edges.size());
@@ -127,7 +136,9 @@ void FunctionNode::apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_
   SmallVector<PyRef, 6> args;  // ctx, then the gradients
   args.emplace_back(wrap_function(this));
   FunctionPlan plan = plan_for(object->forward_cls);
-  UT_CHECK(plan.backward.get(), "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them.");
+  UT_CHECK(plan.backward.get(),
+           "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+           "of them.");
   for (uint32_t i = 0; i < num_inputs(); i++) {
     Tensor grad = std::move(grad_outputs[i]);
     if (UT_UNLIKELY(!grad.defined()) && object->materialize_grads) grad = zeros_for(i);
@@ -135,12 +146,14 @@ void FunctionNode::apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_
   }
   if (UT_UNLIKELY(plan.boxed_grads)) {
     PyRef list(check(PyList_New(static_cast<Py_ssize_t>(args.size() - 1))));
-    for (size_t i = 1; i < args.size(); i++) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i - 1), args[i].release());
+    for (size_t i = 1; i < args.size(); i++)
+      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i - 1), args[i].release());
     while (args.size() > 1) args.pop_back();
     args.emplace_back(std::move(list));
   }
   static_assert(sizeof(PyRef) == sizeof(PyObject*));
-  PyRef returned(check(PyObject_Vectorcall(plan.backward.get(), reinterpret_cast<PyObject* const*>(args.data()), args.size(), nullptr)));
+  PyRef returned(check(
+      PyObject_Vectorcall(plan.backward.get(), reinterpret_cast<PyObject* const*>(args.data()), args.size(), nullptr)));
   args.clear();  // whoever needs a gradient's memory again finds it free
   take_gradients(*this, returned.get(), grad_inputs);
 }

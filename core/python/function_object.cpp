@@ -103,12 +103,12 @@ int clear(PyObject* self) {
 
 // ---- attributes ----
 
-template <PyObject* FunctionObject::*field>
+template <PyObject* FunctionObject::* field>
 PyObject* get(PyObject* self, void*) {
   PyObject* value = as_function(self)->*field;
   return new_ref(value ? value : Py_None);
 }
-template <PyObject* FunctionObject::*field>
+template <PyObject* FunctionObject::* field>
 int set(PyObject* self, PyObject* value, void*) {
   Py_XINCREF(value);
   Py_XSETREF(as_function(self)->*field, value == Py_None ? nullptr : value);
@@ -117,15 +117,22 @@ int set(PyObject* self, PyObject* value, void*) {
 
 int set_bool(bool& to, PyObject* value, const char* name) {
   if (!value || !PyBool_Check(value)) {
-    PyErr_Format(PyExc_TypeError, "%s received an invalid combination of arguments - got (%s), but expected (bool)", name, value ? Py_TYPE(value)->tp_name : "");
+    PyErr_Format(PyExc_TypeError, "%s received an invalid combination of arguments - got (%s), but expected (bool)",
+                 name, value ? Py_TYPE(value)->tp_name : "");
     return -1;
   }
   to = value == Py_True;
   return 0;
 }
-int set_materialize_grads(PyObject* self, PyObject* v, void*) { return set_bool(as_function(self)->materialize_grads, v, "set_materialize_grads"); }
-int set_materialize_non_diff(PyObject* self, PyObject* v, void*) { return set_bool(as_function(self)->materialize_non_diff_grads, v, "set_materialize_non_diff_grads"); }
-PyObject* get_materialize_non_diff(PyObject* self, void*) { return PyBool_FromLong(as_function(self)->materialize_non_diff_grads); }
+int set_materialize_grads(PyObject* self, PyObject* v, void*) {
+  return set_bool(as_function(self)->materialize_grads, v, "set_materialize_grads");
+}
+int set_materialize_non_diff(PyObject* self, PyObject* v, void*) {
+  return set_bool(as_function(self)->materialize_non_diff_grads, v, "set_materialize_non_diff_grads");
+}
+PyObject* get_materialize_non_diff(PyObject* self, void*) {
+  return PyBool_FromLong(as_function(self)->materialize_non_diff_grads);
+}
 
 // In a pass over chosen inputs: what that pass wants. Otherwise: which arguments require grad.
 PyObject* needs_input_grad(PyObject* self, void*) {
@@ -146,7 +153,9 @@ PyObject* needs_input_grad(PyObject* self, void*) {
 }
 
 void refuse_second_access(FunctionObject* o) {
-  UT_CHECK(!o->accessed, "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. Either access saved_tensors only once, or set "
+  UT_CHECK(!o->accessed,
+           "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+           "autograd.Function. Either access saved_tensors only once, or set "
            "clear_saved_tensors_on_access=False.");
 }
 void refuse_freed(FunctionObject* o) {
@@ -162,7 +171,8 @@ PyObject* saved_tensors(PyObject* self, void*) {
   });
 }
 PyObject* saved_variables(PyObject* self, void*) {
-  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0) return nullptr;
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0)
+    return nullptr;
   return guarded([&]() -> PyObject* {
     refuse_second_access(as_function(self));
     return unpack_saved_tensors(as_function(self));
@@ -210,22 +220,30 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
 }
 
 PyMethodDef methods[] = {
-    {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function_apply)), METH_CLASS | METH_FASTCALL | METH_KEYWORDS, "Runs forward, and records the function if an argument requires grad."},
-    {"save_for_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(save_for_backward)), METH_FASTCALL, "Keeps tensors for backward, where they are ctx.saved_tensors."},
-    {"maybe_clear_saved_tensors", maybe_clear_saved_tensors, METH_NOARGS, "Frees what was saved, unless the running pass keeps the graph."},
+    {"apply", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function_apply)),
+     METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
+     "Runs forward, and records the function if an argument requires grad."},
+    {"save_for_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(save_for_backward)), METH_FASTCALL,
+     "Keeps tensors for backward, where they are ctx.saved_tensors."},
+    {"maybe_clear_saved_tensors", maybe_clear_saved_tensors, METH_NOARGS,
+     "Frees what was saved, unless the running pass keeps the graph."},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef getset[] = {{"saved_tensors", saved_tensors, nullptr, "What save_for_backward was given, checked to be unchanged.", nullptr},
-                        {"saved_variables", saved_variables, nullptr, "The old name of saved_tensors.", nullptr},
-                        {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
-                        {"needs_input_grad", needs_input_grad, set<&FunctionObject::needs_input_grad>, "For each argument of forward: is its gradient wanted?", nullptr},
-                        {"to_save", get<&FunctionObject::to_save>, set<&FunctionObject::to_save>, nullptr, nullptr},
-                        {"non_differentiable", get<&FunctionObject::non_differentiable>, set<&FunctionObject::non_differentiable>, nullptr, nullptr},
-                        {"dirty_tensors", get<&FunctionObject::dirty_tensors>, set<&FunctionObject::dirty_tensors>, nullptr, nullptr},
-                        {"saved_for_forward", get<&FunctionObject::saved_for_forward>, set<&FunctionObject::saved_for_forward>, nullptr, nullptr},
-                        {"materialize_grads", nullptr, set_materialize_grads, nullptr, nullptr},
-                        {"_materialize_non_diff_grads", get_materialize_non_diff, set_materialize_non_diff, nullptr, nullptr},
-                        {"__dict__", get_dict, set_dict, nullptr, nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {
+    {"saved_tensors", saved_tensors, nullptr, "What save_for_backward was given, checked to be unchanged.", nullptr},
+    {"saved_variables", saved_variables, nullptr, "The old name of saved_tensors.", nullptr},
+    {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
+    {"needs_input_grad", needs_input_grad, set<&FunctionObject::needs_input_grad>,
+     "For each argument of forward: is its gradient wanted?", nullptr},
+    {"to_save", get<&FunctionObject::to_save>, set<&FunctionObject::to_save>, nullptr, nullptr},
+    {"non_differentiable", get<&FunctionObject::non_differentiable>, set<&FunctionObject::non_differentiable>, nullptr,
+     nullptr},
+    {"dirty_tensors", get<&FunctionObject::dirty_tensors>, set<&FunctionObject::dirty_tensors>, nullptr, nullptr},
+    {"saved_for_forward", get<&FunctionObject::saved_for_forward>, set<&FunctionObject::saved_for_forward>, nullptr,
+     nullptr},
+    {"materialize_grads", nullptr, set_materialize_grads, nullptr, nullptr},
+    {"_materialize_non_diff_grads", get_materialize_non_diff, set_materialize_non_diff, nullptr, nullptr},
+    {"__dict__", get_dict, set_dict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
@@ -241,8 +259,9 @@ FunctionObject* new_function_object(PyTypeObject* type) {
 }
 
 void prepare_backward_class(PyTypeObject* type) {
-  // Python gives its classes functions of its own, which would take an object apart before ours could turn ownership round,
-  // and show the collector its attributes while the graph holds it. Those of FunctionMeta add no members, so ours do.
+  // Python gives its classes functions of its own, which would take an object apart before ours could turn ownership
+  // round, and show the collector its attributes while the graph holds it. Those of FunctionMeta add no members, so
+  // ours do.
   if (type->tp_dealloc == dealloc || type->tp_basicsize != function_base_type->tp_basicsize) return;
   type->tp_dealloc = dealloc;
   type->tp_traverse = traverse;
@@ -257,12 +276,15 @@ void give_function_node(PyObject* ctx) {
   o->node->finish_recording();
 }
 
-// A saved intermediate depends on arguments, but its history was not recorded. See "Saved intermediates" in docs/why.md: a
-// second derivative that flows into it raises, because a term would be lost; one that does not is none of its business.
+// A saved intermediate depends on arguments, but its history was not recorded. See "Saved intermediates" in
+// docs/why.md: a second derivative that flows into it raises, because a term would be lost; one that does not is none
+// of its business.
 static Tensor without_its_history(FunctionNode& node, size_t i, const Tensor& t) {
-  auto* error = new ErrorNode(str(node.name(), " is being differentiated again with respect to the tensor that it saved as number ", i,
-                                  ", which is neither an argument nor a result of forward but depends on an argument: its part of the second derivative would be lost. Return it from "
-                                  "forward too, compute it anew in backward, or mark backward with once_differentiable."));
+  auto* error = new ErrorNode(
+      str(node.name(), " is being differentiated again with respect to the tensor that it saved as number ", i,
+          ", which is neither an argument nor a result of forward but depends on an argument: its part of the second "
+          "derivative would be lost. Return it from "
+          "forward too, compute it anew in backward, or mark backward with once_differentiable."));
   Ref<Node> owner = Ref<Node>::adopt(error);
   error->set_num_edges(node.num_edges());  // towards the arguments, so that a pass over chosen inputs comes here
   for (uint32_t k = 0; k < node.num_edges(); k++) error->edges()[k] = node.edges()[k];
@@ -280,7 +302,8 @@ PyObject* unpack_saved_tensors(FunctionObject* o) {
   bool again = UT_UNLIKELY(!node->intermediates.empty()) && grad_enabled() && current_node == node;
   for (size_t i = 0; i < node->saved.size(); i++) {
     Tensor saved = node->saved[i].unpack(node);
-    if (again && saved.defined() && std::ranges::count(node->intermediates, i)) saved = without_its_history(*node, i, saved);
+    if (again && saved.defined() && std::ranges::count(node->intermediates, i))
+      saved = without_its_history(*node, i, saved);
     PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(saved))));
   }
   if (o->clear_on_access) {
@@ -295,9 +318,10 @@ int visit_owned_tensor(TensorImpl* t, visitproc visit, void* arg) {
   return 0;
 }
 
-// Follows nodes that only the one before holds, so each is met once, and the counts that the collector compares are right.
-// While another thread works without the interpreter's lock counts may change under way: then nothing is shown, which keeps
-// everything. Such a thread cannot begin or end its work during a collection, so both of the collector's passes see the same.
+// Follows nodes that only the one before holds, so each is met once, and the counts that the collector compares are
+// right. While another thread works without the interpreter's lock counts may change under way: then nothing is shown,
+// which keeps everything. Such a thread cannot begin or end its work during a collection, so both of the collector's
+// passes see the same.
 int visit_owned_graph(Node* node, visitproc visit, void* arg) {
   constexpr int kFarEnough = 256;  // a collection must not walk whole graphs
   if (LongOp::unlocked > 0 || GraphTask::running() > 0) return 0;
@@ -323,13 +347,25 @@ int visit_owned_graph(Node* node, visitproc visit, void* arg) {
 }
 
 bool init_function_type(PyObject* module) {
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                         {Py_tp_new, reinterpret_cast<void*>(function_new)}, {Py_tp_getattro, reinterpret_cast<void*>(PyObject_GenericGetAttr)},
-                         {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)}, {Py_tp_call, reinterpret_cast<void*>(refuse_call)}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                         {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_members, members}, {0, nullptr}};
-  PyType_Spec spec = {"undertow._C._FunctionBase", sizeof(FunctionObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
-  function_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type)));
-  return function_base_type && PyModule_AddObjectRef(module, "_FunctionBase", reinterpret_cast<PyObject*>(function_base_type)) == 0 && init_function_plans(module) && init_function_nodes(module);
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                         {Py_tp_new, reinterpret_cast<void*>(function_new)},
+                         {Py_tp_getattro, reinterpret_cast<void*>(PyObject_GenericGetAttr)},
+                         {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+                         {Py_tp_call, reinterpret_cast<void*>(refuse_call)},
+                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, getset},
+                         {Py_tp_members, members},
+                         {0, nullptr}};
+  PyType_Spec spec = {"undertow._C._FunctionBase", sizeof(FunctionObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  function_base_type =
+      reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type)));
+  return function_base_type &&
+         PyModule_AddObjectRef(module, "_FunctionBase", reinterpret_cast<PyObject*>(function_base_type)) == 0 &&
+         init_function_plans(module) && init_function_nodes(module);
 }
 
 }  // namespace undertow::python

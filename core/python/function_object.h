@@ -17,7 +17,8 @@ enum ArgumentBit : uint8_t { kIsTensorArgument = 1, kNeedsGrad = 2 };
 
 struct FunctionObject {
   PyObject_HEAD  // these are NodeObject's members
-  Ref<Node> node;  // without a count while the node owns us
+      Ref<Node>
+          node;  // without a count while the node owns us
   PyObject* weakrefs;
 
   PyObject* dict;
@@ -29,7 +30,8 @@ struct FunctionObject {
 
   FunctionNode* function_node() const { return static_cast<FunctionNode*>(node.get()); }
 };
-static_assert(offsetof(FunctionObject, node) == offsetof(NodeObject, node) && offsetof(FunctionObject, weakrefs) == offsetof(NodeObject, weakrefs));
+static_assert(offsetof(FunctionObject, node) == offsetof(NodeObject, node) &&
+              offsetof(FunctionObject, weakrefs) == offsetof(NodeObject, weakrefs));
 
 // What apply and backward need to know of a Function's class. Looking it all up costs more than the rest of apply, so
 // results are remembered for as long as the class does not change.

@@ -8,8 +8,8 @@ namespace {
 // Of undertow.autograd.Function itself: a class that has these has not overridden them.
 PyObject *base_setup, *base_backward;
 
-// One class's plan, by its version tag: Python gives a class a new one, never used before, when it or a base of it changes.
-// So a pointer borrowed from the class is good while the tag is the same.
+// One class's plan, by its version tag: Python gives a class a new one, never used before, when it or a base of it
+// changes. So a pointer borrowed from the class is good while the tag is the same.
 struct Remembered {
   PyTypeObject* cls = nullptr;
   unsigned tag = 0;
@@ -19,7 +19,9 @@ struct Remembered {
 };
 constexpr size_t kRemembered = 256;
 Remembered remembered[kRemembered];  // guarded by the interpreter's lock
-Remembered& slot_for(PyTypeObject* cls) { return remembered[reinterpret_cast<uintptr_t>(cls) / sizeof(PyTypeObject) % kRemembered]; }
+Remembered& slot_for(PyTypeObject* cls) {
+  return remembered[reinterpret_cast<uintptr_t>(cls) / sizeof(PyTypeObject) % kRemembered];
+}
 
 unsigned tag_of(PyTypeObject* cls) {
 #if PY_VERSION_HEX < 0x030D0000
@@ -28,7 +30,9 @@ unsigned tag_of(PyTypeObject* cls) {
   return cls->tp_version_tag;
 }
 
-PyRef attribute(PyTypeObject* cls, const char* name) { return PyRef(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(cls), name))); }
+PyRef attribute(PyTypeObject* cls, const char* name) {
+  return PyRef(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(cls), name)));
+}
 
 // Does the class itself keep what looking `name` up gives?
 bool kept_by_class(PyTypeObject* cls, const char* name) {
@@ -60,15 +64,25 @@ FunctionPlan look_up(PyTypeObject* cls) {
   PyRef backward_cls = attribute(cls, "_backward_cls");
   UT_CHECK_TYPE(PyType_Check(backward_cls.get()), "_backward_cls of ", cls->tp_name, " must be a class");
   plan.backward_cls = reinterpret_cast<PyTypeObject*>(backward_cls.get());  // the class keeps it
-  UT_CHECK_TYPE(PyType_IsSubtype(plan.backward_cls, node_base_type), "_backward_cls of ", cls->tp_name, " must derive from BackwardCFunction");
+  UT_CHECK_TYPE(PyType_IsSubtype(plan.backward_cls, node_base_type), "_backward_cls of ", cls->tp_name,
+                " must derive from BackwardCFunction");
   prepare_backward_class(plan.backward_cls);
   plan.backward = user_backward(cls);
   return plan;
 }
 
 void remember(PyTypeObject* cls, const FunctionPlan& plan) {
-  if (!tag_of(cls) || !kept_by_class(cls, "forward") || !kept_by_class(cls, "setup_context") || !kept_by_class(cls, "backward") || !kept_by_class(cls, "vjp")) return;
-  slot_for(cls) = {cls, tag_of(cls), plan.forward.get(), plan.setup_context.get(), plan.backward.get(), plan.backward_cls, plan.clear_on_access, plan.boxed_grads};
+  if (!tag_of(cls) || !kept_by_class(cls, "forward") || !kept_by_class(cls, "setup_context") ||
+      !kept_by_class(cls, "backward") || !kept_by_class(cls, "vjp"))
+    return;
+  slot_for(cls) = {cls,
+                   tag_of(cls),
+                   plan.forward.get(),
+                   plan.setup_context.get(),
+                   plan.backward.get(),
+                   plan.backward_cls,
+                   plan.clear_on_access,
+                   plan.boxed_grads};
 }
 
 PyObject* set_base(PyObject*, PyObject* cls) {

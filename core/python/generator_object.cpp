@@ -1,11 +1,12 @@
 // generator_object.cpp: see generator_object.h.
+// build: small
 #include "core/python/generator_object.h"
 
 #include <chrono>
 #include <cstring>
 #include <random>
 
-#include "core/forward/generator.h"
+#include "core/forward/random/generator.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 
@@ -14,8 +15,7 @@ namespace undertow::python {
 namespace {
 
 struct GeneratorObject {
-  PyObject_HEAD
-  Generator* generator;
+  PyObject_HEAD Generator* generator;
   bool owned;
 };
 PyTypeObject* generator_type;
@@ -56,7 +56,9 @@ PyObject* manual_seed(PyObject* self, PyObject* seed) {
     return new_ref(self);
   });
 }
-PyObject* initial_seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(as_generator(self)->generator->seed); }
+PyObject* initial_seed(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(as_generator(self)->generator->seed);
+}
 PyObject* reseed(PyObject* self, PyObject*) {
   std::random_device device;
   uint64_t s = (static_cast<uint64_t>(device()) << 21) ^ device();
@@ -78,7 +80,8 @@ PyObject* set_state(PyObject* self, PyObject* state) {
     UT_CHECK_TYPE(is_tensor(state), "expected an undertow.ByteTensor, but got ", Py_TYPE(state)->tp_name);
     const Tensor& t = tensor_of(state);
     UT_CHECK_TYPE(t.dtype() == DType::UInt8 && t.is_contiguous(), "RNG state must be a contiguous uint8 tensor");
-    UT_CHECK(t.numel() == static_cast<int64_t>(random::kStateBytes), "Expected a CPUGeneratorImplState of size ", random::kStateBytes, " but found the input RNG state size to be ", t.numel());
+    UT_CHECK(t.numel() == static_cast<int64_t>(random::kStateBytes), "Expected a CPUGeneratorImplState of size ",
+             random::kStateBytes, " but found the input RNG state size to be ", t.numel());
     Generator& g = *as_generator(self)->generator;
     std::lock_guard lock(g.mutex);
     UT_CHECK(g.state.set_state(t.data_as<uint8_t>()), "the RNG state is not one that get_state gave");
@@ -107,7 +110,8 @@ PyMethodDef methods[] = {{"manual_seed", manual_seed, METH_O, "Starts the stream
                          {"clone_state", clone_state, METH_NOARGS, "A generator that continues this one's stream."},
                          {"graphsafe_get_state", clone_state, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef getset[] = {{"device", device_attribute, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {{"device", device_attribute, nullptr, nullptr, nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace
 
@@ -121,11 +125,16 @@ PyObject* generator_object(Generator* g) {
 }
 
 bool init_generator_type(PyObject* module) {
-  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)}, {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
-                         {Py_tp_methods, methods}, {Py_tp_getset, getset}, {0, nullptr}};
-  PyType_Spec spec = {"undertow.Generator", sizeof(GeneratorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, getset},
+                         {0, nullptr}};
+  PyType_Spec spec = {"undertow.Generator", sizeof(GeneratorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                      slots};
   generator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!generator_type || PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) < 0) return false;
+  if (!generator_type || PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) < 0)
+    return false;
   auto* o = reinterpret_cast<GeneratorObject*>(generator_type->tp_alloc(generator_type, 0));
   if (!o) return false;
   o->generator = &default_generator();

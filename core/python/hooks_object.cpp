@@ -1,4 +1,5 @@
 // hooks_object.cpp: see hooks_object.h.
+// build: small
 #include "core/python/hooks_object.h"
 
 #include "core/graph/autograd_meta.h"
@@ -37,9 +38,13 @@ std::string called(PyObject* hook) {
   return name && PyUnicode_Check(name.get()) ? str("hook '", PyUnicode_AsUTF8(name.get()), "'") : "hook";
 }
 void check_replacement(const Tensor& old, const Tensor& now, PyObject* hook) {
-  auto type = [](const Tensor& t) { return str(printed_package(), ".", kDTypeInfo[static_cast<size_t>(t.dtype())].long_name, "Tensor"); };
-  UT_CHECK(old.dtype() == now.dtype(), called(hook), " has changed the type of value (was ", type(old), " got ", type(now), ")");
-  UT_CHECK(same(old.sizes(), now.sizes()), called(hook), " has changed the size of value: was ", ShapeText{old.sizes()}, ", got ", ShapeText{now.sizes()});
+  auto type = [](const Tensor& t) {
+    return str(printed_package(), ".", kDTypeInfo[static_cast<size_t>(t.dtype())].long_name, "Tensor");
+  };
+  UT_CHECK(old.dtype() == now.dtype(), called(hook), " has changed the type of value (was ", type(old), " got ",
+           type(now), ")");
+  UT_CHECK(same(old.sizes(), now.sizes()), called(hook), " has changed the size of value: was ", ShapeText{old.sizes()},
+           ", got ", ShapeText{now.sizes()});
 }
 
 class PyTensorHook final : public TensorHook {
@@ -70,14 +75,17 @@ class PyTensorHook final : public TensorHook {
 
 PyRef tuple_of(std::span<const Tensor> grads) {
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(grads.size()))));
-  for (size_t i = 0; i < grads.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(grads[i])));
+  for (size_t i = 0; i < grads.size(); i++)
+    PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(grads[i])));
   return t;
 }
 // What a node hook returned: one value for each gradient.
 void replace(std::span<Tensor> grads, PyObject* tuple, PyObject* hook) {
-  UT_CHECK_TYPE(PyTuple_Check(tuple), "expected tuple, but hook returned '", is_tensor(tuple) ? "Tensor" : Py_TYPE(tuple)->tp_name, "'");
-  UT_CHECK(PyTuple_GET_SIZE(tuple) == static_cast<Py_ssize_t>(grads.size()), called(hook), " has returned an incorrect number of values (got ",
-           PyTuple_GET_SIZE(tuple), ", but expected ", grads.size(), ")");
+  UT_CHECK_TYPE(PyTuple_Check(tuple), "expected tuple, but hook returned '",
+                is_tensor(tuple) ? "Tensor" : Py_TYPE(tuple)->tp_name, "'");
+  UT_CHECK(PyTuple_GET_SIZE(tuple) == static_cast<Py_ssize_t>(grads.size()), called(hook),
+           " has returned an incorrect number of values (got ", PyTuple_GET_SIZE(tuple), ", but expected ",
+           grads.size(), ")");
   for (size_t i = 0; i < grads.size(); i++) {
     PyObject* x = PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i));
     UT_CHECK_TYPE(x == Py_None || is_tensor(x), "expected Variable or None (got ", Py_TYPE(x)->tp_name, ")");
@@ -166,7 +174,9 @@ PyObject* add_tensor_hook(PyObject* tensor, PyObject* hook) {
   if (fn) {
     // Only the dictionary registered on the present node: after an in-place write, older hooks keep the older value.
     for (auto& [nr, h] : fn->make_extra().tensor_hooks)
-      if (auto* p = dynamic_cast<PyTensorHook*>(h.get()); p && nr == t.impl()->output_nr && p->dict() == o->backward_hooks) existing = p;
+      if (auto* p = dynamic_cast<PyTensorHook*>(h.get());
+          p && nr == t.impl()->output_nr && p->dict() == o->backward_hooks)
+        existing = p;
   } else {
     for (auto& h : make_meta(t).hooks)
       if (auto* p = dynamic_cast<PyTensorHook*>(h.get())) existing = p;
@@ -175,8 +185,10 @@ PyObject* add_tensor_hook(PyObject* tensor, PyObject* hook) {
     PyRef dict = new_dict();
     existing = new PyTensorHook(dict.get(), fn);
     Ref<TensorHook> ref(existing);
-    if (fn) fn->make_extra().tensor_hooks.emplace_back(t.impl()->output_nr, ref);
-    else make_meta(t).hooks.push_back(ref);
+    if (fn)
+      fn->make_extra().tensor_hooks.emplace_back(t.impl()->output_nr, ref);
+    else
+      make_meta(t).hooks.push_back(ref);
     Py_XSETREF(o->backward_hooks, dict.release());
     track(tensor);
   }
@@ -215,7 +227,8 @@ PyObject* add_hook_dict(Node* node, PyObject* tensor) {
   UT_CHECK_TYPE(is_tensor(tensor), "_register_hook_dict expected a tensor, got ", Py_TYPE(tensor)->tp_name);
   auto* o = reinterpret_cast<TensorObject*>(tensor);
   UT_CHECK(o->backward_hooks, "_register_hook_dict: the tensor has no _backward_hooks");
-  node->make_extra().tensor_hooks.emplace_back(tensor_of(tensor).impl()->output_nr, Ref<TensorHook>(new PyTensorHook(o->backward_hooks, node)));
+  node->make_extra().tensor_hooks.emplace_back(tensor_of(tensor).impl()->output_nr,
+                                               Ref<TensorHook>(new PyTensorHook(o->backward_hooks, node)));
   Py_RETURN_NONE;
 }
 
@@ -264,14 +277,19 @@ class PySavedHooks final : public SavedTensorHooks {
     PyRef arg(check(wrap(t)));
     uint32_t before = t.version();
     packed_ = check(PyObject_CallOneArg(pack_, arg.get()));
-    UT_CHECK(t.version() == before, "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified by "
-             "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform in-place operations on the input to a pack hook.");
+    UT_CHECK(t.version() == before,
+             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+             "be modified by "
+             "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+             "perform in-place operations on the input to a pack hook.");
     Py_CLEAR(pack_);
   }
   Tensor unpack() override {
     WithGil gil;
     PyRef r(check(PyObject_CallOneArg(unpack_, packed_)));
-    UT_CHECK_TYPE(is_tensor(r.get()), "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ", Py_TYPE(r.get())->tp_name);
+    UT_CHECK_TYPE(is_tensor(r.get()),
+                  "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+                  Py_TYPE(r.get())->tp_name);
     return tensor_of(r.get());
   }
 
@@ -282,7 +300,8 @@ class PySavedHooks final : public SavedTensorHooks {
     };
     look(packed_, true);
     if (!PyTuple_CheckExact(packed_) && !PyList_CheckExact(packed_)) return;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(packed_); i++) look(PySequence_Fast_GET_ITEM(packed_, i), Py_REFCNT(packed_) == 1);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(packed_); i++)
+      look(PySequence_Fast_GET_ITEM(packed_, i), Py_REFCNT(packed_) == 1);
   }
 
  private:
@@ -303,9 +322,11 @@ SavedTensorHooks* default_saved_hooks() {
   auto [pack, unpack] = default_hooks.stack.back();
   return new PySavedHooks(pack, unpack);
 }
-void update_mode() { 
-  if (default_hooks.stack.empty()) thread_mode.bits &= ~static_cast<uint32_t>(kSavedHooks);
-  else thread_mode.bits |= kSavedHooks;
+void update_mode() {
+  if (default_hooks.stack.empty())
+    thread_mode.bits &= ~static_cast<uint32_t>(kSavedHooks);
+  else
+    thread_mode.bits |= kSavedHooks;
 }
 
 PyObject* push_default(PyObject*, PyObject* args) {
@@ -349,8 +370,7 @@ PyObject* disabled_message(PyObject*, PyObject*) {
 
 // _raw_saved_x.
 struct RawSavedObject {
-  PyObject_HEAD
-  Ref<Node> node;
+  PyObject_HEAD Ref<Node> node;
   SavedTensor* saved;
 };
 PyTypeObject* raw_saved_type;
@@ -370,14 +390,16 @@ PyObject* raw_register_hooks(PyObject* self, PyObject* args) {
     Py_RETURN_NONE;
   });
 }
-PyMethodDef raw_methods[] = {{"register_hooks", raw_register_hooks, METH_VARARGS, "Packs the saved tensor now with pack_hook; unpack_hook gives it back."},
+PyMethodDef raw_methods[] = {{"register_hooks", raw_register_hooks, METH_VARARGS,
+                              "Packs the saved tensor now with pack_hook; unpack_hook gives it back."},
                              {nullptr, nullptr, 0, nullptr}};
-PyMethodDef module_methods[] = {{"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
-                                {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
-                                {"_saved_tensors_hooks_disable", disable_defaults, METH_O, nullptr},
-                                {"_saved_tensors_hooks_enable", enable_defaults, METH_NOARGS, nullptr},
-                                {"_saved_tensors_hooks_get_disabled_error_message", disabled_message, METH_NOARGS, nullptr},
-                                {nullptr, nullptr, 0, nullptr}};
+PyMethodDef module_methods[] = {
+    {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
+    {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_disable", disable_defaults, METH_O, nullptr},
+    {"_saved_tensors_hooks_enable", enable_defaults, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_get_disabled_error_message", disabled_message, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -389,7 +411,8 @@ static PyObject* wrap_raw(Node* node, SavedTensor& saved) {
 }
 PyObject* wrap_raw_saved(Node* node, std::span<SavedTensor> list) {
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
-  for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), wrap_raw(node, list[i]));
+  for (size_t i = 0; i < list.size(); i++)
+    PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), wrap_raw(node, list[i]));
   return t.release();
 }
 PyObject* wrap_raw_saved(Node* node, const SavedField& field) {
@@ -405,10 +428,13 @@ bool init_hook_types(PyObject* module) {
     WithGil gil;
     Py_DECREF(static_cast<PyObject*>(p));
   };
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)}, {Py_tp_methods, raw_methods}, {0, nullptr}};
-  PyType_Spec spec = {"undertow._C._autograd.SavedTensor", sizeof(RawSavedObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)}, {Py_tp_methods, raw_methods}, {0, nullptr}};
+  PyType_Spec spec = {"undertow._C._autograd.SavedTensor", sizeof(RawSavedObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   raw_saved_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return raw_saved_type && PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(raw_saved_type)) == 0 &&
+  return raw_saved_type &&
+         PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(raw_saved_type)) == 0 &&
          PyModule_AddFunctions(module, module_methods) == 0;
 }
 

@@ -9,7 +9,7 @@
 namespace undertow {
 class SavedTensor;
 struct AutogradMeta;
-}
+}  // namespace undertow
 namespace undertow::python {
 
 // Each returns a RemovableHandle (new reference).

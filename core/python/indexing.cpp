@@ -6,7 +6,7 @@
 // item names. Tensors are collected, each at its dim, and applied at the end by one index or index_put.
 #include "core/python/indexing.h"
 
-#include "core/forward/create.h"
+#include "core/forward/create/create.h"
 #include "core/python/args.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -31,9 +31,12 @@ int64_t integer(PyObject* o) {
 
 // `position`: of the item within the index, which is what torch's message names.
 Tensor select_item(const Tensor& t, int64_t dim, int64_t index, int64_t position) {
-  UT_CHECK_INDEX(t.dim() > 0, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+  UT_CHECK_INDEX(t.dim() > 0,
+                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                 "convert a 0-dim tensor to a number");
   int64_t n = t.size(dim);
-  UT_CHECK_INDEX(index >= -n && index < n, "index ", index, " is out of bounds for dimension ", position, " with size ", n);
+  UT_CHECK_INDEX(index >= -n && index < n, "index ", index, " is out of bounds for dimension ", position, " with size ",
+                 n);
   return ops::select(t, dim, index);
 }
 
@@ -171,7 +174,8 @@ class Items {
 
 // A subclass or a mode takes the call over.
 PyObject* overridden(const char* method, PyObject* self, PyObject* index, PyObject* value) {
-  static PyObject* const names[] = {PyUnicode_InternFromString("__getitem__"), PyUnicode_InternFromString("__setitem__")};
+  static PyObject* const names[] = {PyUnicode_InternFromString("__getitem__"),
+                                    PyUnicode_InternFromString("__setitem__")};
   PyRef f(check(PyObject_GetAttr(reinterpret_cast<PyObject*>(tensor_type), names[method[2] == 's'])));
   PyObject* args[] = {self, index, value};
   return call_override(f.get(), args, value ? 3 : 2, nullptr);
@@ -179,7 +183,9 @@ PyObject* overridden(const char* method, PyObject* self, PyObject* index, PyObje
 bool is_overridden(PyObject* self, PyObject* index, PyObject* value) {
   if (UT_LIKELY(!mode_is(kOverrides))) {
     if (mode_is(kNoOverrides)) return false;
-    auto takes_over = [](PyObject* o) { return !is_plain_tensor(o) && !PyLong_CheckExact(o) && !PySlice_Check(o) && has_override(o); };
+    auto takes_over = [](PyObject* o) {
+      return !is_plain_tensor(o) && !PyLong_CheckExact(o) && !PySlice_Check(o) && has_override(o);
+    };
     if (!is_plain_tensor(self) && has_override(self)) return true;
     if (value && takes_over(value)) return true;
     if (PyTuple_Check(index)) {
@@ -218,7 +224,8 @@ void assign(const Tensor& dst, PyObject* value) {
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* index) {
-  if (UT_LIKELY(PyLong_CheckExact(index) && is_plain_tensor(self) && !mode_is(kOverrides))) return wrap(select_item(tensor_of(self), 0, integer(index), 0));
+  if (UT_LIKELY(PyLong_CheckExact(index) && is_plain_tensor(self) && !mode_is(kOverrides)))
+    return wrap(select_item(tensor_of(self), 0, integer(index), 0));
   if (UT_UNLIKELY(is_overridden(self, index, nullptr))) return overridden("__getitem__", self, index, nullptr);
   const Tensor& t = tensor_of(self);
   if (PyLong_CheckExact(index)) return wrap(select_item(t, 0, integer(index), 0));
@@ -254,7 +261,8 @@ bool contains(PyObject* self, PyObject* element) {
   const Tensor& t = tensor_of(self);
   if (is_tensor(element)) return ops::item(ops::any(ops::eq(t, tensor_of(element)))).to<bool>();
   if (is_number_value(element)) return ops::item(ops::any(ops::eq(t, scalar_arg(element)))).to<bool>();
-  UT_FAIL("Tensor.__contains__ only supports Tensor or scalar, but you passed in a ", PyUnicode_AsUTF8(PyRef(check(PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(element))))).get()), ".");
+  UT_FAIL("Tensor.__contains__ only supports Tensor or scalar, but you passed in a ",
+          PyUnicode_AsUTF8(PyRef(check(PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(element))))).get()), ".");
 }
 
 }  // namespace undertow::python

@@ -4,9 +4,9 @@
 
 namespace undertow::python {
 
-PyObject* get_item(PyObject* self, PyObject* index);                  // throws
-void set_item(PyObject* self, PyObject* index, PyObject* value);      // throws
-bool contains(PyObject* self, PyObject* element);                     // throws
+PyObject* get_item(PyObject* self, PyObject* index);              // throws
+void set_item(PyObject* self, PyObject* index, PyObject* value);  // throws
+bool contains(PyObject* self, PyObject* element);                 // throws
 
 // What stands between the brackets, as C++ values. See indexing_convert.cpp.
 

@@ -1,6 +1,6 @@
 // indexing_convert.cpp: Python objects between the brackets and right of the equals sign, as tensors.
-#include "core/forward/copy.h"
-#include "core/forward/index_common.h"
+#include "core/forward/copy/copy.h"
+#include "core/forward/index/index_common.h"
 #include "core/python/args.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -17,11 +17,14 @@ bool is_numpy_array(PyObject* o) {
 
 bool is_integer_like(PyObject* o) {
   if (PyLong_Check(o)) return !PyBool_Check(o);
-  return PyIndex_Check(o) && !is_tensor(o) && !PySequence_Check(o) && !std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool");
+  return PyIndex_Check(o) && !is_tensor(o) && !PySequence_Check(o) &&
+         !std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool");
 }
 
 void refuse_index(PyObject* index) {
-  UT_FAIL_AS(Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ", Py_TYPE(index)->tp_name, ")");
+  UT_FAIL_AS(Index,
+             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+             Py_TYPE(index)->tp_name, ")");
 }
 
 bool is_disguised_tuple(PyObject* index) {
@@ -36,8 +39,11 @@ bool is_disguised_tuple(PyObject* index) {
     PyRef item(check(PySequence_GetItem(index, i)));
     PyObject* o = item.get();
     if (is_tensor(o) || PySequence_Check(o) || PySlice_Check(o) || o == Py_Ellipsis || o == Py_None) {
-      warn("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq]. In a later release this will be "
-           "interpreted as tensor index, x[undertow.tensor(seq)], which will result either in an error or a different result");
+      warn(
+          "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
+          "x[seq]. In a later release this will be "
+          "interpreted as tensor index, x[undertow.tensor(seq)], which will result either in an error or a different "
+          "result");
       return true;
     }
   }
@@ -60,8 +66,8 @@ bool is_number_value(PyObject* value) {
 Tensor value_from_data(PyObject* value, DType dtype) {
   if (is_tensor(value)) return tensor_of(value);
   if (is_number_value(value)) return fwd::element_of(scalar_arg(value), dtype);
-  UT_CHECK_TYPE(PyList_Check(value) || PyTuple_Check(value) || is_numpy_array(value), "can't assign a ", Py_TYPE(value)->tp_name, " to a undertow.", long_name(dtype),
-                "Tensor");
+  UT_CHECK_TYPE(PyList_Check(value) || PyTuple_Check(value) || is_numpy_array(value), "can't assign a ",
+                Py_TYPE(value)->tp_name, " to a undertow.", long_name(dtype), "Tensor");
   return fwd::to_dtype(tensor_from_data(value, std::nullopt), dtype);
 }
 

@@ -1,4 +1,5 @@
 // module.cpp: undertow._C: puts the types together, and the module functions that belong to no type.
+// build: small
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -29,12 +30,15 @@ namespace {
 
 PyObject* set_grad_enabled(PyObject*, PyObject* on) {
   if (!PyBool_Check(on)) {
-    PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s", Py_TYPE(on)->tp_name);
+    PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s",
+                 Py_TYPE(on)->tp_name);
     return nullptr;
   }
   // In inference mode nothing is recorded, whatever is asked for.
-  if (on == Py_True && !mode_is(kInferenceMode)) thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
-  else thread_mode.bits |= kNoGrad;
+  if (on == Py_True && !mode_is(kInferenceMode))
+    thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
+  else
+    thread_mode.bits |= kNoGrad;
   provenance::follow_process();
   Py_RETURN_NONE;
 }
@@ -44,9 +48,12 @@ PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_en
 PyObject* enter_inference(PyObject*, PyObject* on) {
   provenance::follow_process();
   uint32_t before = thread_mode.bits;
-  if (PyObject_IsTrue(on) == 1) thread_mode.bits |= kInferenceMode | kNoGrad;
-  else thread_mode.bits &= ~static_cast<uint32_t>(kInferenceMode);
-  if (!(thread_mode.bits & kInferenceMode) && (before & kInferenceMode)) thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
+  if (PyObject_IsTrue(on) == 1)
+    thread_mode.bits |= kInferenceMode | kNoGrad;
+  else
+    thread_mode.bits &= ~static_cast<uint32_t>(kInferenceMode);
+  if (!(thread_mode.bits & kInferenceMode) && (before & kInferenceMode))
+    thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
   return PyLong_FromUnsignedLong(before & (kInferenceMode | kNoGrad));
 }
 PyObject* exit_inference(PyObject*, PyObject* guard) {
@@ -94,7 +101,8 @@ PyObject* increment_version(PyObject*, PyObject* tensors) {
     UT_CHECK(list.get(), "increment_version expect a Iterable[Tensor] as input, but got ", Py_TYPE(tensors)->tp_name);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
       PyObject* t = PySequence_Fast_GET_ITEM(list.get(), i);
-      UT_CHECK(is_tensor(t), "increment_version expects each element of the iterable to be a tensor, but got ", Py_TYPE(t)->tp_name);
+      UT_CHECK(is_tensor(t), "increment_version expects each element of the iterable to be a tensor, but got ",
+               Py_TYPE(t)->tp_name);
       UT_CHECK(!tensor_of(t).impl()->has(kInference), "increment_version does not support inference tensors");
       tensor_of(t).bump_version("increment_version");
     }
@@ -107,8 +115,9 @@ PyObject* set_versions(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *versions;
     if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &tensors, &PyTuple_Type, &versions)) return nullptr;
-    UT_CHECK(PyTuple_GET_SIZE(tensors) == PyTuple_GET_SIZE(versions), "_unsafe_set_version_counter: ", PyTuple_GET_SIZE(tensors), " tensors and ",
-             PyTuple_GET_SIZE(versions), " versions");
+    UT_CHECK(PyTuple_GET_SIZE(tensors) == PyTuple_GET_SIZE(versions),
+             "_unsafe_set_version_counter: ", PyTuple_GET_SIZE(tensors), " tensors and ", PyTuple_GET_SIZE(versions),
+             " versions");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tensors); i++) {
       PyObject* t = PyTuple_GET_ITEM(tensors, i);
       UT_CHECK_TYPE(is_tensor(t), "_unsafe_set_version_counter expects tensors, but got ", Py_TYPE(t)->tp_name);
@@ -145,8 +154,10 @@ PyObject* set_overrides(PyObject*, PyObject* args) {
   if (bit == 0) return PyBool_FromLong(set_function_modes(on));
   uint32_t mask = kNoOverrides;
   bool before = thread_mode.bits & mask;
-  if (on) thread_mode.bits |= mask;
-  else thread_mode.bits &= ~mask;
+  if (on)
+    thread_mode.bits |= mask;
+  else
+    thread_mode.bits &= ~mask;
   return PyBool_FromLong(before);
 }
 
@@ -160,8 +171,10 @@ PyObject* trace_stop(PyObject*, PyObject*) {
     PyRef list(check(PyList_New(static_cast<Py_ssize_t>(records.size()))));
     for (size_t i = 0; i < records.size(); i++) {
       const TraceRecord& r = records[i];
-      PyObject* o = Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:s,s:s}", "event", name(r.event), "time_ns", r.time_ns, "thread", r.thread, "task", r.task, "node",
-                                  r.node, "sequence", r.sequence, "other", r.other, "dependencies", r.dependencies, "depth", r.depth, "name", r.name.c_str(), "line", r.line.c_str());
+      PyObject* o = Py_BuildValue("{s:s,s:K,s:K,s:K,s:K,s:K,s:K,s:i,s:i,s:s,s:s}", "event", name(r.event), "time_ns",
+                                  r.time_ns, "thread", r.thread, "task", r.task, "node", r.node, "sequence", r.sequence,
+                                  "other", r.other, "dependencies", r.dependencies, "depth", r.depth, "name",
+                                  r.name.c_str(), "line", r.line.c_str());
       PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(o));
     }
     return list.release();
@@ -169,7 +182,8 @@ PyObject* trace_stop(PyObject*, PyObject*) {
 }
 PyObject* memory_stats(PyObject*, PyObject*) {
   AllocatorStats s = allocator_stats();
-  return Py_BuildValue("{s:n,s:n,s:n}", "in_use", static_cast<Py_ssize_t>(s.in_use), "peak_in_use", static_cast<Py_ssize_t>(s.peak_in_use), "cached", static_cast<Py_ssize_t>(s.cached));
+  return Py_BuildValue("{s:n,s:n,s:n}", "in_use", static_cast<Py_ssize_t>(s.in_use), "peak_in_use",
+                       static_cast<Py_ssize_t>(s.peak_in_use), "cached", static_cast<Py_ssize_t>(s.cached));
 }
 PyObject* empty_cache_(PyObject*, PyObject*) {
   empty_cache();
@@ -180,31 +194,34 @@ PyObject* reset_peak(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef functions[] = {{"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
-                           {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Is grad mode on in this thread?"},
-                           {"_enter_inference_mode", enter_inference, METH_O, nullptr},
-                           {"_exit_inference_mode", exit_inference, METH_O, nullptr},
-                           {"is_inference_mode_enabled", is_inference_enabled, METH_NOARGS, nullptr},
-                           {"_set_anomaly_enabled", set_anomaly, METH_VARARGS, nullptr},
-                           {"is_anomaly_enabled", is_anomaly, METH_NOARGS, nullptr},
-                           {"is_anomaly_check_nan_enabled", is_anomaly_nan, METH_NOARGS, nullptr},
-                           {"_live_counts", live_counts, METH_NOARGS, "Blocks in use of the pool behind tensors, nodes and small storages, by their size in bytes."},
-                           {"_collect_cycles", collect_cycles, METH_NOARGS, nullptr},
-                           {"_increment_version", increment_version, METH_O, nullptr},
-                           {"_unsafe_set_version_counter", set_versions, METH_VARARGS, nullptr},
-                           {"set_num_threads", set_threads, METH_O, "How many threads large operations may use."},
-                           {"get_num_threads", get_threads, METH_NOARGS, "How many threads large operations may use."},
-                           {"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},
-                           {"set_default_dtype", set_default_dtype_, METH_O, nullptr},
-                           {"_set_overrides", set_overrides, METH_VARARGS, nullptr},
-                           {"_trace_start", trace_start, METH_NOARGS, nullptr},
-                           {"_trace_stop", trace_stop, METH_NOARGS, nullptr},
-                           {"_memory_stats", memory_stats, METH_NOARGS, nullptr},
-                           {"_reset_peak_memory_stats", reset_peak, METH_NOARGS, nullptr},
-                           {"_empty_cache", empty_cache_, METH_NOARGS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
+    {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Is grad mode on in this thread?"},
+    {"_enter_inference_mode", enter_inference, METH_O, nullptr},
+    {"_exit_inference_mode", exit_inference, METH_O, nullptr},
+    {"is_inference_mode_enabled", is_inference_enabled, METH_NOARGS, nullptr},
+    {"_set_anomaly_enabled", set_anomaly, METH_VARARGS, nullptr},
+    {"is_anomaly_enabled", is_anomaly, METH_NOARGS, nullptr},
+    {"is_anomaly_check_nan_enabled", is_anomaly_nan, METH_NOARGS, nullptr},
+    {"_live_counts", live_counts, METH_NOARGS,
+     "Blocks in use of the pool behind tensors, nodes and small storages, by their size in bytes."},
+    {"_collect_cycles", collect_cycles, METH_NOARGS, nullptr},
+    {"_increment_version", increment_version, METH_O, nullptr},
+    {"_unsafe_set_version_counter", set_versions, METH_VARARGS, nullptr},
+    {"set_num_threads", set_threads, METH_O, "How many threads large operations may use."},
+    {"get_num_threads", get_threads, METH_NOARGS, "How many threads large operations may use."},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},
+    {"set_default_dtype", set_default_dtype_, METH_O, nullptr},
+    {"_set_overrides", set_overrides, METH_VARARGS, nullptr},
+    {"_trace_start", trace_start, METH_NOARGS, nullptr},
+    {"_trace_stop", trace_stop, METH_NOARGS, nullptr},
+    {"_memory_stats", memory_stats, METH_NOARGS, nullptr},
+    {"_reset_peak_memory_stats", reset_peak, METH_NOARGS, nullptr},
+    {"_empty_cache", empty_cache_, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 void warn_in_python(const std::string& message) {
   WithGil gil;
@@ -220,9 +237,12 @@ PyMODINIT_FUNC PyInit__C() {
   if (!module) return nullptr;
   undertow::set_warning_sink(warn_in_python);
   try {
-    if (init_errors(module) && init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) && init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
-        init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) && init_forward_functions(module) &&
-        init_type_functions(module) && init_dlpack_functions(module) && init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) && init_optim_functions(module) && init_chosen_pass(module))
+    if (init_errors(module) && init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) &&
+        init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
+        init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) &&
+        init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
+        init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) &&
+        init_optim_functions(module) && init_chosen_pass(module))
       return module;
   } catch (...) {
     set_python_error();

@@ -48,8 +48,11 @@ int clear(PyObject* self) {
   return 0;
 }
 
-PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name().c_str(), self); }
-// Programs that walk a graph compare the names of the structural nodes with torch's, which are those of its C++ classes.
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name().c_str(), self);
+}
+// Programs that walk a graph compare the names of the structural nodes with torch's, which are those of its C++
+// classes.
 PyObject* name_method(PyObject* self, PyObject*) {
   std::string name = node_of(self)->name();
   if (name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards") name = "torch::autograd::" + name;
@@ -79,7 +82,9 @@ PyObject* input_metadata(PyObject* self, void*) {
     PyRef out(check(PyTuple_New(n->num_inputs())));
     for (uint32_t i = 0; i < n->num_inputs(); i++) {
       const InputMeta& m = n->input_meta(i);
-      PyTuple_SET_ITEM(out.get(), i, wrap_items({check(wrap_sizes(m.sizes())), new_ref(dtype_object(m.dtype())), check(device_object({}))}, type));
+      PyTuple_SET_ITEM(
+          out.get(), i,
+          wrap_items({check(wrap_sizes(m.sizes())), new_ref(dtype_object(m.dtype())), check(device_object({}))}, type));
     }
     return out.release();
   });
@@ -111,7 +116,8 @@ PyObject* register_hook_dict(PyObject* self, PyObject* tensor) {
 
 PyObject* ints_tuple(const Dims& d) {
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(d.size()))));
-  for (size_t i = 0; i < d.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(d[i])));
+  for (size_t i = 0; i < d.size(); i++)
+    PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(d[i])));
   return t.release();
 }
 
@@ -122,38 +128,55 @@ PyObject* saved_value(Node* n, const SavedField& f) {
     return make(*v);
   };
   switch (f.kind) {
-    case SavedKind::Tensor: return wrap(saved_member<SavedTensor>(n, f).unpack(n));
+    case SavedKind::Tensor:
+      return wrap(saved_member<SavedTensor>(n, f).unpack(n));
     case SavedKind::TensorList: {
       std::vector<Tensor> out;
       for (auto& s : saved_member<std::vector<SavedTensor>>(n, f)) out.push_back(s.unpack(n));
       return wrap(std::move(out));
     }
-    case SavedKind::Scalar: return wrap(saved_member<Scalar>(n, f));
-    case SavedKind::OptScalar: return optional(saved_member<std::optional<Scalar>>(n, f), [](const Scalar& s) { return wrap(s); });
-    case SavedKind::Int: return wrap(saved_member<int64_t>(n, f));
-    case SavedKind::OptInt: return optional(saved_member<std::optional<int64_t>>(n, f), [](int64_t v) { return wrap(v); });
-    case SavedKind::Float: return wrap(saved_member<double>(n, f));
-    case SavedKind::OptFloat: return optional(saved_member<std::optional<double>>(n, f), [](double v) { return wrap(v); });
-    case SavedKind::Bool: return wrap(saved_member<bool>(n, f));
-    case SavedKind::OptBool: return optional(saved_member<std::optional<bool>>(n, f), [](bool v) { return wrap(v); });
-    case SavedKind::Ints: return ints_tuple(saved_member<Dims>(n, f));
-    case SavedKind::OptInts: return optional(saved_member<std::optional<Dims>>(n, f), ints_tuple);
+    case SavedKind::Scalar:
+      return wrap(saved_member<Scalar>(n, f));
+    case SavedKind::OptScalar:
+      return optional(saved_member<std::optional<Scalar>>(n, f), [](const Scalar& s) { return wrap(s); });
+    case SavedKind::Int:
+      return wrap(saved_member<int64_t>(n, f));
+    case SavedKind::OptInt:
+      return optional(saved_member<std::optional<int64_t>>(n, f), [](int64_t v) { return wrap(v); });
+    case SavedKind::Float:
+      return wrap(saved_member<double>(n, f));
+    case SavedKind::OptFloat:
+      return optional(saved_member<std::optional<double>>(n, f), [](double v) { return wrap(v); });
+    case SavedKind::Bool:
+      return wrap(saved_member<bool>(n, f));
+    case SavedKind::OptBool:
+      return optional(saved_member<std::optional<bool>>(n, f), [](bool v) { return wrap(v); });
+    case SavedKind::Ints:
+      return ints_tuple(saved_member<Dims>(n, f));
+    case SavedKind::OptInts:
+      return optional(saved_member<std::optional<Dims>>(n, f), ints_tuple);
     case SavedKind::IntsList: {
       auto& list = saved_member<std::vector<Dims>>(n, f);
       PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
-      for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), ints_tuple(list[i]));
+      for (size_t i = 0; i < list.size(); i++)
+        PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), ints_tuple(list[i]));
       return t.release();
     }
-    case SavedKind::DType: return wrap(saved_member<DType>(n, f));
-    case SavedKind::OptDType: return optional(saved_member<std::optional<DType>>(n, f), [](DType v) { return wrap(v); });
+    case SavedKind::DType:
+      return wrap(saved_member<DType>(n, f));
+    case SavedKind::OptDType:
+      return optional(saved_member<std::optional<DType>>(n, f), [](DType v) { return wrap(v); });
     case SavedKind::DTypeList: {
       auto& list = saved_member<std::vector<DType>>(n, f);
       PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
       for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), wrap(list[i]));
       return t.release();
     }
-    case SavedKind::String: return PyUnicode_FromString(saved_member<std::string>(n, f).c_str());
-    case SavedKind::OptString: return optional(saved_member<std::optional<std::string>>(n, f), [](const std::string& s) { return PyUnicode_FromString(s.c_str()); });
+    case SavedKind::String:
+      return PyUnicode_FromString(saved_member<std::string>(n, f).c_str());
+    case SavedKind::OptString:
+      return optional(saved_member<std::optional<std::string>>(n, f),
+                      [](const std::string& s) { return PyUnicode_FromString(s.c_str()); });
   }
   Py_RETURN_NONE;
 }
@@ -200,36 +223,42 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   return guarded([&]() -> PyObject* {
     Ref<Node> n(node_of(self));
     std::vector<Tensor> in(std::max<uint32_t>(n->num_inputs(), 1)), out(n->num_edges());
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args) && static_cast<size_t>(i) < in.size(); i++) in[static_cast<size_t>(i)] = opt_tensor_arg(PyTuple_GET_ITEM(args, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args) && static_cast<size_t>(i) < in.size(); i++)
+      in[static_cast<size_t>(i)] = opt_tensor_arg(PyTuple_GET_ITEM(args, i));
     n->apply(in, out);
     if (out.size() == 1) return wrap(out[0]);
     return wrap(std::move(out));
   });
 }
 
-PyMethodDef methods[] = {{"name", name_method, METH_NOARGS, "The node's name."},
-                         {"register_hook", register_hook, METH_O, "Calls hook(grad_inputs, grad_outputs) after the node ran."},
-                         {"register_prehook", register_prehook, METH_O, "Calls hook(grad_outputs) before the node runs."},
-                         {"_register_hook_dict", register_hook_dict, METH_O, nullptr},
-                         {"_sequence_nr", sequence_nr, METH_NOARGS, nullptr},
-                         {"_set_sequence_nr", set_sequence_nr, METH_O, nullptr},
-                         {"__dir__", dir_method, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"name", name_method, METH_NOARGS, "The node's name."},
+    {"register_hook", register_hook, METH_O, "Calls hook(grad_inputs, grad_outputs) after the node ran."},
+    {"register_prehook", register_prehook, METH_O, "Calls hook(grad_outputs) before the node runs."},
+    {"_register_hook_dict", register_hook_dict, METH_O, nullptr},
+    {"_sequence_nr", sequence_nr, METH_NOARGS, nullptr},
+    {"_set_sequence_nr", set_sequence_nr, METH_O, nullptr},
+    {"__dir__", dir_method, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"next_functions", next_functions, nullptr, nullptr, nullptr},
                         {"metadata", metadata, nullptr, nullptr, nullptr},
                         {"_input_metadata", input_metadata, nullptr, nullptr, nullptr},
                         {"requires_grad", requires_grad, nullptr, nullptr, nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyGetSetDef accumulate_getset[] = {{"variable", variable, nullptr, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(NodeObject, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef accumulate_getset[] = {{"variable", variable, nullptr, nullptr, nullptr},
+                                   {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(NodeObject, weakrefs), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
 
 PyTypeObject* type_for(const std::string& name) {
   static auto* types = new std::map<std::string, PyTypeObject*>;  // leaked: types live as long as the interpreter
   auto& slot = (*types)[name];
   if (slot) return slot;
   auto* full = new std::string("builtins." + name);  // torch's __module__
-  PyType_Slot plain[] = {{Py_tp_getset, name == "AccumulateGrad" ? accumulate_getset : accumulate_getset + 1}, {0, nullptr}};
-  PyType_Spec spec = {full->c_str(), sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plain};
+  PyType_Slot plain[] = {{Py_tp_getset, name == "AccumulateGrad" ? accumulate_getset : accumulate_getset + 1},
+                         {0, nullptr}};
+  PyType_Spec spec = {full->c_str(), sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      plain};
   slot = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(node_base_type)));
   if (!slot) throw PythonError();
   return slot;
@@ -259,20 +288,30 @@ Node* node_of(PyObject* o) {
 }
 
 Edge edge_arg(PyObject* o) {
-  UT_CHECK_TYPE(PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0)), "expected a GradientEdge, got ", Py_TYPE(o)->tp_name);
+  UT_CHECK_TYPE(PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0)),
+                "expected a GradientEdge, got ", Py_TYPE(o)->tp_name);
   return {Ref<Node>(node_of(PyTuple_GET_ITEM(o, 0))), static_cast<uint32_t>(int_arg(PyTuple_GET_ITEM(o, 1)))};
 }
 
 bool init_node_types(PyObject* module) {
   init_origins();
-  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                         {Py_tp_clear, reinterpret_cast<void*>(clear)}, {Py_tp_repr, reinterpret_cast<void*>(repr)}, {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_members, members},
-                         {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)}, {Py_tp_call, reinterpret_cast<void*>(call)}, {0, nullptr}};
-  PyType_Spec spec = {"undertow._C._NodeBase", sizeof(NodeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                         {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_getset, getset},
+                         {Py_tp_members, members},
+                         {Py_tp_getattro, reinterpret_cast<void*>(get_attribute)},
+                         {Py_tp_call, reinterpret_cast<void*>(call)},
+                         {0, nullptr}};
+  PyType_Spec spec = {"undertow._C._NodeBase", sizeof(NodeObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                       slots};
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return node_base_type && PyModule_AddObjectRef(module, "_NodeBase", reinterpret_cast<PyObject*>(node_base_type)) == 0 && init_hook_types(module) &&
-         init_function_type(module);
+  return node_base_type &&
+         PyModule_AddObjectRef(module, "_NodeBase", reinterpret_cast<PyObject*>(node_base_type)) == 0 &&
+         init_hook_types(module) && init_function_type(module);
 }
 
 }  // namespace undertow::python

@@ -11,8 +11,7 @@ extern PyTypeObject* node_base_type;  // `_C._NodeBase`
 
 // The object of a node. A custom Function's (function_object.h) begins with the same members.
 struct NodeObject {
-  PyObject_HEAD
-  Ref<Node> node;
+  PyObject_HEAD Ref<Node> node;
   PyObject* weakrefs;
 };
 

@@ -1,4 +1,5 @@
 // numpy_bridge.cpp: see numpy_bridge.h.
+// build: small
 #include "core/python/numpy_bridge.h"
 
 #include <cstring>
@@ -46,22 +47,29 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   if (f == "Zd") return DType::Complex128;
   if (f == "B") return DType::UInt8;
   if (f == "b") return DType::Int8;
-  if (f == "h" || f == "i" || f == "l" || f == "q") return size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
+  if (f == "h" || f == "i" || f == "l" || f == "q")
+    return size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
   return std::nullopt;
 }
 
 [[noreturn]] void fail_unsupported(PyObject* array) {
   PyErr_Clear();
-  PyRef dtype(PyObject_GetAttrString(array, "dtype")), type(dtype ? PyObject_GetAttrString(dtype.get(), "type") : nullptr);
+  PyRef dtype(PyObject_GetAttrString(array, "dtype")),
+      type(dtype ? PyObject_GetAttrString(dtype.get(), "type") : nullptr);
   PyErr_Clear();
-  const char* name = type && PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "unknown";
-  UT_FAIL_AS(Type, "can't convert np.ndarray of type ", name, ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
-             "uint8, and bool.");
+  const char* name =
+      type && PyType_Check(type.get()) ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : "unknown";
+  UT_FAIL_AS(
+      Type, "can't convert np.ndarray of type ", name,
+      ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+      "uint8, and bool.");
 }
 
 void warn_read_only() {
-  warn("The given NumPy array is not writable, and Undertow does not support non-writable tensors. This means writing to this tensor will result in undefined behavior. You may "
-       "want to copy the array to protect its data or make it writable before converting it to a tensor.");
+  warn(
+      "The given NumPy array is not writable, and Undertow does not support non-writable tensors. This means writing "
+      "to this tensor will result in undefined behavior. You may "
+      "want to copy the array to protect its data or make it writable before converting it to a tensor.");
 }
 
 // Owns a view of the array's memory until the tensor over it is gone.
@@ -113,7 +121,9 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
     long long count = -1, offset = 0;
     int requires_grad = 0;
     static const char* names[] = {"buffer", "dtype", "count", "offset", "requires_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OLLp", const_cast<char**>(names), &buffer, &dtype_object, &count, &offset, &requires_grad)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OLLp", const_cast<char**>(names), &buffer, &dtype_object, &count,
+                                     &offset, &requires_grad))
+      throw PythonError();
     UT_CHECK_TYPE(dtype_object, "frombuffer() missing 1 required keyword-only arguments: \"dtype\"");
     DType dtype = dtype_arg(dtype_object);
     int64_t size = itemsize(dtype);
@@ -122,28 +132,35 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
     if (!view->held) throw PythonError();
     int64_t length = view->buffer.len;
     UT_CHECK_VALUE(length > 0 && count != 0, "both buffer length (", length, ") and count (", count, ") must not be 0");
-    UT_CHECK_VALUE(offset >= 0 && offset < length, "offset (", offset, " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
-    UT_CHECK_VALUE(count > 0 || (length - offset) % size == 0, "buffer length (", length - offset, " bytes) after offset (", offset,
-                   " bytes) must be a multiple of element size (", size, ")");
+    UT_CHECK_VALUE(offset >= 0 && offset < length, "offset (", offset,
+                   " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
+    UT_CHECK_VALUE(count > 0 || (length - offset) % size == 0, "buffer length (", length - offset,
+                   " bytes) after offset (", offset, " bytes) must be a multiple of element size (", size, ")");
     int64_t n = count < 0 ? (length - offset) / size : count;
-    UT_CHECK_VALUE(offset + n * size <= length, "requested buffer length (", n, " * ", size, " bytes) after offset (", offset, " bytes) must not be greater than actual buffer length (",
-                   length, " bytes)");
+    UT_CHECK_VALUE(offset + n * size <= length, "requested buffer length (", n, " * ", size, " bytes) after offset (",
+                   offset, " bytes) must not be greater than actual buffer length (", length, " bytes)");
     UT_CHECK_VALUE(PyBuffer_IsContiguous(&view->buffer, 'C'), "ndarray is not C-contiguous");
     if (view->buffer.readonly) {
-      warn("The given buffer is not writable, and Undertow does not support non-writable tensors. This means you can write to the underlying (supposedly non-writable) buffer using "
-           "the tensor. You may want to copy the buffer to protect its data or make it writable before converting it to a tensor.");
+      warn(
+          "The given buffer is not writable, and Undertow does not support non-writable tensors. This means you can "
+          "write to the underlying (supposedly non-writable) buffer using "
+          "the tensor. You may want to copy the buffer to protect its data or make it writable before converting it to "
+          "a tensor.");
     }
     ArrayView* kept = view.release();
-    Ref<Storage> storage = Storage::borrow(static_cast<char*>(kept->buffer.buf) + offset, static_cast<size_t>(n * size), drop_view, kept);
+    Ref<Storage> storage =
+        Storage::borrow(static_cast<char*>(kept->buffer.buf) + offset, static_cast<size_t>(n * size), drop_view, kept);
     Tensor t = over_storage(std::move(storage), Dims{n}, Dims{1}, 0, dtype);
-    UT_CHECK(!requires_grad || is_differentiable(dtype), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", dtype);
+    UT_CHECK(!requires_grad || is_differentiable(dtype),
+             "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", dtype);
     if (requires_grad) t.impl()->set(kRequiresGrad);
     return wrap(std::move(t));
   });
 }
 
 PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O, "A tensor over a NumPy array's memory."},
-                           {"frombuffer", reinterpret_cast<PyCFunction>(frombuffer), METH_VARARGS | METH_KEYWORDS, "A one-dimensional tensor over an object's bytes."},
+                           {"frombuffer", reinterpret_cast<PyCFunction>(frombuffer), METH_VARARGS | METH_KEYWORDS,
+                            "A one-dimensional tensor over an object's bytes."},
                            {"_numpy_dtype", numpy_dtype_of, METH_O, nullptr},
                            {"_dtype_from_numpy", dtype_of_numpy, METH_O, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
@@ -152,23 +169,31 @@ PyMethodDef functions[] = {{"from_numpy", from_numpy, METH_O, "A tensor over a N
 
 bool is_ndarray(PyObject* o) { return has_base_named(Py_TYPE(o), "numpy.ndarray"); }
 bool is_numpy_scalar(PyObject* o) { return has_base_named(Py_TYPE(o), "numpy.generic"); }
-std::optional<DType> numpy_scalar_dtype(PyObject* o) { return is_numpy_scalar(o) ? dtype_by_numpy_name(Py_TYPE(o)->tp_name) : std::nullopt; }
+std::optional<DType> numpy_scalar_dtype(PyObject* o) {
+  return is_numpy_scalar(o) ? dtype_by_numpy_name(Py_TYPE(o)->tp_name) : std::nullopt;
+}
 
 Tensor from_ndarray(PyObject* array, bool for_reading) {
   auto view = std::make_unique<ArrayView>(array);
   if (!view->held) fail_unsupported(array);
   const Py_buffer& b = view->buffer;
   UT_CHECK_VALUE(!b.format || (b.format[0] != '>' && b.format[0] != '!'),
-                 "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.");
+                 "given numpy array has byte order different from the native byte order. Conversion between byte "
+                 "orders is currently not supported.");
   std::optional<DType> dtype = dtype_of_format(b.format, b.itemsize);
   if (!dtype) fail_unsupported(array);
   Dims sizes, strides;
   for (int i = 0; i < b.ndim; i++) {
     sizes.push_back(b.shape[i]);
-    UT_CHECK_VALUE(b.strides[i] >= 0 || b.shape[i] <= 1, "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-                   "supported. (You can probably work around this by making a copy of your array  with array.copy().) The strides in bytes are ",
-                   ShapeText{IntSpan(reinterpret_cast<const int64_t*>(b.strides), static_cast<size_t>(b.ndim))});
-    UT_CHECK_VALUE(b.strides[i] % b.itemsize == 0, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+    UT_CHECK_VALUE(
+        b.strides[i] >= 0 || b.shape[i] <= 1,
+        "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+        "supported. (You can probably work around this by making a copy of your array  with array.copy().) The strides "
+        "in bytes are ",
+        ShapeText{IntSpan(reinterpret_cast<const int64_t*>(b.strides), static_cast<size_t>(b.ndim))});
+    UT_CHECK_VALUE(b.strides[i] % b.itemsize == 0,
+                   "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                   "reallocate the memory.");
     strides.push_back(std::max<int64_t>(b.strides[i] / b.itemsize, 0));
   }
   if (b.readonly && !for_reading) warn_read_only();

@@ -10,8 +10,8 @@
 
 namespace undertow::python {
 
-bool is_ndarray(PyObject* o);                              // does not import NumPy
-std::optional<DType> numpy_scalar_dtype(PyObject* o);      // of np.float32(1) and the like
+bool is_ndarray(PyObject* o);                          // does not import NumPy
+std::optional<DType> numpy_scalar_dtype(PyObject* o);  // of np.float32(1) and the like
 bool is_numpy_scalar(PyObject* o);
 // A tensor over the array's memory, or torch's error. `for_reading`: no warning about arrays that may not be written.
 Tensor from_ndarray(PyObject* array, bool for_reading);

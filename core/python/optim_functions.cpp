@@ -1,4 +1,5 @@
-// optim_functions.cpp: `_C._optim_update`: one native update of a parameter group, for undertow.optim and undertow.train.
+// optim_functions.cpp: `_C._optim_update`: one native update of a parameter group, for undertow.optim and
+// undertow.train. build: small
 #include "core/forward/optim.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -25,14 +26,16 @@ PyObject* optim_update(PyObject*, PyObject* args) {
     PyObject *lists, *constants;
     if (!PyArg_ParseTuple(args, "sO!O", &algorithm, &PyList_Type, &lists, &constants)) throw PythonError();
     std::vector<std::vector<Tensor>> tensors;
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(lists); k++) tensors.push_back(tensor_list_arg(PyList_GET_ITEM(lists, k)));
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(lists); k++)
+      tensors.push_back(tensor_list_arg(PyList_GET_ITEM(lists, k)));
     UT_CHECK_VALUE(!tensors.empty(), "_optim_update: expected lists of tensors");
     std::vector<std::vector<double>> rows;
     if (PyTuple_Check(constants)) {
       rows.assign(tensors[0].size(), numbers_of(constants));
     } else {
       PyRef fast(check(PySequence_Fast(constants, "_optim_update: expected a list of rows")));
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); i++) rows.push_back(numbers_of(PySequence_Fast_GET_ITEM(fast.get(), i)));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); i++)
+        rows.push_back(numbers_of(PySequence_Fast_GET_ITEM(fast.get(), i)));
     }
     {
       LongOp unlocked(tensors[0]);
@@ -45,7 +48,9 @@ PyObject* optim_update(PyObject*, PyObject* args) {
   });
 }
 
-PyMethodDef functions[] = {{"_optim_update", optim_update, METH_VARARGS, "One native update of parameters by the named algorithm."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_optim_update", optim_update, METH_VARARGS, "One native update of parameters by the named algorithm."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

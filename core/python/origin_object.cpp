@@ -1,4 +1,5 @@
 // origin_object.cpp: where in the user's program a node was made: the whole stack in anomaly mode, one line otherwise.
+// build: small
 #include "core/python/origin_object.h"
 
 #include <cstring>
@@ -58,8 +59,8 @@ class PythonOrigin final : public NodeOrigin {
   std::string line_, stack_;
 };
 
-// Where passes were called from, the last few thousand, by the low bits of their numbers. Guarded by the interpreter's lock.
-// Code and instruction are kept, because finding the line of an instruction costs more than a short pass.
+// Where passes were called from, the last few thousand, by the low bits of their numbers. Guarded by the interpreter's
+// lock. Code and instruction are kept, because finding the line of an instruction costs more than a short pass.
 struct PassCaller {
   PyObject* code = nullptr;  // owned
   int instruction = 0;

@@ -1,5 +1,6 @@
 // overrides.cpp: __torch_function__: arguments whose class takes over a call, and modes that take over all calls.
 // Finds who takes over and hands the call to undertow.overrides._dispatch, which knows modes and precedence.
+// build: small
 #include "core/graph/profile.h"
 #include "core/python/args.h"
 #include "core/python/errors.h"
@@ -66,7 +67,8 @@ PyRef tuple_of(PyObject* const* items, size_t n) {
 // A call that nobody takes over; the profiler may have wanted to see it.
 PyObject* call_plainly(PyObject* function, PyObject* args, PyObject* kwargs) {
   ModeGuard seen(kOverrides, false);
-  if (!is_profiled || Py_IS_TYPE(function, &_PyMethodWrapper_Type)) return check(PyObject_Call(function, args, kwargs));  // reading an attribute
+  if (!is_profiled || Py_IS_TYPE(function, &_PyMethodWrapper_Type))
+    return check(PyObject_Call(function, args, kwargs));  // reading an attribute
   PyRef name(PyObject_GetAttrString(function, "__name__"));
   if (!name) PyErr_Clear();
   std::vector<Dims> shapes;
@@ -81,7 +83,8 @@ PyObject* call_plainly(PyObject* function, PyObject* args, PyObject* kwargs) {
   return check(r);
 }
 
-PyObject* dispatch_override(PyObject* public_function, PyObject* args, PyObject* kwargs, const std::vector<PyObject*>& found) {
+PyObject* dispatch_override(PyObject* public_function, PyObject* args, PyObject* kwargs,
+                            const std::vector<PyObject*>& found) {
   if (!has_modes && found.empty()) return call_plainly(public_function, args, kwargs);
   std::vector<PyObject*> classes;
   for (PyObject* o : found) classes.push_back(reinterpret_cast<PyObject*>(Py_TYPE(o)));
@@ -141,8 +144,10 @@ bool has_override(PyObject* o) {
 }
 bool set_function_modes(bool on) {
   bool before = std::exchange(has_modes, on);
-  if (has_modes || is_profiled) thread_mode.bits |= kOverrides;
-  else thread_mode.bits &= ~static_cast<uint32_t>(kOverrides);
+  if (has_modes || is_profiled)
+    thread_mode.bits |= kOverrides;
+  else
+    thread_mode.bits &= ~static_cast<uint32_t>(kOverrides);
   return before;
 }
 void set_profiled_calls(bool on) {
@@ -201,7 +206,8 @@ int override_set(const char* name, PyObject* self, PyObject* value) {
 }
 
 bool init_override_functions(PyObject* module) {
-  return PyModule_AddObjectRef(module, "_disabled_torch_function_impl", disabled_function()) == 0 && PyModule_AddFunctions(module, functions) == 0;
+  return PyModule_AddObjectRef(module, "_disabled_torch_function_impl", disabled_function()) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace undertow::python

@@ -1,4 +1,5 @@
-// printed_name.h: the package whose name types and dtypes print before their own: "undertow", or "torch" for a program that believes so.
+// printed_name.h: the package whose name types and dtypes print before their own: "undertow", or "torch" for a program
+// that believes so.
 #pragma once
 
 namespace undertow::python {

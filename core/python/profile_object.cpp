@@ -1,4 +1,5 @@
 // profile_object.cpp: switches the profiler on a thread, and hands its records to Python.
+// build: small
 #include "core/graph/profile.h"
 
 #include <chrono>
@@ -41,8 +42,10 @@ std::vector<std::string> stack_now() {
 }
 
 void set_thread(bool on) {
-  if (on) thread_mode.bits |= kProfile;
-  else thread_mode.bits &= ~static_cast<uint32_t>(kProfile);
+  if (on)
+    thread_mode.bits |= kProfile;
+  else
+    thread_mode.bits &= ~static_cast<uint32_t>(kProfile);
   set_profiled_calls(on);
 }
 
@@ -60,20 +63,23 @@ PyObject* start(PyObject*, PyObject* args) {
 
 PyObject* strings(const std::vector<std::string>& list) {
   PyRef out(check(PyList_New(static_cast<Py_ssize_t>(list.size()))));
-  for (size_t i = 0; i < list.size(); i++) PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(PyUnicode_FromString(list[i].c_str())));
+  for (size_t i = 0; i < list.size(); i++)
+    PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(PyUnicode_FromString(list[i].c_str())));
   return out.release();
 }
 PyObject* shapes_of(const profile::Event& e) {
   PyRef out(check(PyList_New(static_cast<Py_ssize_t>(e.shapes.size()))));
   for (size_t i = 0; i < e.shapes.size(); i++) {
     PyRef shape(check(PyList_New(static_cast<Py_ssize_t>(e.shapes[i].size()))));
-    for (size_t k = 0; k < e.shapes[i].size(); k++) PyList_SET_ITEM(shape.get(), static_cast<Py_ssize_t>(k), check(PyLong_FromLongLong(e.shapes[i][k])));
+    for (size_t k = 0; k < e.shapes[i].size(); k++)
+      PyList_SET_ITEM(shape.get(), static_cast<Py_ssize_t>(k), check(PyLong_FromLongLong(e.shapes[i][k])));
     PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), shape.release());
   }
   return out.release();
 }
 
-// _profile_stop() -> (the time now, [(kind, time_ns, thread, sequence, bytes, name, shapes, stack)]); kinds: 0 mark, 1 begin, 2 end.
+// _profile_stop() -> (the time now, [(kind, time_ns, thread, sequence, bytes, name, shapes, stack)]); kinds: 0 mark, 1
+// begin, 2 end.
 PyObject* stop(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     set_thread(false);
@@ -82,9 +88,11 @@ PyObject* stop(PyObject*, PyObject*) {
     PyRef out(check(PyList_New(static_cast<Py_ssize_t>(events.size()))));
     for (size_t i = 0; i < events.size(); i++) {
       const profile::Event& e = events[i];
-      PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i),
-                      check(Py_BuildValue("(iKKLLsNN)", static_cast<int>(e.kind), static_cast<unsigned long long>(e.time_ns), static_cast<unsigned long long>(e.thread),
-                                          static_cast<long long>(e.sequence), static_cast<long long>(e.bytes), e.name.c_str(), shapes_of(e), strings(e.stack))));
+      PyList_SET_ITEM(
+          out.get(), static_cast<Py_ssize_t>(i),
+          check(Py_BuildValue("(iKKLLsNN)", static_cast<int>(e.kind), static_cast<unsigned long long>(e.time_ns),
+                              static_cast<unsigned long long>(e.thread), static_cast<long long>(e.sequence),
+                              static_cast<long long>(e.bytes), e.name.c_str(), shapes_of(e), strings(e.stack))));
     }
     return Py_BuildValue("(NN)", now.release(), out.release());
   });
@@ -103,12 +111,10 @@ PyObject* end(PyObject*, PyObject*) {
 }
 PyObject* is_on(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kProfile)); }
 
-PyMethodDef functions[] = {{"_profile_start", start, METH_VARARGS, nullptr},
-                           {"_profile_stop", stop, METH_NOARGS, nullptr},
-                           {"_profile_begin", begin, METH_O, nullptr},
-                           {"_profile_end", end, METH_NOARGS, nullptr},
-                           {"_profiler_enabled", is_on, METH_NOARGS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_profile_start", start, METH_VARARGS, nullptr},   {"_profile_stop", stop, METH_NOARGS, nullptr},
+    {"_profile_begin", begin, METH_O, nullptr},         {"_profile_end", end, METH_NOARGS, nullptr},
+    {"_profiler_enabled", is_on, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // storage_object.cpp: see storage_object.h.
+// build: small
 #include "core/python/storage_object.h"
 
 #include <fcntl.h>
@@ -60,8 +61,7 @@ Ref<Storage> shared_storage(size_t nbytes, int fd) {
 }
 
 struct StorageObject {
-  PyObject_HEAD
-  Ref<Storage> storage;
+  PyObject_HEAD Ref<Storage> storage;
 };
 PyTypeObject* storage_type;
 StorageObject* as_storage(PyObject* o) { return reinterpret_cast<StorageObject*>(o); }
@@ -78,7 +78,8 @@ void dealloc(PyObject* self) {
 PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(!kwargs || PyDict_GET_SIZE(kwargs) == 0, "UntypedStorage() takes no keyword arguments");
-    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) <= 1, "UntypedStorage() takes at most 1 argument, got ", PyTuple_GET_SIZE(args));
+    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) <= 1, "UntypedStorage() takes at most 1 argument, got ",
+                  PyTuple_GET_SIZE(args));
     if (PyTuple_GET_SIZE(args) == 0) return storage_object(Storage::allocate(0));
     PyObject* first = PyTuple_GET_ITEM(args, 0);
     if (PyLong_Check(first)) {
@@ -89,14 +90,19 @@ PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     PyRef list(check(PySequence_Fast(first, "UntypedStorage() takes a size or a sequence of bytes")));
     Py_ssize_t n = PySequence_Fast_GET_SIZE(list.get());
     Ref<Storage> s = Storage::allocate(static_cast<size_t>(n));
-    for (Py_ssize_t i = 0; i < n; i++) s->data()[i] = static_cast<char>(int_arg(PySequence_Fast_GET_ITEM(list.get(), i)));
+    for (Py_ssize_t i = 0; i < n; i++)
+      s->data()[i] = static_cast<char>(int_arg(PySequence_Fast_GET_ITEM(list.get(), i)));
     return storage_object(std::move(s));
   });
 }
 
 PyObject* nbytes(PyObject* s, PyObject*) { return PyLong_FromSize_t(bytes_of(s).nbytes()); }
-PyObject* size_in_memory(PyObject* s, PyObject*) { return PyLong_FromSize_t(sizeof(StorageObject) + bytes_of(s).nbytes()); }
-PyObject* data_ptr(PyObject* s, PyObject*) { return PyLong_FromVoidPtr(bytes_of(s).nbytes() ? bytes_of(s).data() : nullptr); }
+PyObject* size_in_memory(PyObject* s, PyObject*) {
+  return PyLong_FromSize_t(sizeof(StorageObject) + bytes_of(s).nbytes());
+}
+PyObject* data_ptr(PyObject* s, PyObject*) {
+  return PyLong_FromVoidPtr(bytes_of(s).nbytes() ? bytes_of(s).data() : nullptr);
+}
 PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
 PyObject* resizable(PyObject* s, PyObject*) { return PyBool_FromLong(bytes_of(s).resizable()); }
 PyObject* resize(PyObject* s, PyObject* n) {
@@ -120,10 +126,12 @@ PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
     PyObject* source;
     int non_blocking = 0;
     static const char* names[] = {"source", "non_blocking", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p", const_cast<char**>(names), &source, &non_blocking)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p", const_cast<char**>(names), &source, &non_blocking))
+      throw PythonError();
     UT_CHECK_TYPE(is_storage(source), "copy_: expected an UntypedStorage, got ", Py_TYPE(source)->tp_name);
     Storage &to = bytes_of(s), &from = bytes_of(source);
-    UT_CHECK(to.nbytes() == from.nbytes(), "size does not match, self was ", to.nbytes(), " bytes but src was ", from.nbytes(), " bytes");
+    UT_CHECK(to.nbytes() == from.nbytes(), "size does not match, self was ", to.nbytes(), " bytes but src was ",
+             from.nbytes(), " bytes");
     if (to.nbytes()) std::memmove(to.data(), from.data(), to.nbytes());
     to.bump_version("a write to its storage");
     return new_ref(s);
@@ -141,7 +149,8 @@ PyObject* tolist(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
     Storage& b = bytes_of(s);
     PyRef list(check(PyList_New(static_cast<Py_ssize_t>(b.nbytes()))));
-    for (size_t i = 0; i < b.nbytes(); i++) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyLong_FromLong(static_cast<uint8_t>(b.data()[i])));
+    for (size_t i = 0; i < b.nbytes(); i++)
+      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyLong_FromLong(static_cast<uint8_t>(b.data()[i])));
     return list.release();
   });
 }
@@ -162,7 +171,9 @@ PyObject* shared_descriptor(PyObject* s, PyObject*) {
 PyObject* is_pinned(PyObject*, PyObject*) { Py_RETURN_FALSE; }
 PyObject* device(PyObject*, void*) { return device_object({}); }
 template <bool value>
-PyObject* constant(PyObject*, void*) { return PyBool_FromLong(value); }
+PyObject* constant(PyObject*, void*) {
+  return PyBool_FromLong(value);
+}
 PyObject* identity(PyObject* s, void*) { return PyLong_FromVoidPtr(as_storage(s)->storage.get()); }
 
 Py_ssize_t length(PyObject* s) { return static_cast<Py_ssize_t>(bytes_of(s).nbytes()); }
@@ -180,10 +191,13 @@ Ref<Storage> part_of(PyObject* s, PyObject* slice) {
   Storage* whole = &bytes_of(s);
   whole->retain();
   whole->hold();
-  return Storage::borrow(whole->data() + start, static_cast<size_t>(n), [](void* p) {
-    static_cast<Storage*>(p)->unhold();
-    static_cast<Storage*>(p)->release();
-  }, whole);
+  return Storage::borrow(
+      whole->data() + start, static_cast<size_t>(n),
+      [](void* p) {
+        static_cast<Storage*>(p)->unhold();
+        static_cast<Storage*>(p)->release();
+      },
+      whole);
 }
 PyObject* subscript(PyObject* s, PyObject* i) {
   return guarded([&]() -> PyObject* {
@@ -236,37 +250,49 @@ PyObject* from_file(PyObject*, PyObject* args, PyObject* kwargs) {
   return f ? PyObject_Call(f.get(), args, kwargs) : nullptr;
 }
 
-PyMethodDef methods[] = {{"from_file", reinterpret_cast<PyCFunction>(from_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC, "The bytes of a file, mapped."},
-                         {"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
-                         {"size", nbytes, METH_NOARGS, nullptr},
-                         {"__sizeof__", size_in_memory, METH_NOARGS, "For sys.getsizeof: with the bytes."},
-                         {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
-                         {"element_size", element_size, METH_NOARGS, nullptr},
-                         {"resizable", resizable, METH_NOARGS, "May the number of bytes change?"},
-                         {"resize_", resize, METH_O, "Changes the number of bytes; tensors over them see the change."},
-                         {"clone", clone, METH_NOARGS, "A copy of the bytes."},
-                         {"copy_", reinterpret_cast<PyCFunction>(copy_from), METH_VARARGS | METH_KEYWORDS, "Takes over the bytes of another storage of the same size."},
-                         {"fill_", fill, METH_O, "Sets every byte."},
-                         {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
-                         {"cpu", itself, METH_NOARGS, nullptr},
-                         {"untyped", itself, METH_NOARGS, nullptr},
-                         {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
-                         {"is_shared", is_shared_method, METH_NOARGS, nullptr},
-                         {"_shared_fd", shared_descriptor, METH_NOARGS, "The descriptor by which other processes can map the bytes, or None."},
-                         {"is_pinned", is_pinned, METH_NOARGS, nullptr},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {
+    {"from_file", reinterpret_cast<PyCFunction>(from_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "The bytes of a file, mapped."},
+    {"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
+    {"size", nbytes, METH_NOARGS, nullptr},
+    {"__sizeof__", size_in_memory, METH_NOARGS, "For sys.getsizeof: with the bytes."},
+    {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
+    {"element_size", element_size, METH_NOARGS, nullptr},
+    {"resizable", resizable, METH_NOARGS, "May the number of bytes change?"},
+    {"resize_", resize, METH_O, "Changes the number of bytes; tensors over them see the change."},
+    {"clone", clone, METH_NOARGS, "A copy of the bytes."},
+    {"copy_", reinterpret_cast<PyCFunction>(copy_from), METH_VARARGS | METH_KEYWORDS,
+     "Takes over the bytes of another storage of the same size."},
+    {"fill_", fill, METH_O, "Sets every byte."},
+    {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
+    {"cpu", itself, METH_NOARGS, nullptr},
+    {"untyped", itself, METH_NOARGS, nullptr},
+    {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
+    {"is_shared", is_shared_method, METH_NOARGS, nullptr},
+    {"_shared_fd", shared_descriptor, METH_NOARGS,
+     "The descriptor by which other processes can map the bytes, or None."},
+    {"is_pinned", is_pinned, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", device, nullptr, nullptr, nullptr},
                         {"is_cuda", constant<false>, nullptr, nullptr, nullptr},
                         {"is_cpu", constant<true>, nullptr, nullptr, nullptr},
                         {"_cdata", identity, nullptr, "The storage's identity.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)}, {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                       {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                       {Py_tp_richcompare, reinterpret_cast<void*>(compare)}, {Py_tp_hash, reinterpret_cast<void*>(hash)},
-                       {Py_mp_length, reinterpret_cast<void*>(length)}, {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
-                       {Py_mp_ass_subscript, reinterpret_cast<void*>(assign_subscript)}, {Py_sq_length, reinterpret_cast<void*>(length)},
-                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
-                       {Py_tp_doc, const_cast<char*>("The bytes that tensors share.")}, {0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, getset},
+                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                       {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                       {Py_mp_length, reinterpret_cast<void*>(length)},
+                       {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+                       {Py_mp_ass_subscript, reinterpret_cast<void*>(assign_subscript)},
+                       {Py_sq_length, reinterpret_cast<void*>(length)},
+                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+                       {Py_tp_doc, const_cast<char*>("The bytes that tensors share.")},
+                       {0, nullptr}};
 PyType_Spec spec = {"undertow.UntypedStorage", sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT, slots};
 
 // ---- module functions, for undertow._pickle ----
@@ -290,7 +316,8 @@ PyObject* storage_from_fd(PyObject*, PyObject* args) {
     Py_ssize_t nbytes;
     if (!PyArg_ParseTuple(args, "in", &fd, &nbytes)) throw PythonError();
     struct stat facts;
-    UT_CHECK(fstat(fd, &facts) == 0 && nbytes > 0 && facts.st_size >= nbytes, "_storage_from_fd: descriptor ", fd, " has no ", nbytes, " bytes");
+    UT_CHECK(fstat(fd, &facts) == 0 && nbytes > 0 && facts.st_size >= nbytes, "_storage_from_fd: descriptor ", fd,
+             " has no ", nbytes, " bytes");
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     UT_CHECK(own >= 0, "_storage_from_fd: there are too many open descriptors");
     return storage_object(shared_storage(static_cast<size_t>(nbytes), own));
@@ -326,12 +353,15 @@ Ref<Storage> storage_over_buffer(PyObject* o) {
     return s;
   }
   Py_buffer* kept = view.release();
-  return Storage::borrow(kept->buf, static_cast<size_t>(kept->len), [](void* p) {
-    if (!Py_IsInitialized()) return;
-    WithGil gil;
-    PyBuffer_Release(static_cast<Py_buffer*>(p));
-    delete static_cast<Py_buffer*>(p);
-  }, kept);
+  return Storage::borrow(
+      kept->buf, static_cast<size_t>(kept->len),
+      [](void* p) {
+        if (!Py_IsInitialized()) return;
+        WithGil gil;
+        PyBuffer_Release(static_cast<Py_buffer*>(p));
+        delete static_cast<Py_buffer*>(p);
+      },
+      kept);
 }
 
 namespace {
@@ -345,24 +375,30 @@ int64_t bytes_needed(IntSpan sizes, IntSpan strides, int64_t offset, int64_t ite
       empty = true;
       continue;
     }
-    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last) || __builtin_mul_overflow(numel, sizes[i], &numel);
+    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last) ||
+                __builtin_mul_overflow(numel, sizes[i], &numel);
   }
   if (empty) return 0;
-  if (overflow || __builtin_mul_overflow(numel, itemsize, &bytes) || __builtin_add_overflow(last, int64_t{1}, &last) || __builtin_mul_overflow(last, itemsize, &bytes)) return kMost;
+  if (overflow || __builtin_mul_overflow(numel, itemsize, &bytes) || __builtin_add_overflow(last, int64_t{1}, &last) ||
+      __builtin_mul_overflow(last, itemsize, &bytes))
+    return kMost;
   return bytes;
 }
 }  // namespace
 
 Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
-  UT_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", ShapeText{strides}, " and ", ShapeText{sizes});
+  UT_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", ShapeText{strides}, " and ",
+           ShapeText{sizes});
   UT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
   for (size_t i = 0; i < sizes.size(); i++) {
     UT_CHECK(sizes[i] >= 0, "Trying to create tensor with negative dimension ", sizes[i], ": ", ShapeText{sizes});
-    UT_CHECK(strides[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", ShapeText{strides});
+    UT_CHECK(strides[i] >= 0,
+             "as_strided: Negative strides are not supported at the moment, got strides: ", ShapeText{strides});
   }
   int64_t needed = bytes_needed(sizes, strides, offset, itemsize(dtype));
-  UT_CHECK(needed <= static_cast<int64_t>(storage->nbytes()), "setStorage: sizes ", ShapeText{sizes}, ", strides ", ShapeText{strides}, ", storage offset ", offset,
-           ", and itemsize ", itemsize(dtype), " requiring a storage size of ", needed, " are out of bounds for storage of size ", storage->nbytes());
+  UT_CHECK(needed <= static_cast<int64_t>(storage->nbytes()), "setStorage: sizes ", ShapeText{sizes}, ", strides ",
+           ShapeText{strides}, ", storage offset ", offset, ", and itemsize ", itemsize(dtype),
+           " requiring a storage size of ", needed, " are out of bounds for storage of size ", storage->nbytes());
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
@@ -375,7 +411,9 @@ Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_
 bool is_shared(const Storage& s) { return s.deleter() == unmap; }
 void share_memory(Storage& s) {
   if (is_shared(s) || s.nbytes() == 0) return;
-  UT_CHECK(s.resizable(), "share_memory_: the bytes cannot move, because they belong to another library or an array or memoryview looks at them");
+  UT_CHECK(s.resizable(),
+           "share_memory_: the bytes cannot move, because they belong to another library or an array or memoryview "
+           "looks at them");
   int fd = memfd_create("undertow", MFD_CLOEXEC);
   if (fd >= 0 && ftruncate(fd, static_cast<off_t>(s.nbytes())) != 0) {
     close(fd);
@@ -388,7 +426,8 @@ void share_memory(Storage& s) {
 
 bool init_storage_type(PyObject* module) {
   storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return storage_type && PyModule_AddObjectRef(module, "UntypedStorage", reinterpret_cast<PyObject*>(storage_type)) == 0 &&
+  return storage_type &&
+         PyModule_AddObjectRef(module, "UntypedStorage", reinterpret_cast<PyObject*>(storage_type)) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }
 

@@ -11,8 +11,8 @@ PyObject* storage_object(Ref<Storage> storage);  // new reference
 bool is_storage(PyObject* o);
 Ref<Storage> storage_of(PyObject* o);
 
-// A storage over what `o` exports by the buffer protocol: o's own bytes when they may be written (and o lives as long as
-// the storage), a copy otherwise. A view of one of our storages gives that storage back.
+// A storage over what `o` exports by the buffer protocol: o's own bytes when they may be written (and o lives as long
+// as the storage), a copy otherwise. A view of one of our storages gives that storage back.
 Ref<Storage> storage_over_buffer(PyObject* o);
 
 // A tensor laid over a storage; refuses a layout that leaves it.

@@ -13,12 +13,12 @@ void add_more_tensor_methods(std::vector<PyMethodDef>& methods);  // tensor_meth
 Tensor legacy_constructor(PyObject* args, PyObject* kwargs);
 void add_dlpack_methods(std::vector<PyMethodDef>& methods);  // dlpack.cpp
 bool init_dlpack_functions(PyObject* module);
-bool init_forward_functions(PyObject* module);  // forward_ad.cpp
-bool init_type_functions(PyObject* module);     // type_functions.cpp
-bool init_optim_functions(PyObject* module);    // optim_functions.cpp
-bool init_chosen_pass(PyObject* module);        // chosen_pass.cpp
-bool init_watch_functions(PyObject* module);    // watch_object.cpp
-bool init_profile_functions(PyObject* module);  // profile_object.cpp
+bool init_forward_functions(PyObject* module);    // forward_ad.cpp
+bool init_type_functions(PyObject* module);       // type_functions.cpp
+bool init_optim_functions(PyObject* module);      // optim_functions.cpp
+bool init_chosen_pass(PyObject* module);          // train_pass.cpp
+bool init_watch_functions(PyObject* module);      // watch_object.cpp
+bool init_profile_functions(PyObject* module);    // profile_object.cpp
 bool init_transform_functions(PyObject* module);  // transforms.cpp
 // Throws for a tensor under vmap, which has no memory of its own. See Note [Batched Tensors].
 void refuse_memory(const Tensor& t);  // transforms.cpp

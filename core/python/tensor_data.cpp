@@ -1,11 +1,12 @@
 // tensor_data.cpp: see tensor_data.h.
+// build: small
 #include "core/python/tensor_data.h"
 
 #include <cstring>
 #include <limits>
 
 #include "core/autograd/inplace.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/convert.h"
@@ -25,17 +26,22 @@ PyObject* element(const char* p, DType t) {
   return dispatch(t, [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
     T v = *reinterpret_cast<const T*>(p);
-    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(v);
-    else if constexpr (kIsComplex<T>) return PyComplex_FromDoubles(v.real(), v.imag());
-    else if constexpr (std::is_integral_v<T>) return PyLong_FromLongLong(v);
-    else return PyFloat_FromDouble(static_cast<double>(static_cast<OpMath<T>>(v)));
+    if constexpr (std::is_same_v<T, bool>)
+      return PyBool_FromLong(v);
+    else if constexpr (kIsComplex<T>)
+      return PyComplex_FromDoubles(v.real(), v.imag());
+    else if constexpr (std::is_integral_v<T>)
+      return PyLong_FromLongLong(v);
+    else
+      return PyFloat_FromDouble(static_cast<double>(static_cast<OpMath<T>>(v)));
   });
 }
 
 PyObject* nested_list(const Tensor& t, int64_t dim, const char* p) {
   if (dim == t.dim()) return check(element(p, t.dtype()));
   PyRef list(check(PyList_New(t.size(dim))));
-  for (int64_t i = 0; i < t.size(dim); i++) PyList_SET_ITEM(list.get(), i, nested_list(t, dim + 1, p + i * t.stride(dim) * t.itemsize()));
+  for (int64_t i = 0; i < t.size(dim); i++)
+    PyList_SET_ITEM(list.get(), i, nested_list(t, dim + 1, p + i * t.stride(dim) * t.itemsize()));
   return list.release();
 }
 
@@ -60,7 +66,8 @@ void infer_shape(PyObject* data, Dims& shape) {
     if (n == 0) return;
     at = PyRef(check(PySequence_GetItem(at.get(), 0)));
   }
-  UT_CHECK_VALUE(shape.empty() || (!PyUnicode_Check(at.get()) && !PyBytes_Check(at.get())), "too many dimensions '", Py_TYPE(at.get())->tp_name, "'");
+  UT_CHECK_VALUE(shape.empty() || (!PyUnicode_Check(at.get()) && !PyBytes_Check(at.get())), "too many dimensions '",
+                 Py_TYPE(at.get())->tp_name, "'");
 }
 
 // The dtype that holds every element.
@@ -100,7 +107,8 @@ void check_fits(double v, DType t) {
   dispatch(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>)
-      UT_CHECK(v > static_cast<double>(std::numeric_limits<T>::lowest()) - 1 && v < static_cast<double>(std::numeric_limits<T>::max()) + 1,
+      UT_CHECK(v > static_cast<double>(std::numeric_limits<T>::lowest()) - 1 &&
+                   v < static_cast<double>(std::numeric_limits<T>::max()) + 1,
                "value cannot be converted to type ", name(t), " without overflow");
   });
 }
@@ -133,10 +141,14 @@ void store(char* p, DType t, PyObject* o) {
     }
   } else {
     UT_CHECK_TYPE(!PyUnicode_Check(o), "new(): invalid data type 'str'");
-    UT_CHECK_TYPE(!is_tensor(o) || tensor_of(o).numel() == 1 || !is_integral(t), "only integer tensors of a single element can be converted to an index, but this one has shape ",
+    UT_CHECK_TYPE(!is_tensor(o) || tensor_of(o).numel() == 1 || !is_integral(t),
+                  "only integer tensors of a single element can be converted to an index, but this one has shape ",
                   ShapeText{tensor_of(o).sizes()});
-    UT_CHECK_VALUE(!is_tensor(o) || tensor_of(o).numel() == 1, "only one element tensors can be converted to Python scalars, but this one has shape ", ShapeText{tensor_of(o).sizes()});
-    UT_CHECK_TYPE(is_tensor(o) || !is_nested(o), "'", Py_TYPE(o)->tp_name, "' object cannot be interpreted as ", is_integral(t) ? "an integer" : "a number");
+    UT_CHECK_VALUE(!is_tensor(o) || tensor_of(o).numel() == 1,
+                   "only one element tensors can be converted to Python scalars, but this one has shape ",
+                   ShapeText{tensor_of(o).sizes()});
+    UT_CHECK_TYPE(is_tensor(o) || !is_nested(o), "'", Py_TYPE(o)->tp_name, "' object cannot be interpreted as ",
+                  is_integral(t) ? "an integer" : "a number");
     s = scalar_arg(o);
     if (s.is_floating() && is_integral(t) && t != DType::Bool) check_fits(s.to_double(), t);
     UT_CHECK_TYPE(!s.is_complex() || is_complex(t), "can't convert complex to ", is_integral(t) ? "int" : "float");
@@ -152,7 +164,8 @@ void fill_nested(PyObject* data, const Tensor& out, int64_t dim, int64_t& at) {
     store(out.data() + at++ * out.itemsize(), out.dtype(), data);
     return;
   }
-  UT_CHECK_TYPE(is_nested(data), "not a sequence: expected a sequence of length ", out.size(dim), " at dim ", dim, " (got ", Py_TYPE(data)->tp_name, ")");
+  UT_CHECK_TYPE(is_nested(data), "not a sequence: expected a sequence of length ", out.size(dim), " at dim ", dim,
+                " (got ", Py_TYPE(data)->tp_name, ")");
   PyRef fast(check(PySequence_Fast(data, "not a sequence")));
   Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
   UT_CHECK_VALUE(n == out.size(dim), "expected sequence of length ", out.size(dim), " at dim ", dim, " (got ", n, ")");
@@ -165,15 +178,21 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *data, *dtype = nullptr, *device = nullptr;
     int requires_grad = 0, pin = 0;
     static const char* names[] = {"data", "dtype", "device", "requires_grad", "pin_memory", nullptr};
-    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) || (kwargs && PyDict_GetItemString(kwargs, "data")), "tensor() missing 1 required positional arguments: \"data\"");
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOpp", const_cast<char**>(names), &data, &dtype, &device, &requires_grad, &pin)) throw PythonError();
+    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) || (kwargs && PyDict_GetItemString(kwargs, "data")),
+                  "tensor() missing 1 required positional arguments: \"data\"");
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOpp", const_cast<char**>(names), &data, &dtype, &device,
+                                     &requires_grad, &pin))
+      throw PythonError();
     device_arg(device);
     if (is_tensor(data)) {
-      warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), rather than "
-           "undertow.tensor(sourceTensor).");
+      warn(
+          "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+          "sourceTensor.detach().clone().requires_grad_(True), rather than "
+          "undertow.tensor(sourceTensor).");
     }
     Tensor t = tensor_from_data(data, opt_dtype_arg(dtype, std::nullopt));
-    UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
+    UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
+             "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
     if (mode_is(kInferenceMode)) t.impl()->set(kInference);
     if (UT_UNLIKELY(mode_is(kProvenance)) && is_tensor(data)) provenance::note_cut("tensor", t, tensor_of(data));
@@ -191,7 +210,8 @@ PyObject* legacy_function(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {{"_legacy_tensor", legacy_function, METH_VARARGS, nullptr},
-                           {"tensor", reinterpret_cast<PyCFunction>(tensor_function), METH_VARARGS | METH_KEYWORDS, "A tensor from numbers, sequences or arrays; always a copy."},
+                           {"tensor", reinterpret_cast<PyCFunction>(tensor_function), METH_VARARGS | METH_KEYWORDS,
+                            "A tensor from numbers, sequences or arrays; always a copy."},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -248,7 +268,9 @@ void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan s
 }
 
 void replace_data(const Tensor& t, const Tensor& source) {
-  UT_CHECK(!t.requires_grad() || is_differentiable(source.dtype()), "data set to a tensor that requires gradients must be floating point or complex dtype; this one is ", source.dtype());
+  UT_CHECK(!t.requires_grad() || is_differentiable(source.dtype()),
+           "data set to a tensor that requires gradients must be floating point or complex dtype; this one is ",
+           source.dtype());
   ops::replace_memory(t, source);
   if (t.impl()->meta && t.impl()->meta->accumulator) t.impl()->meta->accumulator->refresh_meta();
 }
@@ -265,7 +287,8 @@ Tensor legacy_tensor(PyObject* args, DType dtype) {
     return over_storage(std::move(s), Dims{count}, Dims{1}, 0, dtype);
   }
   if (n == 1 && is_tensor(first)) {
-    UT_CHECK_TYPE(tensor_of(first).dtype() == dtype, "expected ", long_name(dtype), "Tensor (got ", long_name(tensor_of(first).dtype()), "Tensor)");
+    UT_CHECK_TYPE(tensor_of(first).dtype() == dtype, "expected ", long_name(dtype), "Tensor (got ",
+                  long_name(tensor_of(first).dtype()), "Tensor)");
     return alias(tensor_of(first));
   }
   if (n == 1 && is_ndarray(first)) {
@@ -288,7 +311,8 @@ Tensor legacy_constructor(PyObject* args, PyObject* kwargs) {
     return legacy_tensor(tuple.get(), default_dtype());
   }
   // Tensor(t) is an alias of t whatever its dtype, unlike FloatTensor(t).
-  if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0))) return alias(tensor_of(PyTuple_GET_ITEM(args, 0)));
+  if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
+    return alias(tensor_of(PyTuple_GET_ITEM(args, 0)));
   return legacy_tensor(args, default_dtype());
 }
 
@@ -297,12 +321,16 @@ PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject* data = nullptr;
     int requires_grad = 1;
     static const char* names[] = {"data", "requires_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &data, &requires_grad)) throw PythonError();
-    UT_CHECK_TYPE(!data || data == Py_None || is_tensor(data), "Parameter data has to be a tensor, but got ", data ? Py_TYPE(data)->tp_name : "");
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &data, &requires_grad))
+      throw PythonError();
+    UT_CHECK_TYPE(!data || data == Py_None || is_tensor(data), "Parameter data has to be a tensor, but got ",
+                  data ? Py_TYPE(data)->tp_name : "");
     Tensor t = data && data != Py_None ? alias(tensor_of(data)) : empty(Dims{0}, default_dtype());
-    UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
+    UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
+             "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
-    if (UT_UNLIKELY(mode_is(kProvenance)) && data && is_tensor(data)) provenance::note_cut("Parameter", t, tensor_of(data));
+    if (UT_UNLIKELY(mode_is(kProvenance)) && data && is_tensor(data))
+      provenance::note_cut("Parameter", t, tensor_of(data));
     return wrap_as(type, std::move(t));
   });
 }

@@ -1,4 +1,5 @@
-// tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage, as_subclass.
+// tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage,
+// as_subclass.
 #include "core/autograd/inplace.h"
 #include "core/graph/provenance.h"
 #include "core/python/convert.h"
@@ -26,8 +27,10 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject* wanted = Py_None;
     int non_blocking = 0;
     static const char* names[] = {"dtype", "non_blocking", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking)) throw PythonError();
-    if (wanted == Py_None) return PyUnicode_FromFormat("%s.%sTensor", printed_package(), long_name(tensor_of(self).dtype()));
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking))
+      throw PythonError();
+    if (wanted == Py_None)
+      return PyUnicode_FromFormat("%s.%sTensor", printed_package(), long_name(tensor_of(self).dtype()));
     if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
     PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
     if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
@@ -36,7 +39,9 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     std::string_view name = PyUnicode_AsUTF8(text.get());
     for (int i = 0; i < kNumDTypes; i++)
-      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor") || name == str("torch.", kDTypeInfo[i].long_name, "Tensor")) return cast(self, static_cast<DType>(i));
+      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor") ||
+          name == str("torch.", kDTypeInfo[i].long_name, "Tensor"))
+        return cast(self, static_cast<DType>(i));
     UT_FAIL_AS(Value, "invalid type: '", name, "'");
   });
 }
@@ -49,9 +54,11 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"force", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
     Tensor t = tensor_of(self);
-    UT_CHECK(force || !t.requires_grad() || !grad_enabled(), "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    UT_CHECK(force || !t.requires_grad() || !grad_enabled(),
+             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);
-    // torch refuses conjugate and negative views here; giving the values costs a copy and surprises nobody. See docs/why.md.
+    // torch refuses conjugate and negative views here; giving the values costs a copy and surprises nobody. See
+    // docs/why.md.
     NoGradGuard no_grad;
     return to_ndarray(ops::resolve_neg(ops::resolve_conj(t)));
   });
@@ -70,7 +77,9 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject *source = nullptr, *offset = nullptr, *size = nullptr, *stride = nullptr;
     static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", const_cast<char**>(names), &source, &offset, &size, &stride)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", const_cast<char**>(names), &source, &offset, &size,
+                                     &stride))
+      throw PythonError();
     const Tensor& t = tensor_of(self);
     refuse_memory(t);
     if (source && is_tensor(source)) refuse_memory(tensor_of(source));
@@ -80,7 +89,8 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
       set_storage(t, Storage::allocate(0), Dims{0}, Dims{1}, 0);
     } else if (is_tensor(source) && !size) {
       const Tensor& from = tensor_of(source);
-      UT_CHECK(from.dtype() == t.dtype(), "Could not set tensor of type ", from.dtype(), " to a tensor of type ", t.dtype());
+      UT_CHECK(from.dtype() == t.dtype(), "Could not set tensor of type ", from.dtype(), " to a tensor of type ",
+               t.dtype());
       set_storage(t, Ref<Storage>(from.impl()->storage), from.sizes(), from.strides(), from.storage_offset());
     } else {
       PyRef untyped;
@@ -88,7 +98,9 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
         untyped = PyRef(check(PyObject_CallMethod(source, "untyped", nullptr)));  // a TypedStorage
         source = untyped.get();
       }
-      UT_CHECK_TYPE(is_storage(source) || is_tensor(source), "set_() received an invalid combination of arguments: expected a storage or a tensor, got ", Py_TYPE(source)->tp_name);
+      UT_CHECK_TYPE(is_storage(source) || is_tensor(source),
+                    "set_() received an invalid combination of arguments: expected a storage or a tensor, got ",
+                    Py_TYPE(source)->tp_name);
       Ref<Storage> s = is_tensor(source) ? Ref<Storage>(tensor_of(source).impl()->storage) : storage_of(source);
       int64_t at = offset ? int_arg(offset) : 0;
       Dims sizes = size ? ints_arg(size) : Dims{static_cast<int64_t>(s->nbytes()) / t.itemsize()};
@@ -101,14 +113,17 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 PyObject* is_set_to(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(is_tensor(other), "is_set_to(): argument 'tensor' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
+    UT_CHECK_TYPE(is_tensor(other), "is_set_to(): argument 'tensor' (position 1) must be Tensor, not ",
+                  Py_TYPE(other)->tp_name);
     const Tensor &a = tensor_of(self), &b = tensor_of(other);
-    return PyBool_FromLong(a.impl()->storage == b.impl()->storage && a.storage_offset() == b.storage_offset() && same(a.sizes(), b.sizes()) && same(a.strides(), b.strides()));
+    return PyBool_FromLong(a.impl()->storage == b.impl()->storage && a.storage_offset() == b.storage_offset() &&
+                           same(a.sizes(), b.sizes()) && same(a.strides(), b.strides()));
   });
 }
 PyObject* is_same_size(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(is_tensor(other), "is_same_size(): argument 'other' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
+    UT_CHECK_TYPE(is_tensor(other), "is_same_size(): argument 'other' (position 1) must be Tensor, not ",
+                  Py_TYPE(other)->tp_name);
     return PyBool_FromLong(same(tensor_of(self).sizes(), tensor_of(other).sizes()));
   });
 }
@@ -122,7 +137,8 @@ PyObject* pin_memory(PyObject*, PyObject*) {
 // ---- Python functions over elements ----
 
 void check_plain(const Tensor& t, const char* name) {
-  UT_CHECK(!t.requires_grad() || !grad_enabled(), "Can't call ", name, "() on Variable that requires grad. Use var.detach().", name, "() instead.");
+  UT_CHECK(!t.requires_grad() || !grad_enabled(), "Can't call ", name,
+           "() on Variable that requires grad. Use var.detach().", name, "() instead.");
 }
 PyObject* apply_(PyObject* self, PyObject* f) {
   return guarded([&]() -> PyObject* {
@@ -142,8 +158,10 @@ PyObject* map_(PyObject* self, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OO", &other, &f)) throw PythonError();
     const Tensor& t = tensor_of(self);
     check_plain(t, "map_");
-    UT_CHECK_TYPE(is_tensor(other), "map_(): argument 'tensor' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
-    UT_CHECK_TYPE(tensor_of(other).dtype() == t.dtype(), "map_: expected ", t.dtype(), " for argument 'other' (got ", tensor_of(other).dtype(), ")");
+    UT_CHECK_TYPE(is_tensor(other), "map_(): argument 'tensor' (position 1) must be Tensor, not ",
+                  Py_TYPE(other)->tp_name);
+    UT_CHECK_TYPE(tensor_of(other).dtype() == t.dtype(), "map_: expected ", t.dtype(), " for argument 'other' (got ",
+                  tensor_of(other).dtype(), ")");
     Tensor o = ops::expand(tensor_of(other), t.sizes(), false);
     std::vector<char*> places;
     for_each_element(o, [&](char* p) { places.push_back(p); });
@@ -180,11 +198,14 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *cls, *data;
     int requires_grad = 0;
     static const char* names[] = {"cls", "data", "require_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(names), &cls, &data, &requires_grad)) throw PythonError();
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(names), &cls, &data, &requires_grad))
+      throw PythonError();
     PyTypeObject* type = class_arg(cls, "_make_subclass");
-    UT_CHECK_TYPE(is_tensor(data), "_make_subclass(): argument 'data' (position 2) must be Tensor, not ", Py_TYPE(data)->tp_name);
+    UT_CHECK_TYPE(is_tensor(data), "_make_subclass(): argument 'data' (position 2) must be Tensor, not ",
+                  Py_TYPE(data)->tp_name);
     Tensor t = alias(tensor_of(data));
-    UT_CHECK(!requires_grad || is_differentiable(t.dtype()), "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
+    UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
+             "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
     return wrap_as(type, std::move(t));
   });
@@ -193,8 +214,10 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
 PyObject* become(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     PyTypeObject *type = class_arg(cls, "_become"), *old = Py_TYPE(self);
-    UT_CHECK_TYPE(type == tensor_type || type == parameter_type, "_become: expected Tensor or Parameter, got ", type->tp_name);
-    UT_CHECK_TYPE(old->tp_basicsize == type->tp_basicsize, "_become: a ", old->tp_name, " has more state than a ", type->tp_name);
+    UT_CHECK_TYPE(type == tensor_type || type == parameter_type, "_become: expected Tensor or Parameter, got ",
+                  type->tp_name);
+    UT_CHECK_TYPE(old->tp_basicsize == type->tp_basicsize, "_become: a ", old->tp_name, " has more state than a ",
+                  type->tp_name);
     TensorImpl* impl = tensor_of(self).impl();
     impl->set(kIsParameter, type == parameter_type);
     impl->set(kPySubclass, false);
@@ -205,29 +228,33 @@ PyObject* become(PyObject* self, PyObject* cls) {
   });
 }
 PyObject* make_wrapper_subclass(PyObject*, PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* { UT_FAIL_AS(NotImplemented, "_make_wrapper_subclass: tensors without memory of their own are not supported"); });
+  return guarded([]() -> PyObject* {
+    UT_FAIL_AS(NotImplemented, "_make_wrapper_subclass: tensors without memory of their own are not supported");
+  });
 }
 
 }  // namespace
 
 void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
   constexpr int kw = METH_VARARGS | METH_KEYWORDS;
-  m.insert(m.end(), {method<"type", type_method>(kw, "The name of the tensor's type, or a conversion."),
-                     method<"numpy", numpy>(kw, "A NumPy array over the same memory."),
-                     method<"untyped_storage", untyped_storage>(METH_NOARGS, "The bytes under the tensor."),
-                     method<"set_", set_>(kw, "Lays the tensor over other memory."),
-                     method<"is_set_to", is_set_to>(METH_O),
-                     method<"is_same_size", is_same_size>(METH_O),
-                     method<"get_device", get_device>(METH_NOARGS),
-                     method<"is_shared", is_shared_method>(METH_NOARGS),
-                     method<"is_pinned", no>(METH_NOARGS),
-                     method<"pin_memory", pin_memory>(METH_NOARGS),
-                     method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),
-                     method<"map_", map_>(METH_VARARGS, "Replaces each element x by callable(x, y), y of another tensor; slow."),
-                     method<"as_subclass", as_subclass>(METH_O, "The same values and history as an instance of a subclass."),
-                     {"_become", become, METH_O, nullptr},
-                     {"_make_subclass", reinterpret_cast<PyCFunction>(make_subclass), kw | METH_STATIC, nullptr},
-                     {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(make_wrapper_subclass), kw | METH_STATIC, nullptr}});
+  m.insert(
+      m.end(),
+      {method<"type", type_method>(kw, "The name of the tensor's type, or a conversion."),
+       method<"numpy", numpy>(kw, "A NumPy array over the same memory."),
+       method<"untyped_storage", untyped_storage>(METH_NOARGS, "The bytes under the tensor."),
+       method<"set_", set_>(kw, "Lays the tensor over other memory."),
+       method<"is_set_to", is_set_to>(METH_O),
+       method<"is_same_size", is_same_size>(METH_O),
+       method<"get_device", get_device>(METH_NOARGS),
+       method<"is_shared", is_shared_method>(METH_NOARGS),
+       method<"is_pinned", no>(METH_NOARGS),
+       method<"pin_memory", pin_memory>(METH_NOARGS),
+       method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),
+       method<"map_", map_>(METH_VARARGS, "Replaces each element x by callable(x, y), y of another tensor; slow."),
+       method<"as_subclass", as_subclass>(METH_O, "The same values and history as an instance of a subclass."),
+       {"_become", become, METH_O, nullptr},
+       {"_make_subclass", reinterpret_cast<PyCFunction>(make_subclass), kw | METH_STATIC, nullptr},
+       {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(make_wrapper_subclass), kw | METH_STATIC, nullptr}});
 }
 
 }  // namespace undertow::python

@@ -24,18 +24,20 @@ namespace {
 
 TensorObject* as_object(PyObject* o) { return reinterpret_cast<TensorObject*>(o); }
 
-// Plain tensors are made and freed by the million; their objects come from a short list instead of the allocator. An object
-// on the list keeps its count on the type.
+// Plain tensors are made and freed by the million; their objects come from a short list instead of the allocator. An
+// object on the list keeps its count on the type.
 constexpr int kFreeListMax = 256;
 TensorObject* free_list[kFreeListMax];
 int free_count = 0;
 
 TensorObject* allocate_fresh(PyTypeObject* type) {
-  // Not tp_alloc: that would put the object into the garbage collector, where it belongs only once it can be in a cycle.
+  // Not tp_alloc: that would put the object into the garbage collector, where it belongs only once it can be in a
+  // cycle.
   auto* o = reinterpret_cast<TensorObject*>(PyObject_GC_New(TensorObject, type));
   if (!o) throw PythonError();
   size_t size = static_cast<size_t>(type->tp_basicsize);  // larger if the class has __slots__
-  if (size > sizeof(TensorObject)) std::memset(reinterpret_cast<char*>(o) + sizeof(TensorObject), 0, size - sizeof(TensorObject));
+  if (size > sizeof(TensorObject))
+    std::memset(reinterpret_cast<char*>(o) + sizeof(TensorObject), 0, size - sizeof(TensorObject));
   return o;
 }
 
@@ -88,7 +90,8 @@ void clear_slots(PyObject* self) {
     for (Py_ssize_t at = 0; PyDict_Next(type->tp_dict, &at, &key, &value);) {
       if (Py_TYPE(value) != &PyMemberDescr_Type) continue;
       PyMemberDef* m = reinterpret_cast<PyMemberDescrObject*>(value)->d_member;
-      if (m->type == T_OBJECT_EX && !(m->flags & READONLY)) Py_CLEAR(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + m->offset));
+      if (m->type == T_OBJECT_EX && !(m->flags & READONLY))
+        Py_CLEAR(*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + m->offset));
     }
   }
 }
@@ -176,7 +179,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
-// Parameter.__new__(cls, ...). Python's own wrapper of a C constructor refuses to run once the name is replaced, as a mock of it does.
+// Parameter.__new__(cls, ...). Python's own wrapper of a C constructor refuses to run once the name is replaced, as a
+// mock of it does.
 PyObject* parameter_new_named(PyObject*, PyObject* args, PyObject* kwargs) {
   PyObject* type = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : nullptr;
   if (!type || !PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), parameter_type)) {
@@ -186,8 +190,9 @@ PyObject* parameter_new_named(PyObject*, PyObject* args, PyObject* kwargs) {
   PyRef rest(PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args)));
   return rest ? parameter_new(reinterpret_cast<PyTypeObject*>(type), rest.get(), kwargs) : nullptr;
 }
-PyMethodDef parameter_new_def = {"__new__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(parameter_new_named)), METH_VARARGS | METH_KEYWORDS,
-                                 "Creates and returns a new object."};
+PyMethodDef parameter_new_def = {"__new__",
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(parameter_new_named)),
+                                 METH_VARARGS | METH_KEYWORDS, "Creates and returns a new object."};
 
 PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, dict), READONLY, nullptr},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
@@ -249,24 +254,31 @@ bool init_tensor_type(PyObject* module) {
   methods.push_back({nullptr, nullptr, 0, nullptr});
   auto* kept = new std::vector<PyMethodDef>(std::move(methods));  // the type points into it for ever
 
-  std::vector<PyType_Slot> slots = {
-      {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)}, {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-      {Py_tp_clear, reinterpret_cast<void*>(clear)},     {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
-      {Py_tp_init, reinterpret_cast<void*>(tensor_init)},
-      {Py_tp_methods, kept->data()},                     {Py_tp_members, members},
-      {Py_tp_getset, tensor_getset()},                   {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
-      {Py_tp_doc, const_cast<char*>("A strided array that remembers how it was made.")}};
+  std::vector<PyType_Slot> slots = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                                    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                                    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                                    {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+                                    {Py_tp_init, reinterpret_cast<void*>(tensor_init)},
+                                    {Py_tp_methods, kept->data()},
+                                    {Py_tp_members, members},
+                                    {Py_tp_getset, tensor_getset()},
+                                    {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
+                                    {Py_tp_doc, const_cast<char*>("A strided array that remembers how it was made.")}};
   add_tensor_protocols(slots);
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"undertow.Tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
+  PyType_Spec spec = {"undertow.Tensor", sizeof(TensorObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!tensor_type || PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) < 0) return false;
+  if (!tensor_type || PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) < 0)
+    return false;
 
   PyType_Slot parameter_slots[] = {{Py_tp_new, reinterpret_cast<void*>(parameter_new)}, {0, nullptr}};
-  PyType_Spec parameter_spec = {"undertow.nn.Parameter", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                                parameter_slots};
-  parameter_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&parameter_spec, reinterpret_cast<PyObject*>(tensor_type)));
-  if (!parameter_type || PyModule_AddObjectRef(module, "Parameter", reinterpret_cast<PyObject*>(parameter_type)) < 0) return false;
+  PyType_Spec parameter_spec = {"undertow.nn.Parameter", sizeof(TensorObject), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, parameter_slots};
+  parameter_type = reinterpret_cast<PyTypeObject*>(
+      PyType_FromSpecWithBases(&parameter_spec, reinterpret_cast<PyObject*>(tensor_type)));
+  if (!parameter_type || PyModule_AddObjectRef(module, "Parameter", reinterpret_cast<PyObject*>(parameter_type)) < 0)
+    return false;
   PyRef constructor(PyCFunction_New(&parameter_new_def, nullptr));
   if (!constructor || PyDict_SetItemString(parameter_type->tp_dict, "__new__", constructor.get()) < 0) return false;
   PyType_Modified(parameter_type);

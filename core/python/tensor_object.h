@@ -14,8 +14,7 @@
 namespace undertow::python {
 
 struct TensorObject {
-  PyObject_HEAD
-  Tensor tensor;
+  PyObject_HEAD Tensor tensor;
   PyObject* dict;
   PyObject* weakrefs;
   PyObject* backward_hooks;  // `_backward_hooks`, an OrderedDict or null

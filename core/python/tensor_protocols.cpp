@@ -14,7 +14,9 @@ namespace undertow::python {
 
 namespace {
 
-bool is_number(PyObject* o) { return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o); }
+bool is_number(PyObject* o) {
+  return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o);
+}
 
 // Operators whose Python method is the slot itself: the operator of the table that computes them, which side self is
 // on, and the method that __torch_function__ is told of where it is another one, as in torch.
@@ -24,33 +26,32 @@ struct SlotMethod {
   bool self_first;
   const char* told = nullptr;
 };
-constexpr SlotMethod kSlotMethods[] = {
-    {"__radd__", "add", true, "add"},
-    {"__rmul__", "mul", true, "mul"},
-    {"__rsub__", "rsub", true},
-    {"__pow__", "pow", true},
-    {"__rpow__", "pow", false},
-    {"__floordiv__", "floor_divide", true},
-    {"__rfloordiv__", "floor_divide", false},
-    {"__rmod__", "remainder", false},
-    {"__rmatmul__", "matmul", false},
-    {"__eq__", "eq", true},
-    {"__and__", "bitwise_and", true},
-    {"__rand__", "bitwise_and", true, "bitwise_and"},
-    {"__or__", "bitwise_or", true},
-    {"__ror__", "bitwise_or", true, "bitwise_or"},
-    {"__xor__", "bitwise_xor", true},
-    {"__rxor__", "bitwise_xor", true, "bitwise_xor"},
-    {"__lshift__", "bitwise_left_shift", true},
-    {"__rlshift__", "bitwise_left_shift", false},
-    {"__rshift__", "bitwise_right_shift", true},
-    {"__rrshift__", "bitwise_right_shift", false},
-    {"__ipow__", "pow_", true},
-    {"__iand__", "bitwise_and_", true},
-    {"__ior__", "bitwise_or_", true},
-    {"__ixor__", "bitwise_xor_", true},
-    {"__ilshift__", "bitwise_left_shift_", true},
-    {"__irshift__", "bitwise_right_shift_", true}};
+constexpr SlotMethod kSlotMethods[] = {{"__radd__", "add", true, "add"},
+                                       {"__rmul__", "mul", true, "mul"},
+                                       {"__rsub__", "rsub", true},
+                                       {"__pow__", "pow", true},
+                                       {"__rpow__", "pow", false},
+                                       {"__floordiv__", "floor_divide", true},
+                                       {"__rfloordiv__", "floor_divide", false},
+                                       {"__rmod__", "remainder", false},
+                                       {"__rmatmul__", "matmul", false},
+                                       {"__eq__", "eq", true},
+                                       {"__and__", "bitwise_and", true},
+                                       {"__rand__", "bitwise_and", true, "bitwise_and"},
+                                       {"__or__", "bitwise_or", true},
+                                       {"__ror__", "bitwise_or", true, "bitwise_or"},
+                                       {"__xor__", "bitwise_xor", true},
+                                       {"__rxor__", "bitwise_xor", true, "bitwise_xor"},
+                                       {"__lshift__", "bitwise_left_shift", true},
+                                       {"__rlshift__", "bitwise_left_shift", false},
+                                       {"__rshift__", "bitwise_right_shift", true},
+                                       {"__rrshift__", "bitwise_right_shift", false},
+                                       {"__ipow__", "pow_", true},
+                                       {"__iand__", "bitwise_and_", true},
+                                       {"__ior__", "bitwise_or_", true},
+                                       {"__ixor__", "bitwise_xor_", true},
+                                       {"__ilshift__", "bitwise_left_shift_", true},
+                                       {"__irshift__", "bitwise_right_shift_", true}};
 const SlotMethod* slot_method(std::string_view method) {
   for (const SlotMethod& m : kSlotMethods)
     if (m.method == method) return &m;
@@ -142,7 +143,9 @@ Tensor div_st(const Scalar& a, const Tensor& b) { return ops::mul(ops::reciproca
 PyObject* nb_add(PyObject* a, PyObject* b) { return binary<add_tt, add_ts, add_st>(a, b, "add", "__radd__"); }
 PyObject* nb_subtract(PyObject* a, PyObject* b) { return binary<sub_tt, sub_ts, sub_st>(a, b, "sub", "__rsub__"); }
 PyObject* nb_multiply(PyObject* a, PyObject* b) { return binary<mul_tt, mul_ts, mul_st>(a, b, "mul", "__rmul__"); }
-PyObject* nb_true_divide(PyObject* a, PyObject* b) { return binary<div_tt, div_ts, div_st>(a, b, "div", "__rtruediv__"); }
+PyObject* nb_true_divide(PyObject* a, PyObject* b) {
+  return binary<div_tt, div_ts, div_st>(a, b, "div", "__rtruediv__");
+}
 
 Tensor floordiv_tt(const Tensor& a, const Tensor& b) { return ops::floor_divide(a, b); }
 Tensor floordiv_ts(const Tensor& a, const Scalar& b) { return ops::floor_divide(a, b); }
@@ -157,15 +160,21 @@ Tensor pow_st(const Scalar& a, const Tensor& b) { return ops::pow(a, b); }
 PyObject* nb_floor_divide(PyObject* a, PyObject* b) {
   return binary<floordiv_tt, floordiv_ts, floordiv_st>(a, b, "__floordiv__", "__rfloordiv__");
 }
-PyObject* nb_remainder(PyObject* a, PyObject* b) { return binary<mod_tt, mod_ts, mod_st>(a, b, "remainder", "__rmod__"); }
-PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) { return binary<pow_tt, pow_ts, pow_st>(a, b, "__pow__", "__rpow__"); }
+PyObject* nb_remainder(PyObject* a, PyObject* b) {
+  return binary<mod_tt, mod_ts, mod_st>(a, b, "remainder", "__rmod__");
+}
+PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) {
+  return binary<pow_tt, pow_ts, pow_st>(a, b, "__pow__", "__rpow__");
+}
 
 // A number on the left of a comparison is Python's reflected call: the tensor is always a.
-#define UT_COMPARISON(name, reflected, method)                                                            \
-  Tensor name##_tt(const Tensor& a, const Tensor& b) { return ops::name(a, b); }                          \
-  Tensor name##_ts(const Tensor& a, const Scalar& b) { return ops::name(a, b); }                          \
-  Tensor name##_st(const Scalar& a, const Tensor& b) { return ops::reflected(b, a); }                     \
-  PyObject* compare_##name(PyObject* a, PyObject* b) { return binary<name##_tt, name##_ts, name##_st>(a, b, method, #reflected); }
+#define UT_COMPARISON(name, reflected, method)                                        \
+  Tensor name##_tt(const Tensor& a, const Tensor& b) { return ops::name(a, b); }      \
+  Tensor name##_ts(const Tensor& a, const Scalar& b) { return ops::name(a, b); }      \
+  Tensor name##_st(const Scalar& a, const Tensor& b) { return ops::reflected(b, a); } \
+  PyObject* compare_##name(PyObject* a, PyObject* b) {                                \
+    return binary<name##_tt, name##_ts, name##_st>(a, b, method, #reflected);         \
+  }
 UT_COMPARISON(lt, gt, "lt")
 UT_COMPARISON(le, ge, "le")
 UT_COMPARISON(eq, eq, "__eq__")
@@ -195,9 +204,9 @@ PyObject* inplace(PyObject* a, PyObject* b, const char* method) {
     return by_method(a, method, b);
   });
 }
-#define UT_INPLACE(name, ...)                                                                   \
-  void name##_itt(const Tensor& a, const Tensor& b) { ops::name##_(a, b __VA_OPT__(,) __VA_ARGS__); } \
-  void name##_its(const Tensor& a, const Scalar& b) { ops::name##_(a, b __VA_OPT__(,) __VA_ARGS__); } \
+#define UT_INPLACE(name, ...)                                                                          \
+  void name##_itt(const Tensor& a, const Tensor& b) { ops::name##_(a, b __VA_OPT__(, ) __VA_ARGS__); } \
+  void name##_its(const Tensor& a, const Scalar& b) { ops::name##_(a, b __VA_OPT__(, ) __VA_ARGS__); } \
   PyObject* nb_inplace_##name(PyObject* a, PyObject* b) { return inplace<name##_itt, name##_its>(a, b, #name "_"); }
 UT_INPLACE(add, Scalar(1))
 UT_INPLACE(sub, Scalar(1))
@@ -271,7 +280,9 @@ PyObject* nb_invert(PyObject* a) {
 
 // Conversions to Python numbers: one element, else torch's error.
 Scalar one_element(PyObject* self) {
-  UT_CHECK_VALUE(tensor_of(self).numel() == 1, "only one element tensors can be converted to Python scalars, but this one has ", tensor_of(self).numel());
+  UT_CHECK_VALUE(tensor_of(self).numel() == 1,
+                 "only one element tensors can be converted to Python scalars, but this one has ",
+                 tensor_of(self).numel());
   return ops::item(tensor_of(self));
 }
 int nb_bool(PyObject* self) {
@@ -281,7 +292,9 @@ int nb_bool(PyObject* self) {
   }
   try {
     const Tensor& t = tensor_of(self);
-    UT_CHECK(!t.impl()->has(kBatched), "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow: its truth differs from sample to sample; use "
+    UT_CHECK(!t.impl()->has(kBatched),
+             "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow: its truth "
+             "differs from sample to sample; use "
              "where() in place of if");
     UT_CHECK(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     UT_CHECK(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
@@ -304,14 +317,16 @@ PyObject* nb_float(PyObject* self) {
   if (is_taken(self)) return hand_over("__float__", self);
   return guarded([&]() -> PyObject* {
     Scalar s = one_element(self);
-    UT_CHECK(!s.is_complex() || s.to_complex().imag() == 0, "value cannot be converted to type double without overflow");
+    UT_CHECK(!s.is_complex() || s.to_complex().imag() == 0,
+             "value cannot be converted to type double without overflow");
     return wrap(s.to_double());
   });
 }
 PyObject* nb_index(PyObject* self) {
   if (is_taken(self)) return hand_over("__index__", self);
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(is_integral(tensor_of(self).dtype()) && tensor_of(self).numel() == 1, "only integer tensors of a single element can be converted to an index");
+    UT_CHECK_TYPE(is_integral(tensor_of(self).dtype()) && tensor_of(self).numel() == 1,
+                  "only integer tensors of a single element can be converted to an index");
     return wrap(one_element(self).to_int());
   });
 }
@@ -322,12 +337,18 @@ PyObject* richcompare(PyObject* a, PyObject* b, int op) {
     if (!is_tensor(b) && !is_number(b) && !PyNumber_Check(b) && !has_override(b)) Py_RETURN_NOTIMPLEMENTED;
   }
   switch (op) {
-    case Py_LT: return compare_lt(a, b);
-    case Py_LE: return compare_le(a, b);
-    case Py_EQ: return compare_eq(a, b);
-    case Py_NE: return compare_ne(a, b);
-    case Py_GT: return compare_gt(a, b);
-    default: return compare_ge(a, b);
+    case Py_LT:
+      return compare_lt(a, b);
+    case Py_LE:
+      return compare_le(a, b);
+    case Py_EQ:
+      return compare_eq(a, b);
+    case Py_NE:
+      return compare_ne(a, b);
+    case Py_GT:
+      return compare_gt(a, b);
+    default:
+      return compare_ge(a, b);
   }
 }
 

@@ -1,5 +1,5 @@
-// transforms.cpp: what vmap and undertow.func need of the core: batched tensors and their handler, operators by key, and
-// whether a graph leads beyond given leaves. The rules themselves are Python's, in undertow/_vmap.
+// transforms.cpp: what vmap and undertow.func need of the core: batched tensors and their handler, operators by key,
+// and whether a graph leads beyond given leaves. The rules themselves are Python's, in undertow/_vmap. build: small
 #include <unordered_set>
 
 #include "core/autograd/batched.h"
@@ -24,23 +24,36 @@ PyObject* dispatch_function = nullptr;  // undertow._vmap's, called with (key, [
 PyObject* unboxed(const Boxed& b) {
   using Kind = Boxed::Kind;
   switch (b.kind) {
-    case Kind::Tensor: return wrap(*static_cast<const Tensor*>(b.pointer));
+    case Kind::Tensor:
+      return wrap(*static_cast<const Tensor*>(b.pointer));
     case Kind::Tensors: {
       auto* first = static_cast<const Tensor*>(b.pointer);
       return wrap(std::vector<Tensor>(first, first + b.size));
     }
-    case Kind::Scalar: return wrap(*static_cast<const Scalar*>(b.pointer));
-    case Kind::Int: return wrap(b.integer);
-    case Kind::Float: return wrap(b.real);
-    case Kind::Bool: return wrap(b.integer != 0);
-    case Kind::Ints: return wrap_sizes({static_cast<const int64_t*>(b.pointer), b.size});
-    case Kind::DType: return wrap(static_cast<DType>(b.integer));
-    case Kind::Str: return PyUnicode_FromStringAndSize(static_cast<const char*>(b.pointer), b.size);
-    case Kind::Generator: return generator_object(static_cast<Generator*>(const_cast<void*>(b.pointer)));
-    case Kind::MemoryFormat: return new_ref(memory_format_object(static_cast<MemoryFormat>(b.integer)));
-    case Kind::Layout: return new_ref(layout_object(Layout::Strided));
-    case Kind::Device: return device_object({});
-    default: Py_RETURN_NONE;
+    case Kind::Scalar:
+      return wrap(*static_cast<const Scalar*>(b.pointer));
+    case Kind::Int:
+      return wrap(b.integer);
+    case Kind::Float:
+      return wrap(b.real);
+    case Kind::Bool:
+      return wrap(b.integer != 0);
+    case Kind::Ints:
+      return wrap_sizes({static_cast<const int64_t*>(b.pointer), b.size});
+    case Kind::DType:
+      return wrap(static_cast<DType>(b.integer));
+    case Kind::Str:
+      return PyUnicode_FromStringAndSize(static_cast<const char*>(b.pointer), b.size);
+    case Kind::Generator:
+      return generator_object(static_cast<Generator*>(const_cast<void*>(b.pointer)));
+    case Kind::MemoryFormat:
+      return new_ref(memory_format_object(static_cast<MemoryFormat>(b.integer)));
+    case Kind::Layout:
+      return new_ref(layout_object(Layout::Strided));
+    case Kind::Device:
+      return device_object({});
+    default:
+      Py_RETURN_NONE;
   }
 }
 
@@ -50,7 +63,8 @@ void handle(const char* key, std::span<const Boxed> args, batched::Results& out)
   ModeGuard below(kOverrides, false);  // rules stand below __torch_function__ modes
   UT_CHECK(dispatch_function, "vmap: no rules are installed");
   PyRef name(check(PyUnicode_InternFromString(key))), list(check(PyList_New(static_cast<Py_ssize_t>(args.size()))));
-  for (size_t i = 0; i < args.size(); i++) PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(unboxed(args[i])));
+  for (size_t i = 0; i < args.size(); i++)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(unboxed(args[i])));
   PyObject* call[] = {name.get(), list.get()};
   PyRef result(check(PyObject_Vectorcall(dispatch_function, call, 2, nullptr)));
   PyObject* r = result.get();
@@ -87,7 +101,8 @@ PyObject* list_operators(PyObject*, PyObject*) {
 // _call_operator(number, arguments): every argument in its place, None for one that is absent.
 PyObject* call_operator(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(n == 2 && (PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1])), "_call_operator() takes a number and the arguments");
+    UT_CHECK_TYPE(n == 2 && (PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1])),
+                  "_call_operator() takes a number and the arguments");
     size_t i = static_cast<size_t>(int_arg(args[0]));
     Py_ssize_t count = PySequence_Fast_GET_SIZE(args[1]);
     UT_CHECK(i < operators().size() && count <= kMaxArgs - 8, "_call_operator(): no such operator");
@@ -110,7 +125,9 @@ PyObject* make_batched(PyObject*, PyObject* const* args, Py_ssize_t n) {
 PyObject* batched_value(PyObject*, PyObject* o) {
   return guarded([&] { return wrap(batched::value_of(batched_arg(o))); });
 }
-PyObject* batched_level(PyObject*, PyObject* o) { return PyLong_FromLongLong(is_tensor(o) ? batched::level_of(tensor_of(o)) : -1); }
+PyObject* batched_level(PyObject*, PyObject* o) {
+  return PyLong_FromLongLong(is_tensor(o) ? batched::level_of(tensor_of(o)) : -1);
+}
 PyObject* refresh_batched(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     batched::refresh(batched_arg(o));
@@ -133,8 +150,10 @@ PyObject* set_transforms(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(n == 3, "_set_transforms() takes three arguments");
     in_transform = bool_arg(args[0]);
-    if (bool_arg(args[1])) thread_mode.bits |= kTransform;
-    else thread_mode.bits &= ~static_cast<uint32_t>(kTransform);
+    if (bool_arg(args[1]))
+      thread_mode.bits |= kTransform;
+    else
+      thread_mode.bits &= ~static_cast<uint32_t>(kTransform);
     newest_grad_level = int_arg(args[2]);
     Py_RETURN_NONE;
   });
@@ -144,12 +163,15 @@ PyObject* is_in_transform(PyObject*, PyObject*) { return PyBool_FromLong(in_tran
 // _leads_beyond(tensor, leaves): does the graph of the tensor reach a leaf that requires grad and is not among these?
 PyObject* leads_beyond(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
-    UT_CHECK_TYPE(n == 2 && is_tensor(args[0]) && PyTuple_Check(args[1]), "_leads_beyond() takes a tensor and a tuple of leaves");
+    UT_CHECK_TYPE(n == 2 && is_tensor(args[0]) && PyTuple_Check(args[1]),
+                  "_leads_beyond() takes a tensor and a tuple of leaves");
     std::unordered_set<const Node*> seen;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); i++)
-      if (Edge e = gradient_edge(tensor_of(PyTuple_GET_ITEM(args[1], i))); e && e.node->is_accumulate()) seen.insert(e.node.get());
+      if (Edge e = gradient_edge(tensor_of(PyTuple_GET_ITEM(args[1], i))); e && e.node->is_accumulate())
+        seen.insert(e.node.get());
     std::vector<const Node*> stack;
-    if (Edge e = gradient_edge(tensor_of(args[0])); e && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
+    if (Edge e = gradient_edge(tensor_of(args[0])); e && seen.insert(e.node.get()).second)
+      stack.push_back(e.node.get());
     while (!stack.empty()) {
       const Node* node = stack.back();
       stack.pop_back();
@@ -179,7 +201,9 @@ PyMethodDef functions[] = {{"_operators", list_operators, METH_NOARGS, nullptr},
 }  // namespace
 
 void refuse_memory(const Tensor& t) {
-  UT_CHECK(!t.impl()->has(kBatched), "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample of many");
+  UT_CHECK(!t.impl()->has(kBatched),
+           "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample "
+           "of many");
 }
 
 bool batched_requires_grad(const Tensor& t) {
@@ -189,8 +213,10 @@ bool batched_requires_grad(const Tensor& t) {
 }
 
 void refuse_in_transform(const char* what) {
-  UT_CHECK(!in_transform, "You are attempting to call ", what, " (or perhaps using autograd.functional.* APIs) inside of a function being transformed by a functorch transform: "
-           "use the transforms of undertow.func (grad, vjp, jacrev, jacfwd, hessian), or call it outside of the function");
+  UT_CHECK(
+      !in_transform, "You are attempting to call ", what,
+      " (or perhaps using autograd.functional.* APIs) inside of a function being transformed by a functorch transform: "
+      "use the transforms of undertow.func (grad, vjp, jacrev, jacfwd, hessian), or call it outside of the function");
 }
 
 bool init_transform_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }

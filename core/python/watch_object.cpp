@@ -1,4 +1,5 @@
-// watch_object.cpp: what the tools that explain a graph ask of the core: what it keeps, where it was cut, how gradients looked.
+// watch_object.cpp: what the tools that explain a graph ask of the core: what it keeps, where it was cut, how gradients
+// looked. build: small
 #include <cstdlib>
 #include <unordered_map>
 
@@ -36,7 +37,8 @@ std::string line_of(const Node& node) {
 PyObject* none() { return new_ref(Py_None); }
 PyObject* shape_tuple(const Dims& shape) {
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(shape.size()))));
-  for (size_t i = 0; i < shape.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(shape[i])));
+  for (size_t i = 0; i < shape.size(); i++)
+    PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(shape[i])));
   return t.release();
 }
 // Where passes over these begin: tensors, nodes, or edges. What requires no grad begins nowhere.
@@ -51,8 +53,8 @@ std::vector<Edge> roots_arg(PyObject* roots) {
   return edges;
 }
 
-// _saved_report(roots) -> (rows, nodes, freed); a row is (node's name, its number, its line, saved name, packed, shape, dtype,
-// bytes of the tensor, bytes of the storage if this row counts them, whether nothing else holds the storage).
+// _saved_report(roots) -> (rows, nodes, freed); a row is (node's name, its number, its line, saved name, packed, shape,
+// dtype, bytes of the tensor, bytes of the storage if this row counts them, whether nothing else holds the storage).
 PyObject* saved_report(PyObject*, PyObject* arg) {
   return guarded([&]() -> PyObject* {
     std::vector<Edge> roots = roots_arg(arg);
@@ -62,17 +64,21 @@ PyObject* saved_report(PyObject*, PyObject* arg) {
     for (size_t i = 0; i < report.rows.size(); i++) {
       const SavedRow& r = report.rows[i];
       size_t bytes = r.first ? r.storage->nbytes() : 0;
-      PyList_SET_ITEM(rows.get(), static_cast<Py_ssize_t>(i),
-                      check(Py_BuildValue("(NKNNONNnnO)", texts.get(r.node->name()), static_cast<unsigned long long>(r.node->sequence_nr()), texts.get(line_of(*r.node)),
-                                          texts.get(r.name), r.state == SavedRow::State::Packed ? Py_True : Py_False, r.known ? shape_tuple(r.shape) : none(),
-                                          r.known ? new_ref(dtype_object(r.dtype)) : none(), static_cast<Py_ssize_t>(r.tensor_bytes), static_cast<Py_ssize_t>(bytes),
-                                          r.alone ? Py_True : Py_False)));
+      PyList_SET_ITEM(
+          rows.get(), static_cast<Py_ssize_t>(i),
+          check(Py_BuildValue(
+              "(NKNNONNnnO)", texts.get(r.node->name()), static_cast<unsigned long long>(r.node->sequence_nr()),
+              texts.get(line_of(*r.node)), texts.get(r.name), r.state == SavedRow::State::Packed ? Py_True : Py_False,
+              r.known ? shape_tuple(r.shape) : none(), r.known ? new_ref(dtype_object(r.dtype)) : none(),
+              static_cast<Py_ssize_t>(r.tensor_bytes), static_cast<Py_ssize_t>(bytes), r.alone ? Py_True : Py_False)));
     }
-    return Py_BuildValue("(Nnn)", rows.release(), static_cast<Py_ssize_t>(report.nodes), static_cast<Py_ssize_t>(report.freed));
+    return Py_BuildValue("(Nnn)", rows.release(), static_cast<Py_ssize_t>(report.nodes),
+                         static_cast<Py_ssize_t>(report.freed));
   });
 }
 
-// _graph_reaches(roots, tensor): does a gradient of the roots come by the tensor? And has a node on the graph been freed?
+// _graph_reaches(roots, tensor): does a gradient of the roots come by the tensor? And has a node on the graph been
+// freed?
 PyObject* graph_reaches(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *list, *tensor;
@@ -90,8 +96,8 @@ PyObject* graph_reaches(PyObject*, PyObject* args) {
   });
 }
 
-// _cut_history(param, loss) -> None without records, or (depends, incomplete, [(operation, line, in no_grad, in inference mode, dtype,
-// dtype of the source, source was frozen, no derivative)], [(how a value left, line)]).
+// _cut_history(param, loss) -> None without records, or (depends, incomplete, [(operation, line, in no_grad, in
+// inference mode, dtype, dtype of the source, source was frozen, no derivative)], [(how a value left, line)]).
 PyObject* cut_history(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *param, *loss;
@@ -102,8 +108,9 @@ PyObject* cut_history(PyObject*, PyObject* args) {
     for (const provenance::Cut& c : h.cuts) {
       const Provenance& r = *c.record;
       auto truth = [](bool b) { return b ? Py_True : Py_False; };
-      PyRef row(check(Py_BuildValue("(ssOOOOOO)", r.operation, r.line ? r.line->c_str() : "", truth(r.mode & kNoGrad), truth(r.mode & kInferenceMode), dtype_object(r.dtype),
-                                    dtype_object(c.source_dtype), truth(c.frozen), truth(c.no_derivative))));
+      PyRef row(check(Py_BuildValue("(ssOOOOOO)", r.operation, r.line ? r.line->c_str() : "", truth(r.mode & kNoGrad),
+                                    truth(r.mode & kInferenceMode), dtype_object(r.dtype), dtype_object(c.source_dtype),
+                                    truth(c.frozen), truth(c.no_derivative))));
       if (PyList_Append(cuts.get(), row.get()) < 0) throw PythonError();
     }
     PyRef exits(check(PyList_New(0)));
@@ -111,7 +118,8 @@ PyObject* cut_history(PyObject*, PyObject* args) {
       PyRef row(check(Py_BuildValue("(ss)", operation, line ? line->c_str() : "")));
       if (PyList_Append(exits.get(), row.get()) < 0) throw PythonError();
     }
-    return Py_BuildValue("(OONN)", h.depends ? Py_True : Py_False, h.incomplete ? Py_True : Py_False, cuts.release(), exits.release());
+    return Py_BuildValue("(OONN)", h.depends ? Py_True : Py_False, h.incomplete ? Py_True : Py_False, cuts.release(),
+                         exits.release());
   });
 }
 
@@ -129,7 +137,8 @@ PyObject* how_made(PyObject*, PyObject* tensor) {
 bool overlap(const TensorImpl& a, const TensorImpl& b) {
   auto span = [](const TensorImpl& t) {
     int64_t low = t.offset, high = t.offset;
-    for (int d = 0; d < t.ndim; d++) (t.strides_ptr()[d] < 0 ? low : high) += (t.sizes_ptr()[d] - 1) * t.strides_ptr()[d];
+    for (int d = 0; d < t.ndim; d++)
+      (t.strides_ptr()[d] < 0 ? low : high) += (t.sizes_ptr()[d] - 1) * t.strides_ptr()[d];
     return std::pair(low * itemsize(t.dtype), (high + 1) * itemsize(t.dtype));
   };
   if (a.storage != b.storage || !a.numel || !b.numel) return false;
@@ -138,8 +147,8 @@ bool overlap(const TensorImpl& a, const TensorImpl& b) {
   return a_low < b_high && b_low < a_high;
 }
 
-// _cut_saved(roots, param): saved tensors without a gradient that were plainly made from param, or from something that required
-// grad: [(relation, operation, node's name, its line, saved name, dtype, shape)].
+// _cut_saved(roots, param): saved tensors without a gradient that were plainly made from param, or from something that
+// required grad: [(relation, operation, node's name, its line, saved name, dtype, shape)].
 PyObject* cut_saved(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     struct Search {
@@ -159,15 +168,21 @@ PyObject* cut_saved(PyObject*, PyObject* args) {
             bool requires_grad = t->has(kRequiresGrad) || (t->base && t->base->has(kRequiresGrad));
             const char *relation = nullptr, *operation = provenance::cut_by(*t);
             bool shared = overlap(*t, *s.param);
-            if (t == s.param) relation = "same";
-            else if (shared && t->has(kViewInference)) relation = "inference_mode";
-            else if (shared && t->has(kViewNoGrad)) relation = "no_grad";
-            else if (shared && !requires_grad) relation = t->has(kOwnVersion) ? "data" : "detach";
-            else if (operation) relation = "cut";
+            if (t == s.param)
+              relation = "same";
+            else if (shared && t->has(kViewInference))
+              relation = "inference_mode";
+            else if (shared && t->has(kViewNoGrad))
+              relation = "no_grad";
+            else if (shared && !requires_grad)
+              relation = t->has(kOwnVersion) ? "data" : "detach";
+            else if (operation)
+              relation = "cut";
             if (!relation) return;
             Dims shape(t->sizes().begin(), t->sizes().end());
-            PyRef row(check(Py_BuildValue("(szssNON)", relation, operation, s.node->name().c_str(), line_of(*s.node).c_str(), PyUnicode_FromString(name), dtype_object(t->dtype),
-                                          shape_tuple(shape))));
+            PyRef row(
+                check(Py_BuildValue("(szssNON)", relation, operation, s.node->name().c_str(), line_of(*s.node).c_str(),
+                                    PyUnicode_FromString(name), dtype_object(t->dtype), shape_tuple(shape))));
             if (PyList_Append(s.rows.get(), row.get()) < 0) throw PythonError();
           },
           &search);
@@ -180,12 +195,14 @@ PyObject* watch_grads(PyObject*, PyObject*) {
   grad_watch::start();
   Py_RETURN_NONE;
 }
-// _watched_grads() -> [(node's id, name, line, arrived, entered, left, edges)] in the order nodes ran; looks are small numbers.
+// _watched_grads() -> [(node's id, name, line, arrived, entered, left, edges)] in the order nodes ran; looks are small
+// numbers.
 PyObject* watched_grads(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     std::vector<grad_watch::Seen> seen = grad_watch::stop();
     auto looks = [](const std::vector<grad_watch::Look>& list) {
-      return check(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(list.data()), static_cast<Py_ssize_t>(list.size())));
+      return check(
+          PyBytes_FromStringAndSize(reinterpret_cast<const char*>(list.data()), static_cast<Py_ssize_t>(list.size())));
     };
     PyRef out(check(PyList_New(static_cast<Py_ssize_t>(seen.size()))));
     for (size_t i = 0; i < seen.size(); i++) {
@@ -195,8 +212,10 @@ PyObject* watched_grads(PyObject*, PyObject*) {
         PyRef pair(check(Py_BuildValue("(NI)", PyLong_FromVoidPtr(e.node.get()), e.input_nr)));
         if (PyList_Append(edges.get(), pair.get()) < 0) throw PythonError();
       }
-      PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), check(Py_BuildValue("(NssNNNN)", PyLong_FromVoidPtr(seen[i].node.get()), node.name().c_str(), line_of(node).c_str(),
-                                                                                  looks(seen[i].arrived), looks(seen[i].entered), looks(seen[i].left), edges.release())));
+      PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i),
+                      check(Py_BuildValue("(NssNNNN)", PyLong_FromVoidPtr(seen[i].node.get()), node.name().c_str(),
+                                          line_of(node).c_str(), looks(seen[i].arrived), looks(seen[i].entered),
+                                          looks(seen[i].left), edges.release())));
     }
     return out.release();
   });
@@ -212,24 +231,27 @@ PyObject* edge_id(PyObject*, PyObject* tensor) {
 // _record_lines(on) -> what it was before. Nodes remember lines, results what they were made from; on this thread.
 PyObject* record_lines(PyObject*, PyObject* on) {
   bool before = mode_is(kSourceLines);
-  if (PyObject_IsTrue(on) == 1) thread_mode.bits |= kSourceLines | kProvenance;
-  else thread_mode.bits &= ~static_cast<uint32_t>(kSourceLines | kProvenance);
+  if (PyObject_IsTrue(on) == 1)
+    thread_mode.bits |= kSourceLines | kProvenance;
+  else
+    thread_mode.bits &= ~static_cast<uint32_t>(kSourceLines | kProvenance);
   provenance::follow_process();
   return PyBool_FromLong(before);
 }
 PyObject* is_recording_lines(PyObject*, PyObject*) { return PyBool_FromLong(origins_wanted()); }
 
-PyMethodDef functions[] = {{"_saved_report", saved_report, METH_O, nullptr},
-                           {"_graph_reaches", graph_reaches, METH_VARARGS, nullptr},
-                           {"_cut_history", cut_history, METH_VARARGS, nullptr},
-                           {"_how_made", how_made, METH_O, nullptr},
-                           {"_cut_saved", cut_saved, METH_VARARGS, nullptr},
-                           {"_watch_grads", watch_grads, METH_NOARGS, nullptr},
-                           {"_watched_grads", watched_grads, METH_NOARGS, nullptr},
-                           {"_edge_id", edge_id, METH_O, nullptr},
-                           {"_record_lines", record_lines, METH_O, "Nodes remember the user's line, on this thread. Returns what it was."},
-                           {"_is_recording_lines", is_recording_lines, METH_NOARGS, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_saved_report", saved_report, METH_O, nullptr},
+    {"_graph_reaches", graph_reaches, METH_VARARGS, nullptr},
+    {"_cut_history", cut_history, METH_VARARGS, nullptr},
+    {"_how_made", how_made, METH_O, nullptr},
+    {"_cut_saved", cut_saved, METH_VARARGS, nullptr},
+    {"_watch_grads", watch_grads, METH_NOARGS, nullptr},
+    {"_watched_grads", watched_grads, METH_NOARGS, nullptr},
+    {"_edge_id", edge_id, METH_O, nullptr},
+    {"_record_lines", record_lines, METH_O, "Nodes remember the user's line, on this thread. Returns what it was."},
+    {"_is_recording_lines", is_recording_lines, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -11,7 +11,18 @@
 namespace undertow {
 
 enum class DType : uint8_t {
-  Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64, Complex128
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+  Complex64,
+  Complex128
 };
 inline constexpr int kNumDTypes = 12;
 
@@ -23,11 +34,18 @@ struct DTypeInfo {
   const char* name;       // as Python spells it
   const char* long_name;  // as torch's messages spell it ("Float")
 };
-inline constexpr DTypeInfo kDTypeInfo[kNumDTypes] = {
-    {1, "bool", "Bool"},         {1, "uint8", "Byte"},      {1, "int8", "Char"},       {2, "int16", "Short"},
-    {4, "int32", "Int"},         {8, "int64", "Long"},      {2, "float16", "Half"},    {2, "bfloat16", "BFloat16"},
-    {4, "float32", "Float"},     {8, "float64", "Double"},  {8, "complex64", "ComplexFloat"},
-    {16, "complex128", "ComplexDouble"}};
+inline constexpr DTypeInfo kDTypeInfo[kNumDTypes] = {{1, "bool", "Bool"},
+                                                     {1, "uint8", "Byte"},
+                                                     {1, "int8", "Char"},
+                                                     {2, "int16", "Short"},
+                                                     {4, "int32", "Int"},
+                                                     {8, "int64", "Long"},
+                                                     {2, "float16", "Half"},
+                                                     {2, "bfloat16", "BFloat16"},
+                                                     {4, "float32", "Float"},
+                                                     {8, "float64", "Double"},
+                                                     {8, "complex64", "ComplexFloat"},
+                                                     {16, "complex128", "ComplexDouble"}};
 
 inline int64_t itemsize(DType t) { return kDTypeInfo[static_cast<int>(t)].itemsize; }
 inline const char* name(DType t) { return kDTypeInfo[static_cast<int>(t)].name; }
@@ -46,19 +64,37 @@ inline DType to_complex(DType t) {
 std::ostream& operator<<(std::ostream& out, DType t);
 
 // What arithmetic on T is carried out in.
-template <class T> struct OpMathOf { using type = T; };
-template <> struct OpMathOf<Half> { using type = float; };
-template <> struct OpMathOf<BFloat16> { using type = float; };
-template <class T> using OpMath = typename OpMathOf<T>::type;
+template <class T>
+struct OpMathOf {
+  using type = T;
+};
+template <>
+struct OpMathOf<Half> {
+  using type = float;
+};
+template <>
+struct OpMathOf<BFloat16> {
+  using type = float;
+};
+template <class T>
+using OpMath = typename OpMathOf<T>::type;
 
-template <class T> struct IsComplex : std::false_type {};
-template <class T> struct IsComplex<std::complex<T>> : std::true_type {};
-template <class T> inline constexpr bool kIsComplex = IsComplex<T>::value;
-template <class T> inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class T>
+struct IsComplex : std::false_type {};
+template <class T>
+struct IsComplex<std::complex<T>> : std::true_type {};
+template <class T>
+inline constexpr bool kIsComplex = IsComplex<T>::value;
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-template <class T> struct DTypeOf;
-#define UT_DTYPE_OF(T, D) \
-  template <> struct DTypeOf<T> { static constexpr DType value = DType::D; }
+template <class T>
+struct DTypeOf;
+#define UT_DTYPE_OF(T, D)                    \
+  template <>                                \
+  struct DTypeOf<T> {                        \
+    static constexpr DType value = DType::D; \
+  }
 UT_DTYPE_OF(bool, Bool);
 UT_DTYPE_OF(uint8_t, UInt8);
 UT_DTYPE_OF(int8_t, Int8);
@@ -73,38 +109,60 @@ UT_DTYPE_OF(Complex64, Complex64);
 UT_DTYPE_OF(Complex128, Complex128);
 #undef UT_DTYPE_OF
 
-template <class T> struct TypeTag { using type = T; };
+template <class T>
+struct TypeTag {
+  using type = T;
+};
 
 // dispatch(t, [&](auto tag) { using T = typename decltype(tag)::type; ... }) for every dtype.
 template <class F>
 decltype(auto) dispatch(DType t, F&& f) {
   switch (t) {
-    case DType::Bool: return f(TypeTag<bool>{});
-    case DType::UInt8: return f(TypeTag<uint8_t>{});
-    case DType::Int8: return f(TypeTag<int8_t>{});
-    case DType::Int16: return f(TypeTag<int16_t>{});
-    case DType::Int32: return f(TypeTag<int32_t>{});
-    case DType::Int64: return f(TypeTag<int64_t>{});
-    case DType::Float16: return f(TypeTag<Half>{});
-    case DType::BFloat16: return f(TypeTag<BFloat16>{});
-    case DType::Float32: return f(TypeTag<float>{});
-    case DType::Float64: return f(TypeTag<double>{});
-    case DType::Complex64: return f(TypeTag<Complex64>{});
-    case DType::Complex128: return f(TypeTag<Complex128>{});
+    case DType::Bool:
+      return f(TypeTag<bool>{});
+    case DType::UInt8:
+      return f(TypeTag<uint8_t>{});
+    case DType::Int8:
+      return f(TypeTag<int8_t>{});
+    case DType::Int16:
+      return f(TypeTag<int16_t>{});
+    case DType::Int32:
+      return f(TypeTag<int32_t>{});
+    case DType::Int64:
+      return f(TypeTag<int64_t>{});
+    case DType::Float16:
+      return f(TypeTag<Half>{});
+    case DType::BFloat16:
+      return f(TypeTag<BFloat16>{});
+    case DType::Float32:
+      return f(TypeTag<float>{});
+    case DType::Float64:
+      return f(TypeTag<double>{});
+    case DType::Complex64:
+      return f(TypeTag<Complex64>{});
+    case DType::Complex128:
+      return f(TypeTag<Complex128>{});
   }
   __builtin_unreachable();
 }
 
 // The same where only the width matters (copies, gathers of one dtype): instantiates five cases instead of twelve.
-struct Bytes16 { uint64_t a, b; };
+struct Bytes16 {
+  uint64_t a, b;
+};
 template <class F>
 decltype(auto) dispatch_width(DType t, F&& f) {
   switch (itemsize(t)) {
-    case 1: return f(TypeTag<uint8_t>{});
-    case 2: return f(TypeTag<uint16_t>{});
-    case 4: return f(TypeTag<uint32_t>{});
-    case 8: return f(TypeTag<uint64_t>{});
-    default: return f(TypeTag<Bytes16>{});
+    case 1:
+      return f(TypeTag<uint8_t>{});
+    case 2:
+      return f(TypeTag<uint16_t>{});
+    case 4:
+      return f(TypeTag<uint32_t>{});
+    case 8:
+      return f(TypeTag<uint64_t>{});
+    default:
+      return f(TypeTag<Bytes16>{});
   }
 }
 
@@ -115,9 +173,12 @@ inline To convert(From v) {
   if constexpr (std::is_same_v<To, From>) {
     return v;
   } else if constexpr (kIsComplex<From>) {
-    if constexpr (kIsComplex<To>) return To(static_cast<typename To::value_type>(v.real()), static_cast<typename To::value_type>(v.imag()));
-    else if constexpr (std::is_same_v<To, bool>) return v != From(0);
-    else return convert<To>(v.real());
+    if constexpr (kIsComplex<To>)
+      return To(static_cast<typename To::value_type>(v.real()), static_cast<typename To::value_type>(v.imag()));
+    else if constexpr (std::is_same_v<To, bool>)
+      return v != From(0);
+    else
+      return convert<To>(v.real());
   } else if constexpr (kIsComplex<To>) {
     return To(static_cast<typename To::value_type>(static_cast<OpMath<From>>(v)), 0);
   } else if constexpr (std::is_same_v<To, bool>) {

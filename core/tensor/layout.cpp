@@ -137,8 +137,10 @@ Dims infer_size(IntSpan shape, int64_t numel) {
 bool view_strides(IntSpan sizes, IntSpan strides, IntSpan shape, Dims& out) {
   out = Dims(shape.size());
   if (product(sizes) == 0) {
-    if (same(sizes, shape)) out = Dims(strides.begin(), strides.end());
-    else out = contiguous_strides(shape);
+    if (same(sizes, shape))
+      out = Dims(strides.begin(), strides.end());
+    else
+      out = contiguous_strides(shape);
     return true;
   }
   // Walk from the last dimension: gather runs of old dimensions that lie contiguous to each other, and split each

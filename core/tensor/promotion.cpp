@@ -28,10 +28,14 @@ void set_default_dtype(DType dtype) {
 
 DType scalar_dtype(const Scalar& s) {
   switch (s.kind()) {
-    case Scalar::Kind::Bool: return DType::Bool;
-    case Scalar::Kind::Int: return DType::Int64;
-    case Scalar::Kind::Float: return default_dtype();
-    default: return default_complex_dtype();
+    case Scalar::Kind::Bool:
+      return DType::Bool;
+    case Scalar::Kind::Int:
+      return DType::Int64;
+    case Scalar::Kind::Float:
+      return default_dtype();
+    default:
+      return default_complex_dtype();
   }
 }
 

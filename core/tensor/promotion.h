@@ -5,20 +5,23 @@
 namespace undertow {
 
 DType promote_types(DType a, DType b);
-DType default_dtype();                 // of Python floats; float32 unless set
-void set_default_dtype(DType dtype);   // floating types only
+DType default_dtype();                // of Python floats; float32 unless set
+void set_default_dtype(DType dtype);  // floating types only
 DType default_complex_dtype();
-bool can_cast(DType from, DType to);   // may an in-place result of `from` land in `to`?
-DType scalar_dtype(const Scalar& s);   // of a Python number, under the default dtype
+bool can_cast(DType from, DType to);  // may an in-place result of `from` land in `to`?
+DType scalar_dtype(const Scalar& s);  // of a Python number, under the default dtype
 
 // Accumulates operands: dimensioned tensors outrank zero-dimensional ones, which outrank Python numbers; a lower
 // category counts only when its kind (bool < int < float < complex) is higher.
 class Promoter {
  public:
   void add(const Tensor& t) {
-    if (UT_UNLIKELY(t.impl()->has(kWrappedNumber))) add_number(t.dtype());
-    else if (t.dim() > 0) join(dim_, t.dtype());
-    else join(zero_, t.dtype());
+    if (UT_UNLIKELY(t.impl()->has(kWrappedNumber)))
+      add_number(t.dtype());
+    else if (t.dim() > 0)
+      join(dim_, t.dtype());
+    else
+      join(zero_, t.dtype());
   }
   void add(const Scalar& s) { add_number(scalar_dtype(s)); }
   DType result() const;

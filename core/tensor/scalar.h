@@ -31,9 +31,12 @@ class Scalar {
   T to() const {
     switch (kind_) {
       case Kind::Bool:
-      case Kind::Int: return convert<T>(v_.i);
-      case Kind::Float: return convert<T>(v_.d);
-      case Kind::Complex: return convert<T>(std::complex<double>(v_.z[0], v_.z[1]));
+      case Kind::Int:
+        return convert<T>(v_.i);
+      case Kind::Float:
+        return convert<T>(v_.d);
+      case Kind::Complex:
+        return convert<T>(std::complex<double>(v_.z[0], v_.z[1]));
     }
     __builtin_unreachable();
   }
@@ -45,17 +48,24 @@ class Scalar {
   // The dtype torch would give a tensor of this number under the default dtype float32.
   DType default_dtype() const {
     switch (kind_) {
-      case Kind::Bool: return DType::Bool;
-      case Kind::Int: return DType::Int64;
-      case Kind::Float: return DType::Float32;
-      default: return DType::Complex64;
+      case Kind::Bool:
+        return DType::Bool;
+      case Kind::Int:
+        return DType::Int64;
+      case Kind::Float:
+        return DType::Float32;
+      default:
+        return DType::Complex64;
     }
   }
   Scalar operator-() const {
     switch (kind_) {
-      case Kind::Float: return Scalar(-v_.d);
-      case Kind::Complex: return Scalar(std::complex<double>(-v_.z[0], -v_.z[1]));
-      default: return Scalar(static_cast<long>(-v_.i));
+      case Kind::Float:
+        return Scalar(-v_.d);
+      case Kind::Complex:
+        return Scalar(std::complex<double>(-v_.z[0], -v_.z[1]));
+      default:
+        return Scalar(static_cast<long>(-v_.i));
     }
   }
   Scalar conj() const { return is_complex() ? Scalar(std::complex<double>(v_.z[0], -v_.z[1])) : *this; }

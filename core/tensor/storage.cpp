@@ -33,7 +33,9 @@ Ref<Storage> Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* c
 }
 
 void Storage::resize(size_t nbytes) {
-  UT_CHECK(resizable(), "Trying to resize storage that is not resizable: its memory belongs to another library, or an array or memoryview looks at it");
+  UT_CHECK(resizable(),
+           "Trying to resize storage that is not resizable: its memory belongs to another library, or an array or "
+           "memoryview looks at it");
   if (nbytes == nbytes_) return;
   char* fresh = static_cast<char*>(allocate_bytes(nbytes));
   std::memcpy(fresh, data_, nbytes < nbytes_ ? nbytes : nbytes_);

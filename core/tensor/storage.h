@@ -73,7 +73,7 @@ class Storage {
   std::atomic<uint32_t> version_{0};  // atomic: read by saves while another thread writes; order does not matter
   char* data_ = nullptr;
   size_t nbytes_ = 0;
-  uint32_t block_bytes_ = 0;  // size of the pooled block, header included
+  uint32_t block_bytes_ = 0;        // size of the pooled block, header included
   std::atomic<uint16_t> holds_{0};  // atomic: memoryviews are made and dropped on any thread
   Kind kind_ = Kind::Inline;
   bool pinned_ = false;

@@ -73,7 +73,8 @@ Tensor empty(IntSpan sizes, DType dtype) {
   int64_t bytes = undertow::itemsize(dtype);
   for (int64_t s : sizes) {
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
-    UT_CHECK(!__builtin_mul_overflow(bytes, s, &bytes) || s == 0, "Storage size calculation overflowed with sizes=", ShapeText{sizes});
+    UT_CHECK(!__builtin_mul_overflow(bytes, s, &bytes) || s == 0,
+             "Storage size calculation overflowed with sizes=", ShapeText{sizes});
   }
   impl->set_sizes(sizes);
   impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * undertow::itemsize(dtype))).leak();
@@ -84,16 +85,20 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
-  for (int64_t s : sizes) UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
+  for (int64_t s : sizes)
+    UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
   impl->set_layout(sizes, strides);
-  impl->storage = Storage::allocate(static_cast<size_t>(storage_extent(sizes, strides) * undertow::itemsize(dtype))).leak();
+  impl->storage =
+      Storage::allocate(static_cast<size_t>(storage_extent(sizes, strides) * undertow::itemsize(dtype))).leak();
   return t;
 }
 
 Tensor alias_storage(const Tensor& src) {
   const TensorImpl* from = src.impl();
   // The memory under it is its first sample's: whoever comes here would take that for the whole.
-  UT_CHECK(UT_LIKELY(!from->has(kBatched)), "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample of many");
+  UT_CHECK(UT_LIKELY(!from->has(kBatched)),
+           "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample "
+           "of many");
   auto* impl = new TensorImpl;
   impl->dtype = from->dtype;
   impl->device = from->device;

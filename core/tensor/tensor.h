@@ -49,7 +49,9 @@ class Tensor {
   bool is_conj() const { return impl_->has(kConj); }
   bool is_neg() const { return impl_->has(kNeg); }
   // A view also requires grad when its base has come to, by a write since the view was made.
-  bool requires_grad() const { return impl_->has(kRequiresGrad) || (impl_->has(kIsView) && impl_->base->has(kRequiresGrad)); }
+  bool requires_grad() const {
+    return impl_->has(kRequiresGrad) || (impl_->has(kIsView) && impl_->base->has(kRequiresGrad));
+  }
   bool is_leaf() const { return !impl_->grad_fn; }
   UT_HOT_INLINE uint32_t version() const { return impl_->version(); }
   void bump_version(const char* by) const {
@@ -92,7 +94,8 @@ Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, 
 // The same geometry: nothing to compute.
 inline Tensor alias(const Tensor& src) {
   const TensorImpl& from = *src.impl();
-  if (UT_UNLIKELY(from.ndim > kInlineDims)) return alias(src, src.sizes(), src.strides(), src.storage_offset(), src.dtype());
+  if (UT_UNLIKELY(from.ndim > kInlineDims))
+    return alias(src, src.sizes(), src.strides(), src.storage_offset(), src.dtype());
   auto* impl = new TensorImpl;
   impl->dtype = from.dtype;
   impl->device = from.device;

@@ -12,8 +12,8 @@
 
 namespace undertow {
 
-class Node;          // graph/node.h
-struct AutogradMeta; // graph/autograd_meta.h
+class Node;           // graph/node.h
+struct AutogradMeta;  // graph/autograd_meta.h
 struct TensorImpl;
 
 // Declared here, defined above (see STYLE 2): graph/autograd_meta.cpp and python/tensor_object.cpp.
@@ -22,26 +22,26 @@ void destroy_autograd_meta(AutogradMeta* meta);
 extern void (*release_python_object)(TensorImpl* impl);  // null without Python
 
 enum TensorFlag : uint32_t {
-  kRequiresGrad = 1u << 0,   // a leaf that wants gradients, or anything with a grad_fn
-  kContiguous = 1u << 1,     // row-major without gaps; kept up to date by every layout change
-  kIsView = 1u << 2,         // base is set: writes through this tensor are writes to base
-  kConj = 1u << 3,           // elements are the conjugates of what memory holds
-  kNeg = 1u << 4,            // elements are the negatives of what memory holds
-  kInference = 1u << 5,      // made in inference mode: no version counter, no autograd
-  kHasTangent = 1u << 6,     // forward-mode tangent in meta
-  kOwnVersion = 1u << 7,     // version counter is meta's, not the storage's (made by .data or set_data)
-  kPyOwned = 1u << 8,        // this impl owns its Python object, not the other way round
-  kIsParameter = 1u << 9,    // nn.Parameter
-  kPySubclass = 1u << 10,    // the Python object is of a subclass
+  kRequiresGrad = 1u << 0,  // a leaf that wants gradients, or anything with a grad_fn
+  kContiguous = 1u << 1,    // row-major without gaps; kept up to date by every layout change
+  kIsView = 1u << 2,        // base is set: writes through this tensor are writes to base
+  kConj = 1u << 3,          // elements are the conjugates of what memory holds
+  kNeg = 1u << 4,           // elements are the negatives of what memory holds
+  kInference = 1u << 5,     // made in inference mode: no version counter, no autograd
+  kHasTangent = 1u << 6,    // forward-mode tangent in meta
+  kOwnVersion = 1u << 7,    // version counter is meta's, not the storage's (made by .data or set_data)
+  kPyOwned = 1u << 8,       // this impl owns its Python object, not the other way round
+  kIsParameter = 1u << 9,   // nn.Parameter
+  kPySubclass = 1u << 10,   // the Python object is of a subclass
   kRetainsGrad = 1u << 11,
-  kWrappedNumber = 1u << 12, // made from a Python number: weak in promotion
-  kBatched = 1u << 13,       // one sample of a vmap, standing for all; see Note [Batched Tensors]
-  kDependent = 1u << 14,     // computed in a custom Function's forward from something that requires grad; see kInFunction
+  kWrappedNumber = 1u << 12,  // made from a Python number: weak in promotion
+  kBatched = 1u << 13,        // one sample of a vmap, standing for all; see Note [Batched Tensors]
+  kDependent = 1u << 14,  // computed in a custom Function's forward from something that requires grad; see kInFunction
   // How a view came to be, for the errors that in-place writes raise. See Note [Views And In-place].
-  kViewNoGrad = 1u << 16,        // made in no_grad from something of grad mode
-  kViewMultiOutput = 1u << 17,   // one of several outputs of one view function
-  kViewInference = 1u << 18,     // made in inference mode
-  kViewCustom = 1u << 19,        // returned by a custom Function
+  kViewNoGrad = 1u << 16,       // made in no_grad from something of grad mode
+  kViewMultiOutput = 1u << 17,  // one of several outputs of one view function
+  kViewInference = 1u << 18,    // made in inference mode
+  kViewCustom = 1u << 19,       // returned by a custom Function
   // Bits 20 to 31: which non-differentiable operation made this of something that requires grad. See Note [Cut Marks].
 };
 inline constexpr int kCutShift = 20;
@@ -61,7 +61,7 @@ struct TensorImpl : Pooled<TensorImpl> {
   uint32_t attr_version = 0;   // for views: base's version when grad_fn was computed
   Storage* storage = nullptr;  // owned
   int64_t numel = 1;
-  int64_t offset = 0;          // in elements
+  int64_t offset = 0;  // in elements
   union {
     struct {
       int64_t sizes_inline[kInlineDims];
@@ -100,7 +100,9 @@ struct TensorImpl : Pooled<TensorImpl> {
   }
   uint32_t use_count() const { return refs.load(std::memory_order_acquire); }
 
-  UT_HOT_INLINE Storage* version_holder() const { return UT_LIKELY(!has(kOwnVersion)) ? storage : own_version_holder(); }
+  UT_HOT_INLINE Storage* version_holder() const {
+    return UT_LIKELY(!has(kOwnVersion)) ? storage : own_version_holder();
+  }
   UT_HOT_INLINE uint32_t version() const { return version_holder()->version(); }
 
  private:

@@ -25,9 +25,11 @@ static void test_grad_returns_and_leaves_grad_alone() {
 
 static void test_messages() {
   Tensor x = leaf(3), plain = vec(1);
-  CHECK(throws([&] { autograd::backward({plain}); }, "element 0 of tensors does not require grad and does not have a grad_fn"));
+  CHECK(throws([&] { autograd::backward({plain}); },
+               "element 0 of tensors does not require grad and does not have a grad_fn"));
   CHECK(throws([&] { autograd::backward({x * x}); }, "grad can be implicitly created only for scalar outputs"));
-  CHECK(throws([&] { autograd::grad({ops::sum(x)}, {plain}); }, "One of the differentiated Tensors does not require grad"));
+  CHECK(throws([&] { autograd::grad({ops::sum(x)}, {plain}); },
+               "One of the differentiated Tensors does not require grad"));
   Tensor unused = leaf();
   CHECK(throws([&] { autograd::grad({ops::sum(x)}, {unused}); },
                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True"));

@@ -19,7 +19,8 @@ class FactorBackward final : public NodeWithEdges<1> {
   std::string name() const override { return "FactorBackward"; }
   void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override {
     for (const Tensor& g : grad_outputs)
-      if (g.defined()) grad_inputs[0] = grad_inputs[0].defined() ? grad_inputs[0] + g * Scalar(factor_) : g * Scalar(factor_);
+      if (g.defined())
+        grad_inputs[0] = grad_inputs[0].defined() ? grad_inputs[0] + g * Scalar(factor_) : g * Scalar(factor_);
   }
 
  private:
@@ -33,10 +34,17 @@ Ref<Node> node_for(const Tensor& x) {
   return node;
 }
 
-Tensor call_on(const Tensor& x, const Tensor& raw, std::span<const Tensor> dirty = {}, std::span<const Tensor> plain = {}) {
+Tensor call_on(const Tensor& x, const Tensor& raw, std::span<const Tensor> dirty = {},
+               std::span<const Tensor> plain = {}) {
   const Tensor* inputs[] = {&x};
   Tensor result;
-  autograd::CustomCall call{.inputs = inputs, .raw = {&raw, 1}, .results = {&result, 1}, .non_differentiable = plain, .dirty = dirty, .saved_in_setup = {}, .node = node_for(x)};
+  autograd::CustomCall call{.inputs = inputs,
+                            .raw = {&raw, 1},
+                            .results = {&result, 1},
+                            .non_differentiable = plain,
+                            .dirty = dirty,
+                            .saved_in_setup = {},
+                            .node = node_for(x)};
   autograd::record_results(call);
   return result;
 }
@@ -79,8 +87,10 @@ static void test_a_written_input_is_rebased() {
   CHECK(first(grad_of(x)) == 10);
   Tensor w = leaf(3);
   Tensor dirty_leaf[] = {w};
-  CHECK(throws([&] { call_on(w, w, dirty_leaf); }, "a leaf Variable that requires grad has been used in an in-place operation"));
-  CHECK(throws([&] { call_on(x, x * 2.0, dirty); }, "Some elements marked as dirty during the forward method were not returned as output"));
+  CHECK(throws([&] { call_on(w, w, dirty_leaf); },
+               "a leaf Variable that requires grad has been used in an in-place operation"));
+  CHECK(throws([&] { call_on(x, x * 2.0, dirty); },
+               "Some elements marked as dirty during the forward method were not returned as output"));
 }
 
 static void test_a_result_without_derivative_has_no_history() {

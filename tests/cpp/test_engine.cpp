@@ -50,7 +50,8 @@ static void test_several_edges_into_one_input_are_summed() {
 static void test_a_gradient_sent_along_two_edges_is_not_doubled_in_place() {
   Tensor x = leaf(), y = leaf();
   Ref<Toy> sum = node({gradient_edge(x)}, scale(1)), other = node({gradient_edge(y)}, scale(1));
-  Ref<Toy> top = node({edge(sum), edge(sum), edge(other)}, [](Grads in, Grads out) { out[0] = out[1] = out[2] = in[0]; });
+  Ref<Toy> top =
+      node({edge(sum), edge(sum), edge(other)}, [](Grads in, Grads out) { out[0] = out[1] = out[2] = in[0]; });
   Tensor g = vec(1);
   run(top, g);
   CHECK(first(grad_of(x)) == 2 && first(grad_of(y)) == 1);
@@ -120,7 +121,9 @@ struct LogPostHook : NodePostHook {
 };
 struct LogPostAccumulate : PostAccumulateHook {
   explicit LogPostAccumulate(std::vector<std::string>& log) : log(log) {}
-  void call(const Tensor& leaf) override { log.push_back("post-accumulate " + std::to_string(static_cast<int>(first(grad_of(leaf))))); }
+  void call(const Tensor& leaf) override {
+    log.push_back("post-accumulate " + std::to_string(static_cast<int>(first(grad_of(leaf)))));
+  }
   std::vector<std::string>& log;
 };
 
@@ -141,7 +144,8 @@ static void test_hooks_run_in_their_order() {
   extra.tensor_hooks.emplace_back(0, Ref<TensorHook>(new LogTensorHook(log, "tensor 1", 2)));
   extra.tensor_hooks.emplace_back(0, Ref<TensorHook>(new LogTensorHook(log, "tensor 2", 1)));
   run(a, vec(1));
-  CHECK((log == std::vector<std::string>{"tensor 1", "tensor 2", "retains", "pre", "apply", "post", "leaf", "post-accumulate 2000"}));
+  CHECK((log == std::vector<std::string>{"tensor 1", "tensor 2", "retains", "pre", "apply", "post", "leaf",
+                                         "post-accumulate 2000"}));
 }
 
 static void test_retain_grad_keeps_what_hooks_made_of_it() {
@@ -187,7 +191,8 @@ static void test_captures_return_gradients_and_accumulate_nothing() {
   Tensor x = leaf(), y = leaf();
   Ref<Toy> a = node({gradient_edge(x)}, scale(2)), b = node({gradient_edge(y)}, scale(5));
   Ref<Toy> top = node({edge(a), edge(b)}, scale(1));
-  auto got = run(top, vec(1), {.keep_graph = true, .accumulate_grad = false}, {gradient_edge(x), edge(a), gradient_edge(y)});
+  auto got =
+      run(top, vec(1), {.keep_graph = true, .accumulate_grad = false}, {gradient_edge(x), edge(a), gradient_edge(y)});
   CHECK(got.size() == 3);
   CHECK(first(got[0]) == 2 && first(got[1]) == 1 && first(got[2]) == 5);
   CHECK(!grad_of(x).defined() && !grad_of(y).defined());
@@ -199,7 +204,8 @@ static void test_captures_return_gradients_and_accumulate_nothing() {
 
 static void test_an_input_outside_the_graph_gets_nothing() {
   Tensor x = leaf(), stranger = leaf();
-  auto got = run(node({gradient_edge(x)}, scale(1)), vec(1), {.accumulate_grad = false}, {gradient_edge(stranger), gradient_edge(x)});
+  auto got = run(node({gradient_edge(x)}, scale(1)), vec(1), {.accumulate_grad = false},
+                 {gradient_edge(stranger), gradient_edge(x)});
   CHECK(!got[0].defined() && first(got[1]) == 1);
 }
 
@@ -255,10 +261,12 @@ static void test_release_unless_the_graph_is_kept() {
 static void test_accumulation_takes_over_a_gradient_nobody_else_holds() {
   Tensor x = leaf();
   const void* made = nullptr;
-  run(node({gradient_edge(x)}, [&](Grads in, Grads out) {
-        out[0] = times(in[0], 2);
-        made = out[0].data();
-      }), vec(1));
+  run(node({gradient_edge(x)},
+           [&](Grads in, Grads out) {
+             out[0] = times(in[0], 2);
+             made = out[0].data();
+           }),
+      vec(1));
   CHECK(grad_of(x).data() == made);
   Tensor held = vec(1);
   Tensor y = leaf();
@@ -350,10 +358,12 @@ static void test_passes_nest_beyond_the_stack_limit() {
 static void test_an_error_deep_inside_comes_out() {
   std::function<void(int)> dig = [&](int left) {
     Tensor x = leaf();
-    run(node({gradient_edge(x)}, [&](Grads, Grads) {
-          UT_CHECK(left > 0, "rock bottom");
-          dig(left - 1);
-        }), vec(1));
+    run(node({gradient_edge(x)},
+             [&](Grads, Grads) {
+               UT_CHECK(left > 0, "rock bottom");
+               dig(left - 1);
+             }),
+        vec(1));
   };
   CHECK(throws([&] { dig(130); }, "rock bottom"));
   CHECK(current_graph_task == nullptr && grad_enabled());

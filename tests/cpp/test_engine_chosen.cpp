@@ -1,4 +1,5 @@
-// test_engine_chosen.cpp: passes that choose: how terms are summed, where gradients stop, who is told of captures and when.
+// test_engine_chosen.cpp: passes that choose: how terms are summed, where gradients stop, who is told of captures and
+// when.
 #include <cmath>
 #include <string>
 
@@ -11,7 +12,9 @@ using namespace toy;
 class Notes final : public CaptureSink {
  public:
   explicit Notes(std::vector<std::string>& log) : log_(log) {}
-  void captured(size_t index, Tensor grad) override { log_.push_back("captured " + std::to_string(index) + (grad.defined() ? "" : " nothing")); }
+  void captured(size_t index, Tensor grad) override {
+    log_.push_back("captured " + std::to_string(index) + (grad.defined() ? "" : " nothing"));
+  }
   void between_nodes() override { log_.push_back("-"); }
 
  private:
@@ -55,7 +58,8 @@ static void test_terms_are_summed_in_the_way_chosen() {
 static void test_each_input_of_a_node_has_its_own_sum() {
   for (Aggregation how : {Aggregation::AddN, Aggregation::Tree}) {
     Tensor x = leaf();
-    Ref<Toy> two = node({gradient_edge(x)}, [](Grads in, Grads out) { out[0] = times(in[0], first(in[1])); }, {.inputs = 2});
+    Ref<Toy> two =
+        node({gradient_edge(x)}, [](Grads in, Grads out) { out[0] = times(in[0], first(in[1])); }, {.inputs = 2});
     Ref<Toy> top = node({edge(two, 0), edge(two, 1), edge(two, 0), edge(two, 1)}, scale(1));
     ExecuteOptions options{.accumulate_grad = false};
     options.aggregation = how;
@@ -90,7 +94,8 @@ static void test_a_sink_is_told_inside_the_pass_and_between_nodes() {
   options.sink = &notes;
   options.one_thread = true;
   run(top, vec(1), options, {gradient_edge(z), gradient_edge(x), gradient_edge(y)});
-  CHECK((log == std::vector<std::string>{"-", "top", "-", "late", "captured 1", "captured 2", "-", "early", "captured 0", "-"}));
+  CHECK((log == std::vector<std::string>{"-", "top", "-", "late", "captured 1", "captured 2", "-", "early",
+                                         "captured 0", "-"}));
   CHECK(!grad_of(x).defined());
 }
 

@@ -79,7 +79,8 @@ static void test_a_chain_through_saved_tensors_is_freed() {
 static void test_a_wide_node_frees_and_runs() {
   Tensor x = leaf();
   std::vector<Edge> edges;
-  for (int i = 0; i < 60'000; i++) edges.push_back(edge(node({gradient_edge(x)}, [](Grads in, Grads out) { out[0] = in[0]; })));
+  for (int i = 0; i < 60'000; i++)
+    edges.push_back(edge(node({gradient_edge(x)}, [](Grads in, Grads out) { out[0] = in[0]; })));
   Ref<Toy> top = node(edges, [](Grads in, Grads out) {
     for (Tensor& g : out) g = in[0];
   });

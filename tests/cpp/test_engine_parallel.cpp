@@ -18,7 +18,8 @@ struct Workers {
 };
 
 static bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.defined() && b.defined() && a.nbytes() == b.nbytes() && std::memcmp(a.data(), b.data(), static_cast<size_t>(a.nbytes())) == 0;
+  return a.defined() && b.defined() && a.nbytes() == b.nbytes() &&
+         std::memcmp(a.data(), b.data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
 // A graph of layers with random edges: sums of many floats of different sizes, so that any other order of
@@ -30,7 +31,9 @@ struct RandomGraph {
 
   explicit RandomGraph(uint32_t seed, int layers = 12, int width = 9) {
     std::mt19937 random(seed);
-    auto draw = [&] { return std::ldexp(static_cast<float>(random() % 1000 + 1) / 997.0f, static_cast<int>(random() % 12) - 6); };
+    auto draw = [&] {
+      return std::ldexp(static_cast<float>(random() % 1000 + 1) / 997.0f, static_cast<int>(random() % 12) - 6);
+    };
     std::vector<Edge> below;
     for (int i = 0; i < width; i++) {
       leaves.push_back(leaf(0, 5));
@@ -45,13 +48,16 @@ struct RandomGraph {
           edges.push_back(below[random() % below.size()]);
           weights.push_back(draw());
         }
-        nodes.push_back(node(edges, [weights](Grads in, Grads out) {
-          if (!in[0].defined()) return;
-          for (size_t k = 0; k < out.size(); k++) {
-            out[k] = times(in[0], weights[k]);
-            for (int64_t j = 0; j < out[k].numel(); j++) out[k].data_as<float>()[j] *= 1.0f + 0.001f * static_cast<float>(j);
-          }
-        }, {.size = 5}));
+        nodes.push_back(node(edges,
+                             [weights](Grads in, Grads out) {
+                               if (!in[0].defined()) return;
+                               for (size_t k = 0; k < out.size(); k++) {
+                                 out[k] = times(in[0], weights[k]);
+                                 for (int64_t j = 0; j < out[k].numel(); j++)
+                                   out[k].data_as<float>()[j] *= 1.0f + 0.001f * static_cast<float>(j);
+                               }
+                             },
+                             {.size = 5}));
         layer.push_back(edge(nodes.back()));
       }
       below = layer;
@@ -79,7 +85,8 @@ static void test_workers_give_the_same_bits() {
         run(graph.root, vec(1, 5), {.keep_graph = true});
         std::vector<Tensor> together = graph.gradients();
         for (size_t i = 0; i < alone.size(); i++)
-          CHECK(alone[i].defined() == together[i].defined() && (!alone[i].defined() || same_bits(alone[i], together[i])));
+          CHECK(alone[i].defined() == together[i].defined() &&
+                (!alone[i].defined() || same_bits(alone[i], together[i])));
       }
     }
     for (auto& n : graph.nodes) CHECK(slot_is_free(n));
@@ -120,7 +127,8 @@ static void test_an_exception_in_a_worker_reaches_the_caller() {
   RandomGraph graph(5);
   Ref<Toy> bad = node({edge(graph.nodes[3])}, [](Grads, Grads) { UT_FAIL("worker failed"); }, {.size = 5});
   Ref<Toy> top = node({edge(graph.root), edge(bad)}, scale(1), {.size = 5});
-  for (int round = 0; round < 20; round++) CHECK(throws([&] { run(top, vec(1, 5), {.keep_graph = true}); }, "worker failed"));
+  for (int round = 0; round < 20; round++)
+    CHECK(throws([&] { run(top, vec(1, 5), {.keep_graph = true}); }, "worker failed"));
   CHECK(slot_is_free(graph.root) && slot_is_free(graph.nodes[3]));
   graph.gradients();
   run(graph.root, vec(1, 5), {.keep_graph = true});
@@ -212,7 +220,8 @@ static void test_two_threads_run_backward_over_one_graph() {
     threads.emplace_back([&] {
       for (int round = 0; round < 50; round++) {
         auto got = run(graph.root, vec(1, 5), {.keep_graph = true, .accumulate_grad = false}, wanted);
-        for (size_t k = 0; k < got.size(); k++) CHECK(got[k].defined() == once[k].defined() && (!got[k].defined() || same_bits(got[k], once[k])));
+        for (size_t k = 0; k < got.size(); k++)
+          CHECK(got[k].defined() == once[k].defined() && (!got[k].defined() || same_bits(got[k], once[k])));
       }
     });
   for (auto& t : threads) t.join();

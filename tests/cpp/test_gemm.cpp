@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/kernels/cpu/gemm.h"
-#include "core/kernels/cpu/gemm_panels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/matmul/gemm.h"
+#include "core/kernels/cpu/matmul/gemm_panels.h"
 #include "tests/cpp/check.h"
 
 namespace {
@@ -25,9 +25,7 @@ namespace {
 using undertow::cpu::gemm;
 
 std::mt19937_64 random_bits(20240607);
-int64_t random_int(int64_t low, int64_t high) {
-  return low + int64_t(random_bits() % uint64_t(high - low + 1));
-}
+int64_t random_int(int64_t low, int64_t high) { return low + int64_t(random_bits() % uint64_t(high - low + 1)); }
 double random_real() { return double(random_int(-1000, 1000)) / 500; }
 
 template <class T>
@@ -138,12 +136,10 @@ struct Matrix {
 };
 
 template <class T>
-void call(int64_t m, int64_t n, int64_t k, Scalar<T> alpha, Matrix<T>& a, Matrix<T>& b, Scalar<T> beta,
-          Matrix<T>& c) {
+void call(int64_t m, int64_t n, int64_t k, Scalar<T> alpha, Matrix<T>& a, Matrix<T>& b, Scalar<T> beta, Matrix<T>& c) {
   if constexpr (std::is_same_v<T, Bf16> || std::is_same_v<T, F16>) {
     auto* f = std::is_same_v<T, Bf16> ? undertow::cpu::gemm_bf16 : undertow::cpu::gemm_f16;
-    f(m, n, k, alpha, &a.begin()->bits, a.rs, a.cs, &b.begin()->bits, b.rs, b.cs, beta, &c.begin()->bits,
-      c.rs, c.cs);
+    f(m, n, k, alpha, &a.begin()->bits, a.rs, a.cs, &b.begin()->bits, b.rs, b.cs, beta, &c.begin()->bits, c.rs, c.cs);
   } else {
     gemm<T>(m, n, k, alpha, a.begin(), a.rs, a.cs, b.begin(), b.rs, b.cs, beta, c.begin(), c.rs, c.cs);
   }
@@ -159,8 +155,7 @@ bool element_is_right(T got, Wide<T> sum, long double size, Scalar<T> alpha, Sca
     return got == static_cast<T>(expected);
   } else {
     double steps = std::is_same_v<T, Bf16> || std::is_same_v<T, F16> ? 2 : 4 + double(k);
-    long double allowed =
-        epsilon<T>() * steps * (size * std::abs(alpha) + std::abs(before) * std::abs(beta) + 1e-3);
+    long double allowed = epsilon<T>() * steps * (size * std::abs(alpha) + std::abs(before) * std::abs(beta) + 1e-3);
     return std::abs(widen(got) - expected) <= allowed;
   }
 }
@@ -190,8 +185,8 @@ void test_one(const char* name, int64_t m, int64_t n, int64_t k, int a_layout, i
       }
       Wide<T> old = beta == Scalar<T>{} ? Wide<T>{} : widen(before.at(i, j));
       if (element_is_right<T>(c.at(i, j), sum, size, alpha, beta, old, k)) continue;
-      std::printf("%s %ld x %ld x %ld layouts %d %d %d at %ld, %ld\n", name, long(m), long(n), long(k),
-                  a_layout, b_layout, c_layout, long(i), long(j));
+      std::printf("%s %ld x %ld x %ld layouts %d %d %d at %ld, %ld\n", name, long(m), long(n), long(k), a_layout,
+                  b_layout, c_layout, long(i), long(j));
       CHECK(!"product differs from the triple loop");
       return;
     }
@@ -210,8 +205,8 @@ void test_shapes_and_strides(const char* name, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     auto alpha = round % 3 ? Scalar<T>(1) : draw<Scalar<T>>();
     auto beta = round % 4 == 0 ? draw<Scalar<T>>() : round % 4 == 1 ? Scalar<T>(1) : Scalar<T>(0);
-    test_one<T>(name, pick(), pick(), pick(), int(random_int(0, 4)), int(random_int(0, 4)),
-                int(random_int(0, 4)), alpha, beta);
+    test_one<T>(name, pick(), pick(), pick(), int(random_int(0, 4)), int(random_int(0, 4)), int(random_int(0, 4)),
+                alpha, beta);
   }
   // Deeper than one packed block, wider than one tile, and thin both ways.
   for (int layout = 0; layout < 8; layout += rounds < 200 ? 3 : 1) {
@@ -228,7 +223,8 @@ void test_shapes_and_strides(const char* name, int rounds) {
 // Sizes around the borders of tiles, panels, depths and chunks of products that read one side or both where they lie.
 template <class T>
 void test_moderate_sizes(const char* name, int step) {
-  const int64_t sizes[][3] = {{100, 100, 100}, {81, 97, 65}, {14, 513, 129}, {169, 33, 513}, {29, 640, 1025}, {640, 29, 1025}, {300, 10, 90}, {10, 900, 40}};
+  const int64_t sizes[][3] = {{100, 100, 100}, {81, 97, 65},    {14, 513, 129}, {169, 33, 513},
+                              {29, 640, 1025}, {640, 29, 1025}, {300, 10, 90},  {10, 900, 40}};
   int count = 0;
   for (const auto& [m, n, k] : sizes) {
     for (int a : {0, 1, 5}) {
@@ -249,10 +245,13 @@ void test_panels() {
         Matrix<T> a(m, k, k % 2), b(k, n, 1), c(m, n, 0), expected = c;
         std::vector<T> packed(size_t(undertow::cpu::panel_elements<T>(k, n)));
         undertow::cpu::pack_panels<T>(k, n, b.begin(), b.rs, b.cs, packed.data());
-        undertow::cpu::multiply_panels<T>({m, n, k, T(2), a.begin(), a.rs, a.cs, packed.data(), 0, 0, T(1), c.begin(), c.rs, c.cs});
-        gemm<T>(m, n, k, T(2), a.begin(), a.rs, a.cs, b.begin(), b.rs, b.cs, T(1), expected.begin(), expected.rs, expected.cs);
+        undertow::cpu::multiply_panels<T>(
+            {m, n, k, T(2), a.begin(), a.rs, a.cs, packed.data(), 0, 0, T(1), c.begin(), c.rs, c.cs});
+        gemm<T>(m, n, k, T(2), a.begin(), a.rs, a.cs, b.begin(), b.rs, b.cs, T(1), expected.begin(), expected.rs,
+                expected.cs);
         double worst = 0;
-        for (size_t i = 0; i < c.data.size(); ++i) worst = std::max(worst, double(std::abs(c.data[i] - expected.data[i])));
+        for (size_t i = 0; i < c.data.size(); ++i)
+          worst = std::max(worst, double(std::abs(c.data[i] - expected.data[i])));
         CHECK(worst <= 1e-5 * double(k));
       }
     }
@@ -261,16 +260,15 @@ void test_panels() {
 
 template <class T>
 void test_batches(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t b_repeats) {
-  std::vector<T> a(size_t(batch * m * k)), b(size_t(batch * k * n)), c(size_t(batch * m * n)),
-      expected(c.size());
+  std::vector<T> a(size_t(batch * m * k)), b(size_t(batch * k * n)), c(size_t(batch * m * n)), expected(c.size());
   for (T& x : a) x = draw<T>();
   for (T& x : b) x = draw<T>();
   int64_t b_bs = b_repeats ? 0 : k * n;
-  undertow::cpu::bgemm<T>(batch, m, n, k, T(1), a.data(), m * k, k, 1, b.data(), b_bs, n, 1, T(0), c.data(),
-                          m * n, n, 1);
+  undertow::cpu::bgemm<T>(batch, m, n, k, T(1), a.data(), m * k, k, 1, b.data(), b_bs, n, 1, T(0), c.data(), m * n, n,
+                          1);
   for (int64_t i = 0; i < batch; ++i) {
-    gemm<T>(m, n, k, T(1), &a[size_t(i * m * k)], k, 1, &b[size_t(i * b_bs)], n, 1, T(0),
-            &expected[size_t(i * m * n)], n, 1);
+    gemm<T>(m, n, k, T(1), &a[size_t(i * m * k)], k, 1, &b[size_t(i * b_bs)], n, 1, T(0), &expected[size_t(i * m * n)],
+            n, 1);
   }
   double worst = 0;
   for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, double(std::abs(c[i] - expected[i])));

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/kernels/cpu/random.h"
-#include "core/kernels/cpu/random_convert.h"
+#include "core/kernels/cpu/random/random.h"
+#include "core/kernels/cpu/random/random_convert.h"
 #include "tests/cpp/random_golden.h"
 
 using namespace undertow::random;
@@ -20,8 +20,7 @@ int failures = 0;
 
 std::uint64_t fnv1a(const void* data, std::size_t bytes) {
   std::uint64_t value = 0xcbf29ce484222325u;
-  for (std::size_t i = 0; i < bytes; ++i)
-    value = (value ^ static_cast<const std::uint8_t*>(data)[i]) * 0x100000001b3u;
+  for (std::size_t i = 0; i < bytes; ++i) value = (value ^ static_cast<const std::uint8_t*>(data)[i]) * 0x100000001b3u;
   return value;
 }
 
@@ -58,8 +57,7 @@ bool draw(RandomState& state, T* out, const Golden& g) {
     if (d == "cauchy") return fill_cauchy(state, out, g.n, g.a, g.b), true;
     if (d == "bernoulli_each") {
       std::vector<T> p;
-      for (std::size_t i = 0; i < g.n; ++i)
-        p.push_back(convert<T>(static_cast<double>(i) / static_cast<double>(g.n)));
+      for (std::size_t i = 0; i < g.n; ++i) p.push_back(convert<T>(static_cast<double>(i) / static_cast<double>(g.n)));
       return fill_bernoulli_each(state, out, p.data(), g.n), true;
     }
   }
@@ -68,10 +66,7 @@ bool draw(RandomState& state, T* out, const Golden& g) {
 
 // Results that go through libm may differ in the last place where libm is another one than torch's host had.
 bool near(const char* dtype, double got, double want) {
-  const double unit = dtype[0] == 'd'   ? 0x1p-51
-                      : dtype[0] == 'f' ? 0x1p-22
-                      : dtype[0] == 'h' ? 0x1p-9
-                                        : 0x1p-6;
+  const double unit = dtype[0] == 'd' ? 0x1p-51 : dtype[0] == 'f' ? 0x1p-22 : dtype[0] == 'h' ? 0x1p-9 : 0x1p-6;
   return std::fabs(got - want) <= unit * std::fmax(1.0, std::fabs(want));
 }
 
@@ -99,9 +94,8 @@ void check_as(const Golden& g, int& inexact) {
   std::printf(
       "FAIL %s<%s> n=%zu a=%g b=%g seed=%llu: words drawn %s, first values %s, bits %s; got %.17g want "
       "%.17g\n",
-      g.distribution, g.dtype, g.n, g.a, g.b, static_cast<unsigned long long>(g.seed),
-      words_match ? "right" : "WRONG", values_match ? "right" : "WRONG", exact ? "right" : "WRONG",
-      as_double(out[0]), g.first[0]);
+      g.distribution, g.dtype, g.n, g.a, g.b, static_cast<unsigned long long>(g.seed), words_match ? "right" : "WRONG",
+      values_match ? "right" : "WRONG", exact ? "right" : "WRONG", as_double(out[0]), g.first[0]);
 }
 
 void check(const Golden& g, int& inexact) {

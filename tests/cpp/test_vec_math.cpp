@@ -1,7 +1,7 @@
 // test_vec_math.cpp: sweeps every vec_math function, float and double, against long double libm.
 // The limits in main() are the promised errors in units in the last place. Build it once per instruction
-// set with the flags of Note [Branch-Free Math] (core/kernels/cpu/vec_math.h). No test framework, no tensors.
-#include "core/kernels/cpu/vec_math.h"
+// set with the flags of Note [Branch-Free Math] (core/kernels/cpu/math/vec_math.h). No test framework, no tensors.
+#include "core/kernels/cpu/math/vec_math.h"
 
 #include <algorithm>
 #include <cmath>
@@ -85,8 +85,7 @@ std::vector<T> points(double low, double high) {
   const int count = 60000;
   std::uniform_real_distribution<double> linear(low, high);
   for (int i = 0; i < count; ++i) out.push_back(static_cast<T>(linear(random)));
-  const double least = sizeof(T) == 4 ? -149.0 : -1074.0,
-               most = std::log2(std::max(std::fabs(low), std::fabs(high)));
+  const double least = sizeof(T) == 4 ? -149.0 : -1074.0, most = std::log2(std::max(std::fabs(low), std::fabs(high)));
   std::uniform_real_distribution<double> magnitude(least, most), near_one(-30.0, most);
   for (int i = 0; i < count; ++i) {
     const double m = std::exp2(i % 2 == 0 ? magnitude(random) : near_one(random));
@@ -103,8 +102,8 @@ void report(const char* name, double worst, T at, double limit) {
   const bool bad = !(worst <= limit);
   if (bad) ++failures;
   if (bad || verbose) {
-    std::printf("%s %-12s %-6s worst %8.3f ulp (limit %.2f) at %.17g\n", bad ? "FAIL" : "ok  ", name,
-                type_name<T>(), worst, limit, static_cast<double>(at));
+    std::printf("%s %-12s %-6s worst %8.3f ulp (limit %.2f) at %.17g\n", bad ? "FAIL" : "ok  ", name, type_name<T>(),
+                worst, limit, static_cast<double>(at));
   }
 }
 
@@ -144,8 +143,7 @@ using Wide = long double;
 template <typename T>
 std::vector<T> trig_points() {
   std::vector<T> in = points<T>(-100.0, 100.0);
-  for (T v :
-       points<T>(-2.0 * static_cast<double>(vm::kTrigBound<T>), 2.0 * static_cast<double>(vm::kTrigBound<T>)))
+  for (T v : points<T>(-2.0 * static_cast<double>(vm::kTrigBound<T>), 2.0 * static_cast<double>(vm::kTrigBound<T>)))
     in.push_back(v);
   for (int n = 1; n < 40000; ++n) {  // the hardest arguments: next to multiples of pi/2
     const T x = static_cast<T>(static_cast<Wide>(n) * 1.57079632679489661923132169163975144L);
@@ -158,12 +156,9 @@ std::vector<T> trig_points() {
 template <typename T>
 void check_trig(double limit) {
   const std::vector<T> in = trig_points<T>();
-  check_array<T>(
-      "apply_sin", in, vm::apply_sin<T>, [](Wide x) { return std::sin(x); }, limit);
-  check_array<T>(
-      "apply_cos", in, vm::apply_cos<T>, [](Wide x) { return std::cos(x); }, limit);
-  check_array<T>(
-      "apply_tan", in, vm::apply_tan<T>, [](Wide x) { return std::tan(x); }, limit + 1.0);
+  check_array<T>("apply_sin", in, vm::apply_sin<T>, [](Wide x) { return std::sin(x); }, limit);
+  check_array<T>("apply_cos", in, vm::apply_cos<T>, [](Wide x) { return std::cos(x); }, limit);
+  check_array<T>("apply_tan", in, vm::apply_tan<T>, [](Wide x) { return std::tan(x); }, limit + 1.0);
   std::vector<T> in_place = in;
   check_array<T>(
       "sin in place", in,
@@ -175,8 +170,8 @@ void check_trig(double limit) {
 }
 
 template <typename T, typename Apply, typename Reference>
-void check_pairs(const char* name, const std::vector<T>& a, const std::vector<T>& b, Apply apply,
-                 Reference reference, double limit) {
+void check_pairs(const char* name, const std::vector<T>& a, const std::vector<T>& b, Apply apply, Reference reference,
+                 double limit) {
   std::vector<T> out(a.size());
   apply(a.data(), b.data(), out.data(), a.size());
   double worst = 0.0;
@@ -251,7 +246,8 @@ void check_sigmoid(double limit) {
       [](const T* in, T* out, std::size_t n) {
         for (std::size_t i = 0; i < n; ++i) out[i] = vm::sigmoid(in[i]);
       },
-      [](Wide x) { return -x > static_cast<Wide>(vm::kOnePlusExpHigh<T>) ? 0.0L : 1.0L / (1.0L + std::exp(-x)); }, limit);
+      [](Wide x) { return -x > static_cast<Wide>(vm::kOnePlusExpHigh<T>) ? 0.0L : 1.0L / (1.0L + std::exp(-x)); },
+      limit);
 }
 
 // The GELUs promise absolute accuracy, relative to |x|, as torch's formula gives.

@@ -93,7 +93,8 @@ inline Apply scale(float by) {
   };
 }
 
-inline std::vector<Tensor> run(const Ref<Toy>& root, Tensor grad, ExecuteOptions options = {}, std::vector<Edge> outputs = {}) {
+inline std::vector<Tensor> run(const Ref<Toy>& root, Tensor grad, ExecuteOptions options = {},
+                               std::vector<Edge> outputs = {}) {
   std::vector<Edge> roots{edge(root)};
   std::vector<Tensor> grads{std::move(grad)};
   return engine::execute(roots, grads, options, outputs);

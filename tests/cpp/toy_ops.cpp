@@ -57,13 +57,18 @@ Tensor zeros(IntSpan sizes, DType dtype) {
   std::fill_n(out.data_as<float>(), out.numel(), 0.0f);
   return out;
 }
-bool has_nan(const Tensor& t) { return std::any_of(t.data_as<float>(), t.data_as<float>() + t.numel(), [](float x) { return std::isnan(x); }); }
+bool has_nan(const Tensor& t) {
+  return std::any_of(t.data_as<float>(), t.data_as<float>() + t.numel(), [](float x) { return std::isnan(x); });
+}
 
 Look look_at(const Tensor& t) {
   if (!t.defined()) return Look::Undefined;
   Look worst = Look::Zero;
   for (const float* x = t.data_as<float>(); x < t.data_as<float>() + t.numel(); x++)
-    worst = std::max(worst, std::isnan(*x) ? Look::Nan : std::isinf(*x) ? Look::Infinite : *x != 0 ? Look::Finite : Look::Zero);
+    worst = std::max(worst, std::isnan(*x)   ? Look::Nan
+                            : std::isinf(*x) ? Look::Infinite
+                            : *x != 0        ? Look::Finite
+                                             : Look::Zero);
   return worst;
 }
 

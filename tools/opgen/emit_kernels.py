@@ -7,13 +7,13 @@ from .emit_ops import HEADER, c_string, params
 from .formula import identifiers
 from .schema import Entry
 
-# dtype groups, each a translation unit of its own; see Note [Kernel Builds] in core/kernels/cpu/loops.h.
+# dtype groups, each a translation unit of its own; see Note [Kernel Builds] in core/kernels/cpu/pointwise/loops.h.
 GROUPS = {
     "float": [("float", "Float32"), ("double", "Float64")],
     "int": [("bool", "Bool"), ("uint8_t", "UInt8"), ("int8_t", "Int8"), ("int16_t", "Int16"), ("int32_t", "Int32"), ("int64_t", "Int64")],
     "complex": [("Complex64", "Complex64"), ("Complex128", "Complex128")],
 }
-PER_ISA = ("float",)  # the half types run these, see core/kernels/cpu/half_loops.h
+PER_ISA = ("float",)  # the half types run these, see core/kernels/cpu/half/half_loops.h
 # `dtypes` values: which groups (or single dtypes) an entry computes in.
 CLASSES = {
     "all": {"float", "half", "int", "complex", "bool"}, "number": {"float", "half", "int", "complex"}, "real": {"float", "half", "int", "bool"},
@@ -92,8 +92,8 @@ def pointwise_entries(entries: list[Entry]) -> list[Entry]:
 
 
 def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
-    loops = "half_direct.h" if group == "float" else "loops.h"
-    out = [HEADER.format(family=family), f'#include "core/kernels/cpu/{loops}"', '#include "core/kernels/cpu/scalar_math.h"', "",
+    loops = "half/half_direct.h" if group == "float" else "pointwise/loops.h"
+    out = [HEADER.format(family=family), f'#include "core/kernels/cpu/{loops}"', '#include "core/kernels/cpu/math/scalar_math.h"', "",
            f"namespace undertow::cpu::{'UNDERTOW_ISA_NS' if group in PER_ISA else 'any_isa'} {{", "using namespace scalar_math;", ""]
     for e in pointwise_entries(entries):
         rows = []
@@ -116,8 +116,8 @@ def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
 
 
 def forward_source(family: str, entries: list[Entry]) -> str:
-    out = [HEADER.format(family=family), f'#include "generated/fwd_{family}.h"', '#include "core/forward/pointwise.h"',
-           '#include "core/forward/pointwise_checks.h"', ""]
+    out = [HEADER.format(family=family), f'#include "generated/fwd_{family}.h"', '#include "core/forward/pointwise/pointwise.h"',
+           '#include "core/forward/pointwise/checks.h"', ""]
     kernels = pointwise_entries(entries)
     out.append("namespace undertow::cpu {")
     for ns in ("isa_baseline", "isa_avx2", "isa_avx512"):

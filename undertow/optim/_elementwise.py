@@ -1,6 +1,6 @@
 """Optimizers that change each element by itself: one native update for a whole parameter group.
 
-A subclass names the core's algorithm (core/kernels/cpu/optim.isa.cpp), its states in the algorithm's order, and the constants
+A subclass names the core's algorithm (core/kernels/cpu/optim/optim.isa.cpp), its states in the algorithm's order, and the constants
 of a step. `_formula` says the same in tensor operations, for `differentiable=True`.
 """
 

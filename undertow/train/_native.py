@@ -18,7 +18,7 @@ _NATIVE = (undertow.float32, undertow.float64)
 
 
 class NativeOptimizer(Optimizer):
-    """A subclass names the core's algorithm (core/kernels/cpu/optim.isa.cpp), its slots in the algorithm's order, its constants."""
+    """A subclass names the core's algorithm (core/kernels/cpu/optim/optim.isa.cpp), its slots in the algorithm's order, its constants."""
 
     _algorithm: str
     _slot_order: Sequence[str | None] = ()

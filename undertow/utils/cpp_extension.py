@@ -10,7 +10,7 @@ __all__ = ["cmake_prefix_path", "include_paths", "library_paths"]
 
 
 def include_paths() -> list[str]:
-    """Folders for the compiler's -I; headers are `core/...` and `generated/...` below them."""
+    """Folders for the compiler's -I; headers are `core/.` and `generated/...` below them."""
     return [os.path.join(_ROOT, "include")]
 
 

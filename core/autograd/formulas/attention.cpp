@@ -1,17 +1,18 @@
 // attention.cpp: scaled dot-product attention as a composition, and the derivatives of the tiled operator.
+// build: small
 #include "core/autograd/formulas/attention.h"
 
 #include <cmath>
 #include <limits>
 
 #include "core/autograd/formulas/formulas.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
 // Note [Derivatives Of Attention]
-// With s the scale, P = softmax(s Q K^T + M), G the gradient of P V, X = G V^T and J(Y) = P * (Y - rowsum(P * Y)), which is
-// its own adjoint, the gradients are D = J(X), dQ = s D K, dK = s D^T Q, dV = P^T G. For cotangents (a, b, c) of these, with
-// W = s (a K^T + Q b^T), the sum of all products is <W, D> + <G c^T, P>, and its gradient
+// With s the scale, P = softmax(s Q K^T + M), G the gradient of P V, X = G V^T and J(Y) = P * (Y - rowsum(P * Y)),
+// which is its own adjoint, the gradients are D = J(X), dQ = s D K, dK = s D^T Q, dV = P^T G. For cotangents (a, b, c)
+// of these, with W = s (a K^T + Q b^T), the sum of all products is <W, D> + <G c^T, P>, and its gradient
 //   in X: T = J(W),   in P: U = W * (X - rowsum(P * X)) - X rowsum(P * W) + G c^T,   in the scores: Z = J(U); so
 //   in G: T V + P c,   in V: T^T G,   in Q: s (Z K + D b),   in K: s (Z^T Q + D^T a).
 
@@ -25,7 +26,9 @@ Tensor rowsum(const Tensor& m) {
   return sum(m, IntSpan(last, 1), true, std::nullopt);
 }
 Tensor wide(const Tensor& m) { return m.defined() && is_reduced_float(m.dtype()) ? to_dtype(m, DType::Float32) : m; }
-double scale_of(const Tensor& query, std::optional<double> scale) { return scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1)))); }
+double scale_of(const Tensor& query, std::optional<double> scale) {
+  return scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+}
 Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
 
 // What is added to the scores: zero, or minus infinity where `allowed` is false.
@@ -43,7 +46,9 @@ Tensor added(const Tensor& query, const Tensor& key, const Tensor& mask, bool ca
 }
 
 // A head of keys or values for every head of queries, and back.
-Tensor spread_heads(const Tensor& m, int64_t group) { return group == 1 || !m.defined() ? m : repeat_interleave(m, group, std::optional<int64_t>(-3), std::nullopt); }
+Tensor spread_heads(const Tensor& m, int64_t group) {
+  return group == 1 || !m.defined() ? m : repeat_interleave(m, group, std::optional<int64_t>(-3), std::nullopt);
+}
 Tensor gather_heads(const Tensor& m, int64_t group) {
   if (group == 1 || !m.defined()) return m;
   const int64_t parts[5] = {m.size(0), m.size(1) / group, group, m.size(2), m.size(3)}, third[1] = {2};
@@ -55,7 +60,8 @@ struct Attention {
   Tensor q, k, v, p;
   int64_t group;
   double s;
-  Attention(const Tensor& query, const Tensor& key, const Tensor& value, bool causal, const Tensor& mask, std::optional<double> scale)
+  Attention(const Tensor& query, const Tensor& key, const Tensor& value, bool causal, const Tensor& mask,
+            std::optional<double> scale)
       : q(wide(query)), group(query.size(1) / key.size(1)), s(scale_of(query, scale)) {
     k = heads(key);
     v = heads(value);
@@ -77,45 +83,56 @@ struct Attention {
 };
 
 void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask) {
-  UT_CHECK(query.dtype() == key.dtype() && key.dtype() == value.dtype(), "Expected query, key, and value to have the same dtype, but got query.dtype: ",
-           name(query.dtype()), " key.dtype: ", name(key.dtype()), " and value.dtype: ", name(value.dtype()), " instead.");
-  UT_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2, "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ",
-           query.dim(), " key.dim: ", key.dim(), " and value.dim: ", value.dim(), " instead.");
+  UT_CHECK(query.dtype() == key.dtype() && key.dtype() == value.dtype(),
+           "Expected query, key, and value to have the same dtype, but got query.dtype: ", name(query.dtype()),
+           " key.dtype: ", name(key.dtype()), " and value.dtype: ", name(value.dtype()), " instead.");
+  UT_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
+           "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ", query.dim(),
+           " key.dim: ", key.dim(), " and value.dim: ", value.dim(), " instead.");
   if (!mask.defined()) return;
   UT_CHECK(mask.dtype() == DType::Bool || mask.dtype() == DType::Float32 || mask.dtype() == query.dtype(),
-           "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ", name(mask.dtype()),
-           " and  query.dtype: ", name(query.dtype()), " instead.");
+           "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ",
+           name(mask.dtype()), " and  query.dtype: ", name(query.dtype()), " instead.");
 }
 
 // The tiled operator takes what torch's takes, so that graphs have the same nodes.
-bool can_tile(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p, bool enable_gqa) {
+bool can_tile(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p,
+              bool enable_gqa) {
   if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 || dropout_p != 0 || !is_floating(q.dtype())) return false;
   if (!q.numel() || !k.numel() || !v.numel()) return false;
-  if (q.size(0) != k.size(0) || q.size(0) != v.size(0) || k.size(1) != v.size(1) || k.size(2) != v.size(2)) return false;
+  if (q.size(0) != k.size(0) || q.size(0) != v.size(0) || k.size(1) != v.size(1) || k.size(2) != v.size(2))
+    return false;
   if (q.size(3) != k.size(3) || q.size(3) != v.size(3)) return false;
   if (enable_gqa ? q.size(1) % k.size(1) != 0 : q.size(1) != k.size(1)) return false;
   if (!mask.defined()) return true;
   const int64_t whole[4] = {q.size(0), q.size(1), q.size(2), k.size(2)};
-  return !mask.requires_grad() && !mask.impl()->has(kHasTangent) && (mask.dim() == 2 || mask.dim() == 4) && is_expandable_to(mask.sizes(), IntSpan(whole, 4));
+  return !mask.requires_grad() && !mask.impl()->has(kHasTangent) && (mask.dim() == 2 || mask.dim() == 4) &&
+         is_expandable_to(mask.sizes(), IntSpan(whole, 4));
 }
 
 }  // namespace
 
-Tensor attention_math(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p, bool causal, std::optional<double> scale, bool enable_gqa) {
+Tensor attention_math(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
+                      bool causal, std::optional<double> scale, bool enable_gqa) {
   check_inputs(query, key, value, mask);
   // Half types are computed in float and rounded once, as torch has it.
-  if (is_reduced_float(query.dtype())) return to_dtype(attention_math(wide(query), wide(key), wide(value), wide(mask), dropout_p, causal, scale, enable_gqa), query.dtype());
+  if (is_reduced_float(query.dtype()))
+    return to_dtype(
+        attention_math(wide(query), wide(key), wide(value), wide(mask), dropout_p, causal, scale, enable_gqa),
+        query.dtype());
   Tensor k = key, v = value;
   if (enable_gqa) {
-    UT_CHECK(query.dim() > 2 && key.dim() > 2 && value.dim() > 2 && key.size(-3) > 0 && value.size(-3) > 0 && query.size(-3) % key.size(-3) == 0 && query.size(-3) % value.size(-3) == 0,
-             "Number of heads in key and value must divide the number of heads in query, got query ", ShapeText{query.sizes()}, ", key ", ShapeText{key.sizes()},
-             " and value ", ShapeText{value.sizes()});
+    UT_CHECK(query.dim() > 2 && key.dim() > 2 && value.dim() > 2 && key.size(-3) > 0 && value.size(-3) > 0 &&
+                 query.size(-3) % key.size(-3) == 0 && query.size(-3) % value.size(-3) == 0,
+             "Number of heads in key and value must divide the number of heads in query, got query ",
+             ShapeText{query.sizes()}, ", key ", ShapeText{key.sizes()}, " and value ", ShapeText{value.sizes()});
     k = spread_heads(key, query.size(-3) / key.size(-3));
     v = spread_heads(value, query.size(-3) / value.size(-3));
   }
   // Half of the scale on each side, as torch has it, against overflow.
   double s = scale_of(query, scale), half = std::sqrt(std::abs(s));
-  Tensor scores = matmul(query * Scalar(s < 0 ? -half : half), turned(k) * Scalar(half)), more = added(query, k, mask, causal);
+  Tensor scores = matmul(query * Scalar(s < 0 ? -half : half), turned(k) * Scalar(half)),
+         more = added(query, k, mask, causal);
   if (more.defined()) scores = scores + (more.dtype() == scores.dtype() ? more : to_dtype(more, scores.dtype()));
   Tensor p = _safe_softmax(scores, -1, std::nullopt);
   if (dropout_p > 0) {
@@ -125,17 +142,23 @@ Tensor attention_math(const Tensor& query, const Tensor& key, const Tensor& valu
   return matmul(p, v);
 }
 
-Tensor attention_composite(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p, bool causal, std::optional<double> scale, bool enable_gqa) {
+Tensor attention_composite(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                           double dropout_p, bool causal, std::optional<double> scale, bool enable_gqa) {
   check_inputs(query, key, value, mask);
-  if (!can_tile(query, key, value, mask, dropout_p, enable_gqa)) return attention_math(query, key, value, mask, dropout_p, causal, scale, enable_gqa);
+  if (!can_tile(query, key, value, mask, dropout_p, enable_gqa))
+    return attention_math(query, key, value, mask, dropout_p, causal, scale, enable_gqa);
   return std::get<0>(_scaled_dot_product_flash_attention_for_cpu(query, key, value, 0.0, causal, mask, scale));
 }
 
-std::tuple<Tensor, Tensor, Tensor> attention_grads(const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& output, const Tensor& lse, bool causal, const Tensor& mask, std::optional<double> scale) {
+std::tuple<Tensor, Tensor, Tensor> attention_grads(const Tensor& dy, const Tensor& query, const Tensor& key,
+                                                   const Tensor& value, const Tensor& output, const Tensor& lse,
+                                                   bool causal, const Tensor& mask, std::optional<double> scale) {
   return _flash_attention_backward(dy, query, key, value, output, lse, causal, mask, scale);
 }
 
-Tensor attention_jvp(const Tensor& query_t, const Tensor& key_t, const Tensor& value_t, const Tensor& query, const Tensor& key, const Tensor& value, bool causal, const Tensor& mask, std::optional<double> scale) {
+Tensor attention_jvp(const Tensor& query_t, const Tensor& key_t, const Tensor& value_t, const Tensor& query,
+                     const Tensor& key, const Tensor& value, bool causal, const Tensor& mask,
+                     std::optional<double> scale) {
   Attention a(query, key, value, causal, mask, scale);
   Tensor p_t = a.moved(wide(query_t), a.heads(key_t)), out;
   if (p_t.defined()) out = matmul(p_t, a.v);
@@ -143,7 +166,10 @@ Tensor attention_jvp(const Tensor& query_t, const Tensor& key_t, const Tensor& v
 }
 
 // See Note [Derivatives Of Attention].
-std::tuple<Tensor, Tensor, Tensor, Tensor> attention_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value, bool causal, const Tensor& mask, std::optional<double> scale) {
+std::tuple<Tensor, Tensor, Tensor, Tensor> attention_double(std::span<Tensor> grads, const Tensor& dy,
+                                                            const Tensor& query, const Tensor& key, const Tensor& value,
+                                                            bool causal, const Tensor& mask,
+                                                            std::optional<double> scale) {
   Attention at(query, key, value, causal, mask, scale);
   Tensor a = wide(grads[0]), b = at.heads(grads[1]), c = at.heads(grads[2]), g = wide(dy);
   Tensor w, to_g, to_q, to_k, to_v, u;
@@ -168,10 +194,15 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_double(std::span<Tensor> gr
   return {to_g, to_q, at.own(to_k), at.own(to_v)};
 }
 
-std::tuple<Tensor, Tensor, Tensor> attention_backward_jvp(const Tensor& dy_t, const Tensor& query_t, const Tensor& key_t, const Tensor& value_t, const Tensor& dy, const Tensor& query, const Tensor& key, const Tensor& value, bool causal, const Tensor& mask, std::optional<double> scale) {
+std::tuple<Tensor, Tensor, Tensor> attention_backward_jvp(const Tensor& dy_t, const Tensor& query_t,
+                                                          const Tensor& key_t, const Tensor& value_t, const Tensor& dy,
+                                                          const Tensor& query, const Tensor& key, const Tensor& value,
+                                                          bool causal, const Tensor& mask,
+                                                          std::optional<double> scale) {
   Attention a(query, key, value, causal, mask, scale);
   Tensor g = wide(dy), g_t = wide(dy_t), q_t = wide(query_t), k_t = a.heads(key_t), v_t = a.heads(value_t);
-  Tensor x = matmul(g, turned(a.v)), around = x - rowsum(a.p * x), d = a.p * around, p_t = a.moved(q_t, k_t), x_t, d_t, to_v;
+  Tensor x = matmul(g, turned(a.v)), around = x - rowsum(a.p * x), d = a.p * around, p_t = a.moved(q_t, k_t), x_t, d_t,
+         to_v;
   if (g_t.defined()) x_t = matmul(g_t, turned(a.v));
   if (v_t.defined()) x_t = plus(x_t, matmul(g, turned(v_t)));
   if (x_t.defined()) d_t = a.pulled(x_t);

@@ -1,6 +1,6 @@
 // common.cpp: small pieces that formulas of every family share.
 #include "core/autograd/formulas/formulas.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 
 namespace undertow::ops {
 
@@ -10,6 +10,8 @@ Tensor maybe_mul(const Tensor& t, const Scalar& s) {
 }
 Tensor self_t_plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
 Scalar conj(const Scalar& s) { return s.conj(); }
-Tensor zeros_like_grad(const Tensor& grad) { return grad.defined() ? fwd::zeros(grad.sizes(), grad.dtype()) : Tensor(); }
+Tensor zeros_like_grad(const Tensor& grad) {
+  return grad.defined() ? fwd::zeros(grad.sizes(), grad.dtype()) : Tensor();
+}
 
 }  // namespace undertow::ops

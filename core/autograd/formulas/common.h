@@ -5,7 +5,7 @@
 
 namespace undertow::ops {
 
-Tensor maybe_mul(const Tensor& t, const Scalar& s);  // t * s; t itself for s == 1, undefined for undefined
+Tensor maybe_mul(const Tensor& t, const Scalar& s);    // t * s; t itself for s == 1, undefined for undefined
 Tensor self_t_plus(const Tensor& a, const Tensor& b);  // a + b where either may be undefined
 Scalar conj(const Scalar& s);
 Tensor conj(const Tensor& self);

@@ -8,22 +8,35 @@ namespace undertow::ops {
 Tensor reduce_loss(const Tensor& loss, int64_t reduction);
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction);
-Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target, int64_t reduction);
-Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double beta);
-Tensor smooth_l1_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target, int64_t reduction, double beta);
-Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction, double delta);
-Tensor huber_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target, int64_t reduction, double delta);
+Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
+                    int64_t reduction);
+Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
+                               double beta);
+Tensor smooth_l1_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
+                          int64_t reduction, double beta);
+Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
+                           double delta);
+Tensor huber_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
+                      int64_t reduction, double delta);
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction);
 Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tensor& target, int64_t reduction);
-Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction);
+Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                    int64_t reduction);
 Tensor bce_target_backward(const Tensor& grad, const Tensor& self, const Tensor& weight, int64_t reduction);
-Tensor bce_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction);
-Tensor bce_logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction);
-Tensor bce_logits_target_backward(const Tensor& grad, const Tensor& self, const Tensor& weight, const Tensor& pos_weight, int64_t reduction);
-Tensor bce_logits_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction);
+Tensor bce_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
+               const Tensor& weight, int64_t reduction);
+Tensor bce_logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
+                           const Tensor& pos_weight, int64_t reduction);
+Tensor bce_logits_target_backward(const Tensor& grad, const Tensor& self, const Tensor& weight,
+                                  const Tensor& pos_weight, int64_t reduction);
+Tensor bce_logits_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
+                      const Tensor& weight, const Tensor& pos_weight, int64_t reduction);
 
-Tensor nll_loss_value(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index);  // without the weights' sum
-Tensor nll_loss_nd_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index);
-Tensor cross_entropy_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index, double label_smoothing);
+Tensor nll_loss_value(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                      int64_t ignore_index);  // without the weights' sum
+Tensor nll_loss_nd_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                             int64_t ignore_index);
+Tensor cross_entropy_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                               int64_t ignore_index, double label_smoothing);
 
 }  // namespace undertow::ops

@@ -1,4 +1,5 @@
 // normalization.cpp: derivatives of normalisations, first and second, and compositions of them.
+// build: small
 #include "core/autograd/formulas/normalization.h"
 
 #include <limits>
@@ -7,14 +8,16 @@
 #include "core/tensor/layout.h"
 
 // Note [Derivatives Of Normalisation]
-// With x^ = (x - mean(x)) r, r = (var(x) + eps)^(-1/2), means over what shares a statistic, and h = w dy, the gradients are
+// With x^ = (x - mean(x)) r, r = (var(x) + eps)^(-1/2), means over what shares a statistic, and h = w dy, the gradients
+// are
 //   dx = P(h),  dw = sum(dy x^),  db = sum(dy),   P(v) = r (v - mean(v) - x^ mean(v x^)),
-// and P is also the derivative of x^ in x. So for cotangents (v, u, z) of (dx, dw, db), L = <v, dx> + <u, dw> + <z, db> has
+// and P is also the derivative of x^ in x. So for cotangents (v, u, z) of (dx, dw, db), L = <v, dx> + <u, dw> + <z, db>
+// has
 //   in dy: w P(v) + u x^ + z        in w: sum(dy P(v))
 //   in x:  P(dy u - r (b v + a h)) - r^2 x^ (mean(v h) - mean(v) mean(h) - a b),   a = mean(v x^), b = mean(h x^).
-// The last is symmetric in v, being a second derivative, so it gives dx's tangent too. Without a mean (root mean square)
-// the terms in mean(v) and mean(h) vanish; with fixed statistics P(v) = r v and only P(dy u) is left of the last.
-// Mean and r are computed again from x, so that the third derivative is right as well.
+// The last is symmetric in v, being a second derivative, so it gives dx's tangent too. Without a mean (root mean
+// square) the terms in mean(v) and mean(h) vanish; with fixed statistics P(v) = r v and only P(dy u) is left of the
+// last. Mean and r are computed again from x, so that the third derivative is right as well.
 
 namespace undertow::ops {
 
@@ -72,7 +75,8 @@ Tensor to_weight(const Tensor& t, const Plan& plan, IntSpan sizes) {
   return reshape(s, sizes);
 }
 
-Tensor jvp(const Plan& plan, const Normal& n, const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input, const Tensor& weight) {
+Tensor jvp(const Plan& plan, const Normal& n, const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t,
+           const Tensor& input, const Tensor& weight) {
   Tensor out;
   if (input_t.defined()) out = times(n.project(seen(input_t, plan.shape)), seen(weight, plan.weight_shape));
   if (weight_t.defined()) out = self_t_plus(n.hat() * seen(weight_t, plan.weight_shape), out);
@@ -81,8 +85,10 @@ Tensor jvp(const Plan& plan, const Normal& n, const Tensor& input_t, const Tenso
 }
 
 // See Note [Derivatives Of Normalisation].
-ThreeTensors second(const Plan& plan, const Normal& n, std::span<Tensor> grads, const Tensor& dy, const Tensor& input, const Tensor& weight) {
-  Tensor v = seen(grads[0], plan.shape), u = seen(grads[1], plan.weight_shape), z = grads.size() > 2 ? seen(grads[2], plan.weight_shape) : Tensor();
+ThreeTensors second(const Plan& plan, const Normal& n, std::span<Tensor> grads, const Tensor& dy, const Tensor& input,
+                    const Tensor& weight) {
+  Tensor v = seen(grads[0], plan.shape), u = seen(grads[1], plan.weight_shape),
+         z = grads.size() > 2 ? seen(grads[2], plan.weight_shape) : Tensor();
   Tensor g = seen(dy, plan.shape), w = seen(weight, plan.weight_shape), to_dy, to_x, to_w;
   if (v.defined()) {
     Tensor p = n.project(v);
@@ -100,8 +106,9 @@ ThreeTensors second(const Plan& plan, const Normal& n, std::span<Tensor> grads, 
   return {to_dy, to_x, to_w};
 }
 
-ThreeTensors backward_jvp(const Plan& plan, const Normal& n, const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t, const Tensor& dy, const Tensor& input,
-                          const Tensor& weight, IntSpan weight_sizes, int64_t mask) {
+ThreeTensors backward_jvp(const Plan& plan, const Normal& n, const Tensor& dy_t, const Tensor& input_t,
+                          const Tensor& weight_t, const Tensor& dy, const Tensor& input, const Tensor& weight,
+                          IntSpan weight_sizes, int64_t mask) {
   Tensor g_t = seen(dy_t, plan.shape), x_t = seen(input_t, plan.shape), w_t = seen(weight_t, plan.weight_shape);
   Tensor g = seen(dy, plan.shape), w = seen(weight, plan.weight_shape), dx, dw, db;
   if (mask & 1) {
@@ -146,7 +153,8 @@ Normal batch_normal(const Plan& plan, const Tensor& input, const Tensor& mean, c
 }
 double rms_eps(const Tensor& input, std::optional<double> eps) {
   bool is_double = input.dtype() == DType::Float64 || input.dtype() == DType::Complex128;
-  return eps.value_or(is_double ? std::numeric_limits<double>::epsilon() : static_cast<double>(std::numeric_limits<float>::epsilon()));
+  return eps.value_or(is_double ? std::numeric_limits<double>::epsilon()
+                                : static_cast<double>(std::numeric_limits<float>::epsilon()));
 }
 // What was not wanted is no gradient.
 ThreeTensors only(ThreeTensors t, int64_t wanted) {
@@ -158,69 +166,93 @@ ThreeTensors only(ThreeTensors t, int64_t wanted) {
 
 }  // namespace
 
-ThreeTensors layer_norm_grads(const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& mean, const Tensor& rstd, const Tensor& weight, double eps, int64_t wanted) {
+ThreeTensors layer_norm_grads(const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& mean,
+                              const Tensor& rstd, const Tensor& weight, double eps, int64_t wanted) {
   return only(_layer_norm_backward(dy, input, shape, mean, rstd, weight, eps, wanted), wanted);
 }
-Tensor layer_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input, IntSpan shape, const Tensor& weight, double eps) {
+Tensor layer_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input,
+                      IntSpan shape, const Tensor& weight, double eps) {
   Plan plan = lines_plan(input, shape, eps, true);
   return jvp(plan, Normal(plan, wide(input)), input_t, weight_t, bias_t, input, weight);
 }
-ThreeTensors layer_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& weight, double eps) {
+ThreeTensors layer_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, IntSpan shape,
+                               const Tensor& weight, double eps) {
   Plan plan = lines_plan(input, shape, eps, true);
   return second(plan, Normal(plan, wide(input)), grads, dy, input, weight);
 }
-ThreeTensors layer_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t, const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& weight, double eps, int64_t mask) {
+ThreeTensors layer_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t,
+                                     const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& weight,
+                                     double eps, int64_t mask) {
   Plan plan = lines_plan(input, shape, eps, true);
   return backward_jvp(plan, Normal(plan, wide(input)), dy_t, input_t, weight_t, dy, input, weight, shape, mask);
 }
 
-TwoTensors rms_norm_grads(const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& rstd, const Tensor& weight, std::optional<double> eps, int64_t wanted) {
+TwoTensors rms_norm_grads(const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& rstd,
+                          const Tensor& weight, std::optional<double> eps, int64_t wanted) {
   auto [dx, dw] = _rms_norm_backward(dy, input, shape, rstd, weight, eps, wanted);
   return {wanted & 1 ? dx : Tensor(), wanted & 2 ? dw : Tensor()};
 }
-Tensor rms_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& input, IntSpan shape, const Tensor& weight, std::optional<double> eps) {
+Tensor rms_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& input, IntSpan shape,
+                    const Tensor& weight, std::optional<double> eps) {
   Plan plan = lines_plan(input, shape, rms_eps(input, eps), false);
   return jvp(plan, Normal(plan, wide(input)), input_t, weight_t, {}, input, weight);
 }
-ThreeTensors rms_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& weight, std::optional<double> eps) {
+ThreeTensors rms_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, IntSpan shape,
+                             const Tensor& weight, std::optional<double> eps) {
   Plan plan = lines_plan(input, shape, rms_eps(input, eps), false);
   return second(plan, Normal(plan, wide(input)), grads, dy, input, weight);
 }
-TwoTensors rms_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t, const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& weight, std::optional<double> eps, int64_t mask) {
+TwoTensors rms_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t, const Tensor& dy,
+                                 const Tensor& input, IntSpan shape, const Tensor& weight, std::optional<double> eps,
+                                 int64_t mask) {
   Plan plan = lines_plan(input, shape, rms_eps(input, eps), false);
-  auto [dx, dw, none] = backward_jvp(plan, Normal(plan, wide(input)), dy_t, input_t, weight_t, dy, input, weight, shape, mask & 3);
+  auto [dx, dw, none] =
+      backward_jvp(plan, Normal(plan, wide(input)), dy_t, input_t, weight_t, dy, input, weight, shape, mask & 3);
   return {dx, dw};
 }
 Tensor rms_norm_composite(const Tensor& input, IntSpan shape, const Tensor& weight, std::optional<double> eps) {
   if (!input.is_complex()) return std::get<0>(_fused_rms_norm(input, shape, weight, eps));
   Plan plan = lines_plan(input, shape, rms_eps(input, eps), false);
-  UT_CHECK(!shape.empty() && shape.size() <= input.sizes().size() && same(input.sizes().last(shape.size()), shape), "Given normalized_shape=", ShapeText{shape},
-           ", expected input with shape [*", ShapeText{shape}, "], but got input of size", ShapeText{input.sizes()});
+  UT_CHECK(!shape.empty() && shape.size() <= input.sizes().size() && same(input.sizes().last(shape.size()), shape),
+           "Given normalized_shape=", ShapeText{shape}, ", expected input with shape [*", ShapeText{shape},
+           "], but got input of size", ShapeText{input.sizes()});
   Tensor square = mean(input * input, IntSpan(plan.over), true, std::nullopt);
   return times(input * rsqrt(square + Scalar(plan.eps)), weight);
 }
 
-ThreeTensors batch_norm_grads(const Tensor& dy, const Tensor& input, const Tensor& weight, const Tensor& running_mean, const Tensor& running_var, const Tensor& mean, const Tensor& rstd, bool training, double eps, int64_t wanted) {
-  return only(_batch_norm_backward(dy, input, weight, running_mean, running_var, mean, rstd, training, eps, wanted), wanted);
+ThreeTensors batch_norm_grads(const Tensor& dy, const Tensor& input, const Tensor& weight, const Tensor& running_mean,
+                              const Tensor& running_var, const Tensor& mean, const Tensor& rstd, bool training,
+                              double eps, int64_t wanted) {
+  return only(_batch_norm_backward(dy, input, weight, running_mean, running_var, mean, rstd, training, eps, wanted),
+              wanted);
 }
-Tensor batch_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input, const Tensor& weight, const Tensor& mean, const Tensor& var, bool training, double eps) {
+Tensor batch_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input,
+                      const Tensor& weight, const Tensor& mean, const Tensor& var, bool training, double eps) {
   Plan plan = batch_plan(input, eps);
   return jvp(plan, batch_normal(plan, input, mean, var, training), input_t, weight_t, bias_t, input, weight);
 }
-ThreeTensors batch_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, const Tensor& weight, const Tensor& mean, const Tensor& var, bool training, double eps) {
+ThreeTensors batch_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, const Tensor& weight,
+                               const Tensor& mean, const Tensor& var, bool training, double eps) {
   Plan plan = batch_plan(input, eps);
   return second(plan, batch_normal(plan, input, mean, var, training), grads, dy, input, weight);
 }
-ThreeTensors batch_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t, const Tensor& dy, const Tensor& input, const Tensor& weight, const Tensor& mean, const Tensor& var, bool training, double eps, int64_t mask) {
+ThreeTensors batch_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t,
+                                     const Tensor& dy, const Tensor& input, const Tensor& weight, const Tensor& mean,
+                                     const Tensor& var, bool training, double eps, int64_t mask) {
   Plan plan = batch_plan(input, eps);
   Dims channels{input.dim() > 1 ? input.size(1) : 0};
-  return backward_jvp(plan, batch_normal(plan, input, mean, var, training), dy_t, input_t, weight_t, dy, input, weight, channels, mask);
+  return backward_jvp(plan, batch_normal(plan, input, mean, var, training), dy_t, input_t, weight_t, dy, input, weight,
+                      channels, mask);
 }
 
 // The samples as further channels of one sample.
-Tensor instance_norm_composite(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool use_input_stats, double momentum, double eps) {
-  UT_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()), "Expected running_mean and running_var to be defined when use_input_stats is false");
-  UT_CHECK(input.dim() > 1, "instance_norm: expected an input of a batch and channels, got ", input.dim(), " dimensions");
+Tensor instance_norm_composite(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                               const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
+                               double momentum, double eps) {
+  UT_CHECK(use_input_stats || (running_mean.defined() && running_var.defined()),
+           "Expected running_mean and running_var to be defined when use_input_stats is false");
+  UT_CHECK(input.dim() > 1, "instance_norm: expected an input of a batch and channels, got ", input.dim(),
+           " dimensions");
   int64_t batch = input.size(0), channels = input.size(1);
   Dims folded(input.sizes());
   folded[0] = 1;
@@ -228,33 +260,44 @@ Tensor instance_norm_composite(const Tensor& input, const Tensor& weight, const 
   const int64_t times_batch[1] = {batch};
   auto repeated = [&](const Tensor& t) { return t.defined() ? repeat(t, IntSpan(times_batch, 1)) : t; };
   Tensor mean_of_all = repeated(running_mean), var_of_all = repeated(running_var);
-  Tensor out = std::get<0>(native_batch_norm(view(contiguous(input, MemoryFormat::Contiguous), folded), repeated(weight), repeated(bias), mean_of_all, var_of_all, use_input_stats, momentum, eps));
+  Tensor out =
+      std::get<0>(native_batch_norm(view(contiguous(input, MemoryFormat::Contiguous), folded), repeated(weight),
+                                    repeated(bias), mean_of_all, var_of_all, use_input_stats, momentum, eps));
   const int64_t first[1] = {0};
   auto update = [&](const Tensor& running, const Tensor& moved) {
-    if (running.defined()) copy_(running, mean(view(moved, Dims{batch, channels}), IntSpan(first, 1), false, std::nullopt), false);
+    if (running.defined())
+      copy_(running, mean(view(moved, Dims{batch, channels}), IntSpan(first, 1), false, std::nullopt), false);
   };
   update(running_mean, mean_of_all);
   update(running_var, var_of_all);
   return view(out, input.sizes());
 }
 
-ThreeTensors group_norm_grads(const Tensor& dy, const Tensor& input, const Tensor& mean, const Tensor& rstd, const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, int64_t wanted) {
+ThreeTensors group_norm_grads(const Tensor& dy, const Tensor& input, const Tensor& mean, const Tensor& rstd,
+                              const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps,
+                              int64_t wanted) {
   return only(_group_norm_backward(dy, input, mean, rstd, weight, N, C, HxW, group, eps, wanted), wanted);
 }
-Tensor group_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input, const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
+Tensor group_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input,
+                      const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
   Plan plan = group_plan(N, C, HxW, group, eps);
   return jvp(plan, Normal(plan, seen(input, plan.shape)), input_t, weight_t, bias_t, input, weight);
 }
-ThreeTensors group_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
+ThreeTensors group_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, const Tensor& weight,
+                               int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
   Plan plan = group_plan(N, C, HxW, group, eps);
   return second(plan, Normal(plan, seen(input, plan.shape)), grads, dy, input, weight);
 }
-ThreeTensors group_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t, const Tensor& dy, const Tensor& input, const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, int64_t mask) {
+ThreeTensors group_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t,
+                                     const Tensor& dy, const Tensor& input, const Tensor& weight, int64_t N, int64_t C,
+                                     int64_t HxW, int64_t group, double eps, int64_t mask) {
   Plan plan = group_plan(N, C, HxW, group, eps);
   Dims channels{C};
-  return backward_jvp(plan, Normal(plan, seen(input, plan.shape)), dy_t, input_t, weight_t, dy, input, weight, channels, mask);
+  return backward_jvp(plan, Normal(plan, seen(input, plan.shape)), dy_t, input_t, weight_t, dy, input, weight, channels,
+                      mask);
 }
-Tensor group_norm_composite(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor group_norm_composite(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
+                            double eps) {
   UT_CHECK(input.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ", input.dim());
   UT_CHECK(num_groups > 0, "Expected num groups to be greater than 0, got ", num_groups);
   int64_t n = input.size(0), c = input.size(1), inner = 1;

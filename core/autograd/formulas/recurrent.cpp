@@ -1,8 +1,9 @@
-// recurrent.cpp: derivatives of recurrent layers: one pass over raw memory where nothing watches, operators where something does.
+// recurrent.cpp: derivatives of recurrent layers: one pass over raw memory where nothing watches, operators where
+// something does. build: small
 #include "core/forward/recurrent.h"
 
 #include "core/autograd/formulas/formulas.h"
-#include "core/autograd/one_pass.h"
+#include "core/autograd/fused_formula.h"
 
 namespace undertow::ops {
 
@@ -12,18 +13,23 @@ Tensor at(const Tensor& t, int64_t step) { return t.defined() ? select(t, 0, ste
 
 }  // namespace
 
-// With h = o tanh(c), c = f c' + i g and every gate an activation of its sum: see core/kernels/cpu/recurrent.isa.cpp, which says the same.
-// Activations, cells and outputs are the layer's own results, so a second derivative goes on through its node.
-std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor> grads, const Tensor& hx, const Tensor& cx, const Tensor& weight, const Tensor& output,
-                                                               const Tensor& cells, const Tensor& activations, bool reverse) {
-  if (!must_be_operators()) return fwd::lstm_layer_backward(grads, {hx, cx, weight, output, cells, activations, reverse});
+// With h = o tanh(c), c = f c' + i g and every gate an activation of its sum: see
+// core/kernels/cpu/recurrent/recurrent.isa.cpp, which says the same. Activations, cells and outputs are the layer's own
+// results, so a second derivative goes on through its node.
+std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor> grads, const Tensor& hx,
+                                                               const Tensor& cx, const Tensor& weight,
+                                                               const Tensor& output, const Tensor& cells,
+                                                               const Tensor& activations, bool reverse) {
+  if (!must_be_operators())
+    return fwd::lstm_layer_backward(grads, {hx, cx, weight, output, cells, activations, reverse});
   int64_t steps = output.size(0);
   const Scalar one(1);
   Tensor dh, dc, grad_weight;
   std::vector<Tensor> sums(steps);
   for (int64_t k = steps - 1; k >= 0; k--) {
     int64_t t = reverse ? steps - 1 - k : k, before = reverse ? t + 1 : t - 1;
-    Tensor h_before = k == 0 ? hx : at(output, before), c_before = k == 0 ? cx : at(cells, before), bounded = tanh(at(cells, t));
+    Tensor h_before = k == 0 ? hx : at(output, before), c_before = k == 0 ? cx : at(cells, before),
+           bounded = tanh(at(cells, t));
     std::vector<Tensor> a = chunk(at(activations, t), 4, -1);
     const Tensor &i = a[0], &f = a[1], &g = a[2], &o = a[3];
     dh = self_t_plus(dh, at(grads[0], t));

@@ -7,7 +7,9 @@
 
 namespace undertow::ops {
 
-std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor> grads, const Tensor& hx, const Tensor& cx, const Tensor& weight, const Tensor& output,
-                                                               const Tensor& cells, const Tensor& activations, bool reverse);
+std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor> grads, const Tensor& hx,
+                                                               const Tensor& cx, const Tensor& weight,
+                                                               const Tensor& output, const Tensor& cells,
+                                                               const Tensor& activations, bool reverse);
 
 }  // namespace undertow::ops

@@ -1,9 +1,10 @@
 // scan.cpp: derivatives and compositions of scans.
+// build: small
 #include "core/forward/scan.h"
 
 #include "core/autograd/formulas/formulas.h"
-#include "core/autograd/one_pass.h"
-#include "core/forward/copy.h"
+#include "core/autograd/fused_formula.h"
+#include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::ops {
@@ -21,8 +22,8 @@ Tensor reversed_cumsum(const Tensor& t, int64_t dim) {
   return flip(cumsum(flip(t, IntSpan(&d, 1)), dim, std::nullopt), IntSpan(&d, 1));
 }
 
-// With no zero in x: d out_i / d x_k = out_i / x_k for i >= k. A zero makes that 0/0, so there each x_k gets the running
-// products that leave it out, one after the other.
+// With no zero in x: d out_i / d x_k = out_i / x_k for i >= k. A zero makes that 0/0, so there each x_k gets the
+// running products that leave it out, one after the other.
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0) return grad;
   int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
@@ -83,7 +84,9 @@ Tensor logcumsumexp_jvp(const Tensor& self_t, const Tensor& self, int64_t dim) {
   return cumsum(self_t * scaled, dim, std::nullopt) / (cumsum(scaled, dim, std::nullopt) + Scalar(1e-13));
 }
 
-Tensor gather_at(const Tensor& t, int64_t dim, const Tensor& indices) { return t.dim() == 0 ? t : gather(t, dim, indices, false); }
+Tensor gather_at(const Tensor& t, int64_t dim, const Tensor& indices) {
+  return t.dim() == 0 ? t : gather(t, dim, indices, false);
+}
 Tensor scatter_to(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim) {
   if (sizes.empty()) return grad;
   return scatter(fwd::zeros(sizes, grad.dtype()), dim, indices, grad);
@@ -101,9 +104,12 @@ Tensor difference(const Tensor& t, int64_t d) {
   return t.dtype() == DType::Bool ? logical_xor(high, low) : high - low;
 }
 void check_joined(const Tensor& self, const Tensor& other, int64_t d) {
-  UT_CHECK(other.dim() == self.dim(), "diff expects prepend or append to be the same dimension as input, got ", other.dim(), " and ", self.dim());
+  UT_CHECK(other.dim() == self.dim(), "diff expects prepend or append to be the same dimension as input, got ",
+           other.dim(), " and ", self.dim());
   for (int64_t k = 0; k < self.dim(); k++)
-    UT_CHECK(k == d || other.size(k) == self.size(k), "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; input.size(",
+    UT_CHECK(k == d || other.size(k) == self.size(k),
+             "diff expects the shape of tensor to prepend or append to match that of input except along the "
+             "differencing dimension; input.size(",
              k, ") = ", self.size(k), ", but got tensor.size(", k, ") = ", other.size(k));
 }
 }  // namespace
@@ -145,7 +151,9 @@ Tensor widths(const Tensor& y, const Tensor& x, int64_t d) {
   }
   return difference(x, x.dim() - y.dim() + d);
 }
-void check_trapezoid(const Tensor& y, const char* name) { UT_CHECK(y.dtype() != DType::Bool, name, ": received a bool input for `y`, but bool is not supported"); }
+void check_trapezoid(const Tensor& y, const char* name) {
+  UT_CHECK(y.dtype() != DType::Bool, name, ": received a bool input for `y`, but bool is not supported");
+}
 bool is_zero_wide(const Tensor& y, int64_t d) { return y.size(d) == 0; }
 Tensor empty_integral(const Tensor& y, int64_t d) {
   Dims sizes(y.sizes());

@@ -1,6 +1,7 @@
 // spatial.cpp: derivatives and compositions of operators on images, and of Fourier transforms.
+// build: small
 #include "core/autograd/formulas/formulas.h"
-#include "core/forward/copy.h"
+#include "core/forward/copy/copy.h"
 #include "generated/fwd_shape.h"
 
 namespace undertow::ops {
@@ -11,12 +12,14 @@ Dims negated(IntSpan values) {
   return out;
 }
 
-Tensor avg_again(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding, bool count_include_pad, std::optional<int64_t> divisor) {
+Tensor avg_again(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
+                 bool count_include_pad, std::optional<int64_t> divisor) {
   // The number of windows tells whether they were counted with ceil_mode.
   IntSpan steps = stride.empty() ? kernel : stride;
   bool ceil_mode = false;
   for (size_t d = 0, lead = sizes.size() - kernel.size(); d < kernel.size(); d++)
-    ceil_mode |= (grad.size(static_cast<int64_t>(lead + d)) + 2 * padding[d] - kernel[d]) / steps[d] + 1 != sizes[lead + d];
+    ceil_mode |=
+        (grad.size(static_cast<int64_t>(lead + d)) + 2 * padding[d] - kernel[d]) / steps[d] + 1 != sizes[lead + d];
   return kernel.size() == 2 ? avg_pool2d(grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
                             : avg_pool3d(grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor);
 }
@@ -26,7 +29,8 @@ Tensor adaptive_avg_unpool_backward(const Tensor& grad, IntSpan sizes, int64_t s
   return spatial == 2 ? _adaptive_avg_pool2d(grad, windows) : _adaptive_avg_pool3d(grad, windows);
 }
 
-Tensor resample_again(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners, std::optional<double> d, std::optional<double> h, std::optional<double> w) {
+Tensor resample_again(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,
+                      std::optional<double> d, std::optional<double> h, std::optional<double> w) {
   return _resample(grad, sizes.subspan(2), kind, align_corners, d, h, w);
 }
 

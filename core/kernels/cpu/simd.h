@@ -78,8 +78,7 @@ class Partial {
 #else
 #if defined(__AVX2__)
   explicit Partial(int64_t count)
-      : count_(count),
-        lanes_(Vec<int32_t>{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int32_t>(count * sizeof(T) / 4)) {}
+      : count_(count), lanes_(Vec<int32_t>{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int32_t>(count * sizeof(T) / 4)) {}
 #else
   explicit Partial(int64_t count) : count_(count) {}
 #endif

@@ -1,4 +1,5 @@
-// temporary.h: memory for the length of one call: borrowed from the thread's scratch if small, else allocated and given back.
+// temporary.h: memory for the length of one call: borrowed from the thread's scratch if small, else allocated and given
+// back.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,19 @@
+# How a source is compiled stands in the source itself, in a comment line of its own near the top:
+#   // build: small     for size: its time is not in its own instructions, or it runs rarely
+#   // build: hot       for speed, and linked first, so that the linker keeps its copies of what headers define
+#   // build: vectors   loops that the compiler should vectorize, for the baseline instruction set
+#   // build: unrolled  kernels of one instruction set that need -O3 to unroll their inner loops
+# A source whose name ends in .isa.cpp is compiled once per instruction set. A mark that changes takes effect when CMake
+# runs again.
+
+# Sets `out` to those of the sources in ARGN that carry the mark.
+function(sources_marked mark out)
+  set(found)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} line REGEX "^// build: ${mark}$" LIMIT_INPUT 2048 LIMIT_COUNT 1)
+    if(line)
+      list(APPEND found ${source})
+    endif()
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,142 @@
+// conv.cpp: see conv.h.
+// build: small
+#include "core/autograd/formulas/formulas.h"
+#include "core/tensor/layout.h"
+
+namespace undertow::ops {
+namespace {
+
+const Dims kZero{0};
+
+Tensor plain(const Tensor& input, const Tensor& weight, IntSpan stride, IntSpan padding, IntSpan dilation,
+             int64_t groups) {
+  return convolution(input, weight, Tensor(), stride, padding, dilation, false, kZero, groups);
+}
+
+// A batch of one for a single image; `batched` says whether it was one already.
+Tensor as_batch(int64_t dims, const char* name, const Tensor& input, bool& batched) {
+  UT_CHECK(input.dim() == dims + 1 || input.dim() == dims + 2, "Expected ", dims + 1, "D (unbatched) or ", dims + 2,
+           "D (batched) input to ", name, dims, "d, but got input of size: ", ShapeText{input.sizes()});
+  batched = input.dim() == dims + 2;
+  return batched ? input : unsqueeze(input, 0);
+}
+
+// A result longer than `size` along some axis holds values of places that do not exist.
+Tensor trim(Tensor t, IntSpan size) {
+  for (int64_t d = 2; d < t.dim(); d++) {
+    if (t.size(d) > size[static_cast<size_t>(d)]) t = narrow(t, d, 0, size[static_cast<size_t>(d)]);
+  }
+  return t;
+}
+
+int64_t at(IntSpan list, int64_t i) { return list[list.size() == 1 ? 0 : static_cast<size_t>(i)]; }
+
+}  // namespace
+
+Tensor conv_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias, IntSpan stride,
+                      IntSpan padding, IntSpan dilation, int64_t groups) {
+  bool batched;
+  Tensor x = as_batch(dims, "conv", input, batched);
+  Tensor y = convolution(x, weight, bias, stride, padding, dilation, false, kZero, groups);
+  return batched ? y : squeeze(y, 0);
+}
+
+Tensor conv_named_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias, IntSpan stride,
+                            std::string_view padding, IntSpan dilation, int64_t groups) {
+  if (padding == "valid") return conv_composite(dims, input, weight, bias, stride, kZero, dilation, groups);
+  UT_CHECK(padding == "same", "Invalid padding string: '", padding, "'; expected 'valid' or 'same'");
+  UT_CHECK(weight.dim() == dims + 2, "Expected ", weight.dim(), "-dimensional input for ", weight.dim(),
+           "-dimensional weight ", ShapeText{weight.sizes()}, ", but conv", dims, "d takes a weight of ", dims + 2,
+           " dimensions");
+  auto n = static_cast<size_t>(dims);
+  UT_CHECK(stride.size() == n || stride.size() == 1, "stride cannot broadcast to ", dims, " dimensions: got ",
+           ShapeText{stride});
+  UT_CHECK(dilation.size() == n || dilation.size() == 1, "dilation cannot broadcast to ", dims, " dimensions: got ",
+           ShapeText{dilation});
+  for (int64_t s : stride)
+    UT_CHECK(s == 1, "padding='same' is not supported for strided convolutions: got stride=", ShapeText{stride});
+  Dims both(n);
+  Dims behind;  // as constant_pad_nd takes it: the last dimension first
+  bool even = true;
+  for (int64_t i = dims - 1; i >= 0; i--) {
+    int64_t total = at(dilation, i) * (weight.size(i + 2) - 1);
+    both[static_cast<size_t>(i)] = total / 2;
+    behind.push_back(0);
+    behind.push_back(total % 2);
+    even = even && total % 2 == 0;
+  }
+  return conv_composite(dims, even ? input : constant_pad_nd(input, behind, Scalar(0)), weight, bias, stride, both,
+                        dilation, groups);
+}
+
+Tensor conv_transpose_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                                IntSpan stride, IntSpan padding, IntSpan output_padding, int64_t groups,
+                                IntSpan dilation) {
+  bool batched;
+  Tensor x = as_batch(dims, "conv_transpose", input, batched);
+  Tensor y = convolution(x, weight, bias, stride, padding, dilation, true, output_padding, groups);
+  return batched ? y : squeeze(y, 0);
+}
+
+// With y = w * x: dx = w^H y, dw = y x^H. Transposed, y = w^T x: dx = conj(w) y, dw = conj(x) y^T.
+Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, IntSpan stride, IntSpan padding,
+                       IntSpan dilation, bool transposed, int64_t groups) {
+  if (transposed) return conv_output_grad(grad, weight, size, stride, padding, dilation, groups);
+  return convolution_input(grad, conj_of(weight), size, stride, padding, dilation, groups);
+}
+
+Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan stride, IntSpan padding,
+                        IntSpan dilation, bool transposed, int64_t groups) {
+  return transposed ? convolution_weight(grad, conj_of(input), size, stride, padding, dilation, groups)
+                    : convolution_weight(conj_of(input), grad, size, stride, padding, dilation, groups);
+}
+
+Tensor conv_bias_grad(const Tensor& grad) {
+  Dims dims{0};
+  for (int64_t d = 2; d < grad.dim(); d++) dims.push_back(d);
+  return sum(grad, IntSpan(dims), false, std::nullopt);
+}
+
+Tensor conv_output_grad(const Tensor& grad, const Tensor& factor, IntSpan size, IntSpan stride, IntSpan padding,
+                        IntSpan dilation, int64_t groups, bool grad_is_weight) {
+  return trim(grad_is_weight ? plain(conj_of(factor), grad, stride, padding, dilation, groups)
+                             : plain(grad, conj_of(factor), stride, padding, dilation, groups),
+              size);
+}
+
+Tensor dconv(const Tensor& input, const Tensor& input_t, const Tensor& weight, const Tensor& weight_t,
+             const Tensor& bias_t, IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+             IntSpan output_padding, int64_t groups) {
+  Tensor t;
+  if (input_t.defined())
+    t = convolution(input_t, weight, weight_t.defined() ? Tensor() : bias_t, stride, padding, dilation, transposed,
+                    output_padding, groups);
+  if (weight_t.defined())
+    t = self_t_plus(
+        t, convolution(input, weight_t, bias_t, stride, padding, dilation, transposed, output_padding, groups));
+  if (t.defined() || !bias_t.defined()) return t;
+  return convolution(zeros_like_grad(input), weight, bias_t, stride, padding, dilation, transposed, output_padding,
+                     groups);
+}
+
+Tensor conv_input_tangent(const Tensor& output, const Tensor& output_t, const Tensor& weight, const Tensor& weight_t,
+                          IntSpan size, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
+  Tensor t;
+  if (output_t.defined()) t = convolution_input(output_t, weight, size, stride, padding, dilation, groups);
+  if (weight_t.defined())
+    t = self_t_plus(t, convolution_input(output, weight_t, size, stride, padding, dilation, groups));
+  return t;
+}
+
+Tensor conv_weight_tangent(const Tensor& input, const Tensor& input_t, const Tensor& output, const Tensor& output_t,
+                           IntSpan size, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups) {
+  Tensor t;
+  if (input_t.defined()) t = convolution_weight(input_t, output, size, stride, padding, dilation, groups);
+  if (output_t.defined())
+    t = self_t_plus(t, convolution_weight(input, output_t, size, stride, padding, dilation, groups));
+  return t;
+}
+
+Dims last_two(IntSpan sizes) { return Dims(sizes.end() - 2, sizes.end()); }
+
+}  // namespace undertow::ops

@@ -1,0 +1,37 @@
+// conv.h: derivatives and compositions of convolutions.
+// Each function is differentiable: it calls operators only.
+#pragma once
+#include "core/autograd/op_types.h"
+
+namespace undertow::ops {
+
+Tensor conv_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias, IntSpan stride,
+                      IntSpan padding, IntSpan dilation, int64_t groups);
+Tensor conv_named_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias, IntSpan stride,
+                            std::string_view padding, IntSpan dilation, int64_t groups);
+Tensor conv_transpose_composite(int64_t dims, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                                IntSpan stride, IntSpan padding, IntSpan output_padding, int64_t groups,
+                                IntSpan dilation);
+
+Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, IntSpan stride, IntSpan padding,
+                       IntSpan dilation, bool transposed, int64_t groups);
+Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan stride, IntSpan padding,
+                        IntSpan dilation, bool transposed, int64_t groups);
+Tensor conv_bias_grad(const Tensor& grad);
+// The gradient by the result's place in either adjoint: a convolution again. By the input's adjoint, `grad` is an image
+// and `factor` the weight; by the weight's (grad_is_weight), the other way round.
+Tensor conv_output_grad(const Tensor& grad, const Tensor& factor, IntSpan size, IntSpan stride, IntSpan padding,
+                        IntSpan dilation, int64_t groups, bool grad_is_weight = false);
+
+// The tangent of a convolution: of each argument that has one.
+Tensor dconv(const Tensor& input, const Tensor& input_t, const Tensor& weight, const Tensor& weight_t,
+             const Tensor& bias_t, IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
+             IntSpan output_padding, int64_t groups);
+Tensor conv_input_tangent(const Tensor& output, const Tensor& output_t, const Tensor& weight, const Tensor& weight_t,
+                          IntSpan size, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups);
+Tensor conv_weight_tangent(const Tensor& input, const Tensor& input_t, const Tensor& output, const Tensor& output_t,
+                           IntSpan size, IntSpan stride, IntSpan padding, IntSpan dilation, int64_t groups);
+
+Dims last_two(IntSpan sizes);
+
+}  // namespace undertow::ops

@@ -1,0 +1,167 @@
+// index.cpp: derivatives and compositions of indexing, gathers and scatters: reads and writes are each other's
+// transposes.
+#include "core/autograd/formulas/formulas.h"
+#include "core/autograd/recording.h"
+#include "core/forward/copy/copy.h"
+#include "core/forward/index/index_common.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd_index.h"
+
+namespace undertow::ops {
+
+Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros(sizes, like.dtype()); }
+
+namespace {
+// Does nobody look at the steps? Then a gradient is written straight into its zeros instead of into a copy of them.
+bool unwatched(const Tensor& grad, TensorSpan indices) {
+  uint32_t flags = flags_of(grad);
+  for (const Tensor& t : indices)
+    if (t.defined()) flags |= flags_of(t);
+  return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kBatched)) &&
+         !(thread_mode.bits & (kModeWatched | kTransform));
+}
+bool unwatched(const Tensor& grad, const Tensor& index) { return unwatched(grad, TensorSpan(&index, 1)); }
+}  // namespace
+
+Tensor index_backward(const Tensor& grad, IntSpan sizes, TensorSpan indices) {
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, indices)) return index_put(out, indices, grad, true);
+  fwd::index_put_out(out, out, indices, grad, true);
+  return out;
+}
+Tensor index_put_zero(const Tensor& grad, TensorSpan indices) {
+  return index_put(grad, indices, zeros_of({}, grad), false);
+}
+
+Tensor index_select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, index)) return index_add(out, dim, index, grad, Scalar(1));
+  fwd::index_add_out(out, out, dim, index, grad, Scalar(1));
+  return out;
+}
+Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
+  Tensor read = index_select(grad, dim, index);
+  return same(read.sizes(), sizes) ? read : reshape(read, sizes);  // a scalar among vectors of one element
+}
+Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& index) {
+  Tensor mask = index_fill(fwd::zeros(grad.sizes(), DType::Bool), dim, index, Scalar(true));
+  return sum(masked_select(grad, mask));
+}
+
+Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, index)) return scatter_add(out, dim, index, grad);
+  fwd::scatter_add_out(out, out, dim, index, grad);
+  return out;
+}
+Tensor gather_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
+  if (index.numel() == 0 && index.sizes().size() != sizes.size()) return zeros_of(sizes, grad);
+  Tensor read = gather(grad, dim, index, false);
+  if (same(read.sizes(), sizes)) return read;
+  if (read.dim() != static_cast<int64_t>(sizes.size())) return reshape(read, sizes);
+  // The part of the source beyond index was not used.
+  for (int64_t d = 0; d < read.dim(); d++) {
+    if (read.size(d) == sizes[static_cast<size_t>(d)]) continue;
+    Dims wide(read.sizes());
+    wide[static_cast<size_t>(d)] = sizes[static_cast<size_t>(d)];
+    read = slice_scatter(zeros_of(wide, grad), read, d, 0, read.size(d), 1);
+  }
+  return read;
+}
+
+Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                           std::string_view reduce) {
+  UT_CHECK(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply. Got ", reduce);
+  if (reduce == "add") return scatter_add(self, dim, index, src);
+  return scatter_reduce(self, dim, index, src, "prod", true);
+}
+Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                           std::string_view reduce) {
+  return scatter_with_reduce(self, dim, index, fwd::full(index.sizes(), value, self.dtype()), reduce);
+}
+
+Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
+  Tensor out = zeros_of(broadcast_sizes(mask.sizes(), sizes), grad);
+  if (!unwatched(grad, mask)) return masked_scatter(out, mask, grad);
+  fwd::masked_scatter_out(out, out, mask, grad);
+  return out;
+}
+Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) {
+  Tensor used = masked_select(grad, mask);
+  int64_t n = product(sizes);
+  if (used.numel() < n) used = slice_scatter(zeros_of(IntSpan(&n, 1), grad), used, 0, 0, used.numel(), 1);
+  return reshape(used, sizes);
+}
+
+Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index) {
+  Tensor out = zeros_of(sizes, grad);
+  if (!unwatched(grad, index)) return put(out, index, grad, true);
+  fwd::put_out(out, out, index, grad, true);
+  return out;
+}
+Tensor put_zero(const Tensor& grad, const Tensor& index) {
+  return put(grad, index, zeros_of(index.sizes(), grad), false);
+}
+
+namespace {
+// Positions beyond the end go round, as negative ones do.
+Tensor wrap_positions(const Tensor& indices, int64_t n) {
+  if (!fwd::first_outside(indices, 0, n)) return indices;
+  Tensor out = fwd::clone_preserve(fwd::contiguous(indices));
+  int64_t* p = out.data_as<int64_t>();
+  for (int64_t i = 0; i < out.numel() && n > 0; i++) p[i] = (p[i] % n + n) % n;
+  return out;
+}
+}  // namespace
+
+Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
+  UT_CHECK(indices.dtype() == DType::Int64, "undertow.take_along_dim(): dtype of indices should be Long but got ",
+           long_name(indices.dtype()));
+  if (!dim) return gather(reshape(self, Dims{-1}), 0, reshape(indices, Dims{-1}), false);
+  UT_CHECK(self.dim() == indices.dim(),
+           "undertow.take_along_dim(): input and indices should have the same number of dimensions, but got ",
+           self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
+  int64_t d = wrap_dim(*dim, self.dim());
+  if (self.dim() == 0) return gather(self, 0, wrap_positions(indices, 1), false);
+  // Both broadcast to each other, except along d.
+  Dims a(self.sizes()), b(indices.sizes());
+  size_t at = static_cast<size_t>(d);
+  a[at] = b[at];
+  Dims both = broadcast_sizes(a, b), from = both;
+  from[at] = self.size(d);
+  return gather(expand(self, from), d, expand(wrap_positions(indices, self.size(d)), both), false);
+}
+
+Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan sizes, int64_t padding_idx,
+                          bool scale_grad_by_freq) {
+  Tensor at = fwd::contiguous(fwd::to_dtype(indices, DType::Int64));
+  int64_t n = at.numel();
+  const int64_t* p = at.data_as<int64_t>();
+  Tensor rows = reshape(grad, Dims{n, sizes[1]});
+  if (padding_idx >= 0) {
+    Tensor mask = empty(Dims{n, 1}, DType::Bool);
+    for (int64_t i = 0; i < n; i++) mask.data_as<bool>()[i] = p[i] == padding_idx;
+    rows = masked_fill(rows, mask, Scalar(0));
+  }
+  if (scale_grad_by_freq) {
+    std::vector<int64_t> count(static_cast<size_t>(sizes[0]), 0);
+    for (int64_t i = 0; i < n; i++) count[static_cast<size_t>(p[i])]++;
+    Tensor share = empty(Dims{n, 1}, DType::Float64);
+    for (int64_t i = 0; i < n; i++)
+      share.data_as<double>()[i] = 1.0 / static_cast<double>(count[static_cast<size_t>(p[i])]);
+    rows = rows * fwd::to_dtype(share, grad.dtype());
+  }
+  return index_select_backward(rows, sizes, 0, reshape(at, Dims{n}));
+}
+
+Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value) {
+  UT_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer, got ", size);
+  Tensor found = nonzero(self, std::false_type());
+  int64_t have = found.size(0);
+  if (have >= size) return clone(narrow(found, 0, 0, size), std::nullopt);
+  Tensor parts[] = {found,
+                    fwd::full(Dims{size - have, found.size(1)}, Scalar(static_cast<long>(fill_value)), DType::Int64)};
+  return cat(TensorSpan(parts, 2), 0);
+}
+
+}  // namespace undertow::ops

@@ -1,0 +1,126 @@
+// index_reduce.cpp: derivatives of scatter_reduce and index_reduce.
+//
+// Note [Derivatives Of Scattered Reductions]
+// Both compute, for each place, a reduction of self's element and of the source elements sent there. Each has a
+// coefficient per element of self and of the source: the partial derivative of its place's result. With them
+//   grad_self = grad * conj(of_self),  grad_source = read(grad) * conj(of_source),
+//   tangent   = self_t * of_self + add(source_t * of_source),
+// where read takes a place's value to the source elements sent there (gather, index_select) and add is its transpose.
+// The coefficients are made of operators, so all of it differentiates again. Ties of amax and amin share evenly.
+// build: small
+#include "core/autograd/formulas/formulas.h"
+#include "core/forward/copy/copy.h"
+
+namespace undertow::ops {
+
+namespace {
+
+struct Reduction {
+  const Tensor &self, &index, &source, &result;
+  int64_t dim;
+  std::string_view reduce;
+  bool include_self, slices;  // slices: index_reduce
+
+  Tensor read(const Tensor& t) const {
+    return slices ? index_select_as(t, dim, index, source.sizes()) : gather_as(t, dim, index, source.sizes());
+  }
+  Tensor add(const Tensor& to, const Tensor& src) const {
+    return slices ? index_add(to, dim, index, src, Scalar(1)) : scatter_add(to, dim, index, src);
+  }
+  Tensor again(const Tensor& s, const Tensor& src) const {
+    return slices ? index_reduce(s, dim, index, src, reduce, include_self)
+                  : scatter_reduce(s, dim, index, src, reduce, include_self);
+  }
+  // Zero at every place that receives something.
+  Tensor clear(const Tensor& t) const {
+    return slices ? index_fill(t, dim, index, Scalar(0)) : scatter(t, dim, index, Scalar(0));
+  }
+
+  Tensor zeros_like_self() const { return fwd::zeros(self.sizes(), self.dtype()); }
+  Tensor ones(const Tensor& like) const { return fwd::full(like.sizes(), Scalar(1), like.dtype()); }
+  // How many elements are reduced at each place; at least one.
+  Tensor counts() const {
+    Tensor n = add(include_self ? ones(self) : zeros_like_self(), ones(source));
+    return masked_fill(n, eq(n, Scalar(0)), Scalar(1));
+  }
+  // Elements equal to their place's result, over how many of them there are.
+  Tensor ties(bool of_self) const {
+    Tensor self_is = to_dtype(eq(self, result), self.dtype());
+    if (!include_self) self_is = clear(self_is);
+    Tensor source_is = to_dtype(eq(source, read(result)), self.dtype());
+    Tensor n = add(self_is, source_is);
+    Tensor share = reciprocal(masked_fill(n, eq(n, Scalar(0)), Scalar(1)));
+    return of_self ? self_is * share : source_is * read(share);
+  }
+
+  Tensor of_self() const {
+    Tensor c;
+    if (reduce == "sum") {
+      c = ones(self);
+    } else if (reduce == "mean") {
+      c = reciprocal(counts());
+    } else if (reduce == "prod") {
+      // The product without self's own factor, which may be zero.
+      Tensor nonzero_self = masked_fill(self, eq(self, Scalar(0)), Scalar(1));
+      c = again(nonzero_self, source) / nonzero_self;
+    } else {
+      c = ties(true);
+    }
+    return include_self ? c : clear(c);
+  }
+
+  Tensor of_source() const {
+    if (reduce == "sum") return ones(source);
+    if (reduce == "mean") return read(reciprocal(counts()));
+    if (reduce != "prod") return ties(false);
+    // A source element that is its place's only zero: the product of the rest. Of several zeros, each derivative is
+    // zero.
+    Tensor zero = eq(source, Scalar(0));
+    Tensor zeros_here = read(add(zeros_like_self(), to_dtype(zero, self.dtype())));
+    Tensor single =
+        to_dtype(to_dtype(zero, self.dtype()) * to_dtype(eq(zeros_here, Scalar(1)), self.dtype()), DType::Bool);
+    Tensor rest = read(again(self, masked_fill(source, single, Scalar(1))));
+    Tensor ratio = read(result) / masked_fill(source, zero, Scalar(1));
+    Tensor chosen = to_dtype(single, self.dtype());
+    return rest * chosen + masked_fill(ratio, single, Scalar(0));
+  }
+
+  Tensor tangent(const Tensor& self_t, const Tensor& source_t) const {
+    Tensor from_self = self_t.defined() ? self_t * of_self() : zeros_like_self();
+    return source_t.defined() ? add(from_self, source_t * of_source()) : from_self;
+  }
+};
+
+}  // namespace
+
+Tensor scatter_reduce_self_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
+                                const Tensor& src, std::string_view reduce, bool include_self, const Tensor& result) {
+  return grad * conj(Reduction{self, index, src, result, dim, reduce, include_self, false}.of_self());
+}
+Tensor scatter_reduce_src_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
+                               const Tensor& src, std::string_view reduce, bool include_self, const Tensor& result) {
+  Reduction r{self, index, src, result, dim, reduce, include_self, false};
+  return r.read(grad) * conj(r.of_source());
+}
+Tensor scatter_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t dim, const Tensor& index,
+                              const Tensor& src, const Tensor& src_t, std::string_view reduce, bool include_self,
+                              const Tensor& result) {
+  return Reduction{self, index, src, result, dim, reduce, include_self, false}.tangent(self_t, src_t);
+}
+Tensor index_reduce_self_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
+                              const Tensor& source, std::string_view reduce, bool include_self, const Tensor& result) {
+  return grad * conj(Reduction{self, index, source, result, dim, reduce, include_self, true}.of_self());
+}
+Tensor index_reduce_source_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
+                                const Tensor& source, std::string_view reduce, bool include_self,
+                                const Tensor& result) {
+  Reduction r{self, index, source, result, dim, reduce, include_self, true};
+  return r.read(grad) * conj(r.of_source());
+}
+Tensor index_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t dim, const Tensor& index,
+                            const Tensor& source, const Tensor& source_t, std::string_view reduce, bool include_self,
+                            const Tensor& result) {
+  return Reduction{self, index, source, result, dim, reduce, include_self, true}.tangent(self_t, source_t);
+}
+
+}  // namespace undertow::ops

@@ -1,0 +1,40 @@
+// matmul.h: derivatives and compositions of matrix products.
+// Each function is differentiable: it calls operators only.
+#pragma once
+#include "core/autograd/op_types.h"
+
+namespace undertow::ops {
+
+Tensor adjoint_of(const Tensor& t);  // the last two dimensions exchanged, conjugated
+Tensor mm_batched(const Tensor& a, const Tensor& b);
+// Gradients of mm's factors; laid out by columns where the factor is.
+Tensor mm_left_grad(const Tensor& grad, const Tensor& mat2, bool column_major);
+Tensor mm_right_grad(const Tensor& grad, const Tensor& mat1, bool column_major);
+Tensor repeat_in_batch(const Tensor& matrix, const Tensor& batch);  // one matrix for each of batch's, without memory
+Tensor trace_backward(const Tensor& grad, IntSpan sizes);
+
+// Tangents of products: a_t * b + a * b_t, either tangent undefined.
+Tensor mm_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
+Tensor bmm_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
+Tensor mv_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
+Tensor dot_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
+Tensor vdot_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
+Tensor outer_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
+Tensor addbmm_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
+Tensor cross_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t, int64_t dim);
+// beta * self_t + alpha * product_t, either undefined.
+Tensor added_tangent(const Tensor& self_t, const Scalar& beta, const Tensor& product_t, const Scalar& alpha);
+
+Tensor matmul_composite(const Tensor& self, const Tensor& other);
+Tensor outer_composite(const Tensor& self, const Tensor& vec2);
+Tensor inner_composite(const Tensor& self, const Tensor& other);
+Tensor tensordot_composite(const Tensor& self, const Tensor& other, IntSpan dims_self, IntSpan dims_other);
+Tensor kron_composite(const Tensor& self, const Tensor& other);
+Tensor linear_composite(const Tensor& input, const Tensor& weight, const Tensor& bias);
+Tensor bilinear_composite(const Tensor& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias);
+Tensor cross_composite(const Tensor& self, const Tensor& other, std::optional<int64_t> dim);
+Tensor vecdot_composite(const Tensor& x, const Tensor& y, int64_t dim);
+Tensor multi_dot_composite(TensorSpan tensors);
+Tensor matrix_power_composite(const Tensor& self, int64_t n);
+
+}  // namespace undertow::ops

@@ -1,0 +1,54 @@
+// reduce.h: derivatives and compositions of reductions and softmax.
+// Each function is differentiable: it calls operators only. Tangents may be undefined where more than one argument has
+// one.
+#pragma once
+#include <span>
+
+#include "core/autograd/op_types.h"
+
+namespace undertow::ops {
+
+Tensor sum_to_composite(const Tensor& self, IntSpan size);
+// A reduced tensor back at the shape it was reduced from: dims given back with size one, then expanded.
+Tensor restore_dims(const Tensor& t, int64_t ndim, const std::optional<IntSpan>& dim, bool keepdim);
+Tensor expand_reduced(const Tensor& grad, IntSpan sizes, const std::optional<IntSpan>& dim, bool keepdim);
+Tensor mean_backward(const Tensor& grad, IntSpan sizes, int64_t numel, const std::optional<IntSpan>& dim, bool keepdim);
+Tensor nansum_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim);
+Tensor nansum_jvp(const Tensor& self_t, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim,
+                  std::optional<DType> dtype);
+// Products: by division where nothing is zero, else by products of all the others.
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
+Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
+Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result);
+Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
+Tensor nanmean_composite(const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim,
+                         std::optional<DType> dtype);
+// grad to every element of self that equals the reduced value, in equal shares.
+Tensor evenly_to_equals(const Tensor& grad, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
+Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
+Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, std::optional<int64_t> dim,
+                      bool keepdim);
+Tensor aminmax_backward(std::span<Tensor> grads, const Tensor& self, const Tensor& min, const Tensor& max,
+                        std::optional<int64_t> dim, bool keepdim);
+// grad to the one element that each index names.
+Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntSpan sizes,
+                                          bool keepdim);
+Tensor gather_reduced(const Tensor& self_t, int64_t dim, const Tensor& indices, bool keepdim);
+Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                          std::string_view interpolation, bool ignore_nan);
+Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
+                          std::string_view interpolation, bool ignore_nan);
+Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim);
+Tensor logsumexp_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim);
+
+Tensor softmax_jvp(const Tensor& self_t, const Tensor& result, int64_t dim);
+Tensor log_softmax_jvp(const Tensor& self_t, const Tensor& result, int64_t dim);
+Tensor softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output, int64_t dim);
+Tensor log_softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output, int64_t dim);
+Tensor minus_weighted_sum(const Tensor& grad, const Tensor& output, int64_t dim);  // grad - sum(grad * exp(output))
+Tensor softmax_backward_jvp(const Tensor& grad_t, const Tensor& output_t, const Tensor& grad, const Tensor& output,
+                            int64_t dim, DType dtype);
+Tensor log_softmax_backward_jvp(const Tensor& grad_t, const Tensor& output_t, const Tensor& grad, const Tensor& output,
+                                int64_t dim, DType dtype);
+
+}  // namespace undertow::ops

@@ -1,0 +1,162 @@
+// shape.cpp: derivatives of views, copies and joins.
+#include "core/autograd/formulas/formulas.h"
+#include "core/forward/copy/copy.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd_shape.h"
+
+namespace undertow::ops {
+
+Tensor view_as_complex_of(const Tensor& grad) {
+  Tensor plain = resolve_neg(grad);
+  bool fits = plain.stride(-1) == 1 && plain.storage_offset() % 2 == 0;
+  for (int64_t d = 0; d + 1 < plain.dim(); d++) fits &= plain.stride(d) % 2 == 0;
+  return view_as_complex(fits ? plain : clone(plain, MemoryFormat::Contiguous));
+}
+
+namespace {
+// The stretch of memory that two geometries on one storage touch; offsets are counted from its beginning.
+struct Stretch {
+  Stretch(IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size, IntSpan stride,
+          std::optional<int64_t> storage_offset) {
+    int64_t at = storage_offset.value_or(offset), base = std::min(offset, at);
+    input = offset - base;
+    output = at - base;
+    extent = std::max(storage_extent(sizes, strides) + input, storage_extent(size, stride) + output);
+  }
+  int64_t input, output, extent;
+};
+
+// How many elements of the input stand at each address; 1 where none does, so that it can be divided by.
+Tensor address_counts(IntSpan sizes, IntSpan strides, const Stretch& s, DType dtype) {
+  Tensor counts = fwd::_strided_sum(fwd::full(sizes, Scalar(1), DType::Float64), sizes, strides, s.input, s.extent);
+  for (int64_t i = 0; i < s.extent; i++) counts.data_as<double>()[i] = std::max(counts.data_as<double>()[i], 1.0);
+  return fwd::to_dtype(counts, dtype);
+}
+}  // namespace
+
+// as_strided reads input -> memory -> output, so its transpose sums the output's gradient into memory, address by
+// address, and reads the input's geometry there; an element that the input itself holds n times has an nth each.
+Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
+                           IntSpan stride, std::optional<int64_t> storage_offset) {
+  if (product(sizes) == 0 || product(size) == 0) return fwd::zeros(sizes, grad.dtype());
+  Stretch s(sizes, strides, offset, size, stride, storage_offset);
+  Tensor flat = _strided_sum(grad, size, stride, s.output, s.extent);
+  if (!is_non_overlapping_and_dense(sizes, strides)) {
+    flat = flat / address_counts(sizes, strides, s, to_real(grad.dtype()));
+  }
+  return as_strided(flat, sizes, strides, s.input);
+}
+
+Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan size, IntSpan stride,
+                          std::optional<int64_t> storage_offset) {
+  Stretch s(self.sizes(), self.strides(), self.storage_offset(), size, stride, storage_offset);
+  if (!tangent.impl()->has(kBatched) && same(tangent.strides(), self.strides()) &&
+      tangent.storage_offset() == self.storage_offset() &&
+      tangent.storage().nbytes() / tangent.itemsize() >=
+          static_cast<size_t>(s.extent +
+                              std::min(self.storage_offset(), storage_offset.value_or(self.storage_offset()))))
+    return as_strided(tangent, size, stride, storage_offset);
+  if (tangent.impl()->has(kBatched)) {  // nothing batched can be written into a tensor that is not
+    Tensor flat = _strided_sum(tangent, self.sizes(), self.strides(), s.input, s.extent);
+    if (!is_non_overlapping_and_dense(self.sizes(), self.strides()))
+      flat = flat / address_counts(self.sizes(), self.strides(), s, to_real(tangent.dtype()));
+    return as_strided(flat, size, stride, s.output);
+  }
+  Tensor flat = fwd::zeros(IntSpan(&s.extent, 1), tangent.dtype());
+  copy_(as_strided(flat, self.sizes(), self.strides(), s.input), tangent, false);
+  return as_strided(flat, size, stride, s.output);
+}
+
+Tensor packed(const Tensor& t) {
+  return t.is_contiguous() && t.storage_offset() == 0 && !t.impl()->has(kBatched) ? t
+                                                                                  : clone(t, MemoryFormat::Contiguous);
+}
+
+Tensor permute_backward(const Tensor& grad, IntSpan dims) {
+  Dims inverse(dims.size());
+  for (size_t i = 0; i < dims.size(); i++)
+    inverse[static_cast<size_t>(wrap_dim(dims[i], static_cast<int64_t>(dims.size())))] = static_cast<int64_t>(i);
+  return permute(grad, inverse);
+}
+
+Tensor unsqueeze_to(const Tensor& grad, IntSpan sizes, IntSpan dims) {
+  int64_t n = static_cast<int64_t>(sizes.size());
+  uint64_t mask = dim_mask(dims, n, false);
+  Tensor out = grad;
+  for (int64_t d = 0; d < n; d++)
+    if ((mask >> d & 1) && sizes[static_cast<size_t>(d)] == 1) out = unsqueeze(out, d);
+  return out;
+}
+
+Tensor narrow_backward(const Tensor& grad, IntSpan sizes, int64_t dim, int64_t start, int64_t length) {
+  int64_t size = sizes[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(sizes.size())))];
+  int64_t from = start < 0 ? start + size : start;
+  return slice_backward(grad, sizes, dim, from, from + length, 1);
+}
+
+Tensor unfold_backward(const Tensor& grad, IntSpan sizes, int64_t dimension, int64_t step) {
+  int64_t n = static_cast<int64_t>(sizes.size()), d = wrap_dim(dimension, n);
+  Dims strides = contiguous_strides(sizes);
+  int64_t stride = n ? strides[static_cast<size_t>(d)] : 1;
+  if (n) strides[static_cast<size_t>(d)] *= step;
+  strides.push_back(stride);
+  return reshape(_strided_sum(grad, grad.sizes(), strides, 0, product(sizes)), sizes);
+}
+
+Tensor copy_tangent(const Tensor& self, const Tensor& src_t) {
+  if (!src_t.defined()) return fwd::zeros(self.sizes(), self.dtype());
+  return copy(self, src_t, false);
+}
+Tensor fill_tangent(const Tensor& self, const Tensor& value_t) {
+  if (!value_t.defined()) return fwd::zeros(self.sizes(), self.dtype());
+  return clone(expand(value_t, self.sizes()), MemoryFormat::Contiguous);
+}
+
+std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim) {
+  std::vector<Tensor> out;
+  int64_t at = 0, d = wrap_dim(dim, grad.dim());
+  for (const Dims& s : sizes) {
+    if (s.size() == 1 && s[0] == 0) {  // an empty vector, which joins anything
+      out.push_back(fwd::zeros(s, grad.dtype()));
+      continue;
+    }
+    int64_t n = s[static_cast<size_t>(d)];
+    out.push_back(slice(grad, d, at, at + n, 1));
+    at += n;
+  }
+  return out;
+}
+
+std::vector<Tensor> block_diag_backward(const Tensor& grad, const std::vector<Dims>& sizes) {
+  std::vector<Tensor> out;
+  int64_t r = 0, c = 0;
+  for (const Dims& s : sizes) {
+    int64_t h = s.size() == 2 ? s[0] : 1, w = s.empty() ? 1 : s.back();
+    out.push_back(reshape(slice(slice(grad, 0, r, r + h, 1), 1, c, c + w, 1), s));
+    r += h;
+    c += w;
+  }
+  return out;
+}
+
+// The result seen as pairs (count, size), summed over the counts.
+Tensor repeat_backward(const Tensor& grad, IntSpan repeats, IntSpan sizes) {
+  int64_t n = static_cast<int64_t>(repeats.size()), lead = n - static_cast<int64_t>(sizes.size());
+  if (product(repeats) == 0) return fwd::zeros(sizes, grad.dtype());
+  Dims pairs, counts;
+  for (int64_t d = 0; d < n; d++) {
+    pairs.push_back(repeats[static_cast<size_t>(d)]);
+    pairs.push_back(d < lead ? 1 : sizes[static_cast<size_t>(d - lead)]);
+    counts.push_back(2 * d);
+  }
+  if (n == 0) return grad;
+  return reshape(sum(reshape(grad, pairs), IntSpan(counts), false, std::nullopt), sizes);
+}
+
+Tensor roll_backward(const Tensor& grad, IntSpan shifts, IntSpan dims) {
+  Dims back;
+  for (int64_t s : shifts) back.push_back(-s);
+  return roll(grad, back, dims);
+}
+
+}  // namespace undertow::ops

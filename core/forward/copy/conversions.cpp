@@ -1,0 +1,70 @@
+// conversions.cpp: forward functions of ops/copy.toml.
+#include "core/forward/copy/copy.h"
+#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd_copy.h"
+
+namespace undertow::fwd {
+
+Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) { return _to_copy(self, self.dtype(), format); }
+
+Tensor _to_copy(const Tensor& self, DType dtype, std::optional<MemoryFormat> format) {
+  if (is_complex(self.dtype()) && !is_complex(dtype) && dtype != DType::Bool)
+    warn_once("Casting complex values to real discards the imaginary part");
+  if (UT_LIKELY(dtype == self.dtype() && !self.impl()->has(kConj | kNeg) && !format)) return clone_preserve(self);
+  Tensor out = empty_in_format(self, dtype, format.value_or(MemoryFormat::Preserve));
+  copy_into(out, self);
+  return out;
+}
+
+Tensor copy(const Tensor& self, const Tensor& src, bool) {
+  Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
+  copy_into(out, src);
+  return out;
+}
+void copy_out(const Tensor& out, const Tensor&, const Tensor& src, bool) {
+  check_no_internal_overlap(out);
+  if (src.is_complex() && !out.is_complex() && out.dtype() != DType::Bool)
+    warn_once("Casting complex values to real discards the imaginary part");
+  copy_into(out, src);
+}
+
+Tensor fill(const Tensor& self, const Scalar& value) {
+  Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
+  fill_into(out, value);
+  return out;
+}
+void fill_out(const Tensor& out, const Tensor&, const Scalar& value) { fill_into(out, value); }
+
+Tensor fill(const Tensor& self, const Tensor& value) {
+  Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
+  fill_out(out, self, value);
+  return out;
+}
+void fill_out(const Tensor& out, const Tensor&, const Tensor& value) {
+  UT_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
+           " dimensions.");
+  fill_into(out, item(value));
+}
+
+Tensor zero(const Tensor& self) { return fill(self, Scalar(0)); }
+void zero_out(const Tensor& out, const Tensor&) { fill_into(out, Scalar(0)); }
+
+Scalar item(const Tensor& self) {
+  UT_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
+  Tensor plain = materialize_bits(self);
+  return dispatch(plain.dtype(), [&](auto tag) -> Scalar {
+    using T = typename decltype(tag)::type;
+    T v = *plain.data_as<T>();
+    if constexpr (kIsComplex<T>)
+      return Scalar(std::complex<double>(v.real(), v.imag()));
+    else if constexpr (std::is_same_v<T, bool>)
+      return Scalar(v);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar(static_cast<long>(v));
+    else
+      return Scalar(static_cast<double>(v));
+  });
+}
+
+}  // namespace undertow::fwd

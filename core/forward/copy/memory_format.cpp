@@ -1,0 +1,107 @@
+// memory_format.cpp: the order of dimensions in memory: torch's memory formats, and copies that keep an order.
+// build: small
+#include "core/forward/copy/copy.h"
+#include "core/tensor/layout.h"
+
+namespace undertow::fwd {
+
+namespace {
+// Dimensions innermost first by ascending stride; where strides do not tell, as in a row-major tensor. A stable
+// insertion sort in which a stride of zero compares with nothing, so that an expanded dimension stays where it stands:
+// the order ElementwiseIter gives a fresh output.
+Dims memory_order(IntSpan sizes, IntSpan strides) {
+  size_t n = sizes.size();
+  Dims order(n);
+  for (size_t i = 0; i < n; i++) order[i] = static_cast<int64_t>(n - 1 - i);
+  auto compare = [&](int64_t a, int64_t b) {
+    int64_t sa = strides[static_cast<size_t>(a)], sb = strides[static_cast<size_t>(b)];
+    if (sa == 0 || sb == 0) return 0;
+    if (sa != sb) return sa < sb ? -1 : 1;
+    return sizes[static_cast<size_t>(a)] > sizes[static_cast<size_t>(b)] ? 1 : 0;
+  };
+  for (size_t i = 1; i < n; i++) {
+    size_t at = i;
+    for (size_t j = i; j-- > 0;) {
+      int c = compare(order[j], order[at]);
+      if (c < 0) break;
+      if (c > 0) {
+        std::swap(order[j], order[at]);
+        at = j;
+      }
+    }
+  }
+  return order;
+}
+
+Dims strides_in_order(IntSpan sizes, IntSpan innermost_first) {
+  Dims strides(sizes.size());
+  int64_t stride = 1;
+  for (int64_t d : innermost_first) {
+    strides[static_cast<size_t>(d)] = stride;
+    stride *= std::max<int64_t>(sizes[static_cast<size_t>(d)], 1);
+  }
+  return strides;
+}
+}  // namespace
+
+Dims format_strides(IntSpan sizes, MemoryFormat format) {
+  if (format == MemoryFormat::ChannelsLast) {
+    UT_CHECK(sizes.size() == 4, "required rank 4 tensor to use channels_last format, got shape ", ShapeText{sizes});
+    return strides_in_order(sizes, Dims{1, 3, 2, 0});
+  }
+  if (format == MemoryFormat::ChannelsLast3d) {
+    UT_CHECK(sizes.size() == 5, "required rank 5 tensor to use channels_last_3d format, got shape ", ShapeText{sizes});
+    return strides_in_order(sizes, Dims{1, 4, 3, 2, 0});
+  }
+  return contiguous_strides(sizes);
+}
+
+Dims dense_strides_like(IntSpan sizes, IntSpan strides) {
+  return is_non_overlapping_and_dense(sizes, strides) ? Dims(strides)
+                                                      : strides_in_order(sizes, memory_order(sizes, strides));
+}
+
+Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format) {
+  if (format != MemoryFormat::Preserve) {
+    if (format == MemoryFormat::Contiguous) return undertow::empty(src.sizes(), dtype);
+    return undertow::empty_strided(src.sizes(), format_strides(src.sizes(), format), dtype);
+  }
+  if (src.is_contiguous() && src.numel()) {
+    // Strides of dimensions of size one are kept too, as torch keeps them.
+    return same(src.strides(), contiguous_strides(src.sizes()))
+               ? undertow::empty(src.sizes(), dtype)
+               : undertow::empty_strided(src.sizes(), src.strides(), dtype);
+  }
+  return undertow::empty_strided(src.sizes(), dense_strides_like(src.sizes(), src.strides()), dtype);
+}
+
+bool is_in_format(const Tensor& t, MemoryFormat format) {
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return t.is_contiguous();
+  int64_t want = format == MemoryFormat::ChannelsLast ? 4 : 5;
+  if (t.dim() != want) return false;
+  int64_t expected = 1;
+  auto check_dim = [&](int64_t d) {
+    bool ok = t.size(d) == 1 || t.stride(d) == expected;
+    expected *= t.size(d);
+    return ok;
+  };
+  if (!check_dim(1)) return false;
+  for (int64_t d = want - 1; d >= 2; d--)
+    if (!check_dim(d)) return false;
+  return check_dim(0);
+}
+
+MemoryFormat suggested_format(const Tensor& t) {
+  if (t.dim() != 4 || t.size(1) == 0) return MemoryFormat::Contiguous;
+  // Channels innermost, then width, height, batch; a tensor that also reads as row-major is row-major.
+  int64_t least = 0;
+  if (t.stride(1) == 0) return MemoryFormat::Contiguous;
+  for (int64_t d : {1, 3, 2, 0}) {
+    if (t.size(d) == 0 || t.stride(d) < least) return MemoryFormat::Contiguous;
+    if (d == 0 && least == t.stride(1)) return MemoryFormat::Contiguous;
+    least = t.stride(d) * std::max<int64_t>(t.size(d), 1);
+  }
+  return MemoryFormat::ChannelsLast;
+}
+
+}  // namespace undertow::fwd

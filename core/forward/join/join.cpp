@@ -1,0 +1,172 @@
+// join.cpp: forward functions of ops/join.toml that put several tensors into one.
+#include <algorithm>
+
+#include "core/base/parallel.h"
+#include "core/forward/copy/copy.h"
+#include "core/kernels/cpu/copy/strided_copy.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/promotion.h"
+#include "generated/fwd_join.h"
+#include "generated/fwd_shape.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+DType common_dtype(TensorSpan list) {
+  Promoter p;
+  for (const Tensor& t : list) p.add(t);
+  return p.result();
+}
+
+// An empty vector joins anything, for the sake of old programs.
+bool is_legacy_empty(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
+
+// One part of a joined tensor: in every outer index, `bytes` of it go to byte `at` of the row.
+struct Block {
+  const char* from;
+  int64_t at, bytes;
+};
+
+// Parts that are row-major and of the result's dtype are blocks of bytes.
+void copy_blocks(const Tensor& out, TensorSpan list, int64_t d) {
+  constexpr int64_t kGrain = 128 << 10, kInCache = 16 << 10;
+  int64_t outer = product(out.sizes().subspan(0, static_cast<size_t>(d)));
+  int64_t row = outer ? out.nbytes() / outer : 0, at = 0;
+  SmallVector<Block, 8> blocks;
+  for (const Tensor& t : list) {
+    int64_t bytes = outer ? t.nbytes() / outer : 0;
+    if (is_legacy_empty(t) || bytes == 0) continue;
+    blocks.push_back({t.data(), at, bytes});
+    at += bytes;
+  }
+  if (row < kGrain) {  // whole rows; few enough at a time that what one block leaves out is still in cache for the next
+    parallel_for(0, outer, kGrain / row, [&](int64_t begin, int64_t end) {
+      int64_t step = std::max<int64_t>(1, kInCache / row);
+      for (int64_t i = begin; i < end; i += step)
+        for (const Block& b : blocks)
+          cpu::copy_rows(out.data() + i * row + b.at, row, b.from + i * b.bytes, b.bytes, b.bytes,
+                         std::min(step, end - i));
+    });
+    return;
+  }
+  parallel_for(0, out.nbytes(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t place = begin; place < end;) {
+      int64_t i = place / row, inside = place % row;
+      const Block& b =
+          *(std::upper_bound(blocks.begin(), blocks.end(), inside, [](int64_t x, const Block& y) { return x < y.at; }) -
+            1);
+      int64_t n = std::min(b.at + b.bytes - inside, end - place);
+      cpu::copy_bytes(out.data() + place, b.from + i * b.bytes + (inside - b.at), n);
+      place += n;
+    }
+  });
+}
+
+bool channels_last_like(TensorSpan list) {
+  for (const Tensor& t : list)
+    if (!is_legacy_empty(t) && suggested_format(t) != MemoryFormat::ChannelsLast) return false;
+  return true;
+}
+
+}  // namespace
+
+Tensor cat(TensorSpan tensors, int64_t dim) {
+  UT_CHECK_AS(Value, !tensors.empty(), "undertow.cat(): expected a non-empty list of Tensors");
+  const Tensor* first = nullptr;
+  for (const Tensor& t : tensors) {
+    UT_CHECK(t.dim() > 0, "zero-dimensional tensor (at position ", &t - tensors.data(), ") cannot be concatenated");
+    if (!first && !is_legacy_empty(t)) first = &t;
+  }
+  DType dtype = common_dtype(tensors);
+  if (!first) {
+    wrap_dim(dim, 1);
+    return undertow::empty(Dims{0}, dtype);
+  }
+  int64_t d = wrap_dim(dim, first->dim());
+  Dims sizes(first->sizes());
+  int64_t total = 0;
+  bool blocks = true;
+  for (size_t i = 0; i < tensors.size(); i++) {
+    const Tensor& t = tensors[i];
+    if (is_legacy_empty(t)) continue;
+    UT_CHECK(t.dim() == first->dim(), "Tensors must have same number of dimensions: got ", first->dim(), " and ",
+             t.dim());
+    for (int64_t k = 0; k < t.dim(); k++)
+      UT_CHECK(k == d || t.size(k) == first->size(k), "Sizes of tensors must match except in dimension ", d,
+               ". Expected size ", first->size(k), " but got size ", t.size(k), " for tensor number ", i,
+               " in the list.");
+    total += t.size(d);
+    blocks &= t.is_contiguous() && t.dtype() == dtype;
+  }
+  sizes[static_cast<size_t>(d)] = total;
+  if (first->dim() == 4 && channels_last_like(tensors)) {
+    Tensor out = undertow::empty_strided(sizes, format_strides(sizes, MemoryFormat::ChannelsLast), dtype);
+    int64_t at = 0;
+    for (const Tensor& t : tensors) {
+      if (is_legacy_empty(t)) continue;
+      copy_into(slice(out, d, at, at + t.size(d), 1), t);
+      at += t.size(d);
+    }
+    return out;
+  }
+  Tensor out = undertow::empty(sizes, dtype);
+  if (out.numel() == 0) return out;
+  if (blocks) {
+    copy_blocks(out, tensors, d);
+    return out;
+  }
+  int64_t at = 0;
+  for (const Tensor& t : tensors) {
+    if (is_legacy_empty(t)) continue;
+    copy_into(slice(out, d, at, at + t.size(d), 1), t);
+    at += t.size(d);
+  }
+  return out;
+}
+
+Tensor stack(TensorSpan tensors, int64_t dim) {
+  UT_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
+  int64_t d = wrap_dim(dim, tensors[0].dim() + 1);
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < tensors.size(); i++) {
+    UT_CHECK(same(tensors[i].sizes(), tensors[0].sizes()), "stack expects each tensor to be equal size, but got ",
+             ShapeText{tensors[0].sizes()}, " at entry 0 and ", ShapeText{tensors[i].sizes()}, " at entry ", i);
+    parts.push_back(contiguous(tensors[i]));
+  }
+  if (tensors[0].numel() == 0) {
+    Dims sizes(tensors[0].sizes());
+    sizes.insert(static_cast<size_t>(d), static_cast<int64_t>(tensors.size()));
+    return undertow::empty(sizes, common_dtype(tensors));
+  }
+  for (Tensor& t : parts) t = unsqueeze(t, d);
+  return tensors[0].dim() == 0 && !parts.empty() ? [&] {
+    // Zero-dimensional operands keep their category in promotion.
+    DType dtype = common_dtype(tensors);
+    for (Tensor& t : parts) t = to_dtype(t, dtype);
+    return cat(parts, d);
+  }()
+                                                 : cat(parts, d);
+}
+
+Tensor _block_diag(TensorSpan tensors) {
+  int64_t rows = 0, cols = 0;
+  for (size_t i = 0; i < tensors.size(); i++) {
+    UT_CHECK(tensors[i].dim() <= 2, "undertow.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i,
+             " has ", tensors[i].dim(), " dimensions");
+    rows += tensors[i].dim() == 2 ? tensors[i].size(0) : 1;
+    cols += tensors[i].dim() ? tensors[i].size(-1) : 1;
+  }
+  if (tensors.empty()) return undertow::empty(Dims{1, 0}, default_dtype());
+  Tensor out = zeros(Dims{rows, cols}, common_dtype(tensors));
+  int64_t r = 0, c = 0;
+  for (const Tensor& t : tensors) {
+    int64_t h = t.dim() == 2 ? t.size(0) : 1, w = t.dim() ? t.size(-1) : 1;
+    copy_into(slice(slice(out, 0, r, r + h, 1), 1, c, c + w, 1), t);
+    r += h;
+    c += w;
+  }
+  return out;
+}
+
+}  // namespace undertow::fwd

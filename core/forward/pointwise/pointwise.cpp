@@ -1,0 +1,193 @@
+// pointwise.cpp: the general path: mixed dtypes, broadcasting, strides, outputs that exist.
+#include "core/forward/pointwise/pointwise.h"
+
+#include "core/forward/copy/copy.h"
+#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/kernels/cpu/half/half_loops.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/promotion.h"
+
+namespace undertow::fwd {
+
+PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error)
+    : name_(name), bool_error_(bool_error), promote_(promote) {
+  fill(table_);
+  for (int i = 0; i < kNumDTypes; i++) {
+    DType t = static_cast<DType>(i);
+    results_[i] = promote == Promote::Bool ? DType::Bool : promote == Promote::Real ? to_real(t) : t;
+  }
+}
+
+LoopFn PointwiseOp::checked_loop(DType t) const {
+  LoopFn f = loop(t);
+  UT_CHECK(f || t != DType::Bool || !bool_error_, bool_error_);
+  UT_CHECK_AS(NotImplemented, f, "\"", name_, "\" not implemented for '", long_name(t), "'");
+  return f;
+}
+
+void PointwiseOp::run_in_float(DType half, int inputs, char* const* p, const int64_t* strides, int64_t n,
+                               const Scalar* params) const {
+  cpu::loop_in_float(loop(DType::Float32), half, inputs, promote_ == Promote::Bool, p, strides, n, params);
+}
+
+DType PointwiseOp::compute_dtype(DType common) const {
+  return promote_ == Promote::Float && is_integral(common) ? default_dtype() : common;
+}
+
+namespace {
+struct alignas(16) Constant {
+  char bytes[16];
+  void set(const Scalar& s, DType t) {
+    dispatch(t, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      *reinterpret_cast<T*>(bytes) = s.to<T>();
+    });
+  }
+  // The one element of a tensor, converted.
+  void set(const Tensor& value, DType t) {
+    dispatch(value.dtype(), [&](auto from) {
+      auto v = *value.data_as<typename decltype(from)::type>();
+      dispatch(t, [&](auto to) {
+        using T = typename decltype(to)::type;
+        *reinterpret_cast<T*>(bytes) = convert<T>(v);
+      });
+    });
+  }
+};
+
+// `tensor op number` without the iterator, when the tensor is plain and small.
+bool is_plain(const Tensor& t, DType compute) { return t.dtype() == compute && t.is_contiguous() && t.numel() < 32768; }
+Tensor with_constant(const PointwiseOp& op, LoopFn loop, const Scalar* params, const Tensor& t, Constant& c,
+                     bool constant_first) {
+  Tensor out = empty_same_shape(*t.impl(), op.result_dtype(t.dtype()));
+  int64_t w = t.itemsize();
+  char* p[3] = {out.data(), constant_first ? c.bytes : t.data(), constant_first ? t.data() : c.bytes};
+  int64_t strides[3] = {out.itemsize(), constant_first ? 0 : w, constant_first ? w : 0};
+  loop(p, strides, t.numel(), params);
+  return out;
+}
+Tensor with_number(const PointwiseOp& op, const Scalar* params, const Tensor& t, const Scalar& s, bool number_first) {
+  DType compute = op.compute_dtype(result_type(t, s));
+  LoopFn loop = op.loop(compute);
+  if (UT_LIKELY(loop && is_plain(t, compute))) {
+    Constant c;
+    c.set(s, compute);
+    return with_constant(op, loop, params, t, c, number_first);
+  }
+  Operand operands[2] = {Operand(t), Operand(s)};
+  if (number_first) std::swap(operands[0], operands[1]);
+  return pointwise_slow(op, params, nullptr, operands);
+}
+}  // namespace
+
+Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Scalar& b) {
+  return with_number(op, params, a, b, false);
+}
+Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Scalar& a, const Tensor& b) {
+  return with_number(op, params, b, a, true);
+}
+
+Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b) {
+  if ((a.dim() == 0) != (b.dim() == 0)) {
+    bool first = a.dim() == 0;
+    const Tensor &t = first ? b : a, &value = first ? a : b;
+    DType compute = op.compute_dtype(result_type(a, b));
+    LoopFn loop = op.loop(compute);
+    if (loop && is_plain(t, compute)) {
+      Constant c;
+      c.set(value, compute);
+      return with_constant(op, loop, params, t, c, first);
+    }
+  }
+  Operand operands[] = {a, b};
+  return pointwise_slow(op, params, nullptr, operands);
+}
+
+Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor* out,
+                      std::span<const Operand> operands) {
+  Promoter promoter;
+  for (const Operand& o : operands) {
+    if (o.tensor)
+      promoter.add(*o.tensor);
+    else
+      promoter.add(*o.scalar);
+  }
+  DType compute = op.compute_dtype(promoter.result()), result = op.result_dtype(compute);
+  LoopFn loop = op.checked_loop(compute);
+
+  ElementwiseIter iter;
+  Tensor target;
+  SmallVector<Tensor, 4> inputs;
+  SmallVector<Constant, 4> constants(operands.size());
+  bool dimensioned = false;
+  for (const Operand& o : operands) dimensioned |= o.tensor && o.tensor->dim() > 0;
+  for (size_t i = 0; i < operands.size(); i++) {
+    const Tensor* t = operands[i].tensor;
+    inputs.push_back(Tensor());
+    if (!t)
+      constants[i].set(*operands[i].scalar, compute);
+    else if (t->dtype() == compute)
+      inputs.back() = *t;
+    else if (dimensioned && t->dim() == 0)
+      constants[i].set(*t, compute);
+    else
+      inputs.back() = to_dtype(*t, compute);
+  }
+  if (out) {
+    Dims shape;
+    bool first = true;
+    for (const Tensor& t : inputs) {
+      if (!t.defined()) continue;
+      shape = first ? Dims(t.sizes().begin(), t.sizes().end()) : broadcast_sizes(shape, t.sizes());
+      first = false;
+    }
+    bool in_place = false;
+    for (const Operand& o : operands) in_place |= o.tensor && o.tensor->is_same(*out);
+    if (in_place) {
+      UT_CHECK(same(out->sizes(), shape), "output with shape ", ShapeText{out->sizes()},
+               " doesn't match the broadcast shape ", ShapeText{shape});
+    } else {
+      resize_output(*out, shape);
+    }
+    UT_CHECK(can_cast(result, out->dtype()), "result type ", long_name(result),
+             " can't be cast to the desired output type ", long_name(out->dtype()));
+    for (const Operand& o : operands)
+      if (o.tensor && !o.tensor->is_same(*out)) check_no_partial_overlap(*out, *o.tensor);
+    bool direct = out->dtype() == result;
+    for (const Tensor& t : inputs) direct &= !t.defined() || !partial_overlap(*out, t);
+    if (direct)
+      target = *out;
+    else
+      check_no_internal_overlap(*out);
+  }
+  iter.add_output(target, result);
+  for (size_t i = 0; i < operands.size(); i++) {
+    if (inputs[i].defined())
+      iter.add_input(inputs[i]);
+    else
+      iter.add_constant(constants[i].bytes);
+  }
+  iter.build();
+  iter.for_each([&](char* const* p, const int64_t* strides, int64_t n) { loop(p, strides, n, params); });
+  if (out && !target.defined()) {
+    copy_into(*out, iter.output());
+    return *out;
+  }
+  return iter.output();
+}
+
+void resize_output(const Tensor& out, IntSpan sizes) {
+  if (same(out.sizes(), sizes)) return;
+  if (out.numel() != 0)
+    warn(str("An output with one or more elements was resized since it had shape ", ShapeText{out.sizes()},
+             ", which does not match the required output shape ", ShapeText{sizes},
+             ". This behavior is deprecated, and in a future release outputs will not be resized unless they have zero "
+             "elements. "
+             "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."));
+  TensorImpl* impl = out.impl();
+  size_t need = static_cast<size_t>((product(sizes) + impl->offset) * out.itemsize());
+  if (impl->storage->nbytes() < need) impl->storage->resize(need);
+  impl->set_sizes(sizes);
+}
+
+}  // namespace undertow::fwd

@@ -1,0 +1,150 @@
+// pointwise.h: runs a table entry's scalar expression over tensors: promotion, broadcasting, allocation, the loop.
+#pragma once
+#include <limits>
+
+#include "core/forward/forward_types.h"
+#include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/pointwise/loops.h"
+#include "core/tensor/tensor.h"
+
+namespace undertow::fwd {
+
+using cpu::LoopFn;
+
+// How the dtype of computation and of the result follow from the operands.
+enum class Promote : uint8_t {
+  Arith,  // the common dtype
+  Float,  // the common dtype, integers becoming the default float
+  Bool,   // computed in the common dtype, the result is bool
+  Real,   // the common dtype, complex giving its real part's dtype
+};
+
+class PointwiseOp {
+ public:
+  PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error = nullptr);
+  LoopFn loop(DType t) const { return table_[static_cast<int>(t)]; }
+  LoopFn checked_loop(DType t) const;
+  void run_in_float(DType half, int inputs, char* const* p, const int64_t* strides, int64_t n,
+                    const Scalar* params) const;
+  const char* name() const { return name_; }
+  DType compute_dtype(DType common) const;
+  DType result_dtype(DType compute) const { return results_[static_cast<int>(compute)]; }
+
+ private:
+  LoopFn table_[kNumDTypes] = {};
+  DType results_[kNumDTypes];
+  const char* name_;
+  const char* bool_error_;
+  Promote promote_;
+};
+
+// The half types run the float loop; see core/kernels/cpu/half/half_loops.h.
+template <const PointwiseOp& op, int inputs>
+void fill_half(LoopFn* table) {
+  table[static_cast<int>(DType::Float16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+    op.run_in_float(DType::Float16, inputs, p, s, n, params);
+  };
+  table[static_cast<int>(DType::BFloat16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+    op.run_in_float(DType::BFloat16, inputs, p, s, n, params);
+  };
+}
+
+// A tensor, or a number that takes part in promotion as one.
+struct Operand {
+  const Tensor* tensor = nullptr;
+  const Scalar* scalar = nullptr;
+  Operand() = default;
+  Operand(const Tensor& t) : tensor(&t) {}
+  Operand(const Scalar& s) : scalar(&s) {}
+};
+
+Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor* out,
+                      std::span<const Operand> operands);
+
+// Two tensors of different dtypes, shapes or layouts: first looks for a zero-dimensional one beside a plain one.
+Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b);
+
+inline Tensor pointwise1(const PointwiseOp& op, const Scalar* params, const Tensor& a) {
+  LoopFn loop = op.loop(a.dtype());
+  if (UT_LIKELY(loop && a.is_contiguous() && a.numel() < 32768)) {
+    Tensor out = empty_same_shape(*a.impl(), op.result_dtype(a.dtype()));
+    char* p[2] = {out.data(), a.data()};
+    int64_t s[2] = {out.itemsize(), a.itemsize()};
+    loop(p, s, a.numel(), params);
+    return out;
+  }
+  Operand operands[] = {a};
+  return pointwise_slow(op, params, nullptr, operands);
+}
+inline void pointwise1_out(const PointwiseOp& op, const Scalar* params, const Tensor& out, const Tensor& a) {
+  Operand operands[] = {a};
+  pointwise_slow(op, params, &out, operands);
+}
+
+inline bool same_small_layout(const Tensor& a, const Tensor& b) {
+  const TensorImpl *x = a.impl(), *y = b.impl();
+  if (x->dtype != y->dtype || x->ndim != y->ndim || !(x->flags & y->flags & kContiguous) || x->numel != y->numel ||
+      x->numel >= 32768)
+    return false;
+  const int64_t *sx = x->sizes_ptr(), *sy = y->sizes_ptr();
+  for (int i = 0; i < x->ndim; i++)
+    if (sx[i] != sy[i]) return false;
+  return true;
+}
+inline Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b) {
+  LoopFn loop = op.loop(a.dtype());
+  if (UT_LIKELY(loop && same_small_layout(a, b))) {
+    const TensorImpl &x = *a.impl(), &y = *b.impl();
+    Tensor out = empty_same_shape(x, op.result_dtype(x.dtype));
+    int64_t w = a.itemsize(), s[3] = {out.itemsize(), w, w};
+    char* p[3] = {out.storage().data(), x.storage->data() + x.offset * w, y.storage->data() + y.offset * w};
+    loop(p, s, x.numel, params);
+    return out;
+  }
+  return pointwise2_mixed(op, params, a, b);
+}
+inline void pointwise2_out(const PointwiseOp& op, const Scalar* params, const Tensor& out, Operand a, Operand b) {
+  Operand operands[] = {a, b};
+  pointwise_slow(op, params, &out, operands);
+}
+
+// Numbers: converted once to the dtype of computation and read with stride zero.
+Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Scalar& b);
+Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Scalar& a, const Tensor& b);
+
+inline Tensor pointwise3(const PointwiseOp& op, const Scalar* params, Operand a, Operand b, Operand c) {
+  Operand operands[] = {a, b, c};
+  return pointwise_slow(op, params, nullptr, operands);
+}
+inline void pointwise3_out(const PointwiseOp& op, const Scalar* params, const Tensor& out, Operand a, Operand b,
+                           Operand c) {
+  Operand operands[] = {a, b, c};
+  pointwise_slow(op, params, &out, operands);
+}
+
+inline Scalar as_scalar(const Scalar& s) { return s; }
+inline Scalar as_scalar(const std::optional<Scalar>& s) { return s.value_or(Scalar(0)); }
+// NaN stands for None.
+inline Scalar as_scalar(const std::optional<double>& d) {
+  return Scalar(d.value_or(std::numeric_limits<double>::quiet_NaN()));
+}
+inline Scalar as_scalar(double d) { return Scalar(d); }
+inline Scalar as_scalar(int64_t i) { return Scalar(i); }
+inline Scalar as_scalar(bool b) { return Scalar(b); }
+inline Scalar as_scalar(std::string_view) { return Scalar(0); }
+
+// Resizes `out` to `sizes` if it must change (with torch's warning when it held something else).
+void resize_output(const Tensor& out, IntSpan sizes);
+
+#if defined(__x86_64__) && !defined(UNDERTOW_BASELINE_ONLY)
+#define UT_FILL_PER_ISA(fill, table)                                  \
+  do {                                                                \
+    cpu::isa_baseline::fill(table);                                   \
+    if (cpu::isa() >= cpu::Isa::Avx2) cpu::isa_avx2::fill(table);     \
+    if (cpu::isa() >= cpu::Isa::Avx512) cpu::isa_avx512::fill(table); \
+  } while (0)
+#else
+#define UT_FILL_PER_ISA(fill, table) cpu::isa_baseline::fill(table)
+#endif
+
+}  // namespace undertow::fwd

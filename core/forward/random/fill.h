@@ -1,0 +1,68 @@
+// fill.h: from a run-time dtype and any layout to a fill of contiguous memory from a generator.
+#pragma once
+#include <memory>
+
+#include "core/forward/forward_types.h"
+#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/forward/random/generator.h"
+
+namespace undertow::fwd {
+
+// The random kernels' own types, for float dtypes.
+template <class F>
+decltype(auto) dispatch_floating(DType t, const char* kernel, F&& f) {
+  switch (t) {
+    case DType::Float16:
+      return f(TypeTag<random::Half>{});
+    case DType::BFloat16:
+      return f(TypeTag<random::BFloat16>{});
+    case DType::Float32:
+      return f(TypeTag<float>{});
+    case DType::Float64:
+      return f(TypeTag<double>{});
+    default:
+      UT_FAIL_AS(NotImplemented, "\"", kernel, "\" not implemented for '", long_name(t), "'");
+  }
+}
+// The same for every dtype that is not complex.
+template <class F>
+decltype(auto) dispatch_drawn(DType t, const char* kernel, F&& f) {
+  switch (t) {
+    case DType::Bool:
+      return f(TypeTag<bool>{});
+    case DType::UInt8:
+      return f(TypeTag<uint8_t>{});
+    case DType::Int8:
+      return f(TypeTag<int8_t>{});
+    case DType::Int16:
+      return f(TypeTag<int16_t>{});
+    case DType::Int32:
+      return f(TypeTag<int32_t>{});
+    case DType::Int64:
+      return f(TypeTag<int64_t>{});
+    default:
+      return dispatch_floating(t, kernel, std::forward<F>(f));
+  }
+}
+
+// fill(state, T*, n) draws all elements of t in the order they lie in memory, under the generator's lock.
+template <class T, class Fill>
+void fill_in_memory_order(const Tensor& t, Generator* g, Fill&& fill) {
+  Generator& source = or_default(g);
+  std::lock_guard lock(source.mutex);
+  size_t n = static_cast<size_t>(t.numel());
+  if (t.is_contiguous()) return fill(source.state, t.data_as<T>(), n);
+  ElementwiseIter iter;
+  iter.add_output(t, t.dtype());
+  iter.build();
+  std::unique_ptr<T[]> drawn(new T[n]);
+  fill(source.state, drawn.get(), n);
+  const T* next = drawn.get();
+  iter.for_each(
+      [&](char* const* p, const int64_t* s, int64_t count) {
+        for (int64_t i = 0; i < count; i++) *reinterpret_cast<T*>(p[0] + i * s[0]) = *next++;
+      },
+      t.numel() + 1);  // one chunk: in order
+}
+
+}  // namespace undertow::fwd

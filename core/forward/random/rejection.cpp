@@ -1,0 +1,168 @@
+// rejection.cpp: draws by rejection, one element at a time: gamma and binomial variables.
+// build: small
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/parallel.h"
+#include "core/forward/copy/copy.h"
+#include "core/forward/random/fill.h"
+#include "core/kernels/cpu/math/special_math.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd_random.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+constexpr int64_t kSlopeGrain = 64;  // elements whose derivatives are worth a chunk
+
+double uniform53(random::RandomState& s) {
+  double u;
+  random::fill_uniform(s, &u, 1, 0, 1);
+  return u;
+}
+double normal53(random::RandomState& s) {
+  double x;
+  random::fill_normal(s, &x, 1, 0, 1);
+  return x;
+}
+
+// Marsaglia and Tsang's squeeze; below 1 the shape is raised by one and the draw scaled down.
+double draw_gamma(random::RandomState& s, double shape) {
+  if (std::isnan(shape)) return shape;
+  double scale = 1;
+  if (shape < 1) {
+    if (shape == 0) return 0;
+    scale = std::pow(1 - uniform53(s), 1 / shape);
+    shape += 1;
+  }
+  double d =
+      shape - static_cast<double>(1.0F / 3.0F);  // in float, as torch has it: its draws are ours to the last digits
+  double c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    double x, y;
+    do {
+      x = normal53(s);
+      y = 1 + c * x;
+    } while (y <= 0);
+    double v = y * y * y, u = 1 - uniform53(s), xx = x * x;
+    if (u < 1 - 0.0331 * xx * xx || std::log(u) < 0.5 * xx + d * (1 - v + std::log(v))) return scale * d * v;
+  }
+}
+
+// What Stirling's formula leaves of log k!.
+double stirling_tail(double k) {
+  static constexpr double kSmall[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
+                                      0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
+                                      0.00925546218271273, 0.00833056343336287};
+  if (k <= 9) return kSmall[static_cast<int>(k)];
+  double square = (k + 1) * (k + 1);
+  return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
+}
+
+// The waits between successes until they leave n, for few expected ones; Hoermann's BTRS (1993) for many.
+double draw_binomial(random::RandomState& s, double n, double p) {
+  if (std::isnan(n) || std::isnan(p)) return NAN;
+  if (n <= 0 || p <= 0) return 0;
+  if (p >= 1) return n;
+  if (p > 0.5) return n - draw_binomial(s, n, 1 - p);
+  if (n * p < 10) {
+    double total = 0, log_failure = std::log1p(-p);
+    for (int64_t found = 0;; found++) {
+      total += std::ceil(std::log(uniform53(s)) / log_failure);
+      if (!(total <= n)) return static_cast<double>(found);
+    }
+  }
+  double deviation = std::sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * p;
+  double centre = n * p + 0.5, reach = 0.92 - 4.2 / b, odds = p / (1 - p), alpha = (2.83 + 5.1 / b) * deviation,
+         mode = std::floor((n + 1) * p);
+  for (;;) {
+    double u = uniform53(s) - 0.5, v = uniform53(s), us = 0.5 - std::fabs(u),
+           k = std::floor((2 * a / us + b) * u + centre);
+    if (us >= 0.07 && v <= reach) return k;
+    if (!(k >= 0 && k <= n)) continue;
+    double bound = (mode + 0.5) * std::log((mode + 1) / (odds * (n - mode + 1))) +
+                   (n + 1) * std::log((n - mode + 1) / (n - k + 1)) +
+                   (k + 0.5) * std::log(odds * (n - k + 1) / (k + 1)) + stirling_tail(mode) + stirling_tail(n - mode) -
+                   stirling_tail(k) - stirling_tail(n - k);
+    if (std::log(v * alpha / (a / (us * us) + b)) <= bound) return k;
+  }
+}
+
+// Gamma and binomial variables are drawn in double, whatever the dtype, as torch draws them.
+void check_drawn(const Tensor& t, const char* kernel) {
+  UT_CHECK_AS(NotImplemented, t.dtype() == DType::Float32 || t.dtype() == DType::Float64, "\"", kernel,
+              "\" not implemented for '", long_name(t.dtype()), "'");
+}
+
+// Row-major doubles of its own memory.
+Tensor doubles(const Tensor& t, IntSpan sizes) {
+  Tensor own = empty(sizes, DType::Float64);
+  copy_into(own, t);
+  return own;
+}
+
+double smallest(DType t) {
+  return t == DType::Float32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+}
+
+// F(x; a) stays as it is while a changes: dx/da = -(dF/da) / p(x; a), with the slope by differences of fourth order. Of
+// F and 1 - F the smaller is taken, which has the more digits.
+double gamma_slope(double a, double x) {
+  if (x < 1e-6) return x * (special::digamma(a + 1) - std::log(x)) / a;  // F(x; a) is x^a / Gamma(a + 1) there
+  double h = 1e-3 * std::min(a, std::sqrt(a)), near, far;
+  if (x > a) {
+    near = special::igammac(a - h, x) - special::igammac(a + h, x);
+    far = special::igammac(a - 2 * h, x) - special::igammac(a + 2 * h, x);
+  } else {
+    near = special::igamma(a + h, x) - special::igamma(a - h, x);
+    far = special::igamma(a + 2 * h, x) - special::igamma(a - 2 * h, x);
+  }
+  double density = std::exp((a - 1) * std::log(x) - x - special::lgamma(a));
+  return -(8 * near - far) / (12 * h) / density;
+}
+
+}  // namespace
+
+Tensor _standard_gamma(const Tensor& self, Generator* g) {
+  check_drawn(self, "gamma_cpu");
+  Tensor drawn = doubles(self, self.sizes());
+  Generator& source = or_default(g);
+  std::lock_guard lock(source.mutex);
+  double* at = drawn.data_as<double>();
+  for (int64_t i = 0; i < drawn.numel(); i++) at[i] = std::max(smallest(self.dtype()), draw_gamma(source.state, at[i]));
+  return to_dtype(drawn, self.dtype());
+}
+
+Tensor _standard_gamma_grad(const Tensor& self, const Tensor& output) {
+  check_drawn(self, "_standard_gamma_grad_cpu");
+  UT_CHECK(self.dtype() == output.dtype(), "Found dtype ", long_name(output.dtype()), " but expected ",
+           long_name(self.dtype()));
+  Dims sizes = broadcast_sizes(self.sizes(), output.sizes());
+  Tensor slopes = doubles(self, sizes), drawn = doubles(output, sizes);
+  double *at = slopes.data_as<double>(), *x = drawn.data_as<double>();
+  parallel_for(0, slopes.numel(), kSlopeGrain, [at, x](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) at[i] = gamma_slope(at[i], x[i]);
+  });
+  return to_dtype(slopes, self.dtype());
+}
+
+Tensor binomial(const Tensor& count, const Tensor& prob, Generator* g) {
+  UT_CHECK_VALUE(count.is_floating(),
+                 "binomial only supports floating-point dtypes for count, got: ", long_name(count.dtype()));
+  UT_CHECK_VALUE(prob.is_floating(),
+                 "binomial only supports floating-point dtypes for prob, got: ", long_name(prob.dtype()));
+  check_drawn(count, "binomial_cpu");
+  UT_CHECK(count.dtype() == prob.dtype(), "Found dtype ", long_name(prob.dtype()), " but expected ",
+           long_name(count.dtype()));
+  Dims sizes = broadcast_sizes(count.sizes(), prob.sizes());
+  Tensor counts = doubles(count, sizes), probs = doubles(prob, sizes);
+  Generator& source = or_default(g);
+  std::lock_guard lock(source.mutex);
+  double *at = counts.data_as<double>(), *p = probs.data_as<double>();
+  for (int64_t i = 0; i < counts.numel(); i++) at[i] = draw_binomial(source.state, at[i], p[i]);
+  return to_dtype(counts, count.dtype());
+}
+
+}  // namespace undertow::fwd

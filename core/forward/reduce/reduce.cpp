@@ -1,0 +1,145 @@
+// reduce.cpp: sums, products, means, extrema and tests over any dimensions. How memory is walked is plan.h's.
+#include "core/forward/copy/copy.h"
+#include "core/forward/reduce/lines.h"
+#include "core/forward/reduce/plan.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/promotion.h"
+#include "generated/fwd_reduce.h"
+
+namespace undertow::fwd {
+
+namespace {
+
+// A small contiguous float tensor folded whole: no plan, no threads.
+bool is_quick(const Tensor& t) {
+  return t.dtype() == DType::Float32 && t.is_contiguous() && t.numel() > 0 && t.numel() <= 4096;
+}
+Tensor quick(const cpu::FoldFn& fn, const Tensor& self) {
+  Tensor out = empty({}, DType::Float32);
+  fn.fold(self.data(), 1, 0, self.numel(), sizeof(float), out.data());
+  return out;
+}
+
+DType sum_dtype(const Tensor& self, std::optional<DType> dtype) {
+  return dtype ? *dtype : is_integral(self.dtype()) ? DType::Int64 : self.dtype();
+}
+// What to fold so that the result is of dtype t: integers add in int64 without a copy.
+Tensor summand(const Tensor& self, DType t) {
+  return t == DType::Int64 && is_integral(self.dtype()) ? self : to_dtype(self, t);
+}
+
+Tensor sum_in(Fold op, const Tensor& self, uint64_t mask, bool keepdim, std::optional<DType> dtype, const char* name) {
+  DType t = sum_dtype(self, dtype);
+  return to_dtype(fold(op, summand(self, t), mask, keepdim, name), t);
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& self, std::optional<DType> dtype) {
+  static const cpu::FoldFn fn = cpu::fold_fn(Fold::Sum, DType::Float32);
+  if (UT_LIKELY(!dtype && is_quick(self))) return quick(fn, self);
+  return sum_in(Fold::Sum, self, all_dims(self), false, dtype, "sum_cpu");
+}
+Tensor sum(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::optional<DType> dtype) {
+  return sum_in(Fold::Sum, self, mask_of(dim, self), keepdim, dtype, "sum_cpu");
+}
+
+Tensor nansum(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::optional<DType> dtype) {
+  UT_CHECK(!self.is_complex(), "nansum on CPU does not support complex inputs");
+  DType t = sum_dtype(self, dtype);
+  return sum_in(is_integral(t) ? Fold::Sum : Fold::NanSum, self, mask_of(dim, self), keepdim, dtype, "nansum_cpu");
+}
+
+Tensor mean(const Tensor& self, std::optional<DType> dtype) { return mean(self, std::nullopt, false, dtype); }
+Tensor mean(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::optional<DType> dtype) {
+  DType t = dtype.value_or(self.dtype());
+  UT_CHECK(is_differentiable(t), "mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
+           " dtype must be either a floating point or complex dtype. Got: ", long_name(t));
+  uint64_t mask = mask_of(dim, self);
+  Tensor sum = fold_wide(Fold::Sum, to_dtype(self, t), mask, keepdim, "mean_cpu");
+  double n = static_cast<double>(reduced_count(self.sizes(), mask));
+  dispatch_inexact(sum.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T* p = sum.data_as<T>();
+    for (int64_t i = 0; i < sum.numel(); i++) p[i] = p[i] / RealOf<T>(n);
+  });
+  return to_dtype(sum, t);
+}
+
+Tensor prod(const Tensor& self, std::optional<DType> dtype) {
+  return sum_in(Fold::Prod, self, all_dims(self), false, dtype, "prod_cpu");
+}
+Tensor prod(const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
+  return sum_in(Fold::Prod, self, one_dim(dim, self), keepdim, dtype, "prod_cpu");
+}
+
+namespace {
+void check_extremum(const Tensor& self, IntSpan dim, const char* name) {
+  if (self.numel() != 0) return;
+  UT_CHECK(!dim.empty(), name,
+           "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+           "'dim' argument.");
+  for (int64_t d : dim) check_nonempty_dim(self, wrap_dim(d, self.dim()), name);
+}
+}  // namespace
+
+Tensor amax(const Tensor& self, IntSpan dim, bool keepdim) {
+  check_extremum(self, dim, "amax");
+  return fold(Fold::Max, self, mask_of(dim, self), keepdim, "max_values_cpu");
+}
+Tensor amin(const Tensor& self, IntSpan dim, bool keepdim) {
+  check_extremum(self, dim, "amin");
+  return fold(Fold::Min, self, mask_of(dim, self), keepdim, "min_values_cpu");
+}
+Tensor max(const Tensor& self) {
+  check_extremum(self, {}, "max");
+  return fold(Fold::Max, self, all_dims(self), false, "max_all");
+}
+Tensor min(const Tensor& self) {
+  check_extremum(self, {}, "min");
+  return fold(Fold::Min, self, all_dims(self), false, "min_all");
+}
+std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  if (dim)
+    check_nonempty_dim(self, wrap_dim(*dim, self.dim()), "aminmax");
+  else
+    UT_CHECK(self.numel() > 0,
+             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+  uint64_t mask = dim ? one_dim(*dim, self) : all_dims(self);
+  return {fold(Fold::Min, self, mask, keepdim, "aminmax_cpu"), fold(Fold::Max, self, mask, keepdim, "aminmax_cpu")};
+}
+
+namespace {
+Tensor test(Fold op, const Tensor& self, uint64_t mask, bool keepdim, const char* name) {
+  Tensor out = fold(op, self, mask, keepdim, name);
+  return self.dtype() == DType::UInt8 ? to_dtype(out, DType::UInt8) : out;  // as torch: bytes were its bools once
+}
+// No dims at all means: every element by itself.
+uint64_t test_mask(const std::optional<IntSpan>& dim, const Tensor& self) {
+  return dim ? dim_mask(*dim, self.dim(), false) & all_dims(self) : all_dims(self);
+}
+}  // namespace
+
+Tensor any(const Tensor& self) { return test(Fold::Any, self, all_dims(self), false, "any_cpu"); }
+Tensor all(const Tensor& self) { return test(Fold::All, self, all_dims(self), false, "all_cpu"); }
+Tensor any(const Tensor& self, int64_t dim, bool keepdim) {
+  return test(Fold::Any, self, one_dim(dim, self), keepdim, "any_cpu");
+}
+Tensor all(const Tensor& self, int64_t dim, bool keepdim) {
+  return test(Fold::All, self, one_dim(dim, self), keepdim, "all_cpu");
+}
+Tensor any(const Tensor& self, std::optional<IntSpan> dim, bool keepdim) {
+  return test(Fold::Any, self, test_mask(dim, self), keepdim, "any_cpu");
+}
+Tensor all(const Tensor& self, std::optional<IntSpan> dim, bool keepdim) {
+  return test(Fold::All, self, test_mask(dim, self), keepdim, "all_cpu");
+}
+
+Tensor count_nonzero(const Tensor& self, IntSpan dim) {
+  return fold(Fold::CountNonzero, self, mask_of(dim, self), false, "count_nonzero_cpu");
+}
+Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
+  return fold(Fold::CountNonzero, self, dim ? one_dim(*dim, self) : all_dims(self), false, "count_nonzero_cpu");
+}
+
+}  // namespace undertow::fwd

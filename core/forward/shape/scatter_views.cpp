@@ -1,0 +1,38 @@
+// scatter_views.cpp: a copy with one part replaced: select_scatter, slice_scatter, diagonal_scatter,
+// as_strided_scatter. build: small
+#include "core/forward/copy/copy.h"
+#include "core/tensor/layout.h"
+#include "generated/fwd.h"
+
+namespace undertow::fwd {
+
+namespace {
+Tensor replaced(const Tensor& out, const Tensor& part, const Tensor& src) {
+  UT_CHECK(same(part.sizes(), src.sizes()),
+           "expected src to have a size equal to the slice of self. src size = ", ShapeText{src.sizes()},
+           ", slice size = ", ShapeText{part.sizes()});
+  copy_into(part, src);
+  return out;
+}
+}  // namespace
+
+Tensor select_scatter(const Tensor& self, const Tensor& src, int64_t dim, int64_t index) {
+  Tensor out = clone_preserve(self);
+  return replaced(out, select(out, dim, index), src);
+}
+Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntSpan size, IntSpan stride,
+                          std::optional<int64_t> storage_offset) {
+  Tensor out = clone_preserve(self);
+  return replaced(out, as_strided(out, size, stride, storage_offset), src);
+}
+Tensor slice_scatter(const Tensor& self, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step) {
+  Tensor out = clone_preserve(self);
+  return replaced(out, slice(out, dim, start, end, step), src);
+}
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, int64_t offset, int64_t dim1, int64_t dim2) {
+  Tensor out = clone_preserve(self);
+  return replaced(out, diagonal(out, offset, dim1, dim2), src);
+}
+
+}  // namespace undertow::fwd

@@ -1,0 +1,59 @@
+// keys.h: elements as unsigned keys of the same order, for the loops of kernels/cpu/sort/sort.h.
+// -0 is as large as 0, and NaN larger than everything.
+#pragma once
+#include <bit>
+
+#include "core/forward/reduce/lines.h"
+#include "core/kernels/cpu/sort/sort.h"
+#include "core/kernels/cpu/temporary.h"
+
+namespace undertow::fwd {
+
+template <class T>
+using KeyOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+template <class T>
+inline KeyOf<T> key_of(T v) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, uint8_t>)
+    return v;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return static_cast<uint64_t>(v) ^ uint64_t { 1 } << 63;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<uint32_t>(static_cast<int32_t>(v)) ^ 0x80000000u;
+  else {
+    using M = OpMath<T>;
+    using K = KeyOf<M>;
+    constexpr K sign = K{1} << (sizeof(K) * 8 - 1);
+    M x = static_cast<M>(v);
+    if (x != x) return ~K{0};
+    K bits = std::bit_cast<K>(x);
+    if (bits == sign) bits = 0;
+    return bits & sign ? ~bits : bits | sign;
+  }
+}
+
+struct SortKeys;  // the purpose of borrowed memory
+
+// The keys of a line's n elements, complemented for the opposite order. One at a time on a thread.
+template <class T>
+class LineKeys {
+ public:
+  using K = KeyOf<T>;
+  LineKeys(const Line<T>& x, int64_t n, bool descending) : keys_(n) {
+    const K flip = descending ? ~K{0} : K{0};
+    K* keys = keys_.get();
+    if constexpr (std::is_same_v<T, float>) {
+      if (x.stride == sizeof(float)) {
+        cpu::float_keys(&x[0], n, flip, keys);
+        return;
+      }
+    }
+    for (int64_t i = 0; i < n; i++) keys[i] = key_of(x[i]) ^ flip;
+  }
+  const K* get() const { return keys_.get(); }
+
+ private:
+  cpu::Temporary<SortKeys, K> keys_;
+};
+
+}  // namespace undertow::fwd

@@ -1,0 +1,54 @@
+// depthwise.h: depthwise convolutions of float images whose channels lie last, and their adjoints.
+// Knows shapes and pointers; contiguous images go through conv.h.
+#pragma once
+
+#include "core/kernels/cpu/conv/conv.h"
+
+namespace undertow::cpu {
+
+// As conv_forward, conv_input and conv_weight of conv.h, for flat images (in[0], out[0] and kernel[0] are 1) with one
+// group a channel; x and y are (batch, height, width, channels), w as it always is.
+void depthwise_forward(const ConvShape& shape, const float* x, const float* w, const float* bias, float* y);
+void depthwise_input(const ConvShape& shape, const float* y, const float* w, const float* bias, float* x);
+void depthwise_weight(const ConvShape& shape, const float* x, const float* y, float* w);
+
+// A row of outputs: result[j * result_step + c] = bias[c] + sum over taps t of weights[t][c] * source[offsets[t] + j *
+// step + c].
+struct DepthwiseRow {
+  int64_t outputs, channels, taps;
+  const float* const* weights;
+  const int64_t* offsets;
+  const float* source;
+  int64_t step;
+  const float* bias;
+  float* result;
+  int64_t result_step;
+};
+
+// sums[t][c] += sum over j of y[j * channels + c] * source[offsets[t] + j * step + c], for at most kDepthwiseTaps taps.
+constexpr int64_t kDepthwiseTaps = 9;
+struct DepthwiseSums {
+  int64_t outputs, channels, taps;
+  float* const* sums;
+  const int64_t* offsets;
+  const float* source;
+  int64_t step;
+  const float* y;
+};
+
+// Compiled once per instruction set, in depthwise.isa.cpp.
+struct DepthwiseKernels {
+  void (*row)(const DepthwiseRow& row);
+  void (*sums)(const DepthwiseSums& row);
+};
+namespace isa_baseline {
+const DepthwiseKernels& depthwise_kernels();
+}
+namespace isa_avx2 {
+const DepthwiseKernels& depthwise_kernels();
+}
+namespace isa_avx512 {
+const DepthwiseKernels& depthwise_kernels();
+}
+
+}  // namespace undertow::cpu

@@ -1,0 +1,171 @@
+// winograd_weight.cpp: the adjoint of a 3x3 convolution by its weight, by Winograd's algorithm: sixteen products of
+// transformed results with transformed sources, summed over tiles. See Note [Winograd].
+#include <algorithm>
+#include <atomic>
+
+#include "core/base/parallel.h"
+#include "core/kernels/cpu/conv/winograd.h"
+#include "core/kernels/cpu/conv/winograd_kernels.h"
+#include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/matmul/gemm_kernels.h"
+#include "core/kernels/cpu/scratch.h"
+#include "core/kernels/cpu/work_shares.h"
+
+namespace undertow::cpu {
+namespace {
+
+// Note [Shares Of A Weight]
+// A task transforms some tiles and sums their products by itself. Tasks share out the rows of tiles (chunks, which
+// depend on the shape alone, and whose sums are added in order, as in Note [Chunks Of A Weight]) as far as the memory
+// for their sums goes, then the channels of y (Note [Own Shares]: each share transforms all of x again).
+constexpr int64_t kMostChunks = 8;
+constexpr int64_t kMostSums =
+    1 << 20;  // elements, of all chunks together, or of one pass over a part of the channels of y
+constexpr int64_t kLeastShare = 56;  // channels of y worth transforming x for
+constexpr int64_t kTilesAtOnce = 64;
+constexpr int64_t kMostElements = 1 << 22;  // of a row of transformed tiles: wider images are summed directly
+constexpr int64_t kSkew = 16;               // see winograd.cpp
+
+struct Sources;
+struct Results;
+struct AllSums;
+struct OwnSums;
+struct Lines;
+
+int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+const GemmKernels<float>& products() {
+  static const GemmKernels<float>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<float>());
+  return chosen;
+}
+const WinogradKernels& kernels() {
+  static const WinogradKernels& chosen = UNDERTOW_CHOOSE_ISA(winograd_kernels());
+  return chosen;
+}
+
+class WeightWork {
+ public:
+  WeightWork(const ConvShape& s, const float* x, const float* y, float* w)
+      : s_(s),
+        x_(x),
+        y_(y),
+        w_(w),
+        channels_(s.in_channels / s.groups),
+        rows_(s.out_channels / s.groups),
+        across_(ceil_div(s.out[2], 2)),
+        down_(ceil_div(s.out[1], 2)),
+        lines_(s.batch * down_),
+        lanes_(products().lanes),
+        panel_(products().panel_cols),
+        tile_rows_(ceil_div(rows_, ceil_div(rows_, std::min(products().max_tile_rows, lanes_)))),
+        plane_(rows_ * channels_ + kSkew) {
+    int64_t most = std::clamp<int64_t>(kMostSums / (kPlanes * plane_), 1, kMostChunks);
+    lines_of_chunk_ = ceil_div(lines_, most);
+    chunks_ = ceil_div(lines_, lines_of_chunk_);
+    int64_t shares = chunks_ > 1 ? 1 : own_shares(rows_ / kLeastShare);
+    rows_of_share_ = ceil_div(ceil_div(rows_, shares), tile_rows_) * tile_rows_;
+    shares_ = ceil_div(rows_, rows_of_share_);
+    lines_at_once_ = std::clamp<int64_t>(kTilesAtOnce / across_, 1, lines_of_chunk_);
+  }
+
+  // False if something was not finite.
+  bool run() {
+    for (int64_t group = 0; group < s_.groups && finite_; ++group) {
+      if (chunks_ == 1) {
+        parallel_for(0, shares_, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t share = begin; share < end; ++share) sum_and_write(group, share);
+        });
+        continue;
+      }
+      float* sums = Scratch<AllSums>::get<float>(chunks_ * kPlanes * plane_);
+      parallel_for(0, chunks_, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t chunk = begin; chunk < end; ++chunk)
+          sum(group, chunk, 0, rows_, sums + chunk * kPlanes * plane_, plane_);
+      });
+      parallel_for(0, rows_, std::max<int64_t>(1, (1 << 10) / channels_), [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) write(group * rows_ + r, sums + r * channels_, plane_);
+      });
+    }
+    return finite_;
+  }
+
+ private:
+  // All tiles, some channels of y at a time, so that their sums stay in a thread's second cache.
+  void sum_and_write(int64_t group, int64_t share) {
+    int64_t end = std::min((share + 1) * rows_of_share_, rows_);
+    int64_t step =
+        std::clamp<int64_t>(kMostSums / 2 / (kPlanes * channels_ * tile_rows_), 1, rows_of_share_ / tile_rows_) *
+        tile_rows_;
+    for (int64_t row = share * rows_of_share_; row < end; row += step) {
+      int64_t rows = std::min(step, end - row), plane = rows * channels_ + kSkew;
+      float* sums = Scratch<OwnSums>::get<float>(kPlanes * plane);
+      sum(group, 0, row, rows, sums, plane);
+      for (int64_t r = 0; r < rows; ++r) write(group * rows_ + row + r, sums + r * channels_, plane);
+    }
+  }
+
+  // The sums over the tiles of a chunk, for channels [row, row + rows) of y.
+  void sum(int64_t group, int64_t chunk, int64_t row, int64_t rows, float* sums, int64_t plane) const {
+    int64_t most = lines_at_once_ * across_, source_plane = ceil_div(channels_, panel_) * panel_ * most + kSkew,
+            result_plane = rows * most + kSkew;
+    float* sources = Scratch<Sources>::get<float>(kPlanes * source_plane);
+    float* results = Scratch<Results>::get<float>(kPlanes * result_plane);
+    int64_t begin = chunk * lines_of_chunk_, end = std::min(begin + lines_of_chunk_, lines_);
+    for (int64_t line = begin; line < end; line += lines_at_once_) {
+      int64_t lines = std::min(lines_at_once_, end - line), tiles = lines * across_;
+      for (int64_t c = 0; c < channels_; c += lanes_) {
+        int64_t first = c / panel_ * panel_, width = channels_ - first <= lanes_ ? lanes_ : panel_;
+        transform(4, x_, {nullptr, std::min(lanes_, channels_ - c), s_.in[1], s_.in[2]}, group * channels_ + c,
+                  s_.in_channels, line, lines, source_plane, width, sources + first * tiles + (c - first));
+      }
+      for (int64_t r = 0; r < rows; r += tile_rows_) {
+        int64_t width = std::min(tile_rows_, rows - r);
+        transform(2, y_, {nullptr, width, s_.out[1], s_.out[2]}, group * rows_ + row + r, s_.out_channels, line, lines,
+                  result_plane, width, results + r * tiles);
+      }
+      for (int64_t xi = 0; xi < kPlanes; ++xi) {
+        products().packed({rows, channels_, tiles, 1, results + xi * result_plane, 0, 0, sources + xi * source_plane, 0,
+                           0, line > begin ? 1.0f : 0.0f, sums + xi * plane, channels_, 1},
+                          tile_rows_);
+      }
+    }
+  }
+
+  // Transforms rows [line, line + lines) of tiles, for a vector of channels.
+  void transform(int64_t size, const float* data, Planes from, int64_t channel, int64_t channels, int64_t line,
+                 int64_t lines, int64_t plane, int64_t width, float* to) const {
+    float* copies = Scratch<Lines>::get<float>(4 * (2 * across_ + 2 + lanes_) * lanes_);
+    int64_t pad1 = size == 4 ? s_.pad[1] : 0, pad2 = size == 4 ? s_.pad[2] : 0;
+    for (int64_t end = line + lines; line < end;) {
+      int64_t image = line / down_, at = line % down_, count = std::min(down_ - at, end - line);
+      from.data = data + (image * channels + channel) * from.height * from.width;
+      kernels().channels(size, from, {2 * at - pad1, -pad2, across_}, count, plane, width, copies, to);
+      to += count * across_ * width;
+      line += count;
+    }
+  }
+
+  // Turns the sums of a channel of y into its weights.
+  void write(int64_t row, const float* sums, int64_t plane) {
+    bool finite = kernels().taps(channels_, sums, plane, chunks_, kPlanes * plane_, w_ + row * channels_ * 9);
+    if (!finite) finite_.store(false, std::memory_order_relaxed);
+  }
+
+  const ConvShape& s_;
+  const float *x_, *y_;
+  float* w_;
+  int64_t channels_, rows_;        // of a group: channels of x, channels of y
+  int64_t across_, down_, lines_;  // tiles of a row, rows of an image, rows of all images
+  int64_t lanes_, panel_, tile_rows_, plane_;
+  int64_t lines_of_chunk_, chunks_, rows_of_share_, shares_, lines_at_once_;
+  std::atomic<bool> finite_ = true;  // atomic: tasks clear it, and nothing else hangs on it
+};
+
+}  // namespace
+
+bool winograd_weight(const ConvShape& s, const float* x, const float* y, float* w) {
+  int64_t row_of_tiles = kPlanes * std::max(s.in_channels, s.out_channels) / s.groups * ceil_div(s.out[2], 2);
+  return row_of_tiles <= kMostElements && winograd_gains(s, s.out) && WeightWork(s, x, y, w).run();
+}
+
+}  // namespace undertow::cpu

@@ -1,0 +1,34 @@
+// distance_kernels.h: the loops of Euclidean distances between rows, compiled once per instruction set.
+// Knows contiguous rows of float or double; the products between them are the caller's.
+#pragma once
+#include <cstdint>
+
+#include "core/kernels/cpu/isa.h"
+
+namespace undertow::cpu {
+
+template <class T>
+struct DistanceKernels {
+  // The sum of the squares of n elements.
+  T (*square)(const T* x, int64_t n);
+  // to[j] is -2 x.y[j]; it becomes the distance sqrt(own + others[j] + to[j]), own and others the squares of x and of
+  // the y, or -1 where little is left of that sum, or it is not finite. True if there is no -1.
+  bool (*finish)(T* to, T own, const T* others, int64_t n);
+  // The distance of x and y summed from their differences.
+  T (*direct)(const T* x, const T* y, int64_t n);
+};
+
+namespace isa_baseline {
+const DistanceKernels<float>& distance_float();
+const DistanceKernels<double>& distance_double();
+}  // namespace isa_baseline
+namespace isa_avx2 {
+const DistanceKernels<float>& distance_float();
+const DistanceKernels<double>& distance_double();
+}  // namespace isa_avx2
+namespace isa_avx512 {
+const DistanceKernels<float>& distance_float();
+const DistanceKernels<double>& distance_double();
+}  // namespace isa_avx512
+
+}  // namespace undertow::cpu

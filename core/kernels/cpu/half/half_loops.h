@@ -1,0 +1,32 @@
+// half_loops.h: a float loop run over operands of a half type, block by block.
+// Knows element types and strides; not which operator the loop computes.
+#pragma once
+#include "core/kernels/cpu/half/half_kernels.h"
+#include "core/kernels/cpu/pointwise/loops.h"
+
+namespace undertow::cpu {
+
+// `loop` computes in float: inputs are widened into blocks, and its results rounded once to `half`; results of one byte
+// (bool) are stored as they come. A kernel of its own for every operator would not be faster and took 1.4 MB.
+void loop_in_float(LoopFn loop, DType half, int inputs, bool to_bool, char* const* p, const int64_t* strides, int64_t n,
+                   const Scalar* params);
+
+// The conversions of one half type, for kernels of float that are given a few lines of it at a time.
+struct HalfLines {
+  HalfKernels::Widen widen = nullptr;
+  HalfKernels::Narrow narrow = nullptr;
+
+  HalfLines() = default;  // of no half type
+  explicit HalfLines(DType half);
+  explicit operator bool() const { return widen != nullptr; }
+  void to_float(const char* from, int64_t count, float* to) const {
+    widen(count, reinterpret_cast<const uint16_t*>(from), 1, to);
+  }
+  void to_half(const float* from, int64_t count, char* to) const {
+    narrow(count, from, reinterpret_cast<uint16_t*>(to), 1);
+  }
+  // How many lines of n elements to convert at once: those that stay in the first cache.
+  static int64_t at_once(int64_t n) { return n < 4096 ? 4096 / n : 1; }
+};
+
+}  // namespace undertow::cpu

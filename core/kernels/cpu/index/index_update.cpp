@@ -1,0 +1,249 @@
+// index_update.cpp: see index_update.h.
+#include "core/kernels/cpu/index/index_update.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "core/base/parallel.h"
+#include "core/kernels/cpu/copy/strided_copy.h"
+#include "core/kernels/cpu/index/index_kernels.h"
+#include "core/kernels/cpu/temporary.h"
+
+namespace undertow::cpu {
+
+namespace {
+
+struct SetOp {
+  template <class T>
+  static T apply(T, T s) {
+    return s;
+  }
+};
+struct AddOp {
+  template <class T>
+  static T apply(T d, T s) {
+    if constexpr (std::is_same_v<T, bool>)
+      return d || s;
+    else
+      return T(OpMath<T>(d) + OpMath<T>(s));
+  }
+};
+struct MultiplyOp {
+  template <class T>
+  static T apply(T d, T s) {
+    if constexpr (std::is_same_v<T, bool>)
+      return d && s;
+    else
+      return T(OpMath<T>(d) * OpMath<T>(s));
+  }
+};
+// NaN wins, from either side.
+template <bool larger>
+struct ExtremeOp {
+  template <class T>
+  static T apply(T d, T s) {
+    using M = OpMath<T>;
+    M a = static_cast<M>(d), b = static_cast<M>(s);
+    if (b != b) return s;
+    return (larger ? a < b : b < a) ? s : d;
+  }
+};
+// All three, for types that are seldom written so: a copy of the loops for each would take 50 kB.
+struct RareOp {
+  Update kind;
+  template <class T>
+  T apply(T d, T s) const {
+    if (kind == Update::Multiply) return MultiplyOp::apply(d, s);
+    if constexpr (kIsComplex<T>)
+      return d;
+    else
+      return kind == Update::Max ? ExtremeOp<true>::apply(d, s) : ExtremeOp<false>::apply(d, s);
+  }
+};
+
+// The multi-index of the first position of a chunk, and the way on from there in runs along the innermost dimension.
+template <class F>
+void for_runs(const Dims& sizes, int64_t begin, int64_t end, F&& run) {
+  size_t nd = sizes.size();
+  int64_t index[64];
+  int64_t rest = begin;
+  for (size_t d = 0; d < nd; d++) {
+    index[d] = rest % sizes[d];
+    rest /= sizes[d];
+  }
+  for (int64_t at = begin; at < end;) {
+    int64_t n = nd ? std::min(sizes[0] - index[0], end - at) : 1;
+    run(index, n);
+    at += n;
+    if (!nd) return;
+    index[0] += n;
+    for (size_t d = 0; d + 1 < nd && index[d] == sizes[d]; d++) {
+      index[d] = 0;
+      index[d + 1]++;
+    }
+  }
+}
+int64_t offset_at(const Dims& strides, const int64_t* index) {
+  int64_t at = 0;
+  for (size_t d = 0; d < strides.size(); d++) at += index[d] * strides[d];
+  return at;
+}
+
+template <class T, class Op>
+void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n) {
+  if (ds == sizeof(T) && ss == sizeof(T)) {
+    auto* out = reinterpret_cast<T*>(d);
+    auto* in = reinterpret_cast<const T*>(s);
+    if constexpr (std::is_same_v<Op, SetOp>)
+      copy_bytes(d, s, n * static_cast<int64_t>(sizeof(T)));
+    else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, float>)
+      index_kernels().add_float(out, in, n);
+    else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, double>)
+      index_kernels().add_double(out, in, n);
+    else
+      for (int64_t i = 0; i < n; i++) out[i] = op.apply(out[i], in[i]);
+    return;
+  }
+  for (int64_t i = 0; i < n; i++, d += ds, s += ss) {
+    T& out = *reinterpret_cast<T*>(d);
+    out = op.apply(out, *reinterpret_cast<const T*>(s));
+  }
+}
+
+// Wide enough that a chunk walks several cache lines of each row, and that no two chunks share many; see
+// Note [Writes In Index Order].
+constexpr int64_t kMinRun = 64;
+constexpr int64_t kWork = 32768;    // updates worth a thread
+constexpr int64_t kMinShared = 16;  // elements of a row worth dealing it to a thread
+int64_t grain_for(int64_t count) { return std::max<int64_t>(kMinRun, kWork / std::max<int64_t>(count, 1)); }
+
+struct Dealt;  // the purpose of borrowed memory; one for all instances, for each costs thread-local memory
+
+// f(k) for every position, those of one destination in order and on one thread: positions are dealt, in order, to parts
+// of the destination's memory, at most `most` or 16 of them.
+template <class F>
+void by_destination(const IndexUpdate& u, int64_t most, F&& f) {
+  constexpr int kParts = 16;
+  int64_t last = *std::max_element(u.dst_offsets, u.dst_offsets + u.count);
+  int bits = std::min<int>(4, static_cast<int>(std::bit_width(static_cast<uint64_t>(most))) - 1);
+  int shift = std::max<int>(0, static_cast<int>(std::bit_width(static_cast<uint64_t>(last))) - bits);
+  int64_t start[kParts + 1] = {};
+  for (int64_t k = 0; k < u.count; k++) start[(u.dst_offsets[k] >> shift) + 1]++;
+  for (int p = 0; p < kParts; p++) start[p + 1] += start[p];
+  Temporary<Dealt, int64_t> dealt(u.count);
+  int64_t* list = dealt.get();
+  int64_t at[kParts];
+  std::copy(start, start + kParts, at);
+  for (int64_t k = 0; k < u.count; k++) list[at[u.dst_offsets[k] >> shift]++] = k;
+  parallel_for(0, kParts, 1, [&](int64_t part, int64_t) {
+    for (int64_t i = start[part]; i < start[part + 1]; i++) f(list[i]);
+  });
+}
+
+template <class T, class Op>
+void run_typed(const IndexUpdate& u, Op op) {
+  int64_t others = 1;
+  for (int64_t s : u.sizes) others *= s;
+  if (!others || !u.count) return;
+  int64_t ds = u.sizes.empty() ? 0 : u.dst_strides[0], ss = u.sizes.empty() ? 0 : u.src_strides[0];
+  // Rows that lie together in memory are walked whole; otherwise the positions of one slice are.
+  bool rows = ds == sizeof(T) && u.sizes[0] > 1;
+  if (rows && u.sizes.size() == 1 && others >= kMinShared && others * u.count >= 2 * kWork) {
+    by_destination(u, std::max<int64_t>(1, others * u.count / kWork), [&](int64_t k) {
+      update_row<T>(op, u.dst + u.dst_offsets[k], u.src + (u.src_offsets ? u.src_offsets[k] : k * u.src_step), ds, ss,
+                    others);
+    });
+    return;
+  }
+  int64_t grain = grain_for(u.count);
+  if (rows && others / u.sizes[0] >= 8)
+    grain = (grain + u.sizes[0] - 1) / u.sizes[0] * u.sizes[0];  // rows stay whole where there are enough
+  parallel_for(0, others, grain, [&](int64_t begin, int64_t end) {
+    for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
+      char* d = u.dst + offset_at(u.dst_strides, index);
+      const char* s = u.src + offset_at(u.src_strides, index);
+      auto src_at = [&](int64_t k) { return u.src_offsets ? u.src_offsets[k] : k * u.src_step; };
+      if (rows) {
+        for (int64_t k = 0; k < u.count; k++) update_row<T>(op, d + u.dst_offsets[k], s + src_at(k), ds, ss, n);
+        return;
+      }
+      for (int64_t i = 0; i < n; i++, d += ds, s += ss)
+        for (int64_t k = 0; k < u.count; k++) {
+          T& out = *reinterpret_cast<T*>(d + u.dst_offsets[k]);
+          out = op.apply(out, *reinterpret_cast<const T*>(s + src_at(k)));
+        }
+    });
+  });
+}
+
+template <class T, class Op>
+bool run_typed(const ScatterUpdate& u, Op op) {
+  int64_t others = 1;
+  for (int64_t s : u.sizes) others *= s;
+  if (!others || !u.count) return true;
+  bool flat = u.sizes.empty();
+  int64_t ds = flat ? 0 : u.dst_strides[0], ss = flat ? 0 : u.src_strides[0], is = flat ? 0 : u.index_strides[0];
+  bool rows = !flat && u.sizes[0] > 1 && is < u.index_stride;
+  std::atomic<bool> fine{true};  // cleared by any chunk; only whether it ever was is asked
+  // n elements with positions one after the other: positions are looked at before anything is written there.
+  auto run = [&](char* d, const char* s, const char* i, int64_t n, int64_t d_step, int64_t s_step) {
+    auto* at = reinterpret_cast<const int64_t*>(i);
+    if (!index_kernels().all_within(at, n, 0, u.size)) {
+      fine.store(false, std::memory_order_relaxed);
+      return;
+    }
+    if (d_step == 0 && s_step == sizeof(T) && u.dst_stride == sizeof(T)) {
+      auto* out = reinterpret_cast<T*>(d);
+      auto* in = reinterpret_cast<const T*>(s);
+      for (int64_t k = 0; k < n; k++) out[at[k]] = op.apply(out[at[k]], in[k]);
+      return;
+    }
+    for (int64_t k = 0; k < n; k++, d += d_step, s += s_step) {
+      T& out = *reinterpret_cast<T*>(d + at[k] * u.dst_stride);
+      out = op.apply(out, *reinterpret_cast<const T*>(s));
+    }
+  };
+  parallel_for(0, others, grain_for(u.count), [&](int64_t begin, int64_t end) {
+    for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
+      char* d = u.dst + offset_at(u.dst_strides, index);
+      const char* s = u.src + offset_at(u.src_strides, index);
+      const char* i = u.index + offset_at(u.index_strides, index);
+      if (rows) {
+        for (int64_t k = 0; k < u.count; k++) run(d, s + k * u.src_stride, i + k * u.index_stride, n, ds, ss);
+      } else {
+        for (int64_t c = 0; c < n; c++) run(d + c * ds, s + c * ss, i + c * is, u.count, 0, u.src_stride);
+      }
+    });
+  });
+  return fine;
+}
+
+template <class U>
+auto run_kind(const U& u, DType dtype, Update kind) {
+  using R = decltype(run_typed<float>(u, SetOp()));
+  if (kind == Update::Set)
+    return dispatch_width(dtype, [&](auto tag) { return run_typed<typename decltype(tag)::type>(u, SetOp()); });
+  return dispatch(dtype, [&](auto tag) -> R {
+    using T = typename decltype(tag)::type;
+    if (kind == Update::Add) return run_typed<T>(u, AddOp());
+    if constexpr (kIsComplex<T>)
+      if (kind != Update::Multiply)
+        UT_FAIL_AS(NotImplemented, "\"", kind == Update::Max ? "amax" : "amin", "\" not implemented for '",
+                   long_name(DTypeOf<T>::value), "'");
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int64_t>) {
+      if (kind == Update::Multiply) return run_typed<T>(u, MultiplyOp());
+      if (kind == Update::Max) return run_typed<T>(u, ExtremeOp<true>());
+      return run_typed<T>(u, ExtremeOp<false>());
+    } else {
+      return run_typed<T>(u, RareOp{kind});
+    }
+  });
+}
+
+}  // namespace
+
+void run_update(const IndexUpdate& u, DType dtype, Update kind) { run_kind(u, dtype, kind); }
+bool run_update(const ScatterUpdate& u, DType dtype, Update kind) { return run_kind(u, dtype, kind); }
+
+}  // namespace undertow::cpu

@@ -1,0 +1,98 @@
+// special_gamma.cpp: the gamma family of special_math.h: lgamma, digamma, polygamma, Hurwitz zeta.
+// All by the same plan: recur upwards to where an asymptotic series in Bernoulli numbers is exact to double.
+#include <math.h>  // lgamma_r, which <cmath> does not promise
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "core/kernels/cpu/math/special_math.h"
+
+namespace undertow::special {
+
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kAsymptoticFrom = 12.0;
+
+// B_2, B_4, ...
+constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
+                                 5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
+                                 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
+
+}  // namespace
+
+double lgamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
+double digamma(double x) {
+  if (x == 0.0) return std::copysign(kInf, -x);
+  if (x < 0.0) {
+    const double whole = std::trunc(x);
+    if (x == whole) return kNan;
+    return digamma(1.0 - x) - kPi / std::tan(kPi * (x - whole));  // reflected at most once
+  }
+  double sum = 0.0;
+  for (; x < kAsymptoticFrom; x += 1.0) sum -= 1.0 / x;
+  const double inverse_square = 1.0 / (x * x);
+  double series = 0.0;
+  for (int k = 8; k-- > 0;) series = inverse_square * (kBernoulli[k] / (2.0 * (k + 1)) + series);
+  return sum + (std::log(x) - 0.5 / x - series);
+}
+
+double trigamma(double x) {
+  if (x < 0.5) {
+    const double sine = std::sin(kPi * x);
+    return kPi * kPi / (sine * sine) - trigamma(1.0 - x);
+  }
+  double sum = 0.0;
+  for (; x < kAsymptoticFrom; x += 1.0) sum += 1.0 / (x * x);
+  const double inverse_square = 1.0 / (x * x);
+  double series = 0.0;
+  for (int k = 8; k-- > 0;) series = inverse_square * (kBernoulli[k] + series);
+  return sum + (1.0 + 0.5 / x + series) / x;
+}
+
+double polygamma(int order, double x) {
+  if (order == 0) return digamma(x);
+  if (order == 1) return trigamma(x);
+  const double factorial = std::exp(lgamma(order + 1.0));
+  return (order % 2 == 0 ? -factorial : factorial) * zeta(order + 1.0, x);
+}
+
+// Euler-Maclaurin: the first terms one by one, then the integral, half a term and the Bernoulli corrections.
+double zeta(double x, double q) {
+  if (x == 1.0) return kInf;
+  if (x < 1.0 || std::isnan(x) || std::isnan(q)) return kNan;
+  if (q <= 0.0) {
+    if (q == std::floor(q)) return kInf;
+    if (x != std::floor(x)) return kNan;  // a fractional power of a negative number
+  }
+  double sum = 0.0;
+  double a = q;
+  // Ten terms at least: the corrections shrink only where x is not much larger than a.
+  for (int k = 0; k < 10 || a < kAsymptoticFrom; ++k, a += 1.0) {
+    const double term = std::pow(a, -x);
+    sum += term;
+    // Once a > 0 the rest is below term * (1 + a / (x - 1)).
+    if (a > 0.0 && std::fabs(term) * (1.0 + a / (x - 1.0)) < 1e-17 * std::fabs(sum)) return sum;
+  }
+  const double last = std::pow(a, -x);
+  sum += last * a / (x - 1.0) + 0.5 * last;
+  double factor = x * last / a;  // x (x+1) ... (x+2k) / (2k+2)! a^(-x-2k-1), from k = 0, the factorial growing below
+  double factorial = 2.0;
+  for (int k = 0; k < 12; ++k) {
+    const double term = kBernoulli[k] / factorial * factor;
+    sum += term;
+    if (std::fabs(term) < 1e-17 * std::fabs(sum)) break;
+    factor *= (x + 2.0 * k + 1.0) * (x + 2.0 * k + 2.0) / (a * a);
+    factorial *= (2.0 * k + 3.0) * (2.0 * k + 4.0);
+  }
+  return sum;
+}
+
+}  // namespace undertow::special

@@ -1,0 +1,62 @@
+// special_math.h: the special functions of torch.special that run one element at a time.
+// Knows no tensor and no vectorisation. Edge cases (poles, infinities, NaN) follow torch; where torch's own
+// approximation is coarse (trigamma: about 1e-8) these are accurate instead.
+#pragma once
+
+namespace undertow::special {
+
+double lgamma(double x);                // gammaln: log |Gamma(x)|; leaves libm's global sign alone
+double digamma(double x);               // psi: nan at negative integers, -inf at +0, inf at -0
+double trigamma(double x);              // inf at 0; huge, not inf, at negative integers, as torch's reflection
+double polygamma(int order, double x);  // order >= 0
+double igamma(double a, double x);      // regularized lower incomplete gamma function P(a, x)
+double igammac(double a, double x);     // Q(a, x) = 1 - P(a, x)
+double zeta(double x, double q);        // Hurwitz: sum over k >= 0 of (k + q)^-x
+
+double erfinv(double y);
+double erfcx(double x);  // e^(x*x) erfc(x)
+double ndtri(double p);  // the x with Phi(x) = p
+double ndtr(double x);   // Phi(x)
+double log_ndtr(double x);
+
+double i0(double x);   // modified Bessel functions of the first kind; nan at infinity, as torch
+double i0e(double x);  // e^-|x| i0(x)
+double i1(double x);
+double i1e(double x);
+
+double sinc(double x);             // sin(pi x) / (pi x)
+double xlogy(double x, double y);  // 0 where x is 0, unless y is NaN
+double xlog1py(double x, double y);
+double entr(double x);  // -x log x; -inf below 0
+
+// float goes through double: these are far from the hot path, and torch itself rounds worse in float.
+#define UNDERTOW_SPECIAL_FLOAT(name) \
+  inline float name(float x) { return static_cast<float>(name(static_cast<double>(x))); }
+#define UNDERTOW_SPECIAL_FLOAT2(name)                                                \
+  inline float name(float x, float y) {                                              \
+    return static_cast<float>(name(static_cast<double>(x), static_cast<double>(y))); \
+  }
+UNDERTOW_SPECIAL_FLOAT(lgamma)
+UNDERTOW_SPECIAL_FLOAT(digamma)
+UNDERTOW_SPECIAL_FLOAT(trigamma)
+inline float polygamma(int order, float x) { return static_cast<float>(polygamma(order, static_cast<double>(x))); }
+UNDERTOW_SPECIAL_FLOAT2(zeta)
+UNDERTOW_SPECIAL_FLOAT2(igamma)
+UNDERTOW_SPECIAL_FLOAT2(igammac)
+UNDERTOW_SPECIAL_FLOAT(erfinv)
+UNDERTOW_SPECIAL_FLOAT(erfcx)
+UNDERTOW_SPECIAL_FLOAT(ndtri)
+UNDERTOW_SPECIAL_FLOAT(ndtr)
+UNDERTOW_SPECIAL_FLOAT(log_ndtr)
+UNDERTOW_SPECIAL_FLOAT(i0)
+UNDERTOW_SPECIAL_FLOAT(i0e)
+UNDERTOW_SPECIAL_FLOAT(i1)
+UNDERTOW_SPECIAL_FLOAT(i1e)
+UNDERTOW_SPECIAL_FLOAT(sinc)
+UNDERTOW_SPECIAL_FLOAT2(xlogy)
+UNDERTOW_SPECIAL_FLOAT2(xlog1py)
+UNDERTOW_SPECIAL_FLOAT(entr)
+#undef UNDERTOW_SPECIAL_FLOAT
+#undef UNDERTOW_SPECIAL_FLOAT2
+
+}  // namespace undertow::special

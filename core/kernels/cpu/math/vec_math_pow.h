@@ -1,0 +1,51 @@
+// vec_math_pow.h: pow and rsqrt.
+// See Note [Branch-Free Math] in vec_math.h.
+#pragma once
+
+#include "vec_math_base.h"
+#include "vec_math_log.h"
+
+namespace undertow::vm {
+
+template <typename T>
+UNDERTOW_VM_INLINE T rsqrt(T x) {
+  return T(1) / sqrt(x);
+}
+
+// Logarithm and power of two in double, to the 2^-30 that y * log2(x) <= 150 needs for a float result.
+UNDERTOW_VM_INLINE double pow_log2_short(double x) {
+  const auto [k, m] = log_parts(x);
+  const double f = m - 1.0, s = f / (2.0 + f), z = s * s;
+  const double series =
+      z * poly(z, 0x1.555554fca516dp-1, 0x1.999a7c2f039f4p-2, 0x1.24386f34bf7ebp-2, 0x1.e3062b157f7d9p-3);
+  return k + Real<double>::kLog2E * (s * (2.0 + series));
+}
+UNDERTOW_VM_INLINE double pow_exp2_short(double y) {
+  const double n = round_small(y), r = y - n;
+  const double p = poly(r, 1.0, 0x1.62e430d2000adp-1, 0x1.ebfbe07ef5f22p-3, 0x1.c6aec987be3c3p-5, 0x1.3b29ed7ffb5d9p-7,
+                        0x1.5f4a49bce5aa5p-10, 0x1.44610cf69d409p-13);
+  return p * pow2_of(n);
+}
+
+// All special cases of C's pow; the conversion to float does overflow and denormals.
+UNDERTOW_VM_INLINE float pow(float base, float exponent) {
+  const double x = base, y = exponent, a = abs(x);
+  const double edge = a == 0.0 ? -kInf<double> : a;  // log2 at 0, inf and NaN
+  const double logarithm = a > 0.0 && a < kInf<double> ? pow_log2_short(a) : edge;
+  const double product = at_most(at_least(y * logarithm, -300.0), 300.0);
+  const double one_cases = y == 0.0 || a == 1.0 ? 1.0 : pow_exp2_short(product);
+  const double magnitude = a == 1.0 && y != y && x != 1.0 ? y : one_cases;
+
+  // Floats from 2^24 on are even integers, infinities count as such.
+  const double whole = abs(y) < 0x1p25 ? y : 0.0;
+  const bool integral = round_small(whole) == whole;
+  const bool odd = integral && round_small(0.5 * whole) != 0.5 * whole;
+  const double signed_result = odd && sign_bit(x) ? -magnitude : magnitude;
+  const bool undefined = x < 0.0 && a < kInf<double> && !integral;
+  return static_cast<float>(undefined ? kNan<double> : signed_result);
+}
+
+// Not vectorised: 2 ulp here asks for a double-double logarithm, and libm's pow is already table driven.
+UNDERTOW_VM_INLINE double pow(double base, double exponent) { return std::pow(base, exponent); }
+
+}  // namespace undertow::vm

@@ -1,0 +1,199 @@
+// gemm_panels.cpp: see gemm_panels.h. Chooses which side is packed, and cuts C for threads.
+#include "core/kernels/cpu/matmul/gemm_panels.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/base/parallel.h"
+#include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/scratch.h"
+
+namespace undertow::cpu {
+namespace {
+
+struct OwnPanels;
+struct LeftCopy;
+
+// Multiply-adds worth a chunk of their own: some 2 microseconds.
+constexpr int64_t kChunkWork = 1 << 18;
+// Chunks enough to keep a few threads evenly busy.
+constexpr int64_t kEnoughChunks = 16;
+// Most rows and columns of a chunk: its panels and its rows of A stay in the second cache.
+constexpr int64_t kMaxRows = 168;
+constexpr int64_t kMaxCols = 256;
+// Elements up to which the last cache holds B, which then is read where it lies.
+constexpr int64_t kMaxCached = 1 << 23;
+// Most elements of a packed side, and the longest shorter side: beyond, rows of A come from too far away too often.
+constexpr int64_t kMaxPacked = 1 << 21;
+constexpr int64_t kMaxNarrow = 1024;
+// Columns of a chunk that copies its rows of A, in panels.
+constexpr int64_t kLeastCopied = 8;
+
+int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+template <class T>
+const GemmKernels<T>& kernels() {
+  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
+  return chosen;
+}
+
+// Rows 4096 bytes apart share one set of the nearest cache; columns apart at all touch a line for every element.
+template <class T>
+bool needs_copy(const Product<T>& x) {
+  if (x.a_cs != 1) return true;
+  return x.m > 4 && x.a_rs * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
+}
+
+// The reading that leaves the larger side where it lies, if it can: A needs runs along k, B runs along n.
+template <class T>
+Product<T> oriented(const Product<T>& x) {
+  bool left_lies = x.a_cs == 1, right_lies = x.b_rs == 1 && x.b_cs != 1;
+  if (!right_lies) return !left_lies && x.a_rs == 1 && x.m > x.n && x.m > kMaxRows ? x.transposed() : x;
+  if (!left_lies) return x.transposed();
+  // One of them is turned while it is packed; the other way C too is turned, while it is written.
+  return x.m * (x.k + x.n) < x.n * x.k && 2 * x.m >= kernels<T>().lanes ? x.transposed() : x;
+}
+
+template <class T>
+void multiply(const Product<T>& x) {
+  kernels<T>().panels(x, needs_copy(x) ? Scratch<LeftCopy>::get<T>(kCopyElements) : nullptr);
+}
+
+// Note [Panels Of One's Own]
+// Panels that all threads pack and then read come out of another core's cache, line by line, after a barrier; on the
+// machine this was measured on that costs more than for each thread to pack whatever it needs. So a thread packs the
+// panels of its chunk, and keeps them for its next chunk if that has the same columns.
+std::atomic<uint64_t> jobs{
+    0};  // numbers products, so that a thread knows whose panels it has; nothing else hangs on it
+struct Kept {
+  uint64_t job;
+  int64_t column;
+};
+constinit thread_local Kept kept{0, 0};
+
+template <class T>
+const T* own_panels(const Product<T>& x, uint64_t job, int64_t column, int64_t n, int64_t most) {
+  T* own = Scratch<OwnPanels>::get<T>(kernels<T>().panel_cols * ceil_div(most, kernels<T>().panel_cols) * x.k);
+  if (kept.job == job && kept.column == column) return own;
+  kernels<T>().pack_b(x.k, n, x.b + column * x.b_cs, x.b_rs, x.b_cs, own);
+  kept = {job, column};
+  return own;
+}
+
+// Copies what C holds at the start, along C's contiguous side.
+template <class T>
+void begin_with(Product<T> x) {
+  if (x.c_cs != 1 && x.c_rs == 1) x = x.transposed();
+  for (int64_t i = 0; i < x.m; ++i) {
+    T* to = x.c + i * x.c_rs;
+    const T* from = x.start + i * x.start_rs;
+    if (x.c_cs == 1 && x.start_cs == 1) {
+      std::copy(from, from + x.n, to);
+    } else {
+      for (int64_t j = 0; j < x.n; ++j) to[j * x.c_cs] = from[j * x.start_cs];
+    }
+  }
+}
+
+struct Cut {
+  int64_t rows, cols;
+
+  // Depends on the shape alone: columns are cut first, since every chunk packs its own.
+  template <class T>
+  static Cut of(const Product<T>& x) {
+    int64_t panel = kernels<T>().panel_cols, most = kernels<T>().max_tile_rows;
+    int64_t tile = ceil_div(x.m, ceil_div(x.m, most));
+    Cut cut{std::min(std::max(kMaxRows / tile, int64_t{1}) * tile, ceil_div(x.m, tile) * tile),
+            std::min(ceil_div(kMaxCols, panel), ceil_div(x.n, panel)) * panel};
+    auto too_few = [&] {
+      return ceil_div(x.m, cut.rows) * ceil_div(x.n, cut.cols) < kEnoughChunks &&
+             cut.rows * cut.cols * x.k >= 2 * kChunkWork;
+    };
+    int64_t least = needs_copy(x) ? kLeastCopied * panel : panel;
+    while (too_few() && cut.cols > least) cut.cols = ceil_div(cut.cols / panel, 2) * panel;
+    while (too_few() && cut.rows > tile) cut.rows = ceil_div(cut.rows / tile, 2) * tile;
+    return cut;
+  }
+};
+
+}  // namespace
+
+template <class T>
+int64_t panel_elements(int64_t k, int64_t n) {
+  int64_t panel = kernels<T>().panel_cols;
+  return ceil_div(n, panel) * panel * k;
+}
+
+template <class T>
+int64_t panel_columns() {
+  return kernels<T>().panel_cols;
+}
+
+template <class T>
+void pack_panels(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* packed) {
+  kernels<T>().pack_b(k, n, b, b_rs, b_cs, packed);
+}
+
+template <class T>
+void multiply_panels(Product<T> x) {
+  if (x.m <= 0 || x.n <= 0) return;
+  if (x.k <= 0) {
+    for (int64_t i = 0; i < x.m; ++i) {
+      for (int64_t j = 0; j < x.n; ++j) {
+        T& c = x.c[i * x.c_rs + j * x.c_cs];
+        c = x.beta == T{} ? T{} : c * x.beta;
+      }
+    }
+    return;
+  }
+  x.b_cs = 0;
+  multiply(x);
+}
+
+template <class T>
+bool run_panels(Product<T> x) {
+  x = oriented(x);
+  bool lies = x.b_cs == 1 && x.k * x.n <= kMaxCached;
+  if (!lies && x.k * x.n > kMaxPacked) return false;
+  int64_t narrow = std::min(x.m, x.n);
+  if (narrow > (x.a_cs != 1 ? kMaxNarrow / 2 : kMaxNarrow)) return false;
+  Cut cut = Cut::of(x);
+  int64_t down = ceil_div(x.m, cut.rows), across = ceil_div(x.n, cut.cols);
+  int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, cut.rows * cut.cols * x.k));
+  const uint64_t job = jobs.fetch_add(1, std::memory_order_relaxed) + 1;
+  parallel_for(0, down * across, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      // Down the columns first: a thread's next chunk often has the panels of the one before.
+      int64_t i = chunk % down * cut.rows, j = chunk / down * cut.cols;
+      Product<T> part = x;
+      part.m = std::min(cut.rows, x.m - i);
+      part.n = std::min(cut.cols, x.n - j);
+      part.a += i * x.a_rs;
+      part.c += i * x.c_rs + j * x.c_cs;
+      if (x.start) {
+        part.start += i * x.start_rs + j * x.start_cs;
+        begin_with(part);
+      }
+      if (lies) {
+        part.b += j;
+      } else {
+        part.b_cs = 0;
+        part.b = own_panels(x, job, j, part.n, cut.cols);
+      }
+      multiply(part);
+    }
+  });
+  return true;
+}
+
+#define UNDERTOW_INSTANTIATE_PANELS(T)                                            \
+  template int64_t panel_elements<T>(int64_t, int64_t);                           \
+  template int64_t panel_columns<T>();                                            \
+  template void pack_panels<T>(int64_t, int64_t, const T*, int64_t, int64_t, T*); \
+  template void multiply_panels<T>(Product<T>);                                   \
+  template bool run_panels<T>(Product<T>);
+UNDERTOW_INSTANTIATE_PANELS(float)
+UNDERTOW_INSTANTIATE_PANELS(double)
+#undef UNDERTOW_INSTANTIATE_PANELS
+
+}  // namespace undertow::cpu

@@ -1,0 +1,50 @@
+// normalization_kernels.h: the loops of layer, batch, group and root-mean-square normalisation, forward and backward,
+// compiled once per instruction set. Knows lines, segments and columns of float or double; no shapes.
+#pragma once
+#include <cstdint>
+
+#include "core/kernels/cpu/isa.h"
+
+namespace undertow::cpu {
+
+// A line has a weight for every element, a segment one for all of them, a block of columns one for each column.
+// Weights and biases may be null, for ones and zeros.
+template <class T>
+struct NormalizationKernels {
+  // Mean of n elements, and the sum of squared distances from it.
+  void (*moments)(const T* x, int64_t n, double* mean, double* squares);
+  // out = (x - mean) * rstd * weight + bias for `lines` contiguous lines of n; writes each line's mean and rstd.
+  // Without `centred` the mean counts as zero and is not written.
+  void (*lines)(const T* x, const T* weight, const T* bias, T* out, T* mean, T* rstd, int64_t lines, int64_t n,
+                double eps, bool centred);
+  // The gradients of `lines`: to (where not null), and what this adds to weight_sums and bias_sums (where not null).
+  void (*lines_backward)(const T* grad, const T* x, const T* mean, const T* rstd, const T* weight, T* to,
+                         T* weight_sums, T* bias_sums, int64_t lines, int64_t n, bool centred);
+  // out = (x - mean) * scale + bias
+  void (*segment)(const T* x, T mean, T scale, T bias, T* out, int64_t n);
+  // Sums of grad and of grad * (x - mean).
+  void (*segment_sums)(const T* grad, const T* x, T mean, int64_t n, double* sum, double* dot);
+  // to = a * grad + b * (x - mean) + c
+  void (*segment_backward)(const T* grad, const T* x, T mean, T a, T b, T c, T* to, int64_t n);
+  // The same four for `rows` rows of `width` columns each, one number of each kind for every column.
+  void (*columns_moments)(const T* x, int64_t rows, int64_t width, double* mean, double* squares);
+  void (*columns)(const T* x, const T* mean, const T* scale, const T* bias, T* out, int64_t rows, int64_t width);
+  void (*columns_sums)(const T* grad, const T* x, const T* mean, int64_t rows, int64_t width, double* sum, double* dot);
+  void (*columns_backward)(const T* grad, const T* x, const T* mean, const T* a, const T* b, const T* c, T* to,
+                           int64_t rows, int64_t width);
+};
+
+namespace isa_baseline {
+const NormalizationKernels<float>& normalization_float();
+const NormalizationKernels<double>& normalization_double();
+}  // namespace isa_baseline
+namespace isa_avx2 {
+const NormalizationKernels<float>& normalization_float();
+const NormalizationKernels<double>& normalization_double();
+}  // namespace isa_avx2
+namespace isa_avx512 {
+const NormalizationKernels<float>& normalization_float();
+const NormalizationKernels<double>& normalization_double();
+}  // namespace isa_avx512
+
+}  // namespace undertow::cpu

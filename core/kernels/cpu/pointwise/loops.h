@@ -1,0 +1,227 @@
+// loops.h: one-dimensional loops over strided pointers for functors of one to three operands.
+// Knows element types; not tensors, shapes or threads.
+//
+// Note [Kernel Builds]
+// float and double loops are compiled once per instruction set (namespaces isa_baseline, isa_avx2, isa_avx512),
+// integers and complex once: there memory or branches dominate. The half types run the float loops (half_loops.h). A
+// table per operator, indexed by dtype, is filled when the library loads with the widest the machine runs.
+#pragma once
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "core/tensor/dtype.h"
+#include "core/tensor/scalar.h"
+
+namespace undertow::cpu {
+
+// p[0] is the output, p[1..] the inputs; strides in bytes; n elements.
+using LoopFn = void (*)(char* const* p, const int64_t* strides, int64_t n, const Scalar* params);
+
+#ifndef UNDERTOW_ISA_NS
+#define UNDERTOW_ISA_NS any_isa
+#endif
+
+// On functors of loops that run on vectors: left to itself the compiler calls the long ones (gelu's slope, pow) for
+// each element, twenty times as slow. Elsewhere calls cost little beside the arithmetic, and copies of it room.
+#if defined(__AVX2__)
+#define UT_VECTOR_INLINE inline __attribute__((always_inline))
+#else
+#define UT_VECTOR_INLINE inline
+#endif
+
+namespace UNDERTOW_ISA_NS {
+
+// What is stored: bool from tests, the real type from real functions of complex numbers, else the input's own type
+// (arithmetic on small integers and on the half types has a wider one).
+template <class In, class R>
+struct StoredOf {
+  using type = std::conditional_t<std::is_same_v<R, bool>, bool, In>;
+};
+template <class T, class R>
+  requires(!kIsComplex<R>)
+struct StoredOf<std::complex<T>, R> {
+  using type = std::conditional_t<std::is_same_v<R, bool>, bool, T>;
+};
+template <class In, class R>
+using Stored = typename StoredOf<In, R>::type;
+
+inline constexpr int64_t kArrayBlock = 512;
+
+// For functors with an `array` function: gathers blocks into its type, computes, scatters.
+template <class Op, class In>
+void array_loop(char* const* p, const int64_t* s, int64_t n, const Scalar*) {
+  using M = OpMath<In>;
+  if constexpr (std::is_same_v<M, In>) {
+    if (s[0] == sizeof(In) && s[1] == sizeof(In)) {
+      Op::array(reinterpret_cast<const In*>(p[1]), reinterpret_cast<In*>(p[0]), n);
+      return;
+    }
+  }
+  M block[kArrayBlock];
+  char *out = p[0], *a = p[1];
+  for (int64_t at = 0; at < n; at += kArrayBlock) {
+    int64_t count = n - at < kArrayBlock ? n - at : kArrayBlock;
+    for (int64_t i = 0; i < count; i++, a += s[1]) block[i] = static_cast<M>(*reinterpret_cast<const In*>(a));
+    Op::array(block, block, count);
+    for (int64_t i = 0; i < count; i++, out += s[0]) *reinterpret_cast<In*>(out) = In(block[i]);
+  }
+}
+
+// Functors of one or two operands that call functions (Op::kLong) are compiled once, for neighbours; other strides are
+// gathered into blocks first.
+template <class Op, class Out, class... In>
+__attribute__((noinline)) void run_neighbours(const Op& op, int64_t n, Out* out, const In*... in) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; i++) out[i] = Out(op(in[i]...));
+}
+template <class T>
+struct Gathered {
+  T block[kArrayBlock];
+  const char* at;
+  int64_t stride;
+  Gathered(const char* p, int64_t s, int64_t n) : at(p), stride(s) {
+    for (int64_t i = 0; stride == 0 && i < n && i < kArrayBlock; i++) block[i] = *reinterpret_cast<const T*>(p);
+  }
+  const T* next(int64_t count) {
+    if (stride == 0) return block;
+    const char* from = at;
+    at += count * stride;
+    if (stride == sizeof(T)) return reinterpret_cast<const T*>(from);
+    for (int64_t i = 0; i < count; i++, from += stride) block[i] = *reinterpret_cast<const T*>(from);
+    return block;
+  }
+};
+template <class Op, class... In>
+void long_loop(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using Out = Stored<std::tuple_element_t<0, std::tuple<In...>>, decltype(op(In{}...))>;
+  [&]<size_t... k>(std::index_sequence<k...>) {
+    if (s[0] == sizeof(Out) && ((s[k + 1] == sizeof(In)) && ...)) {
+      run_neighbours<Op, Out, In...>(op, n, reinterpret_cast<Out*>(p[0]), reinterpret_cast<const In*>(p[k + 1])...);
+      return;
+    }
+    std::tuple<Gathered<In>...> in{Gathered<In>(p[k + 1], s[k + 1], n)...};
+    Out block[kArrayBlock];
+    char* out = p[0];
+    for (int64_t at = 0; at < n; at += kArrayBlock) {
+      int64_t count = n - at < kArrayBlock ? n - at : kArrayBlock;
+      Out* to = s[0] == sizeof(Out) ? reinterpret_cast<Out*>(out) : block;
+      run_neighbours<Op, Out, In...>(op, count, to, std::get<k>(in).next(count)...);
+      if (to == block)
+        for (int64_t i = 0; i < count; i++) *reinterpret_cast<Out*>(out + i * s[0]) = block[i];
+      out += count * s[0];
+    }
+  }(std::index_sequence_for<In...>{});
+}
+
+template <class Op, class In>
+void loop1(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using M = OpMath<In>;
+  using Out = Stored<In, decltype(op(M{}))>;
+  if (s[0] == sizeof(Out) && s[1] == sizeof(In)) {
+    // Truth values are read and written as bytes: the compiler does not vectorise a negation of bools.
+    auto* out = reinterpret_cast<std::conditional_t<std::is_same_v<Out, bool>, uint8_t, Out>*>(p[0]);
+    auto* a = reinterpret_cast<const std::conditional_t<std::is_same_v<In, bool>, uint8_t, In>*>(p[1]);
+    // In place (out == a) is no dependence between iterations; partial overlap is refused before.
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i])));
+    return;
+  }
+  char *out = p[0], *a = p[1];
+  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1])
+    *reinterpret_cast<Out*>(out) = Out(op(static_cast<M>(*reinterpret_cast<const In*>(a))));
+}
+
+template <class Op, class A, class B>
+void loop2(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using MA = OpMath<A>;
+  using MB = OpMath<B>;
+  using Out = Stored<A, decltype(op(MA{}, MB{}))>;
+  if (s[0] == sizeof(Out)) {
+    auto* out = reinterpret_cast<Out*>(p[0]);
+    auto* a = reinterpret_cast<const A*>(p[1]);
+    auto* b = reinterpret_cast<const B*>(p[2]);
+    if (s[1] == sizeof(A) && s[2] == sizeof(B)) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<MA>(a[i]), static_cast<MB>(b[i])));
+      return;
+    }
+    if (s[1] == sizeof(A) && s[2] == 0) {
+      MB v = static_cast<MB>(*b);
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<MA>(a[i]), v));
+      return;
+    }
+    if (s[1] == 0 && s[2] == sizeof(B)) {
+      MA v = static_cast<MA>(*a);
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(v, static_cast<MB>(b[i])));
+      return;
+    }
+  }
+  char *out = p[0], *a = p[1], *b = p[2];
+  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1], b += s[2])
+    *reinterpret_cast<Out*>(out) =
+        Out(op(static_cast<MA>(*reinterpret_cast<const A*>(a)), static_cast<MB>(*reinterpret_cast<const B*>(b))));
+}
+
+template <class Op, class A, class B, class C>
+void loop3(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+  Op op(params);
+  using M = OpMath<A>;
+  using Out = Stored<A, decltype(op(M{}, M{}, M{}))>;
+  if (s[0] == sizeof(Out) && s[1] == sizeof(A) && s[2] == sizeof(B) && s[3] == sizeof(C)) {
+    auto* out = reinterpret_cast<Out*>(p[0]);
+    auto* a = reinterpret_cast<const A*>(p[1]);
+    auto* b = reinterpret_cast<const B*>(p[2]);
+    auto* c = reinterpret_cast<const C*>(p[3]);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), static_cast<M>(b[i]), static_cast<M>(c[i])));
+    return;
+  }
+  if (s[0] == sizeof(Out) && s[1] == sizeof(A) && (s[2] == 0 || s[2] == sizeof(B)) &&
+      (s[3] == 0 || s[3] == sizeof(C))) {
+    auto* out = reinterpret_cast<Out*>(p[0]);
+    auto* a = reinterpret_cast<const A*>(p[1]);
+    auto* b = reinterpret_cast<const B*>(p[2]);
+    auto* c = reinterpret_cast<const C*>(p[3]);
+    const M vb = static_cast<M>(*b), vc = static_cast<M>(*c);
+    if (s[2] == 0 && s[3] == 0) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), vb, vc));
+    } else if (s[2] == 0) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), vb, static_cast<M>(c[i])));
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i]), static_cast<M>(b[i]), vc));
+    }
+    return;
+  }
+  char *out = p[0], *a = p[1], *b = p[2], *c = p[3];
+  for (int64_t i = 0; i < n; i++, out += s[0], a += s[1], b += s[2], c += s[3])
+    *reinterpret_cast<Out*>(out) =
+        Out(op(static_cast<M>(*reinterpret_cast<const A*>(a)), static_cast<M>(*reinterpret_cast<const B*>(b)),
+               static_cast<M>(*reinterpret_cast<const C*>(c))));
+}
+
+template <class Op, class A, class... More>
+constexpr LoopFn pick_loop() {
+  if constexpr (requires(OpMath<A>* x) { Op::array(x, x, int64_t{}); })
+    return array_loop<Op, A>;
+  else if constexpr (sizeof...(More) < 2 && requires { Op::kLong; })
+    return long_loop<Op, A, More...>;
+  else if constexpr (sizeof...(More) == 0)
+    return loop1<Op, A>;
+  else if constexpr (sizeof...(More) == 1)
+    return loop2<Op, A, More...>;
+  else
+    return loop3<Op, A, More...>;
+}
+
+}  // namespace UNDERTOW_ISA_NS
+}  // namespace undertow::cpu

@@ -1,0 +1,24 @@
+// reduce_index.h: where a known value stands first, compiled once per instruction set.
+#pragma once
+#include <cstdint>
+
+#include "core/kernels/cpu/isa.h"
+#include "core/tensor/dtype.h"
+
+namespace undertow::cpu {
+
+// in is n rows of `inner` columns; at[j] = the first i with in[i][j] equal to value[j] (NaN equals NaN), which exists.
+using FindFn = void (*)(const char* in, const char* value, int64_t n, int64_t inner, int64_t* at);
+FindFn find_fn(DType t);
+
+namespace isa_baseline {
+FindFn find_for(DType t);
+}
+namespace isa_avx2 {
+FindFn find_for(DType t);
+}
+namespace isa_avx512 {
+FindFn find_for(DType t);
+}
+
+}  // namespace undertow::cpu

@@ -1,0 +1,39 @@
+// reduce_kernels.h: folding a rectangle of elements with one operation, chosen by dtype and instruction set.
+// Knows pointers and byte strides; how a tensor is cut into rectangles is forward/reduce_plan.h's.
+#pragma once
+
+#include "core/kernels/cpu/isa.h"
+#include "core/tensor/dtype.h"
+
+namespace undertow::cpu {
+
+enum class Fold : uint8_t { Sum, NanSum, Prod, Max, Min, SumAbs, SumSquares, MaxAbs, MinAbs, Any, All, CountNonzero };
+
+struct FoldFn {
+  // acc[j] = fold over i < n of in[j * out_stride + i * stride], for j < outs. Strides in bytes, n >= 1; acc is
+  // overwritten. Fast where stride is one element (rows) or out_stride is (columns).
+  void (*fold)(const char* in, int64_t outs, int64_t out_stride, int64_t n, int64_t stride, char* acc) = nullptr;
+  // acc[j] = acc[j] joined with more[j].
+  void (*join)(char* acc, const char* more, int64_t outs) = nullptr;
+  DType acc = DType::Float32;  // what accumulators are made of
+};
+
+// fold is null where the operation has no kernel for that dtype. Of the arithmetic ones half types have at most the
+// sum, into floats; otherwise they are made floats first. Sums and products of integers accumulate in int64; complex
+// numbers are folded as pairs of reals.
+FoldFn fold_fn(Fold op, DType in);
+
+namespace isa_baseline {
+FoldFn real_fold(Fold op, DType in);
+FoldFn int_fold(Fold op, DType in);
+}  // namespace isa_baseline
+namespace isa_avx2 {
+FoldFn real_fold(Fold op, DType in);
+FoldFn int_fold(Fold op, DType in);
+}  // namespace isa_avx2
+namespace isa_avx512 {
+FoldFn real_fold(Fold op, DType in);
+FoldFn int_fold(Fold op, DType in);
+}  // namespace isa_avx512
+
+}  // namespace undertow::cpu

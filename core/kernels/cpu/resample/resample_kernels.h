@@ -1,0 +1,29 @@
+// resample_kernels.h: weighted sums of a few elements or rows, compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace undertow::cpu {
+
+template <class T>
+struct ResampleKernels {
+  // out[j] = sum over k < taps of weight[k * n + j] * in[index[k * n + j]], for j < n. in has at least one element.
+  void (*across)(const T* in, const int32_t* index, const T* weight, int64_t taps, int64_t n, T* out);
+  // out[i] = sum over k < taps of weight[k * step] * in[index[k * step] * length + i], for i < length.
+  void (*down)(const T* in, const int32_t* index, const T* weight, int64_t step, int64_t taps, int64_t length, T* out);
+  // out[index[k * step] * length + i] += weight[k * step] * in[i]: the transpose of `down`.
+  void (*spread)(const T* in, const int32_t* index, const T* weight, int64_t step, int64_t taps, int64_t length,
+                 T* out);
+};
+
+#define UT_RESAMPLE_KERNELS(ns)                     \
+  namespace ns {                                    \
+  const ResampleKernels<float>& resample_float();   \
+  const ResampleKernels<double>& resample_double(); \
+  }
+UT_RESAMPLE_KERNELS(isa_baseline)
+UT_RESAMPLE_KERNELS(isa_avx2)
+UT_RESAMPLE_KERNELS(isa_avx512)
+#undef UT_RESAMPLE_KERNELS
+
+}  // namespace undertow::cpu

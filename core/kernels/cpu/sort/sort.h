@@ -1,0 +1,26 @@
+// sort.h: sorting and selecting by unsigned keys. Equal keys stay in the order of their positions.
+// Knows keys and positions; not elements, tensors or threads.
+#pragma once
+
+#include <cstdint>
+
+namespace undertow::cpu {
+
+// Floats as keys in their order, NaN last, each xored with `flip`.
+void float_keys(const float* from, int64_t n, uint32_t flip, uint32_t* keys);
+
+// order[r] = the position of the key of rank r.
+void sort_positions(const uint32_t* keys, int64_t n, int64_t* order);
+void sort_positions(const uint64_t* keys, int64_t n, int64_t* order);
+
+// The position of the key of rank k.
+int64_t select_position(const uint32_t* keys, int64_t n, int64_t k);
+int64_t select_position(const uint64_t* keys, int64_t n, int64_t k);
+
+// The first position from `at` on whose key is less than `bound`, or n; and how many keys are at most `bound`.
+int64_t first_below(const uint32_t* keys, int64_t at, int64_t n, uint32_t bound);
+int64_t first_below(const uint64_t* keys, int64_t at, int64_t n, uint64_t bound);
+int64_t count_upto(const uint32_t* keys, int64_t n, uint32_t bound);
+int64_t count_upto(const uint64_t* keys, int64_t n, uint64_t bound);
+
+}  // namespace undertow::cpu
