@@ -40,7 +40,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, const std::vector<Tens
     edges.push_back(root_edge(roots[i], i));
     Tensor g = grads.empty() ? Tensor() : grads[i];
     check_root_gradient(roots[i], g, i);
-    if (!g.defined()) g = fwd::full(roots[i].sizes(), Scalar(1), roots[i].dtype());
+    if (!g.defined()) g = fwd::full_beside(roots[i], roots[i].sizes(), Scalar(1), roots[i].dtype());
     UT_CHECK(same(g.sizes(), roots[i].sizes()), "Mismatch in shape: grad_output[", i, "] has a shape of ",
              ShapeText{g.sizes()}, " and output[", i, "] has a shape of ", ShapeText{roots[i].sizes()}, ".");
     root_grads.push_back(std::move(g));

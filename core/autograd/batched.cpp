@@ -12,7 +12,7 @@ namespace {
 // The geometry of the first sample, over the value's own memory.
 void take_first_sample(TensorImpl* impl, const TensorImpl* value) {
   impl->dtype = value->dtype;
-  impl->device = value->device;
+  impl->set_device(value->device);
   impl->offset = value->offset;
   impl->set_layout(value->sizes().subspan(1), value->strides().subspan(1));
   // A sample is contiguous only among contiguous samples: who asks wants to view it in another shape.

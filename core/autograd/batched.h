@@ -64,7 +64,8 @@ struct Boxed {
   Boxed(undertow::Generator* g) : kind(g ? Kind::Generator : Kind::None), pointer(g) {}
   Boxed(undertow::MemoryFormat m) : kind(Kind::MemoryFormat), integer(static_cast<int64_t>(m)) {}
   Boxed(undertow::Layout) : kind(Kind::Layout), integer(0) {}
-  Boxed(undertow::Device) : kind(Kind::Device), integer(0) {}
+  Boxed(undertow::Device d)
+      : kind(Kind::Device), integer(static_cast<int>(d.type) << 8 | static_cast<uint8_t>(d.index)) {}
   template <class T>
   Boxed(const std::optional<T>& v) : Boxed(v ? Boxed(*v) : Boxed(static_cast<undertow::Generator*>(nullptr))) {}
 };

@@ -69,7 +69,6 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
 }
 
 Tensor detach(const Tensor& t) { return alias(t); }
-Tensor zeros(IntSpan sizes, DType dtype) { return fwd::zeros(sizes, dtype); }
 
 bool has_nan(const Tensor& t) {
   if (!t.numel()) return false;

@@ -143,7 +143,7 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
   forward_level::set_tangent(result, {});
   forward_level::set_tangent(self, {});
   copy_(self, result, false);
-  if (!now.defined()) now = fwd::zeros(self.sizes(), self.dtype());
+  if (!now.defined()) now = fwd::zeros_beside(self, self.sizes(), self.dtype());
   forward_level::set_tangent(self, std::move(before));
   write_tangent(self, std::move(now));
   return self;

@@ -2,8 +2,8 @@
 #include "core/autograd/recording.h"
 
 #include "core/forward/create/create.h"
-#include "core/forward/pointwise/elementwise_iter.h"
 #include "core/forward/pointwise/pointwise.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/ops.h"
@@ -13,6 +13,19 @@ namespace undertow::ops {
 void refuse_gradient(const char* name, const char* argument) {
   UT_FAIL("The function '", name, "' is not differentiable with respect to argument '", argument,
           "'. This input cannot have requires_grad True.");
+}
+
+void DeviceCheck::add(const Tensor& t) {
+  if (!t.defined() || (t.dim() == 0 && t.is_cpu())) return;
+  if (any_ && t.device() != seen_) fail(t.device());
+  seen_ = t.device();
+  any_ = true;
+}
+void DeviceCheck::fail(Device other) const {
+  if (seen_.is_meta() || other.is_meta())
+    UT_FAIL("Tensor on device ", seen_.is_meta() ? other : seen_, " is not on the expected device meta! (", name_, ")");
+  UT_FAIL("Expected all tensors to be on the same device, but found at least two devices, ", seen_, " and ", other,
+          "! (", name_, ")");
 }
 
 Tensor resolved(const Tensor& t) {
@@ -53,8 +66,7 @@ void assign_list(Node& node, std::span<Tensor> grad_inputs, size_t first, std::v
 void materialize(std::span<Tensor> grads, const Node& node) {
   for (size_t i = 0; i < grads.size(); i++)
     if (!grads[i].defined() && node.input_meta(static_cast<uint32_t>(i)).defined())
-      grads[i] = fwd::zeros(node.input_meta(static_cast<uint32_t>(i)).sizes(),
-                            node.input_meta(static_cast<uint32_t>(i)).dtype());
+      grads[i] = zeros_for(node.input_meta(static_cast<uint32_t>(i)));
 }
 
 void set_history_if_float(const Tensor& result, const Ref<Node>& node) {

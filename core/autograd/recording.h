@@ -37,6 +37,27 @@ UT_HOT_INLINE bool wants_record(uint32_t flags) { return (flags & kRequiresGrad)
 // For an argument that the table calls a constant.
 [[noreturn]] void refuse_gradient(const char* name, const char* argument);
 
+// Raises unless all operands are on one device; a CPU tensor of no dimensions may stand beside any.
+class DeviceCheck {
+ public:
+  explicit DeviceCheck(const char* name) : name_(name) {}
+  void add(const Tensor& t);
+  void add(TensorSpan list) {
+    for (const Tensor& t : list) add(t);
+  }
+
+ private:
+  [[noreturn]] void fail(Device other) const;
+  const char* name_;
+  Device seen_;
+  bool any_ = false;
+};
+template <class... Tensors>
+[[gnu::cold, gnu::noinline]] void check_one_device(const char* name, const Tensors&... operands) {
+  DeviceCheck check(name);
+  (check.add(operands), ...);
+}
+
 // Conj and neg bits become ordinary elements; the recorded way, so that gradients flow.
 Tensor resolved(const Tensor& t);
 std::vector<Tensor> resolved(TensorSpan list);
@@ -114,6 +135,8 @@ inline bool none_defined(std::span<Tensor> grads) {
     if (g.defined()) return false;
   return true;
 }
+// Zeros of a gradient's shape, dtype and device.
+inline Tensor zeros_for(const InputMeta& meta) { return fwd::zeros(meta.sizes(), meta.dtype(), meta.device()); }
 // Zeros where nothing arrived.
 void materialize(std::span<Tensor> grads, const Node& node);
 

@@ -96,7 +96,7 @@ std::vector<Tensor> primal_of(TensorSpan duals) {
 void add_tangent(Tensor& sum, const Tensor& part) { sum = sum.defined() ? sum + part : part; }
 
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like) {
-  return tangent.defined() || !like.defined() ? tangent : fwd::zeros(like.sizes(), like.dtype());
+  return tangent.defined() || !like.defined() ? tangent : fwd::zeros_beside(like, like.sizes(), like.dtype());
 }
 std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like) {
   std::vector<Tensor> out;

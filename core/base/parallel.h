@@ -8,6 +8,9 @@
 
 namespace undertow {
 
+// Below this many elements of simple work one thread is faster than waking another.
+inline constexpr int64_t kParallelGrain = 32 * 1024;
+
 // Note [Fixed Chunks]
 // The chunks of parallel_for depend on (begin, end, grain) alone: chunk i is [begin + i*grain, begin +
 // (i+1)*grain), the last one cut at end. They never depend on the number of threads, and with one thread the

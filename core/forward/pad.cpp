@@ -2,8 +2,8 @@
 #include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/planes.h"
-#include "core/forward/pointwise/elementwise_iter.h"
 #include "core/kernels/cpu/copy/strided_copy.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_pad.h"
 

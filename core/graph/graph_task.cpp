@@ -71,7 +71,7 @@ void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
   for (size_t i = 0; i < nodes.size(); i++) {
     Node* node = nodes[i];
     if (node->topological_nr() < min_topological) continue;
-    if (UT_UNLIKELY(node->device() != 0)) other_devices = true;
+    if (node->has_device_thread()) other_devices = true;
     for (const Edge& e : node->next_edges()) {
       if (!e.node) continue;
       claim(e.node.get());

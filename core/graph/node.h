@@ -38,12 +38,12 @@ class InputMeta {
   InputMeta(InputMeta&& o) noexcept { *this = std::move(o); }
   InputMeta& operator=(InputMeta&& o) noexcept;
   ~InputMeta() { clear(); }
-  void set(IntSpan sizes, DType dtype, uint16_t device) {
+  void set(IntSpan sizes, DType dtype, Device device) {
     clear();
     set_fresh(sizes, dtype, device);
   }
   // The same, where nothing was set before.
-  UT_HOT_INLINE void set_fresh(IntSpan sizes, DType dtype, uint16_t device) {
+  UT_HOT_INLINE void set_fresh(IntSpan sizes, DType dtype, Device device) {
     dtype_ = dtype;
     device_ = device;
     defined_ = true;
@@ -57,7 +57,7 @@ class InputMeta {
   bool any_dtype() const { return any_dtype_; }
   void set_any_dtype(bool on) { any_dtype_ = on; }
   DType dtype() const { return dtype_; }
-  uint16_t device() const { return device_; }
+  Device device() const { return device_; }
   IntSpan sizes() const { return {ndim_ <= kInline ? inline_ : heap_, ndim_}; }
   // The usual case of validation: same shape, dtype and device.
   bool matches(const TensorImpl& t) const {
@@ -75,7 +75,7 @@ class InputMeta {
   static constexpr int kInline = 2;
   DType dtype_ = DType::Float32;
   uint8_t ndim_ = 0;
-  uint16_t device_ = 0;
+  Device device_;
   bool defined_ = false;
   bool any_dtype_ = false;
   union {
@@ -135,8 +135,9 @@ class Node {
     *count = 0;
     return nullptr;
   }
-  // Whose thread runs it: 0 is the calling thread, others are accelerators.
-  uint16_t device() const { return meta_.device(); }
+  Device device() const { return meta_.device(); }
+  // Does a thread of its device run it? The calling thread runs nodes of the CPU and of tensors without memory.
+  bool has_device_thread() const { return UT_UNLIKELY(!device().is_cpu()) && !device().is_meta(); }
 
   // Edges.
   uint32_t num_edges() const { return num_edges_; }

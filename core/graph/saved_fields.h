@@ -24,6 +24,7 @@ enum class SavedKind : uint8_t {
   DType,
   OptDType,
   DTypeList,
+  Device,
   String,
   OptString
 };

@@ -13,7 +13,6 @@ Tensor real(const Tensor& t);
 Tensor clone(const Tensor& t);
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like);  // strides as `like`'s where they are dense
 Tensor detach(const Tensor& t);
-Tensor zeros(IntSpan sizes, DType dtype);
 bool has_nan(const Tensor& t);
 
 // The worst of a tensor's elements.

@@ -44,7 +44,7 @@ class SharedRun {
   SharedRun(GraphTask& task, Node* root) : task_(task) {
     for (Node* n : task.nodes) {
       left_[n].store(task.slot(n).dependencies, std::memory_order_relaxed);
-      if (n->device() != 0) devices_.try_emplace(n->device());
+      if (n->has_device_thread()) devices_.try_emplace(n->device());
     }
     outstanding_.store(1);
     queue_of(root).push({&task, root});
@@ -64,7 +64,7 @@ class SharedRun {
   }
 
  private:
-  ReadyQueue& queue_of(Node* n) { return n->device() == 0 ? cpu_ : devices_[n->device()]; }
+  ReadyQueue& queue_of(Node* n) { return n->has_device_thread() ? devices_[n->device()] : cpu_; }
 
   void as_worker(ReadyQueue& queue) {
     thread_mode.bits = task_.mode_bits;
@@ -142,7 +142,7 @@ class SharedRun {
   GraphTask& task_;
   const uint64_t first_sequence_ = thread_mode.sequence;
   ReadyQueue cpu_;
-  std::map<uint16_t, ReadyQueue> devices_;
+  std::map<Device, ReadyQueue> devices_;
   std::unordered_map<Node*, std::atomic<int32_t>> left_;  // built before threads start; values change after
   std::atomic<int64_t> outstanding_{0};                   // nodes ready or running
   std::atomic<bool> failed_{false};

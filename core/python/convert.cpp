@@ -111,6 +111,7 @@ Generator* generator_arg(PyObject* o) { return !o || o == Py_None ? nullptr : ge
 std::optional<Device> device_arg(PyObject* o) {
   return !o || o == Py_None ? std::nullopt : std::optional<Device>(device_of(o));
 }
+Device device_or_default(PyObject* o) { return !o || o == Py_None ? default_device() : device_of(o); }
 std::optional<MemoryFormat> memory_format_arg(PyObject* o) {
   return !o || o == Py_None ? std::nullopt : std::optional<MemoryFormat>(memory_format_of(o));
 }
@@ -119,13 +120,9 @@ std::optional<Layout> layout_arg(PyObject* o) {
 }
 
 FactoryArgs::FactoryArgs(PyObject** slots) {
-  if (slots[0] && slots[0] != Py_None) {
-    Device d = device_of(slots[0]);
-    UT_CHECK(d == Device{} || d == Device({.type = 0, .index = 0}), "this build of Undertow computes on the CPU only");
-  }
-  UT_CHECK(!slots[2] || slots[2] == Py_None || !bool_arg(slots[2]),
+  UT_CHECK(!slots[1] || slots[1] == Py_None || !bool_arg(slots[1]),
            "Need to provide pin_memory allocator to use pin memory.");
-  requires_grad_ = slots[3] && slots[3] != Py_None && bool_arg(slots[3]);
+  requires_grad_ = slots[2] && slots[2] != Py_None && bool_arg(slots[2]);
 }
 std::optional<DType> FactoryArgs::dtype_of_out(std::optional<DType> given, const Tensor& out) const {
   UT_CHECK(!given || *given == out.dtype(), "dtype ", long_name(*given), " does not match dtype of out parameter (",

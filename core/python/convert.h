@@ -38,6 +38,7 @@ std::string str_arg(PyObject* o);
 std::optional<std::string_view> opt_str_arg(PyObject* o);
 Generator* generator_arg(PyObject* o);
 std::optional<Device> device_arg(PyObject* o);
+Device device_or_default(PyObject* o);  // of a factory: None means the default device
 std::optional<MemoryFormat> memory_format_arg(PyObject* o);
 std::optional<Layout> layout_arg(PyObject* o);
 
@@ -53,7 +54,7 @@ class OptInts {
   std::optional<Dims> dims_;
 };
 
-// The keywords every factory function takes: device, layout, pin_memory, requires_grad, in this order in the slots.
+// The keywords every factory function takes: layout, pin_memory, requires_grad, in this order in the slots.
 class FactoryArgs {
  public:
   explicit FactoryArgs(PyObject** slots);

@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "core/python/errors.h"
 #include "core/python/printed_name.h"
@@ -78,28 +79,23 @@ PyType_Spec dtype_spec = {"undertow.dtype", sizeof(DTypeObject), 0,
 struct DeviceObject {
   PyObject_HEAD Device device;
 };
-// Devices that torch's programs name. All but the first can be named and compared, and nothing can be put there.
-constexpr const char* kDeviceNames[] = {"cpu",    "cuda", "ipu",  "xpu",  "mkldnn", "opengl",       "opencl",
-                                        "ideep",  "hip",  "ve",   "fpga", "maia",   "xla",          "lazy",
-                                        "vulkan", "mps",  "meta", "hpu",  "mtia",   "privateuseone"};
-const char* name(Device d) { return kDeviceNames[d.type]; }
 Device parse_device(const char* text) {
   std::string s = text;
   UT_CHECK(!s.empty(), "Device string must not be empty");
   size_t colon = s.find(':');
   std::string kind = s.substr(0, colon), known;
-  uint16_t type = 0;
-  while (type < std::size(kDeviceNames) && kind != kDeviceNames[type])
+  int type = 0;
+  while (type < kNumDeviceTypes && kind != kDeviceNames[type])
     known += str(type ? ", " : "", kDeviceNames[type]), type++;
-  UT_CHECK(type < std::size(kDeviceNames), "Expected one of ", known, " device type at start of device string: ", s);
-  Device d{.type = type};
+  UT_CHECK(type < kNumDeviceTypes, "Expected one of ", known, " device type at start of device string: ", s);
+  Device d{.type = static_cast<DeviceType>(type)};
   if (colon != std::string::npos) {
     std::string index = s.substr(colon + 1);
     UT_CHECK(!index.empty() && index.find_first_not_of("0123456789") == std::string::npos, "Invalid device string: '",
              s, "'");
     UT_CHECK(index.size() <= 3 && std::stoi(index) < 128, "Invalid device string: '", s,
              "': the index must be below 128");
-    d.index = static_cast<int16_t>(std::stoi(index));
+    d.index = static_cast<int8_t>(std::stoi(index));
   }
   return d;
 }
@@ -114,18 +110,18 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
     if (Py_TYPE(type) == device_type) return new_ref(type);
     UT_CHECK_TYPE(PyUnicode_Check(type), "device(): argument 'type' must be str, not ", Py_TYPE(type)->tp_name);
     Device d = parse_device(PyUnicode_AsUTF8(type));
-    if (given) d.index = static_cast<int16_t>(index);
+    if (given) d.index = static_cast<int8_t>(index);
     return device_object(d);
   });
 }
 PyObject* device_str(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
-  return d.index < 0 ? PyUnicode_FromString(name(d)) : PyUnicode_FromFormat("%s:%d", name(d), d.index);
+  return d.index < 0 ? PyUnicode_FromString(name(d.type)) : PyUnicode_FromFormat("%s:%d", name(d.type), d.index);
 }
 PyObject* device_repr(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
-  return d.index < 0 ? PyUnicode_FromFormat("device(type='%s')", name(d))
-                     : PyUnicode_FromFormat("device(type='%s', index=%d)", name(d), d.index);
+  return d.index < 0 ? PyUnicode_FromFormat("device(type='%s')", name(d.type))
+                     : PyUnicode_FromFormat("device(type='%s', index=%d)", name(d.type), d.index);
 }
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   if (Py_TYPE(b) != device_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -134,10 +130,10 @@ PyObject* device_compare(PyObject* a, PyObject* b, int op) {
 }
 Py_hash_t device_hash(PyObject* s) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
-  return d.type * 1000 + d.index + 2;
+  return static_cast<int>(d.type) * 1000 + d.index + 2;
 }
 PyObject* device_type_of(PyObject* s, void*) {
-  return PyUnicode_FromString(name(reinterpret_cast<DeviceObject*>(s)->device));
+  return PyUnicode_FromString(name(reinterpret_cast<DeviceObject*>(s)->device.type));
 }
 PyObject* device_index(PyObject* s, void*) {
   Device d = reinterpret_cast<DeviceObject*>(s)->device;
@@ -146,10 +142,24 @@ PyObject* device_index(PyObject* s, void*) {
 }
 PyObject* device_reduce(PyObject* s, PyObject*) { return Py_BuildValue("O(N)", device_type, device_str(s)); }
 // `with device(...)`: what is made inside is made there.
+// Devices to return to, innermost last. Only `with` statements touch it, so it is a stack.
+thread_local std::vector<Device> outer_devices;
+thread_local Device chosen_device;
 PyObject* device_enter(PyObject* s, PyObject*) {
-  return guarded([&]() -> PyObject* { return device_of(s), new_ref(s); });
+  return guarded([&]() -> PyObject* {
+    Device d = device_of(s);
+    outer_devices.push_back(chosen_device);
+    chosen_device = d;
+    return new_ref(s);
+  });
 }
-PyObject* device_exit(PyObject*, PyObject*) { Py_RETURN_NONE; }
+PyObject* device_exit(PyObject*, PyObject*) {
+  if (!outer_devices.empty()) {
+    chosen_device = outer_devices.back();
+    outer_devices.pop_back();
+  }
+  Py_RETURN_NONE;
+}
 PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
                                 {"__enter__", device_enter, METH_NOARGS, nullptr},
                                 {"__exit__", device_exit, METH_VARARGS, nullptr},
@@ -288,8 +298,8 @@ Device device_of(PyObject* o) {
   UT_CHECK_TYPE(Py_TYPE(o) == device_type || PyUnicode_Check(o), "expected a device or a string, got ",
                 Py_TYPE(o)->tp_name);
   Device d = Py_TYPE(o) == device_type ? reinterpret_cast<DeviceObject*>(o)->device : parse_device(PyUnicode_AsUTF8(o));
-  if (d.type == 0) return d;
-  std::string kind = name(d);
+  if (d.is_cpu() || d.is_meta()) return {.type = d.type};  // one each: no index
+  std::string kind = name(d.type);
   UT_CHECK(kind == "cuda" || kind == "xpu", "PyTorch is not linked with support for ", kind,
            " devices; this build of Undertow computes on the CPU only");
   PyErr_Format(PyExc_AssertionError,
@@ -297,6 +307,8 @@ Device device_of(PyObject* o) {
                kind == "cuda" ? "CUDA" : "XPU");
   throw PythonError();  // torch raises AssertionError here, which is no kind of error of the core
 }
+Device default_device() { return chosen_device; }
+void set_default_device(Device d) { chosen_device = d; }
 const char* printed_package() { return package; }
 PyObject* layout_object(Layout) { return strided_object; }
 PyObject* memory_format_object(MemoryFormat m) { return format_objects[static_cast<int>(m)]; }

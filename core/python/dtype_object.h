@@ -19,7 +19,10 @@ bool is_dtype(PyObject* o);
 DType dtype_of(PyObject* o);  // also accepts Python's bool, int, float, complex types
 bool accepts_as_dtype(PyObject* o);
 PyObject* device_object(Device d);  // new reference
-Device device_of(PyObject* o);      // from a device object or a string
+Device device_of(PyObject* o);      // from a device object or a string; raises where this build has no such backend
+// Where factories put tensors when no device is given, on this thread. `with device:` and set_default_device change it.
+Device default_device();
+void set_default_device(Device d);
 PyObject* layout_object(Layout l);
 PyObject* memory_format_object(MemoryFormat m);
 MemoryFormat memory_format_of(PyObject* o);

@@ -9,6 +9,10 @@
 
 namespace undertow::python {
 
+namespace {
+Tensor zeros_like_input(const InputMeta& meta) { return fwd::zeros(meta.sizes(), meta.dtype(), meta.device()); }
+}  // namespace
+
 FunctionNode::FunctionNode(size_t num_edges, FunctionObject* o)
     : Node(static_cast<uint32_t>(num_edges), num_edges > kFew), object(o) {
   UT_CHECK(num_edges < 65536, "an operation takes at most 65,535 differentiable inputs, got ", num_edges);
@@ -54,10 +58,10 @@ void FunctionNode::visit_kept(KeptVisitor visit, void* context) const {
 }
 
 Tensor FunctionNode::zeros_for(uint32_t result) const {
-  if (input_meta(result).defined()) return fwd::zeros(input_meta(result).sizes(), input_meta(result).dtype());
+  if (input_meta(result).defined()) return zeros_like_input(input_meta(result));
   if (!object->materialize_non_diff_grads) return {};
   for (auto& [i, meta] : plain_results)
-    if (i == result) return fwd::zeros(meta.sizes(), meta.dtype());
+    if (i == result) return zeros_like_input(meta);
   return {};  // not a tensor
 }
 

@@ -10,6 +10,7 @@
 #include "core/graph/saved_fields.h"
 #include "core/graph/saved_tensor.h"
 #include "core/python/convert.h"
+#include "core/python/dtype_object.h"
 #include "core/python/errors.h"
 #include "core/python/function_object.h"
 #include "core/python/hooks_object.h"
@@ -172,6 +173,8 @@ PyObject* saved_value(Node* n, const SavedField& f) {
       for (size_t i = 0; i < list.size(); i++) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), wrap(list[i]));
       return t.release();
     }
+    case SavedKind::Device:
+      return device_object(saved_member<Device>(n, f));
     case SavedKind::String:
       return PyUnicode_FromString(saved_member<std::string>(n, f).c_str());
     case SavedKind::OptString:

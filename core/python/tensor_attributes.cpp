@@ -38,7 +38,7 @@ PyObject* get_shape(PyObject* s, void*) {
   return attribute([&] { return wrap_sizes(self_of(s).sizes()); });
 }
 PyObject* get_dtype(PyObject* s, void*) { return new_ref(dtype_object(self_of(s).dtype())); }
-PyObject* get_device(PyObject*, void*) { return device_object({}); }
+PyObject* get_device(PyObject* s, void*) { return device_object(self_of(s).device()); }
 PyObject* get_layout(PyObject*, void*) { return new_ref(layout_object(Layout::Strided)); }
 PyObject* get_ndim(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).dim()); }
 PyObject* get_itemsize(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).itemsize()); }

@@ -1,14 +1,50 @@
-// device.h: where a tensor lives, and the layouts and memory formats torch's signatures name.
+// device.h: where a tensor's memory is, and the layouts and memory formats torch's signatures name.
 #pragma once
+#include <compare>
 #include <cstdint>
+#include <ostream>
 
 namespace undertow {
 
-struct Device {
-  uint16_t type = 0;  // 0 is the CPU
-  int16_t index = -1;
-  bool operator==(const Device&) const = default;
+// Torch's kinds of device, in its order. Any of them can be named; a tensor can be made on those that have a backend
+// (kernels/backend.h).
+enum class DeviceType : uint8_t {
+  CPU,
+  CUDA,
+  IPU,
+  XPU,
+  MKLDNN,
+  OpenGL,
+  OpenCL,
+  IDEEP,
+  HIP,
+  VE,
+  FPGA,
+  MAIA,
+  XLA,
+  Lazy,
+  Vulkan,
+  MPS,
+  Meta,
+  HPU,
+  MTIA,
+  PrivateUse1
 };
+inline constexpr int kNumDeviceTypes = 20;
+// As strings name them: "cpu", "cuda", "meta".
+extern const char* const kDeviceNames[kNumDeviceTypes];
+inline const char* name(DeviceType t) { return kDeviceNames[static_cast<int>(t)]; }
+
+struct Device {
+  DeviceType type = DeviceType::CPU;
+  int8_t index = -1;  // -1: the current one; the CPU and meta have one each and never an index
+  auto operator<=>(const Device&) const = default;
+  bool is_cpu() const { return type == DeviceType::CPU; }
+  bool is_meta() const { return type == DeviceType::Meta; }
+};
+inline constexpr Device kCpu{};
+std::ostream& operator<<(std::ostream& out, Device d);  // "cpu", "cuda:0"
+
 enum class Layout : uint8_t { Strided };
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 

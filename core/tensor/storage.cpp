@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/pool.h"
 #include "core/tensor/allocator.h"
+#include "core/tensor/device_memory.h"
 
 namespace undertow {
 
@@ -18,6 +19,17 @@ Ref<Storage> Storage::allocate_large(size_t nbytes) {
   s->block_bytes_ = sizeof(Storage);
   s->kind_ = Kind::Owned;
   s->data_ = data;
+  return Ref<Storage>::adopt(s);
+}
+
+Ref<Storage> Storage::allocate_on_device(size_t nbytes, Device device) {
+  void* data = device_memory(device).allocate(nbytes, device);
+  auto* s = new (pool_alloc(sizeof(Storage))) Storage;
+  s->nbytes_ = nbytes;
+  s->block_bytes_ = sizeof(Storage);
+  s->kind_ = Kind::OnDevice;
+  s->device_ = device;
+  s->data_ = static_cast<char*>(data);
   return Ref<Storage>::adopt(s);
 }
 
@@ -37,6 +49,15 @@ void Storage::resize(size_t nbytes) {
            "Trying to resize storage that is not resizable: its memory belongs to another library, or an array or "
            "memoryview looks at it");
   if (nbytes == nbytes_) return;
+  if (kind_ == Kind::OnDevice) {
+    const DeviceMemory& memory = device_memory(device_);
+    void* fresh = memory.allocate(nbytes, device_);
+    if (data_) memory.copy(fresh, device_, data_, device_, nbytes < nbytes_ ? nbytes : nbytes_);
+    free_bytes();
+    data_ = static_cast<char*>(fresh);
+    nbytes_ = nbytes;
+    return;
+  }
   char* fresh = static_cast<char*>(allocate_bytes(nbytes));
   std::memcpy(fresh, data_, nbytes < nbytes_ ? nbytes : nbytes_);
   free_bytes();
@@ -57,12 +78,14 @@ void Storage::swap_bytes(Storage& other) {
   std::swap(data_, other.data_);
   std::swap(nbytes_, other.nbytes_);
   std::swap(kind_, other.kind_);
+  std::swap(device_, other.device_);
   std::swap(deleter_, other.deleter_);
   std::swap(context_, other.context_);
 }
 
 void Storage::free_bytes() {
   if (kind_ == Kind::Owned) deallocate_bytes(data_, nbytes_);
+  if (kind_ == Kind::OnDevice) device_memory(device_).deallocate(data_, nbytes_, device_);
   if (kind_ == Kind::Borrowed && deleter_) deleter_(context_);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/pool.h"
 #include "core/base/ref.h"
+#include "core/tensor/device.h"
 
 namespace undertow {
 
@@ -24,10 +25,14 @@ class Storage {
     s->data_ = reinterpret_cast<char*>(s) + kHeader;
     return Ref<Storage>::adopt(s);
   }
+  static Ref<Storage> allocate(size_t nbytes, Device device) {
+    return UT_LIKELY(device.is_cpu()) ? allocate(nbytes) : allocate_on_device(nbytes, device);
+  }
   // Memory that someone else owns; deleter(context) runs once when the last tensor lets go.
   static Ref<Storage> borrow(void* data, size_t nbytes, Deleter deleter, void* context);
 
-  char* data() const { return data_; }
+  Device device() const { return device_; }
+  char* data() const { return data_; }  // null where the device has no memory (meta)
   size_t nbytes() const { return nbytes_; }
   // Changes the size, keeping min(old, new) bytes. Only for memory that is ours.
   void resize(size_t nbytes);
@@ -58,11 +63,12 @@ class Storage {
   uint32_t use_count() const { return refs_.load(std::memory_order_acquire); }
 
  private:
-  enum class Kind : uint8_t { Inline, Owned, Borrowed };
+  enum class Kind : uint8_t { Inline, Owned, Borrowed, OnDevice };
   static constexpr size_t kInlineMax = 256;  // bytes that travel in the header's own block
   static constexpr size_t kHeader = 64;      // keeps the bytes 16-aligned behind the header
   Storage() = default;
   static Ref<Storage> allocate_large(size_t nbytes);
+  static Ref<Storage> allocate_on_device(size_t nbytes, Device device);
   void destroy() {
     if (kind_ != Kind::Inline) free_bytes();
     pool_free(this, block_bytes_);
@@ -77,6 +83,7 @@ class Storage {
   std::atomic<uint16_t> holds_{0};  // atomic: memoryviews are made and dropped on any thread
   Kind kind_ = Kind::Inline;
   bool pinned_ = false;
+  Device device_;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
   std::atomic<const char*> writer_{nullptr};  // atomic: as version_

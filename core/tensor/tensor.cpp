@@ -66,10 +66,11 @@ void TensorImpl::destroy() {
   delete this;
 }
 
-Tensor empty(IntSpan sizes, DType dtype) {
+Tensor empty(IntSpan sizes, DType dtype, Device device) {
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
+  impl->set_device(device);
   int64_t bytes = undertow::itemsize(dtype);
   for (int64_t s : sizes) {
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
@@ -77,19 +78,20 @@ Tensor empty(IntSpan sizes, DType dtype) {
              "Storage size calculation overflowed with sizes=", ShapeText{sizes});
   }
   impl->set_sizes(sizes);
-  impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * undertow::itemsize(dtype))).leak();
+  impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * undertow::itemsize(dtype)), device).leak();
   return t;
 }
 
-Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device) {
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
+  impl->set_device(device);
   for (int64_t s : sizes)
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
   impl->set_layout(sizes, strides);
   impl->storage =
-      Storage::allocate(static_cast<size_t>(storage_extent(sizes, strides) * undertow::itemsize(dtype))).leak();
+      Storage::allocate(static_cast<size_t>(storage_extent(sizes, strides) * undertow::itemsize(dtype)), device).leak();
   return t;
 }
 
@@ -102,7 +104,7 @@ Tensor alias_storage(const Tensor& src) {
   auto* impl = new TensorImpl;
   impl->dtype = from->dtype;
   impl->device = from->device;
-  impl->flags = from->flags & (kConj | kNeg);
+  impl->flags = from->flags & (kConj | kNeg | kOtherDevice);
   impl->offset = from->offset;
   impl->storage = from->storage;
   impl->storage->retain();

@@ -27,6 +27,9 @@ class Tensor {
   void reset() { impl_.reset(); }
 
   DType dtype() const { return impl_->dtype; }
+  Device device() const { return impl_->device; }
+  bool is_cpu() const { return impl_->device.is_cpu(); }
+  bool is_meta() const { return impl_->device.is_meta(); }
   int64_t dim() const { return impl_->ndim; }
   int64_t numel() const { return impl_->numel; }
   IntSpan sizes() const { return impl_->sizes(); }
@@ -69,9 +72,14 @@ static_assert(sizeof(Tensor) == sizeof(void*));
 using TensorSpan = std::span<const Tensor>;
 
 // Fresh uninitialised memory, row-major. Throws for negative sizes and overflow.
-Tensor empty(IntSpan sizes, DType dtype);
-Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype);
-// The same for a contiguous tensor's shape, which needs no checks: the hot path of pointwise operators.
+Tensor empty(IntSpan sizes, DType dtype, Device device = kCpu);
+Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = kCpu);
+// The same on the device of another tensor.
+inline Tensor empty_beside(const Tensor& t, IntSpan sizes, DType dtype) { return empty(sizes, dtype, t.device()); }
+inline Tensor empty_strided_beside(const Tensor& t, IntSpan sizes, IntSpan strides, DType dtype) {
+  return empty_strided(sizes, strides, dtype, t.device());
+}
+// The same for a contiguous CPU tensor's shape, which needs no checks: the hot path of pointwise operators.
 UT_HOT_INLINE Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
   if (UT_UNLIKELY(like.ndim > kInlineDims)) return empty(like.sizes(), dtype);
   auto* impl = new TensorImpl;
@@ -99,7 +107,7 @@ inline Tensor alias(const Tensor& src) {
   auto* impl = new TensorImpl;
   impl->dtype = from.dtype;
   impl->device = from.device;
-  impl->flags = from.flags & (kContiguous | kConj | kNeg);
+  impl->flags = from.flags & (kContiguous | kConj | kNeg | kOtherDevice);
   impl->ndim = from.ndim;
   impl->numel = from.numel;
   impl->offset = from.offset;

@@ -2,7 +2,9 @@
 // Knows storage and layout; of the graph only that a tensor may own a node and some autograd metadata.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "core/base/pool.h"
 #include "core/base/ref.h"
@@ -37,6 +39,7 @@ enum TensorFlag : uint32_t {
   kWrappedNumber = 1u << 12,  // made from a Python number: weak in promotion
   kBatched = 1u << 13,        // one sample of a vmap, standing for all; see Note [Batched Tensors]
   kDependent = 1u << 14,  // computed in a custom Function's forward from something that requires grad; see kInFunction
+  kOtherDevice = 1u << 15,  // not on the CPU: recorders check that operands are on one device, fast paths step aside
   // How a view came to be, for the errors that in-place writes raise. See Note [Views And In-place].
   kViewNoGrad = 1u << 16,       // made in no_grad from something of grad mode
   kViewMultiOutput = 1u << 17,  // one of several outputs of one view function
@@ -47,7 +50,7 @@ enum TensorFlag : uint32_t {
 inline constexpr int kCutShift = 20;
 inline constexpr uint32_t kMostCutMarks = 4095;
 // Flags on any input that send a recorder to its careful path.
-inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kBatched;
+inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kBatched | kOtherDevice;
 
 inline constexpr int kInlineDims = 4;
 
@@ -56,7 +59,7 @@ struct TensorImpl : Pooled<TensorImpl> {
   uint32_t flags = 0;
   DType dtype = DType::Float32;
   uint8_t ndim = 0;
-  uint16_t device = 0;         // 0 is the CPU
+  Device device;               // changes only together with kOtherDevice: set_device
   uint32_t output_nr = 0;      // which output of grad_fn
   uint32_t attr_version = 0;   // for views: base's version when grad_fn was computed
   Storage* storage = nullptr;  // owned
@@ -78,6 +81,13 @@ struct TensorImpl : Pooled<TensorImpl> {
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
 
+  // dtype, number of dimensions and device in one word: two tensors agree in all three by one comparison.
+  UT_HOT_INLINE uint32_t kind() const {
+    uint32_t word;
+    static_assert(offsetof(TensorImpl, device) == offsetof(TensorImpl, dtype) + 2 && sizeof(Device) == 2);
+    std::memcpy(&word, &dtype, sizeof word);
+    return word;
+  }
   bool has(uint32_t flag) const { return flags & flag; }
   void set(uint32_t flag, bool on = true) { flags = on ? flags | flag : flags & ~flag; }
 
@@ -89,6 +99,10 @@ struct TensorImpl : Pooled<TensorImpl> {
   IntSpan strides() const { return {strides_ptr(), ndim}; }
   char* data() const { return storage->data() + offset * itemsize(dtype); }
 
+  void set_device(Device d) {
+    device = d;
+    set(kOtherDevice, !d.is_cpu());
+  }
   // Set the shape; strides row-major, or given. Both maintain numel and kContiguous.
   void set_sizes(IntSpan sizes);
   void set_layout(IntSpan sizes, IntSpan strides);

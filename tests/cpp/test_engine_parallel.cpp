@@ -166,8 +166,9 @@ static void test_callbacks_of_workers_run_once_each() {
 
 // Devices. Toy tensors are marked as another device's; their memory is the CPU's.
 
-static Tensor on_device(Tensor t, uint16_t device) {
-  t.impl()->device = device;
+static constexpr Device device_nr(int nr) { return nr ? Device{DeviceType::CUDA, static_cast<int8_t>(nr)} : Device{}; }
+static Tensor on_device(Tensor t, int nr) {
+  t.impl()->set_device(device_nr(nr));
   return t;
 }
 
@@ -175,7 +176,7 @@ static void test_each_device_has_a_thread_of_its_own() {
   Tensor x = leaf();
   std::mutex mutex;  // guards where
   std::map<std::string, std::thread::id> where;
-  auto note = [&](const char* name, uint16_t next_device) {
+  auto note = [&](const char* name, int next_device) {
     return [&, name, next_device](Grads in, Grads out) {
       {
         std::lock_guard lock(mutex);
@@ -185,9 +186,9 @@ static void test_each_device_has_a_thread_of_its_own() {
     };
   };
   Ref<Toy> bottom = node({gradient_edge(x)}, note("cpu low", 0));
-  Ref<Toy> far1 = node({edge(bottom)}, note("device 1", 0), {.device = 1});
-  Ref<Toy> near1 = node({edge(far1)}, note("device 1 again", 1), {.device = 1});
-  Ref<Toy> near2 = node({edge(bottom)}, note("device 2", 0), {.device = 2});
+  Ref<Toy> far1 = node({edge(bottom)}, note("device 1", 0), {.device = device_nr(1)});
+  Ref<Toy> near1 = node({edge(far1)}, note("device 1 again", 1), {.device = device_nr(1)});
+  Ref<Toy> near2 = node({edge(bottom)}, note("device 2", 0), {.device = device_nr(2)});
   Ref<Toy> to1 = node({edge(near1)}, note("cpu a", 1)), to2 = node({edge(near2)}, note("cpu b", 2));
   Ref<Toy> top = node({edge(to1), edge(to2)}, note("top", 0));
   run(top, vec(1), {.keep_graph = true});
@@ -201,7 +202,7 @@ static void test_each_device_has_a_thread_of_its_own() {
 
 static void test_a_failing_device_node_ends_the_pass() {
   Tensor x = leaf();
-  Ref<Toy> bad = node({gradient_edge(x)}, [](Grads, Grads) { UT_FAIL("device failed"); }, {.device = 1});
+  Ref<Toy> bad = node({gradient_edge(x)}, [](Grads, Grads) { UT_FAIL("device failed"); }, {.device = device_nr(1)});
   Ref<Toy> top = node({edge(bad)}, [](Grads in, Grads out) { out[0] = on_device(times(in[0], 1), 1); });
   CHECK(throws([&] { run(top, vec(1), {.keep_graph = true}); }, "device failed"));
   CHECK(slot_is_free(bad) && slot_is_free(top) && current_graph_task == nullptr);

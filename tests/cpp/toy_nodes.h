@@ -42,7 +42,7 @@ class Toy final : public NodeWithEdgeList {
 struct Options {
   std::string name = "Toy";
   uint32_t inputs = 1;
-  uint16_t device = 0;
+  Device device = {};
   int64_t size = 2;  // every input is a float vector of this size
 };
 

@@ -5,6 +5,7 @@
 #include "core/graph/aggregate.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/tensor_ops.h"
+#include "core/tensor/device_memory.h"
 #include "core/tensor/layout.h"
 
 namespace undertow {
@@ -52,11 +53,6 @@ Tensor cast(const Tensor& t, DType dtype) {
 Tensor real(const Tensor& t) { return t; }
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl*) { return clone(t); }
 Tensor detach(const Tensor& t) { return alias(t); }
-Tensor zeros(IntSpan sizes, DType dtype) {
-  Tensor out = empty(sizes, dtype);
-  std::fill_n(out.data_as<float>(), out.numel(), 0.0f);
-  return out;
-}
 bool has_nan(const Tensor& t) {
   return std::any_of(t.data_as<float>(), t.data_as<float>() + t.numel(), [](float x) { return std::isnan(x); });
 }
@@ -74,6 +70,7 @@ Look look_at(const Tensor& t) {
 
 }  // namespace graph_ops
 
+const DeviceMemory& device_memory(Device) { UT_FAIL("toy tensors are on the CPU"); }
 void regenerate_view_grad_fn(const Tensor&) { UT_ASSERT(false, "toy tensors are no views"); }
 
 }  // namespace undertow

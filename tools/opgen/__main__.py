@@ -41,6 +41,7 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
             forward = emit_kernels.forward_source(family, part) if any(e.is_pointwise for e in part) else ""
             files[f"ops_{family}{suffix}.cpp"] = marked("hot" if hot else "small", forward + emit_ops.family_source(family, part))
         if any(e.is_pointwise for e in list_):
+            files[f"kernels_{family}.cpp"] = marked("small", emit_kernels.chooser_source(family, list_))
             for group in emit_kernels.GROUPS:
                 source = emit_kernels.kernel_source(family, group, list_)
                 if group in emit_kernels.PER_ISA:

@@ -115,29 +115,41 @@ def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
     return "\n".join(out)
 
 
+def chooser_source(family: str, entries: list[Entry]) -> str:
+    """The CPU's loops of each operator in one table by dtype: of the instruction set that this machine has."""
+    kernels = pointwise_entries(entries)
+    out = [HEADER.format(family=family), '#include "core/kernels/cpu/half/half_loops.h"', '#include "core/kernels/cpu/isa.h"', "",
+           "namespace undertow::cpu {", ""]
+    for ns, groups in (("isa_baseline", PER_ISA), ("isa_avx2", PER_ISA), ("isa_avx512", PER_ISA), ("any_isa", [g for g in GROUPS if g not in PER_ISA])):
+        out.append(f"namespace {ns} {{")
+        out += [f"void fill_{kernel_name(e)}_{g}(LoopFn*);" for e in kernels for g in groups]
+        out.append("}")
+    for e in kernels:
+        k = kernel_name(e)
+        half = "half" in CLASSES[e.spec.get("dtypes", "all")] and "half" not in e.spec
+        to_bool = "true" if e.spec.get("promote") == "bool" else "false"
+        if half:
+            out.append(f"static LoopFn {k}_in_float;")
+        half = f" fill_half<{k}_in_float, {len(operands(e))}, {to_bool}>(t);" if half else ""
+        out.append(f"void loops_of_{k}(LoopFn* t) {{ UNDERTOW_FILL_PER_ISA(fill_{k}_float, t);{half} "
+                   f"any_isa::fill_{k}_int(t); any_isa::fill_{k}_complex(t); }}")
+    out += ["", "}  // namespace undertow::cpu", ""]
+    return "\n".join(out)
+
+
 def forward_source(family: str, entries: list[Entry]) -> str:
     out = [HEADER.format(family=family), f'#include "generated/fwd_{family}.h"', '#include "core/forward/pointwise/pointwise.h"',
            '#include "core/forward/pointwise/checks.h"', ""]
     kernels = pointwise_entries(entries)
     out.append("namespace undertow::cpu {")
-    for ns in ("isa_baseline", "isa_avx2", "isa_avx512"):
-        out.append(f"namespace {ns} {{")
-        for e in kernels:
-            out += [f"void fill_{kernel_name(e)}_{g}(LoopFn*);" for g in PER_ISA]
-        out.append("}")
-    out.append("namespace any_isa {")
-    for e in kernels:
-        out += [f"void fill_{kernel_name(e)}_{g}(LoopFn*);" for g in GROUPS if g not in PER_ISA]
-    out += ["}", "}  // namespace undertow::cpu", "", "namespace undertow::fwd {", "namespace {"]
+    out += [f"void loops_of_{kernel_name(e)}(LoopFn*);" for e in kernels]
+    out += ["}  // namespace undertow::cpu", "", "namespace undertow::fwd {", "namespace {"]
     for e in kernels:
         k = kernel_name(e)
         promote = e.spec.get("promote", "arith").capitalize()
-        half = "half" in CLASSES[e.spec.get("dtypes", "all")] and "half" not in e.spec
-        half = f"fill_half<{k}_op, {len(operands(e))}>(t); " if half else ""
         # A global, filled when the library loads: a function-local static would test its guard on every call.
         refusal = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
-        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, [](LoopFn* t) {{ UT_FILL_PER_ISA(fill_{k}_float, t); "
-                   f"{half}cpu::any_isa::fill_{k}_int(t); cpu::any_isa::fill_{k}_complex(t); }}{refusal});")
+        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, cpu::loops_of_{k}{refusal});")
     out += ["}  // namespace", ""]
     for e in entries:
         if not e.is_pointwise:

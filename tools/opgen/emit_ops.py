@@ -139,7 +139,7 @@ def saved_table(e: Entry) -> str:
 
 def saved_kind(s: Saved) -> str:
     return {"SavedTensor": "Tensor", "std::vector<SavedTensor>": "TensorList", "Scalar": "Scalar", "int64_t": "Int", "double": "Float", "bool": "Bool",
-            "Dims": "Ints", "std::optional<Dims>": "OptInts", "DType": "DType", "std::optional<DType>": "OptDType", "std::string": "String",
+            "Dims": "Ints", "std::optional<Dims>": "OptInts", "DType": "DType", "Device": "Device", "std::optional<DType>": "OptDType", "std::string": "String",
             "std::optional<int64_t>": "OptInt", "std::optional<double>": "OptFloat", "std::optional<Scalar>": "OptScalar", "std::optional<bool>": "OptBool",
             "std::vector<Dims>": "IntsList", "std::vector<DType>": "DTypeList", "std::optional<std::string>": "OptString"}[s.type]
 
@@ -278,6 +278,21 @@ def slow_flags(e: Entry) -> str:
     return test
 
 
+def to_slow(e: Entry, inplace: bool = False) -> list[str]:
+    """The lines of a recorder that leave the plain path: to slow_name, or to the check that operands are on one device."""
+    slow = slow_flags(e)
+    away = f"return slow_{e.name}{'_' * inplace}({names(e)});"
+    several = len(e.tensor_args) > 1 or any(a.is_list for a in e.tensor_args)
+    if not several or e.is_composite or e.spec.get("devices") == "any":
+        return [f"  if (UT_UNLIKELY({slow})) {away}"] if slow else []
+    check = f'check_one_device("{e.public}", {", ".join(a.name for a in e.tensor_args)});'
+    if not slow.startswith("flags & ("):
+        return [*([f"  if (UT_UNLIKELY({slow})) {away}"] if slow else []), f"  if (UT_UNLIKELY(flags & kOtherDevice)) {check}"]
+    # One test for both, so that tensors of the CPU pay nothing.
+    both = slow.replace(")", " | kOtherDevice)", 1)
+    return [f"  if (UT_UNLIKELY({both})) {{", f"    if ({slow}) {away}", f"    {check}", "  }"]
+
+
 def slow_function(e: Entry, inplace: bool = False) -> str:
     """slow_name(arguments): arguments with lazy bits, or batched ones. Apart and cold, so that the recorder's own frame stays small."""
     slow = slow_flags(e)
@@ -302,13 +317,12 @@ def recorder(e: Entry) -> str:
     ret = e.cpp_return
     head = f"{ret} {e.name}({params(e)}) {{"
     slow = slow_flags(e)
-    to_slow = [f"  if (UT_UNLIKELY({slow})) return slow_{e.name}({names(e)});"] if slow else []
     if e.is_composite:
         unused = "".join(f" (void){a.name};" for a in e.args if a.name not in identifiers(e.spec["composite"]))
         before = "\n".join([slow_function(e), ""]) if slow else ""
-        checks = "\n" + "\n".join([flags_of(e), *to_slow]) if slow else ""
+        checks = "\n" + "\n".join([flags_of(e), *to_slow(e)]) if slow else ""
         return before + head + f'{unused}{checks}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
-    lines = [slow_function(e), head, flags_of(e), *to_slow]
+    lines = [slow_function(e), head, flags_of(e), *to_slow(e)]
     lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) refuse_gradient("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
@@ -366,9 +380,7 @@ def inplace(e: Entry) -> str:
         return head + f'\n#line {e.line} "ops/{e.file}"\n  return {e.spec["inplace_composite"]};\n}}'
     if e.is_composite and not e.spec.get("inplace_forward"):
         return head + f'\n  return copy_(self, ops::{e.name}({names(e)}), false);\n}}'
-    lines = [slow_function(e, inplace=True), head, flags_of(e)]
-    if slow_flags(e):
-        lines.append(f"  if (UT_UNLIKELY({slow_flags(e)})) return slow_{e.name}_({names(e)});")
+    lines = [slow_function(e, inplace=True), head, flags_of(e), *to_slow(e, inplace=True)]
     if e.spec.get("view"):
         return "\n".join(lines + inplace_view(e))
     anyreq = " | ".join(f"{a.name}_flags" for a in e.diff_args) or "0u"

@@ -59,12 +59,14 @@ def default_of(a: Arg) -> str:
     return cpp_default(a.type, a.default)
 
 
-def convert(a: Arg, i: int) -> str:
+def convert(e: Entry, a: Arg, i: int) -> str:
+    if a.type == "device?" and e.is_factory and not e.tensor_args:  # where set_default_device and `with device:` say
+        return f"std::optional<Device> {a.name} = device_or_default(slot[{i}]);"
     return CONVERT[a.type].format(n=a.name, s=f"slot[{i}]", d=default_of(a))
 
 
 # What every factory takes in Python besides its own arguments. See FactoryArgs in core/python/convert.h.
-FACTORY_ARGS = [Arg("device?", "device", "None", True), Arg("layout?", "layout", "None", True), Arg("bool?", "pin_memory", "None", True),
+FACTORY_ARGS = [Arg("layout?", "layout", "None", True), Arg("bool?", "pin_memory", "None", True),
                 Arg("bool?", "requires_grad", "False", True)]
 
 
@@ -79,7 +81,7 @@ def glue(e: Entry, kind: str) -> tuple[str, str]:
     """The C function of one overload, and its name. kind is plain, inplace, or functional (with an argument `inplace`)."""
     fname = f"{kind}_{e.name}_{e.overload or 'x'}_{e.variant}"
     lines = [f"PyObject* {fname}(PyObject** slot) {{", "  (void)slot;"]
-    lines += [f"  {convert(a, i)}" for i, a in enumerate(e.args)]
+    lines += [f"  {convert(e, a, i)}" for i, a in enumerate(e.args)]
     call = ", ".join(f"{a.name}.get()" if a.is_ints and a.type.endswith("?") else a.name for a in e.args)
     if kind == "inplace":
         lines.append(f"  {{ {long_guard(e)} ops::{e.name}_({call}); }}\n  return new_ref(slot[0]);\n}}")

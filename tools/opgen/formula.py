@@ -13,6 +13,7 @@ FACTS = {
     "dim": ("int64_t", "{0}.dim()", "dim"),
     "numel": ("int64_t", "{0}.numel()", "sym_numel"),
     "dtype": ("DType", "{0}.dtype()", "scalar_type"),
+    "device": ("Device", "{0}.device()", "device"),
     "storage_offset": ("int64_t", "{0}.storage_offset()", "sym_storage_offset"),
     "requires_grad": ("bool", "{0}.requires_grad()", "requires_grad"),
     "column_major": ("bool", "is_column_major({0})", "column_major"),

@@ -20,6 +20,7 @@ KEYS = {
     "separate_out",  # out= must not share memory with an argument
     "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
     "constants",  # floating tensors without a derivative: refused where they require one
+    "devices",  # "any": its tensors may be on different devices (copies, indices)
     "hot",  # called often on small tensors: compiled for speed, where all others are made small
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
 }

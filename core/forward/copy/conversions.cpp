@@ -1,18 +1,23 @@
 // conversions.cpp: forward functions of ops/copy.toml.
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/copy.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_copy.h"
 
 namespace undertow::fwd {
 
-Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) { return _to_copy(self, self.dtype(), format); }
+Tensor clone(const Tensor& self, std::optional<MemoryFormat> format) {
+  return _to_copy(self, self.dtype(), format, std::nullopt);
+}
 
-Tensor _to_copy(const Tensor& self, DType dtype, std::optional<MemoryFormat> format) {
+Tensor _to_copy(const Tensor& self, DType dtype, std::optional<MemoryFormat> format, std::optional<Device> device) {
   if (is_complex(self.dtype()) && !is_complex(dtype) && dtype != DType::Bool)
     warn_once("Casting complex values to real discards the imaginary part");
-  if (UT_LIKELY(dtype == self.dtype() && !self.impl()->has(kConj | kNeg) && !format)) return clone_preserve(self);
-  Tensor out = empty_in_format(self, dtype, format.value_or(MemoryFormat::Preserve));
+  if (UT_LIKELY(dtype == self.dtype() && !self.impl()->has(kConj | kNeg) && !format && !device))
+    return clone_preserve(self);
+  Tensor out = empty_in_format(self, dtype, format.value_or(MemoryFormat::Preserve), device.value_or(self.device()));
   copy_into(out, self);
   return out;
 }
@@ -52,19 +57,7 @@ void zero_out(const Tensor& out, const Tensor&) { fill_into(out, Scalar(0)); }
 
 Scalar item(const Tensor& self) {
   UT_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");
-  Tensor plain = materialize_bits(self);
-  return dispatch(plain.dtype(), [&](auto tag) -> Scalar {
-    using T = typename decltype(tag)::type;
-    T v = *plain.data_as<T>();
-    if constexpr (kIsComplex<T>)
-      return Scalar(std::complex<double>(v.real(), v.imag()));
-    else if constexpr (std::is_same_v<T, bool>)
-      return Scalar(v);
-    else if constexpr (std::is_integral_v<T>)
-      return Scalar(static_cast<long>(v));
-    else
-      return Scalar(static_cast<double>(v));
-  });
+  return backend_of(self).copy->item(materialize_bits(self));
 }
 
 }  // namespace undertow::fwd

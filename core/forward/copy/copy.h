@@ -15,7 +15,10 @@ Tensor contiguous_copy(const Tensor& src);
 // A copy that keeps the order of dimensions in memory, without gaps; keeps conj and neg bits.
 Tensor clone_preserve(const Tensor& src);
 // Fresh memory of src's shape, its dimensions ordered as `format` says; Preserve keeps src's order without gaps.
-Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format);
+Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format, Device device);
+inline Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format) {
+  return empty_in_format(src, dtype, format, src.device());
+}
 Dims format_strides(IntSpan sizes, MemoryFormat format);
 // Strides of a dense tensor whose dimensions lie in the order of those given. Exactly these if they are dense.
 Dims dense_strides_like(IntSpan sizes, IntSpan strides);
@@ -26,7 +29,12 @@ MemoryFormat suggested_format(const Tensor& t);
 Tensor materialize_bits(const Tensor& src);
 // Refuses a number that dst's dtype cannot hold, in torch's words.
 void fill_into(const Tensor& dst, const Scalar& value);
-Tensor full(IntSpan sizes, const Scalar& value, DType dtype);
-Tensor zeros(IntSpan sizes, DType dtype);
+Tensor full(IntSpan sizes, const Scalar& value, DType dtype, Device device = kCpu);
+Tensor zeros(IntSpan sizes, DType dtype, Device device = kCpu);
+// On the device of another tensor.
+inline Tensor zeros_beside(const Tensor& t, IntSpan sizes, DType dtype) { return zeros(sizes, dtype, t.device()); }
+inline Tensor full_beside(const Tensor& t, IntSpan sizes, const Scalar& value, DType dtype) {
+  return full(sizes, value, dtype, t.device());
+}
 
 }  // namespace undertow::fwd

@@ -61,18 +61,18 @@ Dims dense_strides_like(IntSpan sizes, IntSpan strides) {
                                                       : strides_in_order(sizes, memory_order(sizes, strides));
 }
 
-Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format) {
+Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format, Device device) {
   if (format != MemoryFormat::Preserve) {
-    if (format == MemoryFormat::Contiguous) return undertow::empty(src.sizes(), dtype);
-    return undertow::empty_strided(src.sizes(), format_strides(src.sizes(), format), dtype);
+    if (format == MemoryFormat::Contiguous) return undertow::empty(src.sizes(), dtype, device);
+    return undertow::empty_strided(src.sizes(), format_strides(src.sizes(), format), dtype, device);
   }
   if (src.is_contiguous() && src.numel()) {
     // Strides of dimensions of size one are kept too, as torch keeps them.
     return same(src.strides(), contiguous_strides(src.sizes()))
-               ? undertow::empty(src.sizes(), dtype)
-               : undertow::empty_strided(src.sizes(), src.strides(), dtype);
+               ? undertow::empty(src.sizes(), dtype, device)
+               : undertow::empty_strided(src.sizes(), src.strides(), dtype, device);
   }
-  return undertow::empty_strided(src.sizes(), dense_strides_like(src.sizes(), src.strides()), dtype);
+  return undertow::empty_strided(src.sizes(), dense_strides_like(src.sizes(), src.strides()), dtype, device);
 }
 
 bool is_in_format(const Tensor& t, MemoryFormat format) {

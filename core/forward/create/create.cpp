@@ -10,10 +10,10 @@ namespace undertow::fwd {
 
 namespace {
 
-Tensor allocate(IntSpan size, DType dtype, std::optional<MemoryFormat> format) {
-  if (!format || *format == MemoryFormat::Contiguous) return undertow::empty(size, dtype);
+Tensor allocate(IntSpan size, DType dtype, std::optional<MemoryFormat> format, Device device) {
+  if (!format || *format == MemoryFormat::Contiguous) return undertow::empty(size, dtype, device);
   UT_CHECK(*format != MemoryFormat::Preserve, "unsupported memory format option Preserve");
-  return undertow::empty_strided(size, format_strides(size, *format), dtype);
+  return undertow::empty_strided(size, format_strides(size, *format), dtype, device);
 }
 
 Tensor filled(Tensor t, const Scalar& value) {
@@ -31,70 +31,77 @@ void check_strides(IntSpan size, IntSpan stride) {
 
 }  // namespace
 
-Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format) {
-  if (format && *format != MemoryFormat::Preserve) return allocate(self.sizes(), dtype, format);
-  if (self.is_contiguous()) return undertow::empty(self.sizes(), dtype);
-  return undertow::empty_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), dtype);
+Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format, Device device) {
+  if (format && *format != MemoryFormat::Preserve) return allocate(self.sizes(), dtype, format, device);
+  if (self.is_contiguous()) return undertow::empty(self.sizes(), dtype, device);
+  return undertow::empty_strided(self.sizes(), dense_strides_like(self.sizes(), self.strides()), dtype, device);
 }
 
-Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<MemoryFormat> format) {
-  return allocate(size, dtype.value_or(default_dtype()), format);
+Tensor empty(IntSpan size, std::optional<DType> dtype, std::optional<MemoryFormat> format,
+             std::optional<Device> device) {
+  return allocate(size, dtype.value_or(default_dtype()), format, device.value_or(kCpu));
 }
-Tensor empty_strided(IntSpan size, IntSpan stride, std::optional<DType> dtype) {
+Tensor empty_strided(IntSpan size, IntSpan stride, std::optional<DType> dtype, std::optional<Device> device) {
   check_strides(size, stride);
-  return undertow::empty_strided(size, stride, dtype.value_or(default_dtype()));
+  return undertow::empty_strided(size, stride, dtype.value_or(default_dtype()), device.value_or(kCpu));
 }
-Tensor zeros(IntSpan size, std::optional<DType> dtype) {
+Tensor zeros(IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
   for (int64_t s : size) UT_CHECK(s >= 0, "zeros: Dimension size must be non-negative. Got ", ShapeText{size});
-  return zeros(size, dtype.value_or(default_dtype()));
+  return zeros(size, dtype.value_or(default_dtype()), device.value_or(kCpu));
 }
-Tensor ones(IntSpan size, std::optional<DType> dtype) { return full(size, Scalar(1), dtype.value_or(default_dtype())); }
-Tensor full(IntSpan size, const Scalar& value, std::optional<DType> dtype) {
-  return filled(undertow::empty(size, dtype.value_or(scalar_dtype(value))), value);
+Tensor ones(IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
+  return full(size, Scalar(1), dtype.value_or(default_dtype()), device.value_or(kCpu));
 }
-Tensor scalar_tensor(const Scalar& s, std::optional<DType> dtype) {
-  return filled(undertow::empty({}, dtype.value_or(default_dtype())), s);
+Tensor full(IntSpan size, const Scalar& value, std::optional<DType> dtype, std::optional<Device> device) {
+  return full(size, value, dtype.value_or(scalar_dtype(value)), device.value_or(kCpu));
+}
+Tensor scalar_tensor(const Scalar& s, std::optional<DType> dtype, std::optional<Device> device) {
+  return full({}, s, dtype.value_or(default_dtype()), device.value_or(kCpu));
 }
 
-Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format) {
-  return allocate_like(self, dtype.value_or(self.dtype()), format);
-}
-Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format) {
-  return filled(allocate_like(self, dtype.value_or(self.dtype()), format), Scalar(0));
-}
-Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format) {
-  return filled(allocate_like(self, dtype.value_or(self.dtype()), format), Scalar(1));
+Tensor empty_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format,
+                  std::optional<Device> device) {
+  return allocate_like(self, dtype.value_or(self.dtype()), format, device.value_or(self.device()));
 }
 Tensor full_like(const Tensor& self, const Scalar& value, std::optional<DType> dtype,
-                 std::optional<MemoryFormat> format) {
-  return filled(allocate_like(self, dtype.value_or(self.dtype()), format), value);
+                 std::optional<MemoryFormat> format, std::optional<Device> device) {
+  return filled(empty_like(self, dtype, format, device), value);
+}
+Tensor zeros_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format,
+                  std::optional<Device> device) {
+  return full_like(self, Scalar(0), dtype, format, device);
+}
+Tensor ones_like(const Tensor& self, std::optional<DType> dtype, std::optional<MemoryFormat> format,
+                 std::optional<Device> device) {
+  return full_like(self, Scalar(1), dtype, format, device);
 }
 
-Tensor new_empty(const Tensor& self, IntSpan size, std::optional<DType> dtype) {
-  return undertow::empty(size, dtype.value_or(self.dtype()));
+Tensor new_empty(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
+  return undertow::empty(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
-Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<DType> dtype) {
-  return empty_strided(size, stride, std::optional<DType>(dtype.value_or(self.dtype())));
+Tensor new_empty_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optional<DType> dtype,
+                         std::optional<Device> device) {
+  check_strides(size, stride);
+  return undertow::empty_strided(size, stride, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
-Tensor new_zeros(const Tensor& self, IntSpan size, std::optional<DType> dtype) {
-  return zeros(size, dtype.value_or(self.dtype()));
+Tensor new_zeros(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
+  return zeros(size, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
-Tensor new_ones(const Tensor& self, IntSpan size, std::optional<DType> dtype) {
-  return full(size, Scalar(1), dtype.value_or(self.dtype()));
+Tensor new_ones(const Tensor& self, IntSpan size, std::optional<DType> dtype, std::optional<Device> device) {
+  return new_full(self, size, Scalar(1), dtype, device);
 }
-Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, std::optional<DType> dtype) {
-  return filled(undertow::empty(size, dtype.value_or(self.dtype())), value);
+Tensor new_full(const Tensor& self, IntSpan size, const Scalar& value, std::optional<DType> dtype,
+                std::optional<Device> device) {
+  return full(size, value, dtype.value_or(self.dtype()), device.value_or(self.device()));
 }
 
-Tensor eye(int64_t n, std::optional<DType> dtype) { return eye(n, n, dtype); }
-Tensor eye(int64_t n, int64_t m, std::optional<DType> dtype) {
+Tensor eye(int64_t n, std::optional<DType> dtype, std::optional<Device> device) { return eye(n, n, dtype, device); }
+Tensor eye(int64_t n, int64_t m, std::optional<DType> dtype, std::optional<Device> device) {
   UT_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
   UT_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
-  Tensor out = zeros(Dims{n, m}, dtype.value_or(default_dtype()));
-  dispatch(out.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (int64_t i = 0; i < std::min(n, m); i++) out.data_as<T>()[i * m + i] = T(1);
-  });
+  Tensor out = zeros(Dims{n, m}, dtype.value_or(default_dtype()), device.value_or(kCpu));
+  int64_t k = std::min(n, m);
+  fill_into(alias(out, Dims{k}, Dims{m + 1}, 0, out.dtype()), Scalar(1));
   return out;
 }
 

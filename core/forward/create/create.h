@@ -5,7 +5,10 @@
 namespace undertow::fwd {
 
 // Uninitialised, in the layout that empty_like(self, memory_format=...) has.
-Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format = std::nullopt);
+Tensor allocate_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format, Device device);
+inline Tensor allocate_like(const Tensor& self, DType dtype) {
+  return allocate_like(self, dtype, std::nullopt, self.device());
+}
 // Refuses a number that `dtype` cannot hold, in torch's words.
 void check_fits(const Scalar& value, DType dtype);
 // "Half", ... as a C++ type, as torch's messages about numbers spell it.

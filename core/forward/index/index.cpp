@@ -7,7 +7,7 @@
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 

@@ -6,7 +6,8 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::fwd {
@@ -54,7 +55,7 @@ void add_byte_offsets(const Tensor& offsets, const Tensor& index, int64_t size, 
   iter.add_output(offsets, DType::Int64);
   iter.add_input(broadcast(index, offsets.sizes()));
   iter.build();
-  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+  cpu::walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
     char *o = p[0], *in = p[1];
     for (int64_t i = 0; i < n; i++, o += s[0], in += s[1]) {
       int64_t v = *reinterpret_cast<const int64_t*>(in);
@@ -71,7 +72,7 @@ Tensor read_at(const Tensor& out, const Tensor& src, const Tensor& offsets) {
   iter.build();
   dispatch_width(src.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+    cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
       char* o = p[0];
       const char *in = p[1], *off = p[2];
       if (s[2] == 0) {  // one position for the whole run: a row
@@ -127,7 +128,7 @@ void divide_by_counts(const Tensor& out, const Tensor& counts) {
   iter.build();
   dispatch(out.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+    cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
       char *o = p[0], *c = p[1];
       for (int64_t i = 0; i < n; i++, o += s[0], c += s[1]) {
         int64_t by = std::max<int64_t>(1, *reinterpret_cast<const int64_t*>(c));

@@ -6,7 +6,7 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_copy.h"
 #include "generated/fwd_embedding.h"

@@ -3,10 +3,11 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/index/index_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/pointwise/where_kernels.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_copy.h"
 #include "generated/fwd_index.h"
@@ -64,7 +65,7 @@ void fill_where(const Tensor& out, const Tensor& self, const Tensor& mask, const
   iter.add_input(mask);
   iter.build();
   cpu::WhereFn choose = cpu::where_loop_of(self.itemsize());
-  iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+  cpu::walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
     char* operands[4] = {p[0], p[2], value.data(), p[1]};
     int64_t strides[4] = {s[0], s[2], 0, s[1]};
     choose(operands, strides, n);

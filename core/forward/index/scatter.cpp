@@ -1,7 +1,7 @@
 // scatter.cpp: gather and the scatters: every element has a position of its own along one dimension.
 #include "core/forward/copy/copy.h"
 #include "core/forward/index/index_common.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 

@@ -2,9 +2,10 @@
 // loss.h. Cuts tensors into runs, checks, adds up; what is computed is kernels/cpu/loss/loss.isa.cpp's.
 #include "core/forward/copy/copy.h"
 #include "core/forward/loss/loss.h"
-#include "core/forward/pointwise/elementwise_iter.h"
 #include "core/forward/reduce/plan.h"
+#include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/reduce/reduce_kernels.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd.h"
@@ -69,7 +70,8 @@ Operands operands(const Tensor& self, const Tensor& target, const Tensor& weight
 // operands: output, x, y, weight or nothing, then what else the caller added.
 template <class T, class F>
 void for_each_run(const ElementwiseIter& iter, int count, const ElementwiseLoss& loss, bool weighted, F&& f) {
-  iter.for_each(
+  cpu::walk(
+      iter,
       [&](char* const* p, const int64_t* s, int64_t n) {
         T rooms[3][kRun];
         char* at[kMaxOperands];

@@ -5,7 +5,7 @@
 #include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_matmul.h"
 #include "generated/fwd_shape.h"

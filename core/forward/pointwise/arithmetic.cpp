@@ -2,8 +2,9 @@
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
 #include "core/forward/pointwise/pointwise.h"
+#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
@@ -131,7 +132,7 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   dispatch(self.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_floating_point_v<T> || kIsHalf<T>) {
-      iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+      cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
         for (int64_t i = 0; i < n; i++) {
           int exponent = 0;
           OpMath<T> x = static_cast<OpMath<T>>(*reinterpret_cast<T*>(p[2] + i * s[2]));
@@ -210,7 +211,7 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
   iter.add_input(b);
   iter.build();
   auto run = [&]<class T>(TypeTag<T>) {
-    iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+    cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
       for (int64_t i = 0; i < n; i++)
         *reinterpret_cast<T*>(p[0] + i * s[0]) =
             next_after(*reinterpret_cast<T*>(p[1] + i * s[1]), *reinterpret_cast<T*>(p[2] + i * s[2]));

@@ -3,10 +3,11 @@
 #include <cstring>
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
 #include "core/forward/pointwise/pointwise.h"
+#include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/pointwise/where_kernels.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_activation.h"
@@ -101,7 +102,7 @@ Tensor choose(const Tensor& condition, Operand self, Operand other) {
     i++;
   }
   iter.build();
-  iter.for_each(cpu::where_loop_of(itemsize(t)));
+  cpu::walk(iter, cpu::where_loop_of(itemsize(t)));
   return iter.output();
 }
 }  // namespace

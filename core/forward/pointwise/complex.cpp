@@ -2,7 +2,8 @@
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_special.h"
@@ -30,7 +31,7 @@ Tensor pairs(const Tensor& first, const Tensor& second, Make make) {
   iter.add_input(second);
   iter.build();
   auto run = [&]<class T>(TypeTag<T>) {
-    iter.for_each([&](char* const* p, const int64_t* s, int64_t n) {
+    cpu::walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
       for (int64_t i = 0; i < n; i++)
         *reinterpret_cast<std::complex<T>*>(p[0] + i * s[0]) =
             make(*reinterpret_cast<T*>(p[1] + i * s[1]), *reinterpret_cast<T*>(p[2] + i * s[2]));

@@ -2,37 +2,12 @@
 #include "core/forward/pointwise/pointwise.h"
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
-#include "core/kernels/cpu/half/half_loops.h"
+#include "core/kernels/backend.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 
 namespace undertow::fwd {
-
-PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error)
-    : name_(name), bool_error_(bool_error), promote_(promote) {
-  fill(table_);
-  for (int i = 0; i < kNumDTypes; i++) {
-    DType t = static_cast<DType>(i);
-    results_[i] = promote == Promote::Bool ? DType::Bool : promote == Promote::Real ? to_real(t) : t;
-  }
-}
-
-LoopFn PointwiseOp::checked_loop(DType t) const {
-  LoopFn f = loop(t);
-  UT_CHECK(f || t != DType::Bool || !bool_error_, bool_error_);
-  UT_CHECK_AS(NotImplemented, f, "\"", name_, "\" not implemented for '", long_name(t), "'");
-  return f;
-}
-
-void PointwiseOp::run_in_float(DType half, int inputs, char* const* p, const int64_t* strides, int64_t n,
-                               const Scalar* params) const {
-  cpu::loop_in_float(loop(DType::Float32), half, inputs, promote_ == Promote::Bool, p, strides, n, params);
-}
-
-DType PointwiseOp::compute_dtype(DType common) const {
-  return promote_ == Promote::Float && is_integral(common) ? default_dtype() : common;
-}
 
 namespace {
 struct alignas(16) Constant {
@@ -56,7 +31,9 @@ struct alignas(16) Constant {
 };
 
 // `tensor op number` without the iterator, when the tensor is plain and small.
-bool is_plain(const Tensor& t, DType compute) { return t.dtype() == compute && t.is_contiguous() && t.numel() < 32768; }
+bool is_plain(const Tensor& t, DType compute) {
+  return t.dtype() == compute && t.is_contiguous() && t.is_cpu() && t.numel() < kDirectLoop;
+}
 Tensor with_constant(const PointwiseOp& op, LoopFn loop, const Scalar* params, const Tensor& t, Constant& c,
                      bool constant_first) {
   Tensor out = empty_same_shape(*t.impl(), op.result_dtype(t.dtype()));
@@ -93,7 +70,7 @@ Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tenso
     const Tensor &t = first ? b : a, &value = first ? a : b;
     DType compute = op.compute_dtype(result_type(a, b));
     LoopFn loop = op.loop(compute);
-    if (loop && is_plain(t, compute)) {
+    if (loop && is_plain(t, compute) && value.is_cpu()) {
       Constant c;
       c.set(value, compute);
       return with_constant(op, loop, params, t, c, first);
@@ -113,23 +90,25 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
       promoter.add(*o.scalar);
   }
   DType compute = op.compute_dtype(promoter.result()), result = op.result_dtype(compute);
-  LoopFn loop = op.checked_loop(compute);
-
+  op.check_dtype(compute);
   ElementwiseIter iter;
   Tensor target;
   SmallVector<Tensor, 4> inputs;
   SmallVector<Constant, 4> constants(operands.size());
-  bool dimensioned = false;
-  for (const Operand& o : operands) dimensioned |= o.tensor && o.tensor->dim() > 0;
+  bool dimensioned = false, elsewhere = false;
+  for (const Operand& o : operands) {
+    dimensioned |= o.tensor && o.tensor->dim() > 0;
+    elsewhere |= o.tensor && !o.tensor->is_cpu();
+  }
   for (size_t i = 0; i < operands.size(); i++) {
     const Tensor* t = operands[i].tensor;
     inputs.push_back(Tensor());
     if (!t)
       constants[i].set(*operands[i].scalar, compute);
+    else if (t->dim() == 0 && t->is_cpu() && (elsewhere || (dimensioned && t->dtype() != compute)))
+      constants[i].set(*t, compute);
     else if (t->dtype() == compute)
       inputs.back() = *t;
-    else if (dimensioned && t->dim() == 0)
-      constants[i].set(*t, compute);
     else
       inputs.back() = to_dtype(*t, compute);
   }
@@ -168,7 +147,7 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
       iter.add_constant(constants[i].bytes);
   }
   iter.build();
-  iter.for_each([&](char* const* p, const int64_t* strides, int64_t n) { loop(p, strides, n, params); });
+  backend_of(iter.device()).pointwise->run(op, compute, iter, params);
   if (out && !target.defined()) {
     copy_into(*out, iter.output());
     return *out;

@@ -3,51 +3,10 @@
 #include <limits>
 
 #include "core/forward/forward_types.h"
-#include "core/kernels/cpu/isa.h"
-#include "core/kernels/cpu/pointwise/loops.h"
+#include "core/kernels/pointwise.h"
 #include "core/tensor/tensor.h"
 
 namespace undertow::fwd {
-
-using cpu::LoopFn;
-
-// How the dtype of computation and of the result follow from the operands.
-enum class Promote : uint8_t {
-  Arith,  // the common dtype
-  Float,  // the common dtype, integers becoming the default float
-  Bool,   // computed in the common dtype, the result is bool
-  Real,   // the common dtype, complex giving its real part's dtype
-};
-
-class PointwiseOp {
- public:
-  PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error = nullptr);
-  LoopFn loop(DType t) const { return table_[static_cast<int>(t)]; }
-  LoopFn checked_loop(DType t) const;
-  void run_in_float(DType half, int inputs, char* const* p, const int64_t* strides, int64_t n,
-                    const Scalar* params) const;
-  const char* name() const { return name_; }
-  DType compute_dtype(DType common) const;
-  DType result_dtype(DType compute) const { return results_[static_cast<int>(compute)]; }
-
- private:
-  LoopFn table_[kNumDTypes] = {};
-  DType results_[kNumDTypes];
-  const char* name_;
-  const char* bool_error_;
-  Promote promote_;
-};
-
-// The half types run the float loop; see core/kernels/cpu/half/half_loops.h.
-template <const PointwiseOp& op, int inputs>
-void fill_half(LoopFn* table) {
-  table[static_cast<int>(DType::Float16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
-    op.run_in_float(DType::Float16, inputs, p, s, n, params);
-  };
-  table[static_cast<int>(DType::BFloat16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
-    op.run_in_float(DType::BFloat16, inputs, p, s, n, params);
-  };
-}
 
 // A tensor, or a number that takes part in promotion as one.
 struct Operand {
@@ -64,9 +23,12 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
 // Two tensors of different dtypes, shapes or layouts: first looks for a zero-dimensional one beside a plain one.
 Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b);
 
+// Contiguous CPU tensors of fewer elements than this are computed by their loop at once, on the calling thread.
+inline constexpr int64_t kDirectLoop = 32 * 1024;
+
 inline Tensor pointwise1(const PointwiseOp& op, const Scalar* params, const Tensor& a) {
   LoopFn loop = op.loop(a.dtype());
-  if (UT_LIKELY(loop && a.is_contiguous() && a.numel() < 32768)) {
+  if (UT_LIKELY(loop && a.is_contiguous() && a.is_cpu() && a.numel() < kDirectLoop)) {
     Tensor out = empty_same_shape(*a.impl(), op.result_dtype(a.dtype()));
     char* p[2] = {out.data(), a.data()};
     int64_t s[2] = {out.itemsize(), a.itemsize()};
@@ -83,8 +45,8 @@ inline void pointwise1_out(const PointwiseOp& op, const Scalar* params, const Te
 
 inline bool same_small_layout(const Tensor& a, const Tensor& b) {
   const TensorImpl *x = a.impl(), *y = b.impl();
-  if (x->dtype != y->dtype || x->ndim != y->ndim || !(x->flags & y->flags & kContiguous) || x->numel != y->numel ||
-      x->numel >= 32768)
+  if (x->kind() != y->kind() || !x->device.is_cpu() || !(x->flags & y->flags & kContiguous) || x->numel != y->numel ||
+      x->numel >= kDirectLoop)
     return false;
   const int64_t *sx = x->sizes_ptr(), *sy = y->sizes_ptr();
   for (int i = 0; i < x->ndim; i++)
@@ -135,16 +97,5 @@ inline Scalar as_scalar(std::string_view) { return Scalar(0); }
 
 // Resizes `out` to `sizes` if it must change (with torch's warning when it held something else).
 void resize_output(const Tensor& out, IntSpan sizes);
-
-#if defined(__x86_64__) && !defined(UNDERTOW_BASELINE_ONLY)
-#define UT_FILL_PER_ISA(fill, table)                                  \
-  do {                                                                \
-    cpu::isa_baseline::fill(table);                                   \
-    if (cpu::isa() >= cpu::Isa::Avx2) cpu::isa_avx2::fill(table);     \
-    if (cpu::isa() >= cpu::Isa::Avx512) cpu::isa_avx512::fill(table); \
-  } while (0)
-#else
-#define UT_FILL_PER_ISA(fill, table) cpu::isa_baseline::fill(table)
-#endif
 
 }  // namespace undertow::fwd

@@ -276,37 +276,42 @@ Tensor integers_in(Tensor t, int64_t low, int64_t high, Generator* g) {
 }
 }  // namespace
 
-Tensor rand(IntSpan size, Generator* g, std::optional<DType> dtype) {
-  return uniform_in(undertow::empty(size, dtype.value_or(default_dtype())), g);
+Tensor rand(IntSpan size, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
+  return uniform_in(undertow::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), g);
 }
-Tensor randn(IntSpan size, Generator* g, std::optional<DType> dtype) {
-  return normal_in(undertow::empty(size, dtype.value_or(default_dtype())), 0, 1, g);
+Tensor randn(IntSpan size, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
+  return normal_in(undertow::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), 0, 1, g);
 }
-Tensor normal(double mean, double std, IntSpan size, Generator* g, std::optional<DType> dtype) {
-  return normal_in(undertow::empty(size, dtype.value_or(default_dtype())), mean, std, g);
+Tensor normal(double mean, double std, IntSpan size, Generator* g, std::optional<DType> dtype,
+              std::optional<Device> device) {
+  return normal_in(undertow::empty(size, dtype.value_or(default_dtype()), device.value_or(kCpu)), mean, std, g);
 }
-Tensor randint(int64_t high, IntSpan size, Generator* g, std::optional<DType> dtype) {
-  return randint(0, high, size, g, dtype);
+Tensor randint(int64_t high, IntSpan size, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
+  return randint(0, high, size, g, dtype, device);
 }
-Tensor randint(int64_t low, int64_t high, IntSpan size, Generator* g, std::optional<DType> dtype) {
-  return integers_in(undertow::empty(size, dtype.value_or(DType::Int64)), low, high, g);
+Tensor randint(int64_t low, int64_t high, IntSpan size, Generator* g, std::optional<DType> dtype,
+               std::optional<Device> device) {
+  return integers_in(undertow::empty(size, dtype.value_or(DType::Int64), device.value_or(kCpu)), low, high, g);
 }
-Tensor rand_like(const Tensor& self, Generator* g, std::optional<DType> dtype, std::optional<MemoryFormat> format) {
-  return uniform_in(allocate_like(self, dtype.value_or(self.dtype()), format), g);
+Tensor rand_like(const Tensor& self, Generator* g, std::optional<DType> dtype, std::optional<MemoryFormat> format,
+                 std::optional<Device> device) {
+  return uniform_in(allocate_like(self, dtype.value_or(self.dtype()), format, device.value_or(self.device())), g);
 }
-Tensor randn_like(const Tensor& self, Generator* g, std::optional<DType> dtype, std::optional<MemoryFormat> format) {
-  return normal_in(allocate_like(self, dtype.value_or(self.dtype()), format), 0, 1, g);
+Tensor randn_like(const Tensor& self, Generator* g, std::optional<DType> dtype, std::optional<MemoryFormat> format,
+                  std::optional<Device> device) {
+  return normal_in(allocate_like(self, dtype.value_or(self.dtype()), format, device.value_or(self.device())), 0, 1, g);
 }
 Tensor randint_like(const Tensor& self, int64_t high, Generator* g, std::optional<DType> dtype,
-                    std::optional<MemoryFormat> format) {
-  return randint_like(self, 0, high, g, dtype, format);
+                    std::optional<MemoryFormat> format, std::optional<Device> device) {
+  return randint_like(self, 0, high, g, dtype, format, device);
 }
 Tensor randint_like(const Tensor& self, int64_t low, int64_t high, Generator* g, std::optional<DType> dtype,
-                    std::optional<MemoryFormat> format) {
-  return integers_in(allocate_like(self, dtype.value_or(self.dtype()), format), low, high, g);
+                    std::optional<MemoryFormat> format, std::optional<Device> device) {
+  return integers_in(allocate_like(self, dtype.value_or(self.dtype()), format, device.value_or(self.device())), low,
+                     high, g);
 }
 
-Tensor randperm(int64_t n, Generator* g, std::optional<DType> dtype) {
+Tensor randperm(int64_t n, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
   DType t = dtype.value_or(DType::Int64);
   UT_CHECK(n >= 0, "n must be non-negative, got ", n);
   UT_CHECK_AS(NotImplemented, t != DType::Bool && !is_complex(t), "\"randperm\" not implemented for '", long_name(t),
@@ -320,7 +325,7 @@ Tensor randperm(int64_t n, Generator* g, std::optional<DType> dtype) {
   exact(DType::BFloat16, 8);
   exact(DType::Float32, 24);
   exact(DType::Float64, 53);
-  Tensor out = undertow::empty(Dims{n}, t);
+  Tensor out = undertow::empty(Dims{n}, t, device.value_or(kCpu));
   dispatch_drawn(t, "randperm", [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_same_v<T, bool>) {

@@ -3,8 +3,9 @@
 #include <memory>
 
 #include "core/forward/forward_types.h"
-#include "core/forward/pointwise/elementwise_iter.h"
 #include "core/forward/random/generator.h"
+#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/tensor/elementwise_iter.h"
 
 namespace undertow::fwd {
 
@@ -58,7 +59,8 @@ void fill_in_memory_order(const Tensor& t, Generator* g, Fill&& fill) {
   std::unique_ptr<T[]> drawn(new T[n]);
   fill(source.state, drawn.get(), n);
   const T* next = drawn.get();
-  iter.for_each(
+  cpu::walk(
+      iter,
       [&](char* const* p, const int64_t* s, int64_t count) {
         for (int64_t i = 0; i < count; i++) *reinterpret_cast<T*>(p[0] + i * s[0]) = *next++;
       },

@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
 #include "core/forward/reduce/lines.h"
 #include "core/forward/reduce/plan.h"
 #include "core/forward/softmax.h"
 #include "core/kernels/cpu/math/scalar_math.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd.h"
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/index/index_kernels.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_shape.h"
 
@@ -53,7 +54,7 @@ void add_into(const Tensor& to, const Tensor& from) {
   iter.add_output(to, to.dtype());
   iter.add_input(from);
   iter.build();
-  iter.for_each([](char* const* p, const int64_t* s, int64_t n) {
+  cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
     if constexpr (std::is_same_v<T, float>) {
       if (s[0] == sizeof(T) && s[1] == sizeof(T))
         return cpu::index_kernels().add_float(reinterpret_cast<float*>(p[0]), reinterpret_cast<const float*>(p[1]), n);

@@ -1,4 +1,4 @@
-// isa.h: which of the instruction sets our kernels are compiled for this machine runs.
+// isa.h: selects the best instruction set this CPU supports.
 // Knows the processor only; does not know which kernels exist.
 #pragma once
 
@@ -13,6 +13,19 @@ Isa isa();
 
 const char* isa_name(Isa isa);
 
+// Declares the same functions for every instruction set that kernels are compiled for: names of *.isa.cpp, whose code is
+// in the namespace of the set it is compiled for.
+#define UNDERTOW_FOR_EACH_ISA(...) \
+  namespace isa_baseline {         \
+  __VA_ARGS__                      \
+  }                                \
+  namespace isa_avx2 {             \
+  __VA_ARGS__                      \
+  }                                \
+  namespace isa_avx512 {           \
+  __VA_ARGS__                      \
+  }
+
 // UNDERTOW_CHOOSE_ISA(call) calls isa_baseline::call, isa_avx2::call or isa_avx512::call. A macro, because
 // only it can put a namespace before a name; elsewhere than on x86-64 the other two do not exist.
 #if defined(__x86_64__) && !defined(UNDERTOW_BASELINE_ONLY)
@@ -20,8 +33,16 @@ const char* isa_name(Isa isa);
   (::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx512 ? isa_avx512::call \
    : ::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx2 ? isa_avx2::call   \
                                                           : isa_baseline::call)
+// UNDERTOW_FILL_PER_ISA(fill, table) calls fill of every instruction set up to the chosen one, the best last.
+#define UNDERTOW_FILL_PER_ISA(fill, table)                                               \
+  do {                                                                                   \
+    isa_baseline::fill(table);                                                           \
+    if (::undertow::cpu::isa() >= ::undertow::cpu::Isa::Avx2) isa_avx2::fill(table);     \
+    if (::undertow::cpu::isa() >= ::undertow::cpu::Isa::Avx512) isa_avx512::fill(table); \
+  } while (0)
 #else
 #define UNDERTOW_CHOOSE_ISA(call) (isa_baseline::call)
+#define UNDERTOW_FILL_PER_ISA(fill, table) isa_baseline::fill(table)
 #endif
 
 }  // namespace undertow::cpu

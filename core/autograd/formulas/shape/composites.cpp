@@ -265,11 +265,15 @@ Tensor contiguous_composite(const Tensor& self, std::optional<MemoryFormat> form
   return fwd::is_in_format(self, f) ? self : clone(self, f);
 }
 
-Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format) {
-  if (!copy && dtype == self.dtype() &&
+Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format,
+                    std::optional<Device> device) {
+  if (!copy && dtype == self.dtype() && device.value_or(self.device()) == self.device() &&
       (!format || *format == MemoryFormat::Preserve || fwd::is_in_format(self, *format)))
     return self;
-  return _to_copy(self, dtype, format);
+  return _to_copy(self, dtype, format, device);
+}
+Tensor to_place(const Tensor& self, DType dtype, Device device) {
+  return to_composite(self, dtype, false, std::nullopt, device);
 }
 
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {

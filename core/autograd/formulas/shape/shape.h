@@ -37,7 +37,10 @@ std::vector<Tensor> dsplit_composite(const Tensor& self, IntSpan indices);
 
 // Compositions: copies and changes of memory.
 Tensor contiguous_composite(const Tensor& self, std::optional<MemoryFormat> format);
-Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format);
+Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format,
+                    std::optional<Device> device = std::nullopt);
+// self itself if it is there already.
+Tensor to_place(const Tensor& self, DType dtype, Device device);
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format);
 
 // Compositions: joins.

@@ -56,7 +56,7 @@ class BoxPlan {
   int64_t most_outputs() const { return rows_ * cols_; }
   int64_t most_runs(int64_t panel) const {
     return rows_ + rows_ * cols_ / panel + 1;
-  }                                                                       // of a box whose outputs are cut into panels
+  }  // of a box whose outputs are cut into panels
   int64_t taps() const { return taps_; }                                  // of one channel
   int64_t depth() const { return static_cast<int64_t>(offsets.size()); }  // taps of all channels
   int64_t size() const { return channels_ * channel_ + slack_; }          // elements of the copy

@@ -11,6 +11,18 @@ namespace undertow::cpu {
 void loop_in_float(LoopFn loop, DType half, int inputs, bool to_bool, char* const* p, const int64_t* strides, int64_t n,
                    const Scalar* params);
 
+// Fills the entries of the half types from the float loop that is there already, which `in_float` keeps.
+template <LoopFn& in_float, int inputs, bool to_bool>
+void fill_half(LoopFn* table) {
+  in_float = table[static_cast<int>(DType::Float32)];
+  table[static_cast<int>(DType::Float16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+    loop_in_float(in_float, DType::Float16, inputs, to_bool, p, s, n, params);
+  };
+  table[static_cast<int>(DType::BFloat16)] = [](char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
+    loop_in_float(in_float, DType::BFloat16, inputs, to_bool, p, s, n, params);
+  };
+}
+
 // The conversions of one half type, for kernels of float that are given a few lines of it at a time.
 struct HalfLines {
   HalfKernels::Widen widen = nullptr;

@@ -11,13 +11,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/kernels/pointwise_loop.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/scalar.h"
 
 namespace undertow::cpu {
-
-// p[0] is the output, p[1..] the inputs; strides in bytes; n elements.
-using LoopFn = void (*)(char* const* p, const int64_t* strides, int64_t n, const Scalar* params);
 
 #ifndef UNDERTOW_ISA_NS
 #define UNDERTOW_ISA_NS any_isa

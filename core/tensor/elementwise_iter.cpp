@@ -1,5 +1,5 @@
 // elementwise_iter.cpp: see elementwise_iter.h.
-#include "core/forward/pointwise/elementwise_iter.h"
+#include "core/tensor/elementwise_iter.h"
 
 #include "core/tensor/layout.h"
 
@@ -29,6 +29,8 @@ void ElementwiseIter::build() {
       shape_ = broadcast_sizes(shape_, o.tensor.sizes());
     first = false;
   }
+  for (size_t k = 0; k < count_; k++)
+    if (operands_[k].tensor.defined() && device_.is_cpu()) device_ = operands_[k].tensor.device();
   for (size_t k = 0; k < count_; k++) {
     const Operand& o = operands_[k];
     if (!o.is_output || !o.tensor.defined()) continue;
@@ -101,7 +103,7 @@ void ElementwiseIter::allocate_outputs() {
     }
     bool plain = true;
     for (size_t i = 0; i < perm_.size(); i++) plain &= perm_[i] == static_cast<int64_t>(perm_.size() - 1 - i);
-    o.tensor = plain ? empty(shape_, o.dtype) : empty_strided(shape_, strides, o.dtype);
+    o.tensor = plain ? empty(shape_, o.dtype, device_) : empty_strided(shape_, strides, o.dtype, device_);
     for (size_t d = 0; d < shape_.size(); d++) o.strides[d] = o.tensor.strides()[d] * o.tensor.itemsize();
   }
 }
@@ -126,7 +128,8 @@ void ElementwiseIter::merge_dimensions() {
 }
 
 bool partial_overlap(const Tensor& a, const Tensor& b) {
-  if (&a.storage() != &b.storage() && a.storage().data() != b.storage().data()) return false;
+  bool one_storage = &a.storage() == &b.storage();
+  if (!one_storage && (a.storage().data() != b.storage().data() || !a.storage().data())) return false;
   if (a.numel() == 0 || b.numel() == 0) return false;
   if (a.data() == b.data() && same(a.sizes(), b.sizes()) && same(a.strides(), b.strides())) return false;
   const char *a0 = a.data(), *a1 = a0 + storage_extent(a.sizes(), a.strides()) * a.itemsize();

@@ -1,0 +1,166 @@
+// copy.cpp: copies between layouts and dtypes, and the conj and neg bits made real: CopyKernels of the CPU.
+#include "core/kernels/copy.h"
+
+#include <optional>
+
+#include "core/kernels/cpu/copy/copy.h"
+#include "core/kernels/cpu/copy/strided_copy.h"
+#include "core/kernels/cpu/copy/strided_copy_kernels.h"
+#include "core/kernels/cpu/cpu_backend.h"
+#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/kernels/cpu/half/half_kernels.h"
+#include "core/kernels/cpu/isa.h"
+
+namespace undertow::cpu {
+
+namespace {
+
+MoveKernels::Convert convert_run_of(ConvertType to, ConvertType from) {
+  static const MoveKernels& chosen = UNDERTOW_CHOOSE_ISA(move_kernels());
+  return chosen.convert(to, from);
+}
+const HalfKernels& half_run_kernels() {
+  static const HalfKernels& chosen = UNDERTOW_CHOOSE_ISA(half_kernels());
+  return chosen;
+}
+
+template <class To, class From>
+void convert_loop(char* const* p, const int64_t* s, int64_t n) {
+  if (s[0] == sizeof(To) && s[1] == sizeof(From)) {
+    auto* out = reinterpret_cast<To*>(p[0]);
+    auto* in = reinterpret_cast<const From*>(p[1]);
+    for (int64_t i = 0; i < n; i++) out[i] = convert<To>(in[i]);
+    return;
+  }
+  char *out = p[0], *in = p[1];
+  for (int64_t i = 0; i < n; i++, out += s[0], in += s[1])
+    *reinterpret_cast<To*>(out) = convert<To>(*reinterpret_cast<const From*>(in));
+}
+
+// Loops for the pairs of types that programs convert in bulk; null for the others.
+MoveKernels::Convert fast_convert(DType to, DType from) {
+  auto type_of = [](DType t) -> std::optional<ConvertType> {
+    switch (t) {
+      case DType::Bool:
+        return ConvertType::Bool;
+      case DType::UInt8:
+        return ConvertType::UInt8;
+      case DType::Int32:
+        return ConvertType::Int32;
+      case DType::Int64:
+        return ConvertType::Int64;
+      case DType::Float32:
+        return ConvertType::Float32;
+      case DType::Float64:
+        return ConvertType::Float64;
+      default:
+        return std::nullopt;
+    }
+  };
+  auto t = type_of(to), f = type_of(from);
+  return t && f ? convert_run_of(*t, *f) : nullptr;
+}
+
+// float to and from a half type, which have loops of their own.
+bool convert_halves(DType to, DType from, char* const* p, int64_t n) {
+  const HalfKernels& half = half_run_kernels();
+  if (to == DType::Float32) {
+    auto widen = from == DType::BFloat16 ? half.widen_bf16 : half.widen_f16;
+    widen(n, reinterpret_cast<const uint16_t*>(p[1]), 1, reinterpret_cast<float*>(p[0]));
+    return true;
+  }
+  if (from != DType::Float32) return false;
+  auto narrow = to == DType::BFloat16 ? half.narrow_bf16 : half.narrow_f16;
+  narrow(n, reinterpret_cast<const float*>(p[1]), reinterpret_cast<uint16_t*>(p[0]), 1);
+  return true;
+}
+
+Dims byte_strides(const Tensor& t) {
+  Dims out(t.strides());
+  for (int64_t& s : out) s *= t.itemsize();
+  return out;
+}
+
+}  // namespace
+
+void copy(const Tensor& dst, const Tensor& src) {
+  if (dst.dtype() == src.dtype()) {
+    if (dst.is_contiguous() && src.is_contiguous())
+      copy_bytes_parallel(dst.data(), src.data(), src.nbytes());
+    else
+      move_elements(dst.data(), src.data(), Dims(dst.sizes()), byte_strides(dst), byte_strides(src), dst.itemsize());
+    return;
+  }
+  ElementwiseIter iter;
+  iter.add_output(dst, dst.dtype());
+  iter.add_input(src);
+  iter.build();
+  MoveKernels::Convert fast = fast_convert(dst.dtype(), src.dtype());
+  bool halves = is_reduced_float(dst.dtype()) != is_reduced_float(src.dtype());
+  int64_t to_width = dst.itemsize(), from_width = src.itemsize();
+  auto loop = dispatch(dst.dtype(), [&](auto to) {
+    return dispatch(src.dtype(), [&](auto from) {
+      return &convert_loop<typename decltype(to)::type, typename decltype(from)::type>;
+    });
+  });
+  walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
+    if (s[0] == to_width && s[1] == from_width) {
+      if (fast) return fast(p[0], p[1], n);
+      if (halves && convert_halves(dst.dtype(), src.dtype(), p, n)) return;
+    }
+    loop(p, s, n);
+  });
+}
+
+void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
+  ElementwiseIter iter;
+  iter.add_output(t, t.dtype());
+  iter.build();
+  walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
+    dispatch(t.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      char* at = p[0];
+      for (int64_t i = 0; i < n; i++, at += s[0]) {
+        T& v = *reinterpret_cast<T*>(at);
+        if constexpr (kIsComplex<T>) {
+          if (conj) v = std::conj(v);
+          if (neg) v = -v;
+        } else if constexpr (!std::is_same_v<T, bool>) {
+          if (neg) v = T(-OpMath<T>(v));
+        }
+      }
+    });
+  });
+}
+
+Scalar item(const Tensor& t) {
+  return dispatch(t.dtype(), [&](auto tag) -> Scalar {
+    using T = typename decltype(tag)::type;
+    T v = *t.data_as<T>();
+    if constexpr (kIsComplex<T>)
+      return Scalar(std::complex<double>(v.real(), v.imag()));
+    else if constexpr (std::is_same_v<T, bool>)
+      return Scalar(v);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar(static_cast<long>(v));
+    else
+      return Scalar(static_cast<double>(v));
+  });
+}
+
+Tensor contiguous(const Tensor& t) {
+  if (t.is_contiguous()) return t;
+  Tensor out = empty(t.sizes(), t.dtype());
+  copy(out, t);
+  return out;
+}
+
+constinit const CopyKernels copy_kernels = {
+    .copy = copy,
+    .conj_neg_in_place = conj_neg_in_place,
+    .fill = fill,
+    .zero = zero,
+    .item = item,
+};
+
+}  // namespace undertow::cpu

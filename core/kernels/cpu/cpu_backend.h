@@ -1,0 +1,13 @@
+// cpu_backend.h: the CPU as a backend. Each family's table is defined beside its kernels.
+#pragma once
+#include "core/kernels/backend.h"
+
+namespace undertow::cpu {
+
+extern const Backend backend;
+
+extern const CopyKernels copy_kernels;
+extern const CreateKernels create_kernels;
+extern const PointwiseKernels pointwise_kernels;
+
+}  // namespace undertow::cpu

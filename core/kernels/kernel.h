@@ -1,0 +1,69 @@
+// kernel.h: one entry of a backend's table: a function pointer that knows its name, and says so where a device lacks
+// it. Knows tensors only to find the device for that error.
+#pragma once
+#include <algorithm>
+#include <type_traits>
+
+#include "core/base/error.h"
+#include "core/tensor/elementwise_iter.h"
+#include "core/tensor/tensor.h"
+
+// A table leaves out the kernels that its device lacks.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+namespace undertow {
+
+// The operator's name as a template argument: Kernel<"sort", void(const Tensor& values, ...)>.
+template <size_t n>
+struct KernelName {
+  char text[n];
+  constexpr KernelName(const char (&s)[n]) { std::copy_n(s, n, text); }
+};
+
+// Stands for a kernel that has nothing to do because the device has no memory (meta).
+struct NoWork {};
+inline constexpr NoWork no_work;
+
+[[noreturn]] void throw_missing_kernel(const char* name, Device device);
+
+namespace kernel_detail {
+// Where the operands are: the first that is not on the CPU decides.
+template <class T>
+void note_device(Device&, const T&) {}
+inline void note_device(Device& found, const Tensor& t) {
+  if (found.is_cpu() && t.defined()) found = t.device();
+}
+inline void note_device(Device& found, const ElementwiseIter& iter) {
+  if (found.is_cpu()) found = iter.device();
+}
+inline void note_device(Device& found, TensorSpan list) {
+  for (const Tensor& t : list) note_device(found, t);
+}
+}  // namespace kernel_detail
+
+template <KernelName name, class Signature>
+class Kernel;
+
+template <KernelName name, class R, class... Args>
+class Kernel<name, R(Args...)> {
+ public:
+  constexpr Kernel() = default;  // the device lacks it
+  constexpr Kernel(R (*run)(Args...)) : run_(run) {}
+  constexpr Kernel(NoWork)
+    requires std::is_void_v<R>
+      : run_([](Args...) {}) {}
+
+  R operator()(Args... args) const {
+    if (UT_UNLIKELY(!run_)) {
+      Device device;
+      (kernel_detail::note_device(device, args), ...);
+      throw_missing_kernel(name.text, device);
+    }
+    return run_(static_cast<Args&&>(args)...);
+  }
+
+ private:
+  R (*run_)(Args...) = nullptr;
+};
+
+}  // namespace undertow

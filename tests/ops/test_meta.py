@@ -1,0 +1,95 @@
+"""Every operator on the meta device beside the CPU: the same shapes, dtypes and strides, from tensors without memory."""
+
+from __future__ import annotations
+
+import pytest
+from apply import accepted, cases_of
+from numeric import flatten
+from samples import tensors_of
+from table import entries, find
+
+import undertow as ut
+
+# What the result's shape depends on is in memory, so these raise, as torch's do.
+DATA_DEPENDENT = {
+    "item", "equal", "allclose", "nonzero", "argwhere", "masked_select", "_unique", "_unique_dim", "_unique_consecutive", "bincount",
+    "index#mask", "_repeat_indices", "is_nonzero",
+}
+
+
+def with_cases() -> list[str]:
+    return [key for key, e in entries().items() if find(e) is not None and cases_of(key, e)]
+
+
+def on_meta(value):
+    if isinstance(value, ut.Tensor):
+        moved = value.detach().to("meta")
+        return moved.requires_grad_() if value.requires_grad else moved
+    if isinstance(value, (list, tuple)):
+        return type(value)(on_meta(v) for v in value)
+    if isinstance(value, dict):
+        return {k: on_meta(v) for k, v in value.items()}
+    return value
+
+
+def geometry(result) -> list[tuple]:
+    return [(tuple(t.shape), t.dtype, t.stride(), t.requires_grad) if isinstance(t, ut.Tensor) else t for t in flatten(result)]
+
+
+def leaves(value, out: list | None = None) -> list[ut.Tensor]:
+    out = [] if out is None else out
+    if isinstance(value, ut.Tensor):
+        if value.requires_grad:
+            out.append(value)
+    elif isinstance(value, (list, tuple)):
+        for v in value:
+            leaves(v, out)
+    elif isinstance(value, dict):
+        for v in value.values():
+            leaves(v, out)
+    return out
+
+
+def differentiate(result) -> bool:
+    roots = [t for t in flatten(result) if isinstance(t, ut.Tensor) and t.requires_grad]
+    if not roots:
+        return False
+    ut.autograd.backward(roots, [ut.ones_like(t) for t in roots])
+    return True
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("key", with_cases())
+def test_meta_has_the_geometry_of_the_cpu(key: str):
+    e = entries()[key]
+    compared = 0
+    for number, case in enumerate(cases_of(key, e)):
+        found = accepted(key, e, case, number)
+        if found is None:
+            continue
+        dtype, args, kwargs, _ = found
+        here = tensors_of(tuple(args), dtype), {k: tensors_of(v, dtype) for k, v in kwargs.items()}
+        if e.diff_args:
+            for t in flatten([here[0], list(here[1].values())]):
+                if isinstance(t, ut.Tensor) and t.dtype.is_floating_point:
+                    t.requires_grad_()
+        there = on_meta(here[0]), on_meta(here[1])
+        if e.name in DATA_DEPENDENT:
+            with pytest.raises((NotImplementedError, RuntimeError)):
+                find(e)(*there[0], **there[1])
+            return
+        try:
+            expected = find(e)(*here[0], **here[1])
+        except RuntimeError:  # a gradient that the operator refuses: compared without
+            for t in leaves(here) + leaves(there):
+                t.requires_grad_(False)
+            expected = find(e)(*here[0], **here[1])
+        result = find(e)(*there[0], **there[1])
+        assert geometry(result) == geometry(expected)
+        assert all(t.device.type == "meta" for t in flatten(result) if isinstance(t, ut.Tensor))
+        if differentiate(expected):
+            assert differentiate(result)
+            assert geometry([t.grad for t in leaves(there)]) == geometry([t.grad for t in leaves(here)])
+            assert all(t.grad is None or t.grad.device.type == "meta" for t in leaves(there))
+        compared += 1
+    assert compared or e.name in DATA_DEPENDENT
