@@ -1,34 +1,27 @@
 // optim.cpp: see optim.h.
 #include "core/forward/optim.h"
 
-#include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
-#include "core/kernels/cpu/isa.h"
-#include "core/kernels/cpu/optim/optim_kernels.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/optim.h"
 #include "core/tensor/layout.h"
-
-namespace undertow::cpu {
-namespace {
-OptimFn chosen_step(Optim which, bool is_double) { return UNDERTOW_CHOOSE_ISA(optim_step(which, is_double)); }
-}  // namespace
-}  // namespace undertow::cpu
 
 namespace undertow::fwd {
 
 namespace {
 
-using cpu::Optim;
-
 struct Algorithm {
   const char* name;
-  Optim which;
+  OptimAlgorithm which;
   size_t constants;
 };
 constexpr Algorithm kAlgorithms[] = {
-    {"sgd", Optim::Sgd, 7},         {"adam", Optim::Adam, 9},         {"adamax", Optim::Adamax, 6},
-    {"nadam", Optim::NAdam, 10},    {"radam", Optim::RAdam, 9},       {"rmsprop", Optim::RMSprop, 6},
-    {"adagrad", Optim::Adagrad, 4}, {"adadelta", Optim::Adadelta, 5}, {"rprop", Optim::Rprop, 5},
-    {"asgd", Optim::Asgd, 5},       {"ftrl", Optim::Ftrl, 6},         {"rmsprop_in_root", Optim::RMSpropInRoot, 4}};
+    {"sgd", OptimAlgorithm::Sgd, 7},         {"adam", OptimAlgorithm::Adam, 9},
+    {"adamax", OptimAlgorithm::Adamax, 6},   {"nadam", OptimAlgorithm::NAdam, 10},
+    {"radam", OptimAlgorithm::RAdam, 9},     {"rmsprop", OptimAlgorithm::RMSprop, 6},
+    {"adagrad", OptimAlgorithm::Adagrad, 4}, {"adadelta", OptimAlgorithm::Adadelta, 5},
+    {"rprop", OptimAlgorithm::Rprop, 5},     {"asgd", OptimAlgorithm::Asgd, 5},
+    {"ftrl", OptimAlgorithm::Ftrl, 6},       {"rmsprop_in_root", OptimAlgorithm::RMSpropInRoot, 4}};
 
 const Algorithm& algorithm_named(std::string_view name) {
   for (const Algorithm& a : kAlgorithms)
@@ -36,12 +29,10 @@ const Algorithm& algorithm_named(std::string_view name) {
   UT_FAIL_AS(Value, "optim_update: no algorithm named ", name);
 }
 
-constexpr int64_t kGrain = 16 * 1024;  // elements
-
 // `like`'s elements in `layout`'s order of memory: itself where the two agree.
 Tensor in_layout_of(const Tensor& t, const Tensor& layout, DType dtype) {
   if (t.dtype() == dtype && same(t.strides(), layout.strides())) return t;
-  Tensor out = empty_strided(layout.sizes(), layout.strides(), dtype);
+  Tensor out = empty_strided_beside(layout, layout.sizes(), layout.strides(), dtype);
   copy_into(out, t);
   return out;
 }
@@ -51,8 +42,8 @@ Tensor in_layout_of(const Tensor& t, const Tensor& layout, DType dtype) {
 void optim_update(std::string_view name, std::span<const std::vector<Tensor>> tensors,
                   std::span<const std::vector<double>> constants) {
   const Algorithm& algorithm = algorithm_named(name);
-  UT_CHECK_VALUE(tensors.size() >= 2 && tensors.size() <= cpu::kMaxOptimTensors, "optim_update: expected 2 to ",
-                 cpu::kMaxOptimTensors, " lists, got ", tensors.size());
+  UT_CHECK_VALUE(tensors.size() >= 2 && tensors.size() <= kMaxOptimTensors, "optim_update: expected 2 to ",
+                 kMaxOptimTensors, " lists, got ", tensors.size());
   size_t count = tensors[0].size();
   UT_CHECK_VALUE(constants.size() == count, "optim_update: ", count, " parameters and ", constants.size(),
                  " rows of constants");
@@ -69,24 +60,14 @@ void optim_update(std::string_view name, std::span<const std::vector<Tensor>> te
       if (!tensors[k].empty())
         UT_CHECK(same(tensors[k][i].sizes(), p.sizes()), "optim_update: tensor ", i, " of list ", k, " has shape ",
                  ShapeText{tensors[k][i].sizes()}, ", its parameter ", ShapeText{p.sizes()});
-    // A parameter with gaps or overlaps in memory is worked on in a copy, and so is a state that lies differently.
+    // A parameter with gaps or overlaps in memory is worked on in a copy, and so is a state in another layout.
     bool dense = is_non_overlapping_and_dense(p.sizes(), p.strides());
-    Tensor work[cpu::kMaxOptimTensors];
-    void* at[cpu::kMaxOptimTensors] = {};
-    work[0] = dense ? p : empty(p.sizes(), p.dtype());
+    Tensor work[kMaxOptimTensors];
+    work[0] = dense ? p : empty_beside(p, p.sizes(), p.dtype());
     if (!dense) copy_into(work[0], p);
     for (size_t k = 1; k < tensors.size(); k++)
       if (!tensors[k].empty()) work[k] = in_layout_of(tensors[k][i], work[0], p.dtype());
-    for (size_t k = 0; k < tensors.size(); k++) at[k] = work[k].defined() ? work[k].data() : nullptr;
-    cpu::OptimFn step = cpu::chosen_step(algorithm.which, p.dtype() == DType::Float64);
-    const double* c = constants[i].data();
-    int64_t width = p.itemsize();
-    parallel_for(0, p.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      void* from[cpu::kMaxOptimTensors];
-      for (int k = 0; k < cpu::kMaxOptimTensors; k++)
-        from[k] = at[k] ? static_cast<char*>(at[k]) + begin * width : nullptr;
-      step(from, end - begin, c);
-    });
+    backend_of(p).optim->step(work[0], algorithm.which, std::span(work, tensors.size()), constants[i].data());
     for (size_t k = 0; k < tensors.size(); k++) {
       if (k == 1 || tensors[k].empty()) continue;
       if (!work[k].is_same(tensors[k][i])) copy_into(tensors[k][i], work[k]);

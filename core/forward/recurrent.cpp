@@ -1,5 +1,6 @@
 // recurrent.cpp: forward functions of ops/recurrent.toml, and the derivatives of recurrent.h: products step by step,
-// then one loop over the gates for each step. build: small
+// then one loop over the gates for each step.
+// build: small
 #include "core/forward/recurrent.h"
 
 #include "core/base/parallel.h"

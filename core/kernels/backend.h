@@ -15,6 +15,7 @@
 // because even a table costs something in 30 ns.
 #pragma once
 #include <array>
+#include <memory>
 
 #include "core/tensor/device_memory.h"
 #include "core/tensor/tensor.h"
@@ -57,9 +58,13 @@ struct DeviceEvents {
   void (*synchronize)(Device device);          // returns when everything issued has happened
 };
 
+class RandomStream;  // kernels/generator.h
+
 struct Backend {
   const DeviceMemory* memory = nullptr;  // null for the CPU, whose memory is tensor/allocator.h's
   const DeviceEvents* events = nullptr;  // null where every call returns when its work is done
+  // The state of a new generator; null where the device draws no random numbers.
+  std::unique_ptr<RandomStream> (*new_random_stream)(Device device) = nullptr;
   const AttentionKernels* attention = nullptr;
   const ConvKernels* conv = nullptr;
   const CopyKernels* copy = nullptr;

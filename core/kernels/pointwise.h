@@ -1,5 +1,7 @@
 // pointwise.h: kernels of one element at a time: what a pointwise operator of the tables is, and how a backend runs it.
 #pragma once
+#include <string_view>
+
 #include "core/kernels/kernel.h"
 #include "core/kernels/pointwise_loop.h"
 #include "core/tensor/scalar.h"
@@ -34,10 +36,27 @@ class PointwiseOp {
   Promote promote_;
 };
 
+// Functions of ops/special.toml that are chosen by name: of x, and of x and a degree.
+bool has_special_function(std::string_view name);
+bool has_special_polynomial(std::string_view name);
+
 struct PointwiseKernels {
   // Computes iter's output from its inputs, all of dtype `compute` (constants too). params: the operator's numbers.
   Kernel<"pointwise", void(const PointwiseOp& op, DType compute, const ElementwiseIter& iter, const Scalar* params)>
       run;
+  // Output, condition (bytes), where true, where false: elements of any one dtype.
+  Kernel<"where", void(const ElementwiseIter& iter, DType dtype)> where;
+  // Mantissa, exponent (int32), input of dtype `dtype`.
+  Kernel<"frexp", void(const ElementwiseIter& iter, DType dtype)> frexp;
+  // The next number of a half type towards the second input; wider types are entries of the tables.
+  Kernel<"nextafter", void(const ElementwiseIter& iter, DType half)> nextafter_half;
+  // A complex output from two real inputs of dtype `real`: parts, or a radius and an angle.
+  Kernel<"complex", void(const ElementwiseIter& iter, DType real)> complex;
+  Kernel<"polar", void(const ElementwiseIter& iter, DType real)> polar;
+  // Row-major, all of float64.
+  Kernel<"special", void(const Tensor& out, const Tensor& x, std::string_view name)> special_function;
+  Kernel<"special", void(const Tensor& out, const Tensor& x, const Tensor& degrees, std::string_view name)>
+      special_polynomial;
 };
 
 }  // namespace undertow

@@ -4,9 +4,10 @@
 
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <random>
 
-#include "core/forward/random/generator.h"
+#include "core/kernels/generator.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
 
@@ -26,10 +27,9 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject* device = nullptr;
     static const char* names[] = {"device", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &device)) throw PythonError();
-    if (device && device != Py_None) device_of(device);
+    auto made = std::make_unique<Generator>(device && device != Py_None ? device_of(device) : kCpu);
     auto* o = reinterpret_cast<GeneratorObject*>(check(type->tp_alloc(type, 0)));
-    o->generator = new Generator;
-    o->generator->manual_seed(o->generator->seed);
+    o->generator = made.release();
     o->owned = true;
     return reinterpret_cast<PyObject*>(o);
   });
@@ -69,9 +69,8 @@ PyObject* get_state(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     Generator& g = *as_generator(self)->generator;
     std::lock_guard lock(g.mutex);
-    int64_t n = static_cast<int64_t>(random::kStateBytes);
-    Tensor t = empty(IntSpan(&n, 1), DType::UInt8);
-    g.state.get_state(t.data_as<uint8_t>());
+    Tensor t = empty(Dims{static_cast<int64_t>(g.stream->state_bytes())}, DType::UInt8);
+    g.stream->get_state(t.data_as<uint8_t>());
     return wrap(std::move(t));
   });
 }
@@ -80,27 +79,27 @@ PyObject* set_state(PyObject* self, PyObject* state) {
     UT_CHECK_TYPE(is_tensor(state), "expected an undertow.ByteTensor, but got ", Py_TYPE(state)->tp_name);
     const Tensor& t = tensor_of(state);
     UT_CHECK_TYPE(t.dtype() == DType::UInt8 && t.is_contiguous(), "RNG state must be a contiguous uint8 tensor");
-    UT_CHECK(t.numel() == static_cast<int64_t>(random::kStateBytes), "Expected a CPUGeneratorImplState of size ",
-             random::kStateBytes, " but found the input RNG state size to be ", t.numel());
     Generator& g = *as_generator(self)->generator;
     std::lock_guard lock(g.mutex);
-    UT_CHECK(g.state.set_state(t.data_as<uint8_t>()), "the RNG state is not one that get_state gave");
+    UT_CHECK(t.numel() == static_cast<int64_t>(g.stream->state_bytes()), "Expected a CPUGeneratorImplState of size ",
+             g.stream->state_bytes(), " but found the input RNG state size to be ", t.numel());
+    UT_CHECK(g.stream->set_state(t.data_as<uint8_t>()), "the RNG state is not one that get_state gave");
     return new_ref(self);
   });
 }
 PyObject* clone_state(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    auto* o = reinterpret_cast<GeneratorObject*>(check(generator_type->tp_alloc(generator_type, 0)));
-    o->generator = new Generator;
-    o->owned = true;
     Generator& g = *as_generator(self)->generator;
+    auto* o = reinterpret_cast<GeneratorObject*>(check(generator_type->tp_alloc(generator_type, 0)));
+    o->generator = new Generator(g.device);
+    o->owned = true;
     std::lock_guard lock(g.mutex);
-    o->generator->state = g.state;
+    o->generator->stream = g.stream->clone();
     o->generator->seed = g.seed;
     return reinterpret_cast<PyObject*>(o);
   });
 }
-PyObject* device_attribute(PyObject*, void*) { return device_object({}); }
+PyObject* device_attribute(PyObject* self, void*) { return device_object(as_generator(self)->generator->device); }
 
 PyMethodDef methods[] = {{"manual_seed", manual_seed, METH_O, "Starts the stream of this seed."},
                          {"initial_seed", initial_seed, METH_NOARGS, "The seed the stream started from."},

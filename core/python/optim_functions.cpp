@@ -1,5 +1,6 @@
 // optim_functions.cpp: `_C._optim_update`: one native update of a parameter group, for undertow.optim and
-// undertow.train. build: small
+// undertow.train.
+// build: small
 #include "core/forward/optim.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"

@@ -1,5 +1,6 @@
 // transforms.cpp: what vmap and undertow.func need of the core: batched tensors and their handler, operators by key,
-// and whether a graph leads beyond given leaves. The rules themselves are Python's, in undertow/_vmap. build: small
+// and whether a graph leads beyond given leaves. The rules themselves are Python's, in undertow/_vmap.
+// build: small
 #include <unordered_set>
 
 #include "core/autograd/batched.h"

@@ -1,5 +1,6 @@
 // watch_object.cpp: what the tools that explain a graph ask of the core: what it keeps, where it was cut, how gradients
-// looked. build: small
+// looked.
+// build: small
 #include <cstdlib>
 #include <unordered_map>
 

@@ -10,14 +10,11 @@
 namespace undertow::ops {
 
 namespace {
-using cpu::Loss;
-using fwd::kMean, fwd::kNone, fwd::kSum;
-
 // grad of a reduced loss as the grad of every element.
 Tensor spread(const Tensor& grad, const Tensor& self, int64_t reduction) {
   return reduction == kMean ? grad / Scalar(static_cast<double>(self.numel())) : grad;
 }
-Tensor ones_for(const Tensor& t) { return fwd::full({}, Scalar(1), t.dtype()); }
+Tensor ones_for(const Tensor& t) { return fwd::full_beside(t, {}, Scalar(1), t.dtype()); }
 // The tangent of a loss of self - target, whose derivative in self is `slope`.
 Tensor reduce_tangents(const Tensor& slope, const Tensor& self_t, const Tensor& target_t, int64_t reduction) {
   Tensor both = self_t.defined() && target_t.defined() ? self_t - target_t : self_t.defined() ? self_t : -target_t;
@@ -32,7 +29,7 @@ Tensor reduce_loss(const Tensor& loss, int64_t reduction) {
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
   if (!must_be_operators())
-    return fwd::elementwise_loss_backward({Loss::Squared, "mse_loss"}, grad, self, target, {}, reduction);
+    return fwd::elementwise_loss_backward({LossKind::Squared, "mse_loss"}, grad, self, target, {}, reduction);
   return (self - target) * spread(grad * Scalar(2), self, reduction);
 }
 Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self, const Tensor& target,
@@ -43,7 +40,8 @@ Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& 
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
                                double beta) {
   if (!must_be_operators())
-    return fwd::elementwise_loss_backward({Loss::SmoothL1, "smooth_l1_loss", beta}, grad, self, target, {}, reduction);
+    return fwd::elementwise_loss_backward({LossKind::SmoothL1, "smooth_l1_loss", beta}, grad, self, target, {},
+                                          reduction);
   Tensor x = self - target, g = spread(grad, self, reduction);
   return where(ge(x, Scalar(beta)), g, where(le(x, Scalar(-beta)), -g, x * g / Scalar(beta)));
 }
@@ -55,7 +53,7 @@ Tensor smooth_l1_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Te
 Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
                            double delta) {
   if (!must_be_operators())
-    return fwd::elementwise_loss_backward({Loss::Huber, "huber_loss", delta}, grad, self, target, {}, reduction);
+    return fwd::elementwise_loss_backward({LossKind::Huber, "huber_loss", delta}, grad, self, target, {}, reduction);
   Tensor x = self - target, g = spread(grad, self, reduction), far = g * Scalar(delta);
   return where(ge(x, Scalar(delta)), far, where(le(x, Scalar(-delta)), -far, x * g));
 }
@@ -66,7 +64,8 @@ Tensor huber_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor
 // d log(1 + exp(-y x)) / dx = -y * sigmoid(-y x)
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
   if (!must_be_operators())
-    return fwd::elementwise_loss_backward({Loss::SoftMargin, "soft_margin_loss"}, grad, self, target, {}, reduction);
+    return fwd::elementwise_loss_backward({LossKind::SoftMargin, "soft_margin_loss"}, grad, self, target, {},
+                                          reduction);
   return -(target * sigmoid(-(target * self))) * spread(grad, self, reduction);
 }
 Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -77,8 +76,9 @@ Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tens
 Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                     int64_t reduction) {
   if (!must_be_operators())
-    return times(fwd::elementwise_loss_backward({Loss::Bce, "binary_cross_entropy"}, grad, self, target, {}, reduction),
-                 weight);
+    return times(
+        fwd::elementwise_loss_backward({LossKind::Bce, "binary_cross_entropy"}, grad, self, target, {}, reduction),
+        weight);
   Tensor below = (Scalar(1) - self) * self;
   below = where(lt(below, Scalar(1e-12)), Scalar(1e-12), below);
   return times(spread(grad, self, reduction) * (self - target) / below, weight);
@@ -99,7 +99,7 @@ Tensor bce_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self,
 Tensor bce_logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                            const Tensor& pos_weight, int64_t reduction) {
   if (!must_be_operators()) {
-    Loss loss = pos_weight.defined() ? Loss::BceLogitsWeighted : Loss::BceLogits;
+    LossKind loss = pos_weight.defined() ? LossKind::BceLogitsWeighted : LossKind::BceLogits;
     return times(fwd::elementwise_loss_backward({loss, "binary_cross_entropy_with_logits"}, grad, self, target,
                                                 pos_weight, reduction),
                  weight);

@@ -1,5 +1,6 @@
 // recurrent.cpp: derivatives of recurrent layers: one pass over raw memory where nothing watches, operators where
-// something does. build: small
+// something does.
+// build: small
 #include "core/forward/recurrent.h"
 
 #include "core/autograd/formulas/formulas.h"

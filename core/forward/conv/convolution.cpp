@@ -1,5 +1,6 @@
 // convolution.cpp: a convolution's three readings: the result from image and weight, the image from result and weight,
-// the weight from image and result. Checks and dtypes; the arithmetic is in kernels/cpu/conv/conv.h. build: small
+// the weight from image and result. Checks and dtypes; the arithmetic is in kernels/cpu/conv/conv.h.
+// build: small
 #include "core/kernels/cpu/conv/conv.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // fold.cpp: sliding blocks of an image as columns, and their sum back into an image. Movement, not arithmetic:
-// convolutions do not come this way (kernels/cpu/conv/conv.h). build: small
+// convolutions do not come this way (kernels/cpu/conv/conv.h).
+// build: small
 #include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"

@@ -1,7 +1,8 @@
 // indefinite.cpp: forward functions of ops/linalg_solve.toml for symmetric and Hermitian matrices of either sign: A = L
 // D L^T with D of blocks of one and two (Bunch and Kaufman), in LAPACK's format of factors and pivots, and the systems
 // solved with it. In double precision alone, whatever the dtype: one instantiation for real and one for complex
-// matrices. build: small
+// matrices.
+// build: small
 #include <cmath>
 #include <complex>
 

@@ -1,5 +1,6 @@
 // least_squares.cpp: forward functions of ops/linalg_spectral.toml that use a decomposition: pseudoinverse, least
-// squares, and the exponential of a matrix, by Higham's scaling and squaring with Pade approximants. build: small
+// squares, and the exponential of a matrix, by Higham's scaling and squaring with Pade approximants.
+// build: small
 #include <cmath>
 
 #include "core/forward/linalg/batch.h"

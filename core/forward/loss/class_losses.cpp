@@ -3,20 +3,15 @@
 #include "core/forward/loss/loss.h"
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/reduce/lines.h"
+#include "core/kernels/backend.h"
+#include "core/tensor/layout.h"
 #include "generated/fwd.h"
 
 namespace undertow::fwd {
 
 namespace {
 
-// The geometry of a classification: n items of c classes at `space` points; a single item may come without its batch
-// dim.
-struct Classes {
-  int64_t n, c, space;
-};
-
-Classes check_nll(IntSpan sizes, const Tensor& target, const Tensor& weight, bool spatial) {
+ClassGeometry check_nll(IntSpan sizes, const Tensor& target, const Tensor& weight, bool spatial) {
   int64_t dim = static_cast<int64_t>(sizes.size());
   if (!spatial) {
     UT_CHECK(dim > 0 && dim <= 2, "input tensor should be 1D or 2D, got shape ", ShapeText{sizes});
@@ -42,14 +37,9 @@ Classes check_nll(IntSpan sizes, const Tensor& target, const Tensor& weight, boo
   return {dim == 1 ? 1 : sizes[0], c, spatial ? product(sizes.subspan(2)) : 1};
 }
 
-int64_t checked_class(int64_t t, int64_t c) {
-  UT_CHECK_INDEX(t >= 0 && t < c, "Target ", t, " is out of bounds.");
-  return t;
-}
-
 std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                                int64_t ignore, bool spatial) {
-  Classes g = check_nll(self.sizes(), target, weight, spatial);
+  ClassGeometry g = check_nll(self.sizes(), target, weight, spatial);
   UT_CHECK(!weight.defined() || weight.dtype() == self.dtype(), "expected scalar type ", long_name(self.dtype()),
            " but found ", long_name(weight.defined() ? weight.dtype() : self.dtype()), " of the weight");
   UT_CHECK_AS(NotImplemented, is_floating(self.dtype()), "\"nll_loss_out_frame\" not implemented for '",
@@ -57,28 +47,9 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
   DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
   Tensor in = contiguous(to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
-  Tensor each = empty(self.dim() == 1 ? IntSpan() : target.sizes(), wide), total = zeros({}, wide);
-  double weights = 0;
-  auto run = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T *p = in.data_as<T>(), *wp = w.defined() ? w.data_as<T>() : nullptr;
-    const int64_t* y = at.data_as<int64_t>();
-    for (int64_t i = 0; i < g.n * g.space; i++) {
-      if (y[i] == ignore) {
-        each.data_as<T>()[i] = 0;
-        continue;
-      }
-      int64_t c = checked_class(y[i], g.c);
-      T scale = wp ? wp[c] : T(1);
-      weights += static_cast<double>(scale);
-      each.data_as<T>()[i] = -p[(i / g.space * g.c + c) * g.space + i % g.space] * scale;
-    }
-    *total.data_as<T>() = reduction == kNone ? T(0) : static_cast<T>(weights);
-  };
-  if (wide == DType::Float32)
-    run(TypeTag<float>{});
-  else
-    run(TypeTag<double>{});
+  Tensor each = empty_beside(self, self.dim() == 1 ? IntSpan() : target.sizes(), wide),
+         total = zeros_beside(self, {}, wide);
+  backend_of(self).loss->nll(each, total, in, at, w, g, ignore, reduction != kNone);
   if (reduction == kNone) return {to_dtype(each, self.dtype()), to_dtype(total, self.dtype())};
   Tensor out = sum(each, std::nullopt);
   if (reduction == kMean) out = div(out, total);
@@ -100,31 +71,16 @@ Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor&
                          int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
   UT_CHECK_AS(NotImplemented, is_floating(grad_output.dtype()), "\"nll_loss_backward_out_frame\" not implemented for '",
               long_name(grad_output.dtype()), "'");
-  Classes g = check_nll(sizes, target, weight, sizes.size() > 2);
+  ClassGeometry g = check_nll(sizes, target, weight, sizes.size() > 2);
   int64_t wanted = reduction == kNone ? g.n * g.space : 1;
   UT_CHECK(grad_output.numel() == wanted && total_weight.numel() == 1, "Expected ", wanted,
            " elements in grad_output and one in total_weight, got ", grad_output.numel(), " and ",
            total_weight.numel());
   DType wide = is_reduced_float(grad_output.dtype()) ? DType::Float32 : grad_output.dtype();
   Tensor grad = contiguous(to_dtype(grad_output, wide)), at = contiguous(to_dtype(target, DType::Int64)),
-         out = zeros(sizes, wide);
+         out = zeros_beside(grad, sizes, wide);
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, wide);
-  auto run = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T *gp = grad.data_as<T>(), *wp = w.defined() ? w.data_as<T>() : nullptr;
-    const int64_t* y = at.data_as<int64_t>();
-    T shared = reduction == kMean ? gp[0] / *total.data_as<T>() : reduction == kSum ? gp[0] : T(0);
-    for (int64_t i = 0; i < g.n * g.space; i++) {
-      if (y[i] == ignore_index) continue;
-      int64_t c = checked_class(y[i], g.c);
-      out.data_as<T>()[(i / g.space * g.c + c) * g.space + i % g.space] =
-          -(reduction == kNone ? gp[i] : shared) * (wp ? wp[c] : T(1));
-    }
-  };
-  if (wide == DType::Float32)
-    run(TypeTag<float>{});
-  else
-    run(TypeTag<double>{});
+  backend_of(grad).loss->nll_backward(out, grad, at, w, total, g, ignore_index, reduction);
   return to_dtype(out, grad_output.dtype());
 }
 

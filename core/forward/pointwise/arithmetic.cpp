@@ -3,7 +3,7 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/forward/pointwise/pointwise.h"
-#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -129,19 +129,7 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   iter.add_output({}, DType::Int32);
   iter.add_input(self);
   iter.build();
-  dispatch(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<T> || kIsHalf<T>) {
-      cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
-        for (int64_t i = 0; i < n; i++) {
-          int exponent = 0;
-          OpMath<T> x = static_cast<OpMath<T>>(*reinterpret_cast<T*>(p[2] + i * s[2]));
-          *reinterpret_cast<T*>(p[0] + i * s[0]) = T(std::frexp(x, &exponent));
-          *reinterpret_cast<int32_t*>(p[1] + i * s[1]) = std::isfinite(x) ? exponent : 0;
-        }
-      });
-    }
-  });
+  backend_of(self).pointwise->frexp(iter, self.dtype());
   return {iter.output(0), iter.output(1)};
 }
 
@@ -184,23 +172,6 @@ void nan_to_num_out(const Tensor& out, const Tensor& self, std::optional<double>
   nan_to_num_kernel_out(out, self, r.nan, r.high, r.low);
 }
 
-// The half types step in their own 16 bits, which float arithmetic cannot.
-namespace {
-template <class T>
-T next_after(T a, T b) {
-  float x = a, y = b;
-  if (x != x || y != y) return T(std::nanf(""));
-  if (x == y) return b;
-  T r;
-  if (x == 0) {
-    r.bits = static_cast<uint16_t>(1 | (y < 0 ? 0x8000 : 0));
-  } else {
-    r.bits = static_cast<uint16_t>((x < y) == (x > 0) ? a.bits + 1 : a.bits - 1);
-  }
-  return r;
-}
-}  // namespace
-
 Tensor nextafter(const Tensor& self, const Tensor& other) {
   DType t = result_type(self, other);
   if (!is_reduced_float(t)) return nextafter_kernel(self, other);
@@ -210,17 +181,7 @@ Tensor nextafter(const Tensor& self, const Tensor& other) {
   iter.add_input(a);
   iter.add_input(b);
   iter.build();
-  auto run = [&]<class T>(TypeTag<T>) {
-    cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
-      for (int64_t i = 0; i < n; i++)
-        *reinterpret_cast<T*>(p[0] + i * s[0]) =
-            next_after(*reinterpret_cast<T*>(p[1] + i * s[1]), *reinterpret_cast<T*>(p[2] + i * s[2]));
-    });
-  };
-  if (t == DType::Float16)
-    run(TypeTag<Half>{});
-  else
-    run(TypeTag<BFloat16>{});
+  backend_of(iter.device()).pointwise->nextafter_half(iter, t);
   return iter.output();
 }
 void nextafter_out(const Tensor& out, const Tensor& self, const Tensor& other) {

@@ -1,26 +1,17 @@
-// comparison.cpp: forward functions of ops/rounding.toml (clamp, where), ops/comparison.toml (isclose and its
-// relatives) and ops/activation.toml (gelu's two forms).
-#include <cstring>
-
+// comparison.cpp: forward functions of ops/comparison.toml (clamp, where, isclose and its relatives) and
+// ops/activation.toml (gelu's two forms).
 #include "core/forward/copy/copy.h"
 #include "core/forward/pointwise/pointwise.h"
-#include "core/kernels/cpu/elementwise_walk.h"
-#include "core/kernels/cpu/isa.h"
-#include "core/kernels/cpu/pointwise/where_kernels.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_activation.h"
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_comparison.h"
+#include "generated/fwd_copy.h"
 #include "generated/fwd_logic.h"
 #include "generated/fwd_reduce.h"
-
-namespace undertow::cpu {
-namespace {
-WhereFn where_loop_of(int64_t width) { return UNDERTOW_CHOOSE_ISA(where_loop(width)); }
-}  // namespace
-}  // namespace undertow::cpu
 
 namespace undertow::fwd {
 
@@ -102,7 +93,7 @@ Tensor choose(const Tensor& condition, Operand self, Operand other) {
     i++;
   }
   iter.build();
-  cpu::walk(iter, cpu::where_loop_of(itemsize(t)));
+  backend_of(iter.device()).pointwise->where(iter, t);
   return iter.output();
 }
 }  // namespace
@@ -134,10 +125,7 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
   return logical_or(close, logical_and(isfinite(gap), le(gap, allowed)));
 }
 namespace {
-bool all_true(const Tensor& t) {
-  Tensor flat = contiguous(t);
-  return flat.numel() == 0 || !std::memchr(flat.data(), 0, static_cast<size_t>(flat.numel()));
-}
+bool all_true(const Tensor& t) { return t.numel() == 0 || item(all(t)).to<bool>(); }
 }  // namespace
 bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   return all_true(isclose(self, other, rtol, atol, equal_nan));

@@ -2,7 +2,8 @@
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
-#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/pointwise.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
@@ -17,8 +18,8 @@ Tensor angle(const Tensor& self) {
 Tensor conj_physical(const Tensor& self) { return self.is_complex() ? conj_kernel(self) : self; }
 
 namespace {
-template <class Make>
-Tensor pairs(const Tensor& first, const Tensor& second, Make make) {
+// Output and two real inputs of one dtype.
+ElementwiseIter pairs(const Tensor& first, const Tensor& second) {
   auto supported = [](DType t) { return t == DType::Float32 || t == DType::Float64; };
   UT_CHECK(supported(first.dtype()) && supported(second.dtype()),
            "Expected both inputs to be Half, Float or Double tensors but got ", long_name(first.dtype()), " and ",
@@ -30,26 +31,19 @@ Tensor pairs(const Tensor& first, const Tensor& second, Make make) {
   iter.add_input(first);
   iter.add_input(second);
   iter.build();
-  auto run = [&]<class T>(TypeTag<T>) {
-    cpu::walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
-      for (int64_t i = 0; i < n; i++)
-        *reinterpret_cast<std::complex<T>*>(p[0] + i * s[0]) =
-            make(*reinterpret_cast<T*>(p[1] + i * s[1]), *reinterpret_cast<T*>(p[2] + i * s[2]));
-    });
-  };
-  if (first.dtype() == DType::Float64)
-    run(TypeTag<double>{});
-  else
-    run(TypeTag<float>{});
-  return iter.output();
+  return iter;
 }
 }  // namespace
 
 Tensor complex(const Tensor& real, const Tensor& imag) {
-  return pairs(real, imag, []<class T>(T x, T y) { return std::complex<T>(x, y); });
+  ElementwiseIter iter = pairs(real, imag);
+  backend_of(iter.device()).pointwise->complex(iter, real.dtype());
+  return iter.output();
 }
 Tensor polar(const Tensor& abs, const Tensor& angle) {
-  return pairs(abs, angle, []<class T>(T r, T a) { return std::complex<T>(r * std::cos(a), r * std::sin(a)); });
+  ElementwiseIter iter = pairs(abs, angle);
+  backend_of(iter.device()).pointwise->polar(iter, abs.dtype());
+  return iter.output();
 }
 
 Tensor mvlgamma(const Tensor& self, int64_t p) {

@@ -1,11 +1,12 @@
 // distributions.cpp: forward functions of ops/random.toml that fill a tensor from one distribution: checks, dtypes,
-// layouts. The streams themselves are core/kernels/cpu/random/random.h; draws that read a tensor are in sample.cpp.
+// ranges. Draws whose parameters are in a tensor are in sample.cpp.
 #include <cmath>
 #include <limits>
 
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
-#include "core/forward/random/fill.h"
+#include "core/forward/random/generator_for.h"
+#include "core/kernels/random.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_random.h"
@@ -23,20 +24,39 @@ Tensor as_real_pairs(const Tensor& t) {
   return alias(t, sizes, strides, 2 * t.storage_offset(), to_real(t.dtype()));
 }
 
-template <class T>
-constexpr double kMost = static_cast<double>(std::numeric_limits<T>::max());
-template <>
-constexpr double kMost<random::Half> = 65504.0;
-template <>
-constexpr double kMost<random::BFloat16> = 0x1.fep127;
+// The largest number of a floating dtype, and how many bits of an integer it holds exactly.
+double largest(DType t) {
+  return t == DType::Float16    ? 65504.0
+         : t == DType::BFloat16 ? 0x1.fep127
+         : t == DType::Float32  ? 0x1.fffffep127
+                                : 0x1.fffffffffffffp1023;
+}
+int exact_bits(DType t) { return t == DType::Float16 ? 11 : t == DType::BFloat16 ? 8 : t == DType::Float32 ? 24 : 53; }
+int64_t largest_integer(DType t) {
+  switch (t) {
+    case DType::Bool:
+      return 1;
+    case DType::UInt8:
+      return 255;
+    case DType::Int8:
+      return 127;
+    case DType::Int16:
+      return 32767;
+    case DType::Int32:
+      return INT32_MAX;
+    case DType::Int64:
+      return INT64_MAX;
+    default:
+      return int64_t{1} << exact_bits(t);
+  }
+}
 
-// How many bits of an integer a float type holds exactly.
-template <class T>
-constexpr int kExactBits = std::numeric_limits<T>::digits;
-template <>
-constexpr int kExactBits<random::Half> = 11;
-template <>
-constexpr int kExactBits<random::BFloat16> = 8;
+void check_floating(const Tensor& t, const char* kernel) {
+  UT_CHECK_AS(NotImplemented, t.is_floating(), "\"", kernel, "\" not implemented for '", long_name(t.dtype()), "'");
+}
+void check_real(const Tensor& t, const char* kernel) {
+  UT_CHECK_AS(NotImplemented, !t.is_complex(), "\"", kernel, "\" not implemented for '", long_name(t.dtype()), "'");
+}
 
 void check_in_range(int64_t from, int64_t last, DType t) {
   auto within = [&](int64_t low, int64_t high) {
@@ -59,7 +79,7 @@ void check_in_range(int64_t from, int64_t last, DType t) {
     default:
       break;
   }
-  int bits = t == DType::Float16 ? 11 : t == DType::BFloat16 ? 8 : t == DType::Float32 ? 24 : 53;
+  int bits = exact_bits(t);
   if (t == DType::Float16) {
     UT_CHECK(from >= -65504 && from <= 65504, "from is out of bounds for c10::Half: ", from);
     UT_CHECK(last >= -65504 && last <= 65504, "to - 1 is out of bounds for c10::Half: ", last);
@@ -82,7 +102,7 @@ int64_t as_element(int64_t v, DType t) {
                                 : static_cast<int64_t>(static_cast<double>(v));
 }
 int64_t step_at(int64_t v, DType t) {
-  int digits = t == DType::Float16 ? 11 : t == DType::BFloat16 ? 8 : t == DType::Float32 ? 24 : 53;
+  int digits = exact_bits(t);
   uint64_t a = v < 0 ? 0 - static_cast<uint64_t>(v) : static_cast<uint64_t>(v);
   int n = 0;
   while (a >>= 1) n++;
@@ -97,12 +117,12 @@ int64_t inner_to(int64_t to, DType t) {
   return rounded >= to ? rounded - step_at(to - 1, t) : to;
 }
 
-void fill_integers(const Tensor& t, int64_t from, uint64_t range, Generator* g) {
-  dispatch_drawn(t.dtype(), "random_from_to_kernel_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_in_memory_order<T>(
-        t, g, [&](random::RandomState& s, T* p, size_t n) { random::fill_random_from_to(s, p, n, from, range); });
-  });
+void fill(const Tensor& out, Draw draw, double a, double b, Generator* g) {
+  backend_of(out).random->fill(out, draw, a, b, generator_for(out, g));
+}
+void fill_integers(const Tensor& out, int64_t from, uint64_t range, Generator* g) {
+  check_real(out, "random_from_to_kernel_cpu");
+  backend_of(out).random->integers(out, from, range, generator_for(out, g));
 }
 
 void refuse_not_floating(const char* what, const Tensor& t, const char* type) {
@@ -115,77 +135,51 @@ void refuse_not_floating(const char* what, const Tensor& t, const char* type) {
 
 void uniform_out(const Tensor& out, const Tensor&, double from, double to, Generator* g) {
   if (out.is_complex()) return uniform_out(as_real_pairs(out), out, from, to, g);
-  dispatch_floating(out.dtype(), "check_uniform_bounds", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    UT_CHECK(from >= -kMost<T> && from <= kMost<T>, "from is out of bounds for ", meta_name(out.dtype()), ": ", from);
-    UT_CHECK(to >= -kMost<T> && to <= kMost<T>, "to is out of bounds for ", meta_name(out.dtype()), ": ", to);
-    UT_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
-    UT_CHECK(to - from <= kMost<T>, "uniform_ expects to-from <= std::numeric_limits<", long_name(out.dtype()),
-             ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
-    fill_in_memory_order<T>(out, g,
-                            [&](random::RandomState& s, T* p, size_t n) { random::fill_uniform(s, p, n, from, to); });
-  });
+  check_floating(out, "check_uniform_bounds");
+  double most = largest(out.dtype());
+  UT_CHECK(from >= -most && from <= most, "from is out of bounds for ", meta_name(out.dtype()), ": ", from);
+  UT_CHECK(to >= -most && to <= most, "to is out of bounds for ", meta_name(out.dtype()), ": ", to);
+  UT_CHECK(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
+  UT_CHECK(to - from <= most, "uniform_ expects to-from <= std::numeric_limits<", long_name(out.dtype()),
+           ">::max(), but found to=", to, " and from=", from, " which result in to-from to exceed the limit");
+  fill(out, Draw::Uniform, from, to, g);
 }
 
 void normal_out(const Tensor& out, const Tensor&, double mean, double std, Generator* g) {
   UT_CHECK(std >= 0, "normal expects std >= 0.0, but found std ", std);
   if (out.is_complex()) return normal_out(as_real_pairs(out), out, mean, std / std::sqrt(2.0), g);
-  dispatch_floating(out.dtype(), "normal_kernel_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    // Blocks of sixteen are for contiguous memory alone; otherwise every pair is drawn by itself.
-    bool blocks = out.is_contiguous();
-    fill_in_memory_order<T>(out, g, [&](random::RandomState& s, T* p, size_t n) {
-      if (blocks) return random::fill_normal(s, p, n, mean, std);
-      for (size_t i = 0; i < n; i += 8) random::fill_normal(s, p + i, std::min<size_t>(8, n - i), mean, std);
-    });
-  });
+  check_floating(out, "normal_kernel_cpu");
+  fill(out, Draw::Normal, mean, std, g);
 }
 
 void log_normal_out(const Tensor& out, const Tensor&, double mean, double std, Generator* g) {
   UT_CHECK(std > 0, "log_normal_ expects std > 0.0, but found std=", std);
-  dispatch_floating(out.dtype(), "log_normal_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_in_memory_order<T>(
-        out, g, [&](random::RandomState& s, T* p, size_t n) { random::fill_log_normal(s, p, n, mean, std); });
-  });
+  check_floating(out, "log_normal_cpu");
+  fill(out, Draw::LogNormal, mean, std, g);
 }
 
 void exponential_out(const Tensor& out, const Tensor&, double rate, Generator* g) {
   refuse_not_floating("Exponential", out, long_name(out.dtype()));
   UT_CHECK(rate > 0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
-  dispatch_floating(out.dtype(), "exponential_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_in_memory_order<T>(out, g,
-                            [&](random::RandomState& s, T* p, size_t n) { random::fill_exponential(s, p, n, rate); });
-  });
+  fill(out, Draw::Exponential, rate, 0, g);
 }
 
 void cauchy_out(const Tensor& out, const Tensor&, double median, double sigma, Generator* g) {
   UT_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
   refuse_not_floating("Cauchy", out, meta_name(out.dtype()));
-  dispatch_floating(out.dtype(), "cauchy_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_in_memory_order<T>(
-        out, g, [&](random::RandomState& s, T* p, size_t n) { random::fill_cauchy(s, p, n, median, sigma); });
-  });
+  fill(out, Draw::Cauchy, median, sigma, g);
 }
 
 void geometric_out(const Tensor& out, const Tensor&, double p, Generator* g) {
   UT_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=", p);
   UT_CHECK_AS(NotImplemented, out.dtype() != DType::Bool, "\"geometric_cpu\" not implemented for 'Bool'");
-  dispatch_drawn(out.dtype(), "geometric_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, bool>)
-      fill_in_memory_order<T>(out, g,
-                              [&](random::RandomState& s, T* q, size_t n) { random::fill_geometric(s, q, n, p); });
-  });
+  check_real(out, "geometric_cpu");
+  fill(out, Draw::Geometric, p, 0, g);
 }
 
 void random_out(const Tensor& out, const Tensor&, Generator* g) {
-  dispatch_drawn(out.dtype(), "random_kernel_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_in_memory_order<T>(out, g, [&](random::RandomState& s, T* p, size_t n) { random::fill_random(s, p, n); });
-  });
+  check_real(out, "random_kernel_cpu");
+  backend_of(out).random->all_values(out, generator_for(out, g));
 }
 void random_out(const Tensor& out, const Tensor& self, int64_t to, Generator* g) { random_out(out, self, 0, to, g); }
 void random_out(const Tensor& out, const Tensor&, int64_t from, std::optional<int64_t> to, Generator* g) {
@@ -206,13 +200,7 @@ void random_out(const Tensor& out, const Tensor&, int64_t from, std::optional<in
     return fill_integers(out, from, static_cast<uint64_t>(end) - static_cast<uint64_t>(from), g);
   }
   if (from != std::numeric_limits<int64_t>::min()) {
-    int64_t last = dispatch_drawn(t, "random_from_to_range_calc", [&](auto tag) -> int64_t {
-      using T = typename decltype(tag)::type;
-      if constexpr (std::is_integral_v<T>)
-        return static_cast<int64_t>(std::numeric_limits<T>::max());
-      else
-        return int64_t{1} << kExactBits<T>;
-    });
+    int64_t last = largest_integer(t);
     if (is_floating(t)) from = inner_from(from, t);
     UT_CHECK(
         from <= last,
@@ -224,22 +212,15 @@ void random_out(const Tensor& out, const Tensor&, int64_t from, std::optional<in
   UT_CHECK_AS(NotImplemented, t != DType::Bool, "\"random_full_64_bits_range_kernel_cpu\" not implemented for 'Bool'");
   UT_CHECK(t == DType::Int64 || (is_floating(t) && t != DType::Float16),
            "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
-  Tensor words = undertow::empty(out.sizes(), DType::Int64);
-  {
-    Generator& source = or_default(g);
-    std::lock_guard lock(source.mutex);
-    random::fill_random_full_range(source.state, words.data_as<int64_t>(), static_cast<size_t>(words.numel()));
-  }
+  Tensor words = empty_beside(out, out.sizes(), DType::Int64);
+  backend_of(out).random->all_bits(words, generator_for(out, g));
   copy_into(out, words);
 }
 
 void bernoulli_out(const Tensor& out, const Tensor&, double p, Generator* g) {
   UT_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
-  dispatch_drawn(out.dtype(), "bernoulli_scalar_cpu_", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_in_memory_order<T>(out, g,
-                            [&](random::RandomState& s, T* q, size_t n) { random::fill_bernoulli(s, q, n, p); });
-  });
+  check_real(out, "bernoulli_scalar_cpu_");
+  fill(out, Draw::Bernoulli, p, 0, g);
 }
 
 // Out of place: the same on a fresh tensor of self's layout.
@@ -326,14 +307,7 @@ Tensor randperm(int64_t n, Generator* g, std::optional<DType> dtype, std::option
   exact(DType::Float32, 24);
   exact(DType::Float64, 53);
   Tensor out = undertow::empty(Dims{n}, t, device.value_or(kCpu));
-  dispatch_drawn(t, "randperm", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (!std::is_same_v<T, bool>) {
-      Generator& source = or_default(g);
-      std::lock_guard lock(source.mutex);
-      random::fill_permutation(source.state, out.data_as<T>(), n);
-    }
-  });
+  backend_of(out).random->permutation(out, generator_for(out, g));
   return out;
 }
 

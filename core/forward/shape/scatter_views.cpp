@@ -1,5 +1,6 @@
 // scatter_views.cpp: a copy with one part replaced: select_scatter, slice_scatter, diagonal_scatter,
-// as_strided_scatter. build: small
+// as_strided_scatter.
+// build: small
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd.h"

@@ -1,5 +1,6 @@
 // views_backward.cpp: the transposes of views: a gradient put into zeros of the input's shape. Results have memory of
-// their own. build: small
+// their own.
+// build: small
 #include <algorithm>
 
 #include "core/forward/copy/copy.h"

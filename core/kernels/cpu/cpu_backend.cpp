@@ -1,12 +1,18 @@
 // cpu_backend.cpp: see cpu_backend.h.
 #include "core/kernels/cpu/cpu_backend.h"
 
+#include "core/kernels/generator.h"
+
 namespace undertow::cpu {
 
 const Backend backend = {
+    .new_random_stream = new_random_stream,
     .copy = &copy_kernels,
     .create = &create_kernels,
+    .loss = &loss_kernels,
+    .optim = &optim_kernels,
     .pointwise = &pointwise_kernels,
+    .random = &random_kernels,
 };
 
 }  // namespace undertow::cpu

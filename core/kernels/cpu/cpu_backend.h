@@ -8,6 +8,11 @@ extern const Backend backend;
 
 extern const CopyKernels copy_kernels;
 extern const CreateKernels create_kernels;
+extern const LossKernels loss_kernels;
+extern const OptimKernels optim_kernels;
 extern const PointwiseKernels pointwise_kernels;
+extern const RandomKernels random_kernels;
+
+std::unique_ptr<RandomStream> new_random_stream(Device device);
 
 }  // namespace undertow::cpu

@@ -4,7 +4,10 @@
 
 #include "core/kernels/copy.h"
 #include "core/kernels/create.h"
+#include "core/kernels/loss.h"
+#include "core/kernels/optim.h"
 #include "core/kernels/pointwise.h"
+#include "core/kernels/random.h"
 
 namespace undertow::meta {
 
@@ -32,7 +35,42 @@ constexpr CopyKernels kCopy = {
     .item = item,
 };
 constexpr CreateKernels kCreate = {.arange = no_work, .linspace = no_work, .logspace = no_work};
-constexpr PointwiseKernels kPointwise = {.run = no_work};
+constexpr LossKernels kLoss = {
+    .values = no_work,
+    .total = no_work,
+    .slopes = no_work,
+    .nll = no_work,
+    .nll_backward = no_work,
+    .check_labels = no_work,
+    .ctc = no_work,
+    .ctc_backward = no_work,
+};
+constexpr OptimKernels kOptim = {.step = no_work};
+constexpr PointwiseKernels kPointwise = {
+    .run = no_work,
+    .where = no_work,
+    .frexp = no_work,
+    .nextafter_half = no_work,
+    .complex = no_work,
+    .polar = no_work,
+    .special_function = no_work,
+    .special_polynomial = no_work,
+};
+
+constexpr RandomKernels kRandom = {
+    .fill = no_work,
+    .integers = no_work,
+    .all_values = no_work,
+    .all_bits = no_work,
+    .permutation = no_work,
+    .bernoulli = no_work,
+    .check_std = no_work,
+    .poisson = no_work,
+    .gamma = no_work,
+    .gamma_grad = no_work,
+    .binomial = no_work,
+    .multinomial = no_work,
+};
 
 }  // namespace
 
@@ -40,7 +78,10 @@ const Backend backend = {
     .memory = &kMemory,
     .copy = &kCopy,
     .create = &kCreate,
+    .loss = &kLoss,
+    .optim = &kOptim,
     .pointwise = &kPointwise,
+    .random = &kRandom,
 };
 
 }  // namespace undertow::meta

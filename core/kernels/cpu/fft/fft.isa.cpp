@@ -1,5 +1,6 @@
 // fft.isa.cpp: the loops of Fourier transforms over blocks of lanes: stages of small radices, and the ways into and out
-// of a block. See Note [Lanes Of Lines] and Note [One Namespace Per Instruction Set]. build: unrolled
+// of a block. See Note [Lanes Of Lines] and Note [One Namespace Per Instruction Set].
+// build: unrolled
 #include "core/kernels/cpu/fft/fft_kernels.h"
 #include "core/kernels/cpu/simd.h"
 

@@ -1,6 +1,7 @@
 // svd.cpp: singular values: reduction to a real bidiagonal matrix by reflections from both sides, half of whose work is
 // products of matrices; that matrix's own (divide_and_conquer.h); and its vectors turned back. Tall matrices are
-// reduced to R first. build: small
+// reduced to R first.
+// build: small
 #include <algorithm>
 #include <limits>
 

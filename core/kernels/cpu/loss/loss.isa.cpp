@@ -19,67 +19,67 @@ inline void each_weighted(const LossRun<T>& r, T* out, F&& f) {
 }
 
 template <class T>
-void values(Loss loss, const LossRun<T>& r, T* out) {
+void values(LossKind loss, const LossRun<T>& r, T* out) {
   const T limit = r.limit;
   switch (loss) {
-    case Loss::Squared:
+    case LossKind::Squared:
       return each(r, out, [](T x, T y) { return (x - y) * (x - y); });
-    case Loss::SmoothL1:
+    case LossKind::SmoothL1:
       return each(r, out, [limit](T x, T y) {
         T z = vm::abs(x - y);
         return z < limit ? T(0.5) * z * z / limit : z - T(0.5) * limit;
       });
-    case Loss::Huber:
+    case LossKind::Huber:
       return each(r, out, [limit](T x, T y) {
         T z = vm::abs(x - y);
         return z <= limit ? T(0.5) * z * z : limit * (z - T(0.5) * limit);
       });
-    case Loss::SoftMargin:
+    case LossKind::SoftMargin:
       return each(r, out, [](T x, T y) { return vm::softplus(-y * x); });
     // Logarithms are bounded by -100, as torch's.
-    case Loss::Bce:
+    case LossKind::Bce:
       return each(r, out, [](T x, T y) {
         return (y - T(1)) * vm::at_least(vm::log1p(-x), T(-100)) - y * vm::at_least(vm::log(x), T(-100));
       });
     // (1 - y) x + w log(1 + exp(-x)), with w = 1 + (weight - 1) y.
-    case Loss::BceLogits:
+    case LossKind::BceLogits:
       return each(r, out, [](T x, T y) { return (T(1) - y) * x + vm::softplus(-x); });
-    case Loss::BceLogitsWeighted:
+    case LossKind::BceLogitsWeighted:
       return each_weighted(r, out,
                            [](T x, T y, T w) { return (T(1) - y) * x + ((w - T(1)) * y + T(1)) * vm::softplus(-x); });
   }
 }
 
 template <class T>
-void slopes(Loss loss, const LossRun<T>& r, const T* grad, bool grad_each, T* out) {
+void slopes(LossKind loss, const LossRun<T>& r, const T* grad, bool grad_each, T* out) {
   const T limit = r.limit;
   switch (loss) {
-    case Loss::Squared:
+    case LossKind::Squared:
       each(r, out, [](T x, T y) { return T(2) * (x - y); });
       break;
-    case Loss::SmoothL1:
+    case LossKind::SmoothL1:
       each(r, out, [limit](T x, T y) {
         T z = x - y, inside = z / limit, low = z <= -limit ? T(-1) : inside;
         return z >= limit ? T(1) : low;
       });
       break;
-    case Loss::Huber:
+    case LossKind::Huber:
       each(r, out, [limit](T x, T y) {
         T z = x - y, low = z <= -limit ? -limit : z;
         return z >= limit ? limit : low;
       });
       break;
-    case Loss::SoftMargin:
+    case LossKind::SoftMargin:
       each(r, out, [](T x, T y) { return -y * vm::sigmoid(-y * x); });
       break;
     // The denominator is kept from zero.
-    case Loss::Bce:
+    case LossKind::Bce:
       each(r, out, [](T x, T y) { return (x - y) / vm::at_least((T(1) - x) * x, T(1e-12)); });
       break;
-    case Loss::BceLogits:
+    case LossKind::BceLogits:
       each(r, out, [](T x, T y) { return vm::sigmoid(x) - y; });
       break;
-    case Loss::BceLogitsWeighted:
+    case LossKind::BceLogitsWeighted:
       each_weighted(r, out, [](T x, T y, T w) { return ((w - T(1)) * y + T(1)) * vm::sigmoid(x) - w * y; });
       break;
   }
@@ -99,21 +99,21 @@ bool leaves_unit(const T* p, int64_t n) {
   return outside != 0;
 }
 
-constexpr LossKernels<float> kFloat = {values<float>, slopes<float>, leaves_unit<float>};
+constexpr LossLoops<float> kFloat = {values<float>, slopes<float>, leaves_unit<float>};
 #if !defined(__AVX512F__)
-constexpr LossKernels<double> kDouble = {values<double>, slopes<double>, leaves_unit<double>};
+constexpr LossLoops<double> kDouble = {values<double>, slopes<double>, leaves_unit<double>};
 #endif
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const LossKernels<float>& loss_float() { return kFloat; }
+const LossLoops<float>& loss_float() { return kFloat; }
 #if defined(__AVX512F__)
-const LossKernels<double>& loss_double() {
+const LossLoops<double>& loss_double() {
   return isa_avx2::loss_double();
 }  // rare, and as fast: a third of the code less
 #else
-const LossKernels<double>& loss_double() { return kDouble; }
+const LossLoops<double>& loss_double() { return kDouble; }
 #endif
 }  // namespace UNDERTOW_ISA_NS
 

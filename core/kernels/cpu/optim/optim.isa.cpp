@@ -263,33 +263,33 @@ void rmsprop_in_root(void* const* from, int64_t n, const double* c) {
 }
 
 template <class T>
-OptimFn of_type(Optim which) {
+OptimFn of_type(OptimAlgorithm which) {
   switch (which) {
-    case Optim::Sgd:
+    case OptimAlgorithm::Sgd:
       return sgd<T>;
-    case Optim::Adam:
+    case OptimAlgorithm::Adam:
       return adam<T>;
-    case Optim::Adamax:
+    case OptimAlgorithm::Adamax:
       return adamax<T>;
-    case Optim::NAdam:
+    case OptimAlgorithm::NAdam:
       return nadam<T>;
-    case Optim::RAdam:
+    case OptimAlgorithm::RAdam:
       return radam<T>;
-    case Optim::RMSprop:
+    case OptimAlgorithm::RMSprop:
       return rmsprop<T>;
-    case Optim::Adagrad:
+    case OptimAlgorithm::Adagrad:
       return adagrad<T>;
-    case Optim::Adadelta:
+    case OptimAlgorithm::Adadelta:
       return adadelta<T>;
-    case Optim::Rprop:
+    case OptimAlgorithm::Rprop:
       return rprop<T>;
-    case Optim::Asgd:
+    case OptimAlgorithm::Asgd:
       return asgd<T>;
-    case Optim::Ftrl:
+    case OptimAlgorithm::Ftrl:
       return ftrl<T>;
-    case Optim::RMSpropInRoot:
+    case OptimAlgorithm::RMSpropInRoot:
       return rmsprop_in_root<T>;
-    case Optim::Count:
+    case OptimAlgorithm::Count:
       break;
   }
   return nullptr;
@@ -298,7 +298,9 @@ OptimFn of_type(Optim which) {
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-OptimFn optim_step(Optim which, bool is_double) { return is_double ? of_type<double>(which) : of_type<float>(which); }
+OptimFn optim_step(OptimAlgorithm which, bool is_double) {
+  return is_double ? of_type<double>(which) : of_type<float>(which);
+}
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

@@ -4,19 +4,13 @@
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 // p: output, condition (bytes), where true, where false; strides in bytes; n elements of `width` bytes.
 using WhereFn = void (*)(char* const* p, const int64_t* strides, int64_t n);
 
-namespace isa_baseline {
-WhereFn where_loop(int64_t width);
-}
-namespace isa_avx2 {
-WhereFn where_loop(int64_t width);
-}
-namespace isa_avx512 {
-WhereFn where_loop(int64_t width);
-}
+UNDERTOW_FOR_EACH_ISA(WhereFn where_loop(int64_t width);)
 
 }  // namespace undertow::cpu

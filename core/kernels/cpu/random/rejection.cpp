@@ -2,16 +2,13 @@
 // build: small
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/base/parallel.h"
-#include "core/forward/copy/copy.h"
-#include "core/forward/random/fill.h"
 #include "core/kernels/cpu/math/special_math.h"
-#include "core/tensor/layout.h"
-#include "generated/fwd_random.h"
+#include "core/kernels/cpu/random/fill.h"
+#include "core/kernels/cpu/random/sample.h"
 
-namespace undertow::fwd {
+namespace undertow::cpu {
 
 namespace {
 
@@ -90,23 +87,6 @@ double draw_binomial(random::RandomState& s, double n, double p) {
   }
 }
 
-// Gamma and binomial variables are drawn in double, whatever the dtype, as torch draws them.
-void check_drawn(const Tensor& t, const char* kernel) {
-  UT_CHECK_AS(NotImplemented, t.dtype() == DType::Float32 || t.dtype() == DType::Float64, "\"", kernel,
-              "\" not implemented for '", long_name(t.dtype()), "'");
-}
-
-// Row-major doubles of its own memory.
-Tensor doubles(const Tensor& t, IntSpan sizes) {
-  Tensor own = empty(sizes, DType::Float64);
-  copy_into(own, t);
-  return own;
-}
-
-double smallest(DType t) {
-  return t == DType::Float32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
-}
-
 // F(x; a) stays as it is while a changes: dx/da = -(dF/da) / p(x; a), with the slope by differences of fourth order. Of
 // F and 1 - F the smaller is taken, which has the more digits.
 double gamma_slope(double a, double x) {
@@ -125,44 +105,23 @@ double gamma_slope(double a, double x) {
 
 }  // namespace
 
-Tensor _standard_gamma(const Tensor& self, Generator* g) {
-  check_drawn(self, "gamma_cpu");
-  Tensor drawn = doubles(self, self.sizes());
-  Generator& source = or_default(g);
-  std::lock_guard lock(source.mutex);
-  double* at = drawn.data_as<double>();
-  for (int64_t i = 0; i < drawn.numel(); i++) at[i] = std::max(smallest(self.dtype()), draw_gamma(source.state, at[i]));
-  return to_dtype(drawn, self.dtype());
+void gamma(const Tensor& shapes, double least, Generator& g) {
+  std::lock_guard lock(g.mutex);
+  double* at = shapes.data_as<double>();
+  for (int64_t i = 0; i < shapes.numel(); i++) at[i] = std::max(least, draw_gamma(state_of(g), at[i]));
 }
 
-Tensor _standard_gamma_grad(const Tensor& self, const Tensor& output) {
-  check_drawn(self, "_standard_gamma_grad_cpu");
-  UT_CHECK(self.dtype() == output.dtype(), "Found dtype ", long_name(output.dtype()), " but expected ",
-           long_name(self.dtype()));
-  Dims sizes = broadcast_sizes(self.sizes(), output.sizes());
-  Tensor slopes = doubles(self, sizes), drawn = doubles(output, sizes);
-  double *at = slopes.data_as<double>(), *x = drawn.data_as<double>();
-  parallel_for(0, slopes.numel(), kSlopeGrain, [at, x](int64_t begin, int64_t end) {
+void gamma_grad(const Tensor& shapes, const Tensor& draws) {
+  double *at = shapes.data_as<double>(), *x = draws.data_as<double>();
+  parallel_for(0, shapes.numel(), kSlopeGrain, [at, x](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) at[i] = gamma_slope(at[i], x[i]);
   });
-  return to_dtype(slopes, self.dtype());
 }
 
-Tensor binomial(const Tensor& count, const Tensor& prob, Generator* g) {
-  UT_CHECK_VALUE(count.is_floating(),
-                 "binomial only supports floating-point dtypes for count, got: ", long_name(count.dtype()));
-  UT_CHECK_VALUE(prob.is_floating(),
-                 "binomial only supports floating-point dtypes for prob, got: ", long_name(prob.dtype()));
-  check_drawn(count, "binomial_cpu");
-  UT_CHECK(count.dtype() == prob.dtype(), "Found dtype ", long_name(prob.dtype()), " but expected ",
-           long_name(count.dtype()));
-  Dims sizes = broadcast_sizes(count.sizes(), prob.sizes());
-  Tensor counts = doubles(count, sizes), probs = doubles(prob, sizes);
-  Generator& source = or_default(g);
-  std::lock_guard lock(source.mutex);
+void binomial(const Tensor& counts, const Tensor& probs, Generator& g) {
+  std::lock_guard lock(g.mutex);
   double *at = counts.data_as<double>(), *p = probs.data_as<double>();
-  for (int64_t i = 0; i < counts.numel(); i++) at[i] = draw_binomial(source.state, at[i], p[i]);
-  return to_dtype(counts, count.dtype());
+  for (int64_t i = 0; i < counts.numel(); i++) at[i] = draw_binomial(state_of(g), at[i], p[i]);
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::cpu

@@ -2,12 +2,24 @@
 #pragma once
 #include <memory>
 
-#include "core/forward/forward_types.h"
-#include "core/forward/random/generator.h"
 #include "core/kernels/cpu/elementwise_walk.h"
+#include "core/kernels/cpu/random/random.h"
+#include "core/kernels/generator.h"
 #include "core/tensor/elementwise_iter.h"
 
-namespace undertow::fwd {
+namespace undertow::cpu {
+
+// The CPU's stream is torch's: see Note [Torch Random Streams].
+class MersenneStream final : public RandomStream {
+ public:
+  void set_seed(uint64_t seed) override { state.set_seed(seed); }
+  std::unique_ptr<RandomStream> clone() const override { return std::make_unique<MersenneStream>(*this); }
+  size_t state_bytes() const override { return random::kStateBytes; }
+  void get_state(uint8_t* bytes) const override { state.get_state(bytes); }
+  bool set_state(const uint8_t* bytes) override { return state.set_state(bytes); }
+  random::RandomState state;
+};
+inline random::RandomState& state_of(Generator& g) { return static_cast<MersenneStream&>(*g.stream).state; }
 
 // The random kernels' own types, for float dtypes.
 template <class F>
@@ -46,20 +58,20 @@ decltype(auto) dispatch_drawn(DType t, const char* kernel, F&& f) {
   }
 }
 
-// fill(state, T*, n) draws all elements of t in the order they lie in memory, under the generator's lock.
+// fill(state, T*, n) draws all elements of t in memory order, under the generator's lock.
 template <class T, class Fill>
-void fill_in_memory_order(const Tensor& t, Generator* g, Fill&& fill) {
-  Generator& source = or_default(g);
-  std::lock_guard lock(source.mutex);
+void fill_in_memory_order(const Tensor& t, Generator& g, Fill&& fill) {
+  std::lock_guard lock(g.mutex);
+  random::RandomState& state = state_of(g);
   size_t n = static_cast<size_t>(t.numel());
-  if (t.is_contiguous()) return fill(source.state, t.data_as<T>(), n);
+  if (t.is_contiguous()) return fill(state, t.data_as<T>(), n);
   ElementwiseIter iter;
   iter.add_output(t, t.dtype());
   iter.build();
   std::unique_ptr<T[]> drawn(new T[n]);
-  fill(source.state, drawn.get(), n);
+  fill(state, drawn.get(), n);
   const T* next = drawn.get();
-  cpu::walk(
+  walk(
       iter,
       [&](char* const* p, const int64_t* s, int64_t count) {
         for (int64_t i = 0; i < count; i++) *reinterpret_cast<T*>(p[0] + i * s[0]) = *next++;
@@ -67,4 +79,4 @@ void fill_in_memory_order(const Tensor& t, Generator* g, Fill&& fill) {
       t.numel() + 1);  // one chunk: in order
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::cpu
