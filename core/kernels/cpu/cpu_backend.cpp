@@ -10,6 +10,7 @@ const Backend backend = {
     .copy = &copy_kernels,
     .create = &create_kernels,
     .loss = &loss_kernels,
+    .normalization = &normalization_kernels,
     .optim = &optim_kernels,
     .pointwise = &pointwise_kernels,
     .random = &random_kernels,

@@ -9,6 +9,7 @@ extern const Backend backend;
 extern const CopyKernels copy_kernels;
 extern const CreateKernels create_kernels;
 extern const LossKernels loss_kernels;
+extern const NormalizationKernels normalization_kernels;
 extern const OptimKernels optim_kernels;
 extern const PointwiseKernels pointwise_kernels;
 extern const RandomKernels random_kernels;

@@ -5,6 +5,7 @@
 #include "core/kernels/copy.h"
 #include "core/kernels/create.h"
 #include "core/kernels/loss.h"
+#include "core/kernels/normalization.h"
 #include "core/kernels/optim.h"
 #include "core/kernels/pointwise.h"
 #include "core/kernels/random.h"
@@ -45,6 +46,16 @@ constexpr LossKernels kLoss = {
     .ctc = no_work,
     .ctc_backward = no_work,
 };
+constexpr NormalizationKernels kNormalization = {
+    .layer_norm = no_work,
+    .layer_norm_backward = no_work,
+    .batch_norm = no_work,
+    .batch_norm_evaluate = no_work,
+    .batch_norm_backward = no_work,
+    .group_norm = no_work,
+    .group_norm_lines_backward = no_work,
+    .group_norm_backward = no_work,
+};
 constexpr OptimKernels kOptim = {.step = no_work};
 constexpr PointwiseKernels kPointwise = {
     .run = no_work,
@@ -79,6 +90,7 @@ const Backend backend = {
     .copy = &kCopy,
     .create = &kCreate,
     .loss = &kLoss,
+    .normalization = &kNormalization,
     .optim = &kOptim,
     .pointwise = &kPointwise,
     .random = &kRandom,

@@ -251,15 +251,15 @@ void columns_backward(const T* grad, const T* x, const T* mean, const T* a, cons
 }
 
 template <class T>
-constexpr NormalizationKernels<T> kKernels = {
+constexpr NormalizationLoops<T> kKernels = {
     moments<T>,          lines<T>,           lines_backward<T>, segment<T>,      segment_sums<T>,
     segment_backward<T>, columns_moments<T>, columns<T>,        columns_sums<T>, columns_backward<T>};
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const NormalizationKernels<float>& normalization_float() { return kKernels<float>; }
-const NormalizationKernels<double>& normalization_double() { return kKernels<double>; }
+const NormalizationLoops<float>& normalization_float() { return kKernels<float>; }
+const NormalizationLoops<double>& normalization_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

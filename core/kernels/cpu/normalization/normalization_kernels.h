@@ -2,6 +2,7 @@
 // compiled once per instruction set. Knows lines, segments and columns of float or double; no shapes.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "core/kernels/cpu/isa.h"
 
@@ -10,7 +11,7 @@ namespace undertow::cpu {
 // A line has a weight for every element, a segment one for all of them, a block of columns one for each column.
 // Weights and biases may be null, for ones and zeros.
 template <class T>
-struct NormalizationKernels {
+struct NormalizationLoops {
   // Mean of n elements, and the sum of squared distances from it.
   void (*moments)(const T* x, int64_t n, double* mean, double* squares);
   // out = (x - mean) * rstd * weight + bias for `lines` contiguous lines of n; writes each line's mean and rstd.
@@ -34,17 +35,16 @@ struct NormalizationKernels {
                            int64_t rows, int64_t width);
 };
 
-namespace isa_baseline {
-const NormalizationKernels<float>& normalization_float();
-const NormalizationKernels<double>& normalization_double();
-}  // namespace isa_baseline
-namespace isa_avx2 {
-const NormalizationKernels<float>& normalization_float();
-const NormalizationKernels<double>& normalization_double();
-}  // namespace isa_avx2
-namespace isa_avx512 {
-const NormalizationKernels<float>& normalization_float();
-const NormalizationKernels<double>& normalization_double();
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(const NormalizationLoops<float>& normalization_float();
+                      const NormalizationLoops<double>& normalization_double();)
+
+// Those of the instruction set in use.
+template <class T>
+const NormalizationLoops<T>& normalization_loops() {
+  if constexpr (std::is_same_v<T, float>)
+    return UNDERTOW_CHOOSE_ISA(normalization_float());
+  else
+    return UNDERTOW_CHOOSE_ISA(normalization_double());
+}
 
 }  // namespace undertow::cpu
