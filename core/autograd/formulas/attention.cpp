@@ -33,11 +33,12 @@ Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.def
 
 // What is added to the scores: zero, or minus infinity where `allowed` is false.
 Tensor as_numbers(const Tensor& allowed, DType dtype) {
-  return where(allowed, fwd::zeros({}, dtype), fwd::full({}, Scalar(-std::numeric_limits<double>::infinity()), dtype));
+  return where(allowed, fwd::zeros_beside(allowed, {}, dtype),
+               fwd::full_beside(allowed, {}, Scalar(-std::numeric_limits<double>::infinity()), dtype));
 }
 Tensor causal_mask(const Tensor& query, const Tensor& key, DType dtype) {
   const int64_t sizes[2] = {query.size(-2), key.size(-2)};
-  return as_numbers(tril(fwd::full(IntSpan(sizes, 2), Scalar(true), DType::Bool), 0), dtype);
+  return as_numbers(tril(fwd::full_beside(query, IntSpan(sizes, 2), Scalar(true), DType::Bool), 0), dtype);
 }
 // All that is to be added to the scores; undefined for nothing.
 Tensor added(const Tensor& query, const Tensor& key, const Tensor& mask, bool causal) {

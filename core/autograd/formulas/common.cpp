@@ -11,7 +11,7 @@ Tensor maybe_mul(const Tensor& t, const Scalar& s) {
 Tensor self_t_plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
 Scalar conj(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad) {
-  return grad.defined() ? fwd::zeros(grad.sizes(), grad.dtype()) : Tensor();
+  return grad.defined() ? fwd::zeros_beside(grad, grad.sizes(), grad.dtype()) : Tensor();
 }
 
 }  // namespace undertow::ops

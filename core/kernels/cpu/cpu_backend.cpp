@@ -7,6 +7,7 @@ namespace undertow::cpu {
 
 const Backend backend = {
     .new_random_stream = new_random_stream,
+    .attention = &attention_kernels,
     .copy = &copy_kernels,
     .create = &create_kernels,
     .loss = &loss_kernels,

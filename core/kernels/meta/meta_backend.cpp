@@ -2,6 +2,7 @@
 // that must read elements are left out, and raise.
 #include "core/kernels/meta/meta_backend.h"
 
+#include "core/kernels/attention.h"
 #include "core/kernels/copy.h"
 #include "core/kernels/create.h"
 #include "core/kernels/loss.h"
@@ -27,6 +28,7 @@ void copy_across(const Tensor& dst, const Tensor&) {
 }
 Scalar item(const Tensor&) { UT_FAIL("Tensor.item() cannot be called on meta tensors: they have no elements"); }
 
+constexpr AttentionKernels kAttention = {.forward = no_work, .backward = no_work};
 constexpr CopyKernels kCopy = {
     .copy = no_work,
     .copy_across = copy_across,
@@ -87,6 +89,7 @@ constexpr RandomKernels kRandom = {
 
 const Backend backend = {
     .memory = &kMemory,
+    .attention = &kAttention,
     .copy = &kCopy,
     .create = &kCreate,
     .loss = &kLoss,

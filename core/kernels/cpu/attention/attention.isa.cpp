@@ -136,14 +136,13 @@ void row_dots(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_
 }
 
 template <class T>
-constexpr AttentionKernels<T> kKernels = {softmax<T>, scale_rows<T>, row_dots<T>, softmax_again<T>,
-                                          softmax_backward<T>};
+constexpr AttentionLoops<T> kKernels = {softmax<T>, scale_rows<T>, row_dots<T>, softmax_again<T>, softmax_backward<T>};
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const AttentionKernels<float>& attention_float() { return kKernels<float>; }
-const AttentionKernels<double>& attention_double() { return kKernels<double>; }
+const AttentionLoops<float>& attention_float() { return kKernels<float>; }
+const AttentionLoops<double>& attention_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

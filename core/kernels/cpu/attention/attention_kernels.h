@@ -18,7 +18,7 @@ struct ScoreTile {
 };
 
 template <class T>
-struct AttentionKernels {
+struct AttentionLoops {
   // Scores become probabilities times the row's sum of exponentials, whose reciprocal goes to `shares` and whose
   // logarithm to `lse`: what is multiplied by the probabilities has fewer columns to divide. A row of nothing but minus
   // infinity becomes zeros.
@@ -33,17 +33,6 @@ struct AttentionKernels {
   void (*softmax_backward)(const T* p, T* grad, int64_t stride, int64_t rows, int64_t n, const T* delta);
 };
 
-namespace isa_baseline {
-const AttentionKernels<float>& attention_float();
-const AttentionKernels<double>& attention_double();
-}  // namespace isa_baseline
-namespace isa_avx2 {
-const AttentionKernels<float>& attention_float();
-const AttentionKernels<double>& attention_double();
-}  // namespace isa_avx2
-namespace isa_avx512 {
-const AttentionKernels<float>& attention_float();
-const AttentionKernels<double>& attention_double();
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(const AttentionLoops<float>& attention_float(); const AttentionLoops<double>& attention_double();)
 
 }  // namespace undertow::cpu

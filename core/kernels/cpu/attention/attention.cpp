@@ -1,0 +1,229 @@
+// attention.cpp: scaled dot-product attention over tiles of scores, forward and backward, so that the whole matrix of
+// scores never exists: the CPU's AttentionKernels.
+// build: small
+#include "core/kernels/attention.h"
+
+#include <algorithm>
+
+#include "core/base/parallel.h"
+#include "core/kernels/cpu/attention/attention_kernels.h"
+#include "core/kernels/cpu/cpu_backend.h"
+#include "core/kernels/cpu/matmul/gemm.h"
+#include "core/kernels/cpu/matmul/gemm_panels.h"
+#include "core/kernels/cpu/scratch.h"
+
+namespace undertow::cpu {
+
+namespace {
+
+template <class T>
+const AttentionLoops<T>& loops() {
+  if constexpr (std::is_same_v<T, float>)
+    return UNDERTOW_CHOOSE_ISA(attention_float());
+  else
+    return UNDERTOW_CHOOSE_ISA(attention_double());
+}
+
+// A tile of scores has whole rows, and as many of them as stay in the second cache beside a tile of gradients.
+constexpr int64_t kTileScores = 32768;
+constexpr int64_t kMostRows = 64, kLeastRows = 16;
+// Tasks enough to keep a few threads evenly busy.
+constexpr int64_t kEnoughTasks = 16;
+
+// Columns that a panel of packed keys may have; products with part of the panels take whole ones.
+constexpr int64_t kPanelAtMost = 32;
+
+struct Tiling : AttentionShape {
+  int64_t rows, span;  // queries in a tile, and in a task: several tiles
+  int64_t stride;      // of a row of scores
+};
+Tiling tiling_of(const AttentionShape& shape) {
+  Tiling s{shape, 0, 0, 0};
+  s.rows = std::clamp(kTileScores / std::max<int64_t>(1, s.keys), kLeastRows, kMostRows);
+  // A task turns the keys once for all its tiles.
+  int64_t tiles = (s.queries + s.rows - 1) / s.rows,
+          cuts = std::max<int64_t>(1, kEnoughTasks / std::max<int64_t>(1, s.batch * s.heads));
+  s.span = std::max<int64_t>(1, (tiles + cuts - 1) / cuts) * s.rows;
+  // Whole panels, and rows that do not share the sets of a cache.
+  s.stride = (s.keys + kPanelAtMost - 1) / kPanelAtMost * kPanelAtMost + 16;
+  return s;
+}
+
+// One head's matrix: rows and columns by strides.
+template <class T>
+struct Matrix {
+  T* data;
+  int64_t row, column;
+  Matrix from(int64_t r) const { return {data + r * row, row, column}; }
+  Matrix turned() const { return {data, column, row}; }
+};
+template <class T>
+Matrix<T> head(const Tensor& t, int64_t b, int64_t h) {
+  return {t.data_as<T>() + b * t.stride(0) + h * t.stride(1), t.stride(2), t.stride(3)};
+}
+// c = alpha * a b, on this thread where a task calls it.
+template <class T>
+void times(int64_t m, int64_t n, int64_t k, double alpha, const Matrix<T>& a, const Matrix<T>& b, T beta,
+           const Matrix<T>& c) {
+  gemm<T>(m, n, k, static_cast<T>(alpha), a.data, a.row, a.column, b.data, b.row, b.column, beta, c.data, c.row,
+          c.column);
+}
+
+// The rows of one head's keys or values as columns, packed for products. See Note [Packed Panels].
+template <class T>
+struct Turned {
+  T* panels;
+  int64_t width, count;
+  template <class Purpose>
+  static Turned of(const Matrix<T>& m, int64_t width, int64_t count) {
+    T* panels = Scratch<Purpose>::template get<T>(panel_elements<T>(width, count));
+    pack_panels<T>(width, count, m.data, m.column, m.row, panels);
+    return {panels, width, count};
+  }
+  // c = alpha * a times the first n columns or a few more, whose place in c counts for nothing.
+  void multiply(int64_t m, int64_t n, double alpha, const Matrix<T>& a, T* c, int64_t stride) const {
+    int64_t panel = panel_columns<T>(), whole = std::min(count, (n + panel - 1) / panel * panel);
+    multiply_panels<T>(
+        {m, whole, width, static_cast<T>(alpha), a.data, a.row, a.column, panels, 0, 0, T(0), c, stride, 1});
+  }
+};
+
+template <class T>
+const T* mask_at(const Tensor& mask, int64_t b, int64_t h, int64_t row) {
+  if (!mask.defined()) return nullptr;
+  return mask.data_as<T>() + b * mask.stride(0) + h * mask.stride(1) + row * mask.stride(2);
+}
+
+// Columns that any of the rows [first, first + rows) looks at.
+int64_t columns_of(const Tiling& s, int64_t first, int64_t rows) {
+  return s.causal ? std::min(s.keys, first + rows) : s.keys;
+}
+
+template <class T>
+ScoreTile<T> tile_of(const Tiling& s, const Tensor& m, T* scores, int64_t b, int64_t h, int64_t first, int64_t rows) {
+  return {scores,
+          s.stride,
+          rows,
+          columns_of(s, first, rows),
+          s.causal ? first + 1 : s.keys,
+          mask_at<T>(m, b, h, first),
+          m.defined() ? m.stride(2) : 0,
+          m.defined() ? m.stride(3) : 0};
+}
+
+template <class T>
+void scale_rows(const Matrix<T>& m, int64_t rows, int64_t n, const T* factors) {
+  if (m.column == 1) return loops<T>().scale_rows(m.data, m.row, rows, n, factors);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < n; j++) m.data[i * m.row + j * m.column] *= factors[i];
+}
+template <class T>
+void row_dots(const Matrix<T>& a, const Matrix<T>& b, int64_t rows, int64_t n, T* dots) {
+  if (a.column == 1 && b.column == 1) return loops<T>().row_dots(a.data, a.row, b.data, b.row, rows, n, dots);
+  for (int64_t i = 0; i < rows; i++) {
+    dots[i] = 0;
+    for (int64_t j = 0; j < n; j++) dots[i] += a.data[i * a.row + j * a.column] * b.data[i * b.row + j * b.column];
+  }
+}
+// to[i][j] = from[j * stride + i]
+template <class T>
+void turn_into(const Matrix<T>& to, int64_t rows, int64_t n, const T* from, int64_t stride) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < n; j++) to.data[i * to.row + j * to.column] = from[j * stride + i];
+}
+
+struct Scores;  // the purposes of borrowed memory
+struct ScoreGrads;
+struct TurnedKeys;
+struct TurnedValues;
+struct KeyGrads;
+struct ValueGrads;
+
+template <class T>
+void forward_of(const Tensor& out, const Tensor& lse, const Tensor& q, const Tensor& k, const Tensor& v,
+                const Tensor& mask, const Tiling& s) {
+  int64_t spans = (s.queries + s.span - 1) / s.span;
+  int64_t grain = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, s.span * s.keys * s.width));
+  parallel_for(0, s.batch * s.heads * spans, grain, [&](int64_t begin, int64_t end) {
+    T *scores = Scratch<Scores>::get<T>(s.rows * s.stride + s.rows), *shares = scores + s.rows * s.stride;
+    Matrix<T> p{scores, s.stride, 1};
+    for (int64_t i = begin; i < end; i++) {
+      int64_t b = i / spans / s.heads, h = i / spans % s.heads, start = i % spans * s.span,
+              stop = std::min(s.queries, start + s.span);
+      Matrix<T> values = head<T>(v, b, h / s.group);
+      auto keys =
+          Turned<T>::template of<TurnedKeys>(head<T>(k, b, h / s.group), s.width, columns_of(s, start, stop - start));
+      for (int64_t first = start; first < stop; first += s.rows) {
+        int64_t rows = std::min(s.rows, stop - first);
+        ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
+        keys.multiply(rows, tile.n, s.scale, head<T>(q, b, h).from(first), scores, s.stride);
+        loops<T>().softmax(tile, lse.data_as<T>() + (b * s.heads + h) * s.queries + first, shares);
+        Matrix<T> to = head<T>(out, b, h).from(first);
+        times(rows, s.values, tile.n, 1, p, values, T(0), to);
+        scale_rows(to, rows, s.values, shares);
+      }
+    }
+  });
+}
+
+void forward(const Tensor& out, const Tensor& lse, const Tensor& query, const Tensor& key, const Tensor& value,
+             const Tensor& mask, const AttentionShape& shape) {
+  auto* run = out.dtype() == DType::Float32 ? forward_of<float> : forward_of<double>;
+  run(out, lse, query, key, value, mask, tiling_of(shape));
+}
+
+// dv = p^T dy, dp = dy v^T, ds = p (dp - rowsum(dy out)), dq = scale ds k, dk = scale ds^T q: a task for each key head,
+// which adds to its own dk^T and dv^T tile by tile, since those products read p and ds in place.
+template <class T>
+void backward_of(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& g, const Tensor& q,
+                 const Tensor& k, const Tensor& v, const Tensor& o, const Tensor& l, const Tensor& mask,
+                 const Tiling& s) {
+  int64_t key_heads = s.heads / s.group;
+  parallel_for(0, s.batch * key_heads, 1, [&](int64_t begin, int64_t end) {
+    T *scores = Scratch<Scores>::get<T>(s.rows * s.stride),
+      *grads = Scratch<ScoreGrads>::get<T>(s.rows * s.stride + s.rows);
+    T *delta = grads + s.rows * s.stride, *dk_sums = Scratch<KeyGrads>::get<T>(s.width * s.stride),
+      *dv_sums = Scratch<ValueGrads>::get<T>(s.values * s.stride);
+    Matrix<T> p{scores, s.stride, 1}, dp{grads, s.stride, 1}, to_keys{dk_sums, s.stride, 1},
+        to_values{dv_sums, s.stride, 1};
+    for (int64_t task = begin; task < end; task++) {
+      int64_t b = task / key_heads, kh = task % key_heads;
+      Matrix<T> keys = head<T>(k, b, kh);
+      auto turned_keys = Turned<T>::template of<TurnedKeys>(keys, s.width, s.keys);
+      auto turned_values = Turned<T>::template of<TurnedValues>(head<T>(v, b, kh), s.values, s.keys);
+      std::fill(dk_sums, dk_sums + s.width * s.stride, T(0));
+      std::fill(dv_sums, dv_sums + s.values * s.stride, T(0));
+      for (int64_t h = kh * s.group; h < (kh + 1) * s.group; h++) {
+        for (int64_t first = 0; first < s.queries; first += s.rows) {
+          int64_t rows = std::min(s.rows, s.queries - first);
+          ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
+          Matrix<T> mine = head<T>(q, b, h).from(first), dys = head<T>(g, b, h).from(first),
+                    outs = head<T>(o, b, h).from(first);
+          turned_keys.multiply(rows, tile.n, s.scale, mine, scores, s.stride);
+          loops<T>().softmax_again(tile, l.data_as<T>() + (b * s.heads + h) * s.queries + first);
+          row_dots(dys, outs, rows, s.values, delta);
+          times(s.values, tile.n, rows, 1, dys.turned(), p, T(1), to_values);
+          turned_values.multiply(rows, tile.n, 1, dys, grads, s.stride);
+          loops<T>().softmax_backward(scores, grads, s.stride, rows, tile.n, delta);
+          times(rows, s.width, tile.n, s.scale, dp, keys, T(0), head<T>(dq, b, h).from(first));
+          times(s.width, tile.n, rows, s.scale, mine.turned(), dp, T(1), to_keys);
+        }
+      }
+      turn_into(head<T>(dk, b, kh), s.keys, s.width, dk_sums, s.stride);
+      turn_into(head<T>(dv, b, kh), s.keys, s.values, dv_sums, s.stride);
+    }
+  });
+}
+
+void backward(const Tensor& grad_query, const Tensor& grad_key, const Tensor& grad_value, const Tensor& grad,
+              const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& out, const Tensor& lse,
+              const Tensor& mask, const AttentionShape& shape) {
+  auto* run = out.dtype() == DType::Float32 ? backward_of<float> : backward_of<double>;
+  run(grad_query, grad_key, grad_value, grad, query, key, value, out, lse, mask, tiling_of(shape));
+}
+
+}  // namespace
+
+constinit const AttentionKernels attention_kernels = {.forward = forward, .backward = backward};
+
+}  // namespace undertow::cpu
