@@ -26,14 +26,12 @@ def _from_foreign(data: Any) -> Tensor | None:
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself, or on its memory, if it is one or an array of the right dtype; a copy otherwise."""
-    if device is not None:
-        undertow.device(device)  # raises for one that is not here
     if isinstance(data, Tensor):
-        return data if dtype is None or data.dtype == dtype else data.to(dtype)
+        return data.to(device, dtype)
     shared = _from_foreign(data)
     if shared is None:
         return undertow.tensor(data, dtype=dtype, device=device)
-    return shared if dtype is None or shared.dtype == dtype else shared.to(dtype)
+    return shared.to(_C._get_default_device() if device is None else device, dtype)
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
@@ -51,10 +49,13 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return undertow.tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    place = source.device if device is None else undertow.device(device)
     converts = dtype is not None and dtype != source.dtype
     if copy is False and converts:
         raise ValueError(f"can't alias tensor with dtype '{source.dtype}' into dtype '{dtype}'.")
-    result = source.to(dtype) if converts else source.clone() if copy else source
+    if copy is False and place.type != source.device.type:
+        raise ValueError(f"can't alias tensor from device '{source.device}' to '{place}'.")
+    result = source.to(place, dtype) if converts or place.type != source.device.type else source.clone() if copy else source
     if requires_grad and not result.requires_grad:
         return (result.detach() if result is obj else result).requires_grad_()
     if requires_grad is False and result.requires_grad and isinstance(obj, Tensor):
@@ -63,7 +64,8 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 
 
 def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of `data`, always a copy, with self's dtype unless another is given."""
+    """A tensor of `data`, always a copy, with self's dtype and device unless others are given."""
+    device = self.device if device is None else device
     return undertow.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 

@@ -95,6 +95,19 @@ def rebuild(
     return t.requires_grad_(requires_grad)
 
 
+def rebuild_meta(cls: type[Tensor], dtype: str, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
+    """A leaf of the class `cls` on the meta device; what a pickled tensor without memory calls when it is loaded."""
+    t = undertow.empty_strided(size, stride, dtype=getattr(undertow, dtype), device="meta")
+    if cls is not _C.Tensor:
+        t = t.as_subclass(cls)
+    return t.requires_grad_(requires_grad)
+
+
+def _meta_layout_of(t: Tensor) -> tuple[Any, ...]:
+    dtype, _, size, stride, requires_grad = _layout_of(t)
+    return dtype, size, stride, requires_grad
+
+
 def dtype_by_name(name: str) -> Any:
     """A dtype, layout or memory format by its name; what pickled ones call."""
     return getattr(_C, name)
@@ -114,6 +127,8 @@ def reduce_ex(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     from undertow.utils.hooks import warn_if_has_hooks
 
     warn_if_has_hooks(t)
+    if t.is_meta:
+        return rebuild_meta, (type(t), *_meta_layout_of(t)), t.__getstate__() or None
     return rebuild, (type(t), _buffer_of(t), *_layout_of(t)), t.__getstate__() or None
 
 
@@ -137,7 +152,7 @@ def deepcopy(t: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(t)]
     from copy import deepcopy as deep
 
-    new = rebuild(type(t), deep(_buffer_of(t), memo), *_layout_of(t))
+    new = rebuild_meta(type(t), *_meta_layout_of(t)) if t.is_meta else rebuild(type(t), deep(_buffer_of(t), memo), *_layout_of(t))
     memo[id(t)] = new  # before gradient and attributes, which may lead back here
     if t.grad is not None:
         new.grad = deep(t.grad, memo)

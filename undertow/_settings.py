@@ -106,14 +106,20 @@ def get_num_interop_threads() -> int:
 
 
 def set_default_device(device: Any) -> None:
-    """Where tensors are made when nothing is said: the CPU, or None for the same. Any other device is refused."""
-    if device is not None:
-        _C.tensor(0, device=device)
+    """Where this thread's factories make tensors when no device is given; None for the CPU again.
+
+    >>> import undertow as ut
+    >>> ut.set_default_device("meta")
+    >>> ut.zeros(2, 3)
+    tensor(..., device='meta', size=(2, 3))
+    >>> ut.set_default_device(None)
+    """
+    _C._set_default_device(_C.device("cpu") if device is None else _C.device(device))
 
 
 def get_default_device() -> _device:
-    """The CPU."""
-    return _C.device("cpu")
+    """The device that factories use when none is given: by `with device:`, else by `set_default_device`."""
+    return _C._get_default_device()
 
 
 def set_default_tensor_type(t: Any) -> None:

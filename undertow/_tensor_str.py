@@ -234,6 +234,8 @@ def _layout(
 
 def _contents(t: Tensor, indent: int) -> str:
     """The bracketed elements, without name and suffixes."""
+    if t.is_meta:
+        return "..."
     if t.numel() == 0:
         return "[]"
     summarise = t.numel() > _options.threshold
@@ -260,7 +262,7 @@ def _names_its_dtype(t: Tensor) -> bool:
     default = ut.get_default_dtype()
     if t.dtype == default:
         return False
-    if t.numel() == 0:
+    if t.numel() == 0 or t.is_meta:
         return True
     if t.dtype.is_complex:
         return t.dtype != (ut.complex128 if default == ut.float64 else ut.complex64)
@@ -282,7 +284,7 @@ def _suffixes(t: Tensor) -> list[str]:
     found = []
     if t.device.type != "cpu":
         found.append(f"device='{t.device}'")
-    if t.dim() != 1 if t.numel() == 0 else _options.edgeitems == 0:
+    if t.is_meta or (t.dim() != 1 if t.numel() == 0 else _options.edgeitems == 0):
         found.append(f"size={tuple(t.shape)}")
     if _names_its_dtype(t):
         found.append(f"dtype={t.dtype}")

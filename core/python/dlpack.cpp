@@ -123,6 +123,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
                                      &dl_device, &copy))
       throw PythonError();
     Tensor t = tensor_of(self);
+    if (!t.is_cpu()) fail_buffer(str("Cannot pack tensors on ", t.device()));
     if (t.requires_grad()) fail_buffer("Can't export tensors that require gradient, use tensor.detach()");
     if (t.is_conj()) fail_buffer("Can't export tensors with the conjugate bit set");
     if (t.is_neg()) fail_buffer("Can't export tensors with the negative bit set");

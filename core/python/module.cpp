@@ -140,6 +140,13 @@ PyObject* set_threads(PyObject*, PyObject* n) {
 PyObject* get_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
 
 PyObject* get_default_dtype(PyObject*, PyObject*) { return new_ref(dtype_object(default_dtype())); }
+PyObject* set_default_device_(PyObject*, PyObject* d) {
+  return guarded([&]() -> PyObject* {
+    set_default_device(device_of(d));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* get_default_device_(PyObject*, PyObject*) { return device_object(default_device()); }
 PyObject* set_default_dtype_(PyObject*, PyObject* t) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(is_dtype(t), "invalid dtype object: ", Py_TYPE(t)->tp_name);
@@ -211,6 +218,8 @@ PyMethodDef functions[] = {
     {"set_num_threads", set_threads, METH_O, "How many threads large operations may use."},
     {"get_num_threads", get_threads, METH_NOARGS, "How many threads large operations may use."},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},
+    {"_get_default_device", get_default_device_, METH_NOARGS, nullptr},
+    {"_set_default_device", set_default_device_, METH_O, nullptr},
     {"set_default_dtype", set_default_dtype_, METH_O, nullptr},
     {"_set_overrides", set_overrides, METH_VARARGS, nullptr},
     {"_trace_start", trace_start, METH_NOARGS, nullptr},

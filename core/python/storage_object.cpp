@@ -66,6 +66,13 @@ struct StorageObject {
 PyTypeObject* storage_type;
 StorageObject* as_storage(PyObject* o) { return reinterpret_cast<StorageObject*>(o); }
 Storage& bytes_of(PyObject* o) { return *as_storage(o)->storage; }
+// For whoever reads or writes them.
+Storage& memory_of(PyObject* o) {
+  Storage& s = bytes_of(o);
+  UT_CHECK_AS(NotImplemented, s.device().is_cpu(), "Not available for '", s.device(),
+              "' device: a storage there has no bytes to read or write");
+  return s;
+}
 
 void dealloc(PyObject* self) {
   as_storage(self)->storage.~Ref<Storage>();
@@ -116,8 +123,8 @@ PyObject* resize(PyObject* s, PyObject* n) {
 PyObject* clone(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
     Storage& from = bytes_of(s);
-    Ref<Storage> to = Storage::allocate(from.nbytes());
-    if (from.nbytes()) std::memcpy(to->data(), from.data(), from.nbytes());
+    Ref<Storage> to = Storage::allocate(from.nbytes(), from.device());
+    if (from.nbytes() && from.data()) std::memcpy(to->data(), from.data(), from.nbytes());
     return storage_object(std::move(to));
   });
 }
@@ -132,7 +139,8 @@ PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
     Storage &to = bytes_of(s), &from = bytes_of(source);
     UT_CHECK(to.nbytes() == from.nbytes(), "size does not match, self was ", to.nbytes(), " bytes but src was ",
              from.nbytes(), " bytes");
-    if (to.nbytes()) std::memmove(to.data(), from.data(), to.nbytes());
+    UT_CHECK_AS(NotImplemented, from.data() || !to.data() || !to.nbytes(), "Cannot copy out of meta tensor; no data!");
+    if (to.nbytes() && to.data()) std::memmove(to.data(), from.data(), to.nbytes());
     to.bump_version("a write to its storage");
     return new_ref(s);
   });
@@ -140,14 +148,14 @@ PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
 PyObject* fill(PyObject* s, PyObject* value) {
   return guarded([&]() -> PyObject* {
     int64_t v = int_arg(value);
-    std::memset(bytes_of(s).data(), static_cast<int>(v), bytes_of(s).nbytes());
+    std::memset(memory_of(s).data(), static_cast<int>(v), bytes_of(s).nbytes());
     bytes_of(s).bump_version("a write to its storage");
     return new_ref(s);
   });
 }
 PyObject* tolist(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
-    Storage& b = bytes_of(s);
+    Storage& b = memory_of(s);
     PyRef list(check(PyList_New(static_cast<Py_ssize_t>(b.nbytes()))));
     for (size_t i = 0; i < b.nbytes(); i++)
       PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyLong_FromLong(static_cast<uint8_t>(b.data()[i])));
@@ -158,6 +166,8 @@ PyObject* itself(PyObject* s, PyObject*) { return new_ref(s); }
 PyObject* is_shared_method(PyObject* s, PyObject*) { return PyBool_FromLong(is_shared(bytes_of(s))); }
 PyObject* share(PyObject* s, PyObject*) {
   return guarded([&]() -> PyObject* {
+    UT_CHECK(bytes_of(s).device().is_cpu(), "_share_fd_: only available on CPU, the storage is on ",
+             bytes_of(s).device());
     share_memory(bytes_of(s));
     return new_ref(s);
   });
@@ -169,7 +179,8 @@ PyObject* shared_descriptor(PyObject* s, PyObject*) {
   return PyLong_FromLong(found->second);
 }
 PyObject* is_pinned(PyObject*, PyObject*) { Py_RETURN_FALSE; }
-PyObject* device(PyObject*, void*) { return device_object({}); }
+PyObject* device(PyObject* s, void*) { return device_object(bytes_of(s).device()); }
+PyObject* is_cpu(PyObject* s, void*) { return PyBool_FromLong(bytes_of(s).device().is_cpu()); }
 template <bool value>
 PyObject* constant(PyObject*, void*) {
   return PyBool_FromLong(value);
@@ -202,13 +213,14 @@ Ref<Storage> part_of(PyObject* s, PyObject* slice) {
 PyObject* subscript(PyObject* s, PyObject* i) {
   return guarded([&]() -> PyObject* {
     if (PySlice_Check(i)) return storage_object(part_of(s, i));
-    return PyLong_FromLong(static_cast<uint8_t>(bytes_of(s).data()[index_arg(s, i)]));
+    return PyLong_FromLong(static_cast<uint8_t>(memory_of(s).data()[index_arg(s, i)]));
   });
 }
 int assign_subscript(PyObject* s, PyObject* i, PyObject* value) {
   try {
     UT_CHECK_TYPE(value, "UntypedStorage does not support deleting items");
     char v = static_cast<char>(int_arg(value));
+    memory_of(s);
     if (PySlice_Check(i)) {
       Ref<Storage> part = part_of(s, i);
       std::memset(part->data(), v, part->nbytes());
@@ -225,8 +237,11 @@ int assign_subscript(PyObject* s, PyObject* i, PyObject* value) {
 PyObject* repr(PyObject* s) {
   return guarded([&]() -> PyObject* {
     std::string text;
-    for (Py_ssize_t i = 0; i < length(s); i++) text += str(" ", int{static_cast<uint8_t>(bytes_of(s).data()[i])}, "\n");
-    return PyUnicode_FromFormat("%s[undertow.storage.UntypedStorage(device=cpu) of size %zd]", text.c_str(), length(s));
+    if (!bytes_of(s).device().is_cpu()) text = "...\n";
+    for (Py_ssize_t i = 0; bytes_of(s).device().is_cpu() && i < length(s); i++)
+      text += str(" ", int{static_cast<uint8_t>(bytes_of(s).data()[i])}, "\n");
+    return PyUnicode_FromFormat("%s[undertow.storage.UntypedStorage(device=%s) of size %zd]", text.c_str(),
+                                name(bytes_of(s).device().type), length(s));
   });
 }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
@@ -237,6 +252,10 @@ Py_hash_t hash(PyObject* s) { return _Py_HashPointer(as_storage(s)->storage.get(
 
 int get_buffer(PyObject* s, Py_buffer* view, int flags) {
   Storage& b = bytes_of(s);
+  if (!b.device().is_cpu()) {
+    PyErr_Format(PyExc_BufferError, "a storage on %s has no bytes to look at", name(b.device().type));
+    return -1;
+  }
   if (PyBuffer_FillInfo(view, s, b.data(), static_cast<Py_ssize_t>(b.nbytes()), 0, flags) < 0) return -1;
   b.hold();
   return 0;
@@ -275,7 +294,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {{"device", device, nullptr, nullptr, nullptr},
                         {"is_cuda", constant<false>, nullptr, nullptr, nullptr},
-                        {"is_cpu", constant<true>, nullptr, nullptr, nullptr},
+                        {"is_cpu", is_cpu, nullptr, nullptr, nullptr},
                         {"_cdata", identity, nullptr, "The storage's identity.", nullptr},
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},

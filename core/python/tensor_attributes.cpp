@@ -38,6 +38,8 @@ PyObject* get_shape(PyObject* s, void*) {
   return attribute([&] { return wrap_sizes(self_of(s).sizes()); });
 }
 PyObject* get_dtype(PyObject* s, void*) { return new_ref(dtype_object(self_of(s).dtype())); }
+PyObject* is_cpu(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_cpu()); }
+PyObject* is_meta(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_meta()); }
 PyObject* get_device(PyObject* s, void*) { return device_object(self_of(s).device()); }
 PyObject* get_layout(PyObject*, void*) { return new_ref(layout_object(Layout::Strided)); }
 PyObject* get_ndim(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).dim()); }
@@ -237,10 +239,10 @@ PyGetSetDef getset[] = {
     attribute_row<"_backward_hooks", get_hooks, set_hooks>(),
     attribute_row<"name", get_name>(),
     attribute_row<"is_cuda", constant<false>>(),
-    attribute_row<"is_cpu", constant<true>>(),
+    attribute_row<"is_cpu", is_cpu>(),
     attribute_row<"is_sparse", constant<false>>(),
     attribute_row<"is_quantized", constant<false>>(),
-    attribute_row<"is_meta", constant<false>>(),
+    attribute_row<"is_meta", is_meta>(),
     attribute_row<"is_nested", constant<false>>(),
     attribute_row<"is_mps", constant<false>>(),
     {"__dict__", get_tensor_dict, set_tensor_dict, nullptr, nullptr},
@@ -293,7 +295,7 @@ PyObject* data_ptr(PyObject* s, PyObject*) {
   return attribute([&]() -> PyObject* {
     const Tensor& t = self_of(s);
     refuse_memory(t);
-    return PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr);
+    return PyLong_FromVoidPtr(t.numel() && t.storage().data() ? t.data() : nullptr);
   });
 }
 PyObject* is_contiguous(PyObject* s, PyObject* args, PyObject* kwargs) {

@@ -183,7 +183,7 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOpp", const_cast<char**>(names), &data, &dtype, &device,
                                      &requires_grad, &pin))
       throw PythonError();
-    device_arg(device);
+    Device place = device_or_default(device);
     if (is_tensor(data)) {
       warn(
           "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -191,6 +191,10 @@ PyObject* tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
           "undertow.tensor(sourceTensor).");
     }
     Tensor t = tensor_from_data(data, opt_dtype_arg(dtype, std::nullopt));
+    if (place != t.device() && (!is_tensor(data) || (device && device != Py_None))) {
+      NoGradGuard no_grad;
+      t = ops::_to_copy(t, t.dtype(), std::nullopt, place);
+    }
     UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
              "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
     if (requires_grad) t.impl()->set(kRequiresGrad);
@@ -216,8 +220,13 @@ PyMethodDef functions[] = {{"_legacy_tensor", legacy_function, METH_VARARGS, nul
 
 }  // namespace
 
+void check_has_elements(const Tensor& t) {
+  UT_CHECK_AS(NotImplemented, !t.is_meta(), "Cannot copy out of meta tensor; no data!");
+}
+
 PyObject* to_list(const Tensor& t) {
   refuse_memory(t);
+  check_has_elements(t);
   Tensor plain = fwd::materialize_bits(t);
   return nested_list(plain, 0, plain.data());
 }
@@ -250,6 +259,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
 
 void for_each_element(const Tensor& t, const std::function<void(char*)>& f) {
   refuse_memory(t);
+  check_has_elements(t);
   std::function<void(int64_t, char*)> walk = [&](int64_t dim, char* p) {
     if (dim == t.dim()) return f(p);
     for (int64_t i = 0; i < t.size(dim); i++) walk(dim + 1, p + i * t.stride(dim) * t.itemsize());

@@ -11,6 +11,8 @@ namespace undertow::python {
 
 // What undertow.tensor(data) makes; dtype inferred from the data if not given. Copies always.
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype);
+// Raises for a tensor without memory.
+void check_has_elements(const Tensor& t);
 PyObject* to_list(const Tensor& t);
 bool is_contiguous_in(const Tensor& t, MemoryFormat format);
 // t.data = source: t takes source's memory, layout and dtype, keeping its own version counter and autograd state.

@@ -29,8 +29,11 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"dtype", "non_blocking", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking))
       throw PythonError();
-    if (wanted == Py_None)
-      return PyUnicode_FromFormat("%s.%sTensor", printed_package(), long_name(tensor_of(self).dtype()));
+    if (wanted == Py_None) {
+      const Tensor& t = tensor_of(self);
+      std::string place = t.is_cpu() ? "" : str(name(t.device().type), ".");
+      return PyUnicode_FromFormat("%s.%s%sTensor", printed_package(), place.c_str(), long_name(t.dtype()));
+    }
     if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
     PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
     if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
@@ -54,6 +57,8 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"force", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
     Tensor t = tensor_of(self);
+    UT_CHECK_TYPE(t.is_cpu(), "can't convert ", t.device(),
+                  " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
     UT_CHECK(force || !t.requires_grad() || !grad_enabled(),
              "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);

@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 from .files import text
+
+LOST_MARK = re.compile(r"^//.*\S build: (small|hot|vectors|unrolled)$", re.M)
 
 
 def check(files: list[Path]) -> list[str]:
@@ -14,6 +17,8 @@ def check(files: list[Path]) -> list[str]:
             first = text(path).split("\n", 1)[0]
             if not first.startswith(f"// {path.name}: "):
                 out.append(f"{path}: the first line should be `// {path.name}: what it is for`, but is `{first[:60]}`")
+            if path.parts[0] == "core" and LOST_MARK.search(text(path)):
+                out.append(f"{path}: a build mark must stand on a line of its own, see cmake/build_marks.cmake")
         elif path.suffix == ".py":
             source = text(path)
             if source.strip() and not ast.get_docstring(ast.parse(source)):

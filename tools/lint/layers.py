@@ -14,12 +14,18 @@ from .files import text
 USES = {
     "base": set(),
     "tensor": {"base"},
-    "kernels": {"base", "tensor"},
+    "kernels": {"base", "tensor"},  # what a device is; kernels/<device> is how one computes
+    "kernels/cpu": {"base", "tensor", "kernels"},
+    "kernels/meta": {"base", "tensor", "kernels"},
     "forward": {"base", "tensor", "kernels", "generated/fwd"},
     "graph": {"base", "tensor"},
-    "autograd": {"base", "tensor", "forward", "graph", "generated/fwd", "generated/ops"},
-    "python": {"base", "tensor", "forward", "graph", "autograd", "generated/fwd", "generated/ops", "generated/bindings"},
+    "autograd": {"base", "tensor", "kernels", "forward", "graph", "generated/fwd", "generated/ops"},
+    "python": {"base", "tensor", "kernels", "forward", "graph", "autograd", "generated/fwd", "generated/ops", "generated/bindings"},
 }
+REGISTERS_DEVICES = Path("core/kernels/backends.cpp")  # the one file that names every device
+# Elements are a backend's business. Only the direct path of small pointwise operations touches them above the kernels.
+READS_ELEMENTS = re.compile(r"\bdata_as<|\.data\(\)\s*\+|\bparallel_for\(")
+DIRECT_PATH = {Path("core/forward/pointwise/pointwise.h"), Path("core/forward/pointwise/pointwise.cpp")}
 RUNTIME = {"numpy"}  # may be imported by undertow/, inside functions alone, so that importing undertow stays cheap
 LOADED_ON_REQUEST = {"testing", "tensorboard"}  # sub-packages that `import undertow` does not load
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]', re.M)
@@ -28,23 +34,25 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]', re.M)
 def layer_of(include: str) -> str | None:
     parts = include.split("/")
     if parts[0] == "core":
-        return parts[1]
+        return f"kernels/{parts[2]}" if parts[1] == "kernels" and len(parts) > 3 else parts[1]
     if parts[0] == "generated":
         return "generated/" + re.split(r"[_.]", parts[1])[0]
     return None
 
 
 def check_core(path: Path) -> list[str]:
-    layer = path.parts[1]
+    layer = layer_of(path.as_posix())
     if layer not in USES:
         return [f"{path}: the folder core/{layer} is not in the table of tools/lint/layers.py"]
     out = []
     for include in INCLUDE.findall(text(path)):
         used = layer_of(include)
-        if used and used != layer and used not in USES[layer]:
+        if used and used != layer and used not in USES[layer] and path != REGISTERS_DEVICES:
             out.append(f"{path}: core/{layer} may not include {include}")
         if include.startswith(("Python.h", "pybind", "nanobind", "numpy/")) and layer != "python":
             out.append(f"{path}: only core/python may know Python, but it includes {include}")
+    if layer in ("forward", "autograd") and path not in DIRECT_PATH and READS_ELEMENTS.search(text(path)):
+        out.append(f"{path}: reads or writes elements; that belongs in a kernel, reached through backend_of(tensor)")
     return out
 
 

@@ -36,6 +36,7 @@ _ENCODE = Global("_codecs", "encode")
 _ORDERED = Global("collections", "OrderedDict")
 _COUNTER = Global("collections", "Counter")
 _TENSOR_V2 = Global("torch._utils", "_rebuild_tensor_v2")
+_META_TENSOR = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 _PARAMETER = Global("torch._utils", "_rebuild_parameter")
 _PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
 _FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
@@ -257,8 +258,12 @@ class Emitter:
 
     def _plain_tensor(self, t: Tensor, requires_grad: bool) -> None:
         """The call that makes a tensor over its storage, whatever its class."""
-        self._global(_TENSOR_V2)
-        self._tensor_arguments(t, requires_grad)
+        if t.is_meta:
+            self._global(_META_TENSOR)
+            self._tuple((t.dtype, tuple(t.shape), tuple(t.stride()), requires_grad))
+        else:
+            self._global(_TENSOR_V2)
+            self._tensor_arguments(t, requires_grad)
         self._out += b"R"
 
     def _tensor_arguments(self, t: Tensor, requires_grad: bool) -> None:

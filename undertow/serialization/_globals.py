@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections import Counter, OrderedDict
 from pickle import UnpicklingError
 
+import undertow
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
 from undertow.serialization._allowed import allowed
@@ -90,6 +91,13 @@ def _tensor(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requi
             raise UnpicklingError(f"Weights only load failed: a tensor with metadata {name!r}")
         t = t.conj() if name == "conj" else t._neg_view()
     return (t.detach() if metadata else t).requires_grad_(requires_grad)
+
+
+def _rebuild_meta_tensor(m: Machine, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    if not isinstance(dtype, _C.dtype) or type(requires_grad) is not bool:
+        raise UnpicklingError("corrupt pickle: a meta tensor is made of a dtype, sizes, strides and a bool")
+    check_layout(_LARGEST, dtype, 0, size, stride)
+    return undertow.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(requires_grad)
 
 
 def _rebuild_tensor(m: Machine, storage: Any, offset: Any, size: Any, stride: Any) -> Tensor:
@@ -209,6 +217,7 @@ _TENSOR = Builder("torch.Tensor")
 _PARAMETER = Builder("torch.nn.Parameter")
 _MAKE_TENSORS = [
     Builder("torch._utils._rebuild_tensor", _rebuild_tensor),
+    Builder("torch._utils._rebuild_meta_tensor_no_storage", _rebuild_meta_tensor),
     Builder("torch._utils._rebuild_tensor_v2", _rebuild_tensor_v2),
     Builder("torch._utils._rebuild_tensor_v3", _rebuild_tensor_v3),
     Builder("torch._utils._rebuild_parameter", _rebuild_parameter),

@@ -63,7 +63,15 @@ class Changes:
                 return t.to(like.device, dtype, memory_format=format)
             return t.to(like.device, dtype)
 
-        return self._apply(convert)
+        try:
+            return self._apply(convert)
+        except NotImplementedError as error:
+            if str(error) != "Cannot copy out of meta tensor; no data!":
+                raise
+            raise NotImplementedError(
+                f"{error} Please use {undertow.nn.Module.__module__.partition('.')[0]}.nn.Module.to_empty() instead of "
+                "Module.to() when moving module from meta to a different device."
+            ) from None
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Moves parameters and buffers to a device without copying their values."""

@@ -24,8 +24,5 @@ def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    state = undertow.get_rng_state()
-    try:
-        return module_cls(*args, **kwargs)
-    finally:
-        undertow.set_rng_state(state)
+    final_device = kwargs.pop("device", "cpu")
+    return module_cls(*args, **kwargs, device="meta").to_empty(device=final_device)
