@@ -12,7 +12,7 @@ unexport PYTHONPATH
 
 BUILD   := build/wheel
 SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pyproject.toml -type f -not -name '*.pyc') \
-           $(shell find undertow -type f \( -name '*.py' -o -name 'py.typed' \))
+           $(shell find undertow -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
 .PHONY: help demo demo-watch build test test-all instructions asan tsan bench lint parity-deps clean

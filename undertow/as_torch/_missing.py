@@ -76,7 +76,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.optim", "planned: the rarer optimizers"),
     (r"torch\.utils\.data", PIPES),
     (r"torch\.masked", "not planned: tensors with a mask of their own"),
-    (r"torch\.(AVG|SUM|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
+    (r"torch\.(AVG|SUM|TYPE_CHECKING|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
     (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
     (r"torch\.(Gradient|GraphExecutorState|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|Node|OperatorInfo|PRIVATE_OPS)", FOREIGN),
     (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),

@@ -1,0 +1,111 @@
+"""The stubs that list public names, and what is there when the package runs, agree both ways."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import undertow as ut
+from tools import public_names
+from undertow._lazy import read_stub
+
+HERE = Path(ut.__file__).parent
+STUBS = sorted(p for p in HERE.rglob("__init__.pyi") if "include" not in p.parts and "lib" not in p.parts)
+PACKAGES = [".".join(("undertow", *p.parent.relative_to(HERE).parts)) for p in STUBS]
+
+
+def names_by_ast(text: str) -> dict[str, tuple[str, str] | None]:
+    """What a stub gives, by Python's own parser."""
+    names: dict[str, tuple[str, str] | None] = {}
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                assert alias.asname, f"line {statement.lineno}: a stub gives only names that are imported `as` something"
+                names[alias.asname] = ("." * statement.level + (statement.module or ""), alias.name)
+        elif isinstance(statement, ast.AnnAssign):
+            assert isinstance(statement.target, ast.Name)
+            names[statement.target.id] = None
+        else:
+            assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant), f"line {statement.lineno}: not read by _lazy.py"
+    return names
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=PACKAGES)
+def test_the_reader_of_stubs_agrees_with_ast(stub):
+    text = stub.read_text()
+    assert read_stub(text) == names_by_ast(text)
+    lines = [line for line in text.splitlines() if line.startswith("from ")]
+    assert len(lines) == len(set(lines))
+
+
+@pytest.mark.parametrize(("package", "stub"), list(zip(PACKAGES, STUBS)), ids=PACKAGES)
+def test_every_name_of_a_stub_is_there_and_is_what_the_stub_says(package, stub):
+    module = importlib.import_module(package)
+    for name, place in read_stub(stub.read_text()).items():
+        value = getattr(module, name)
+        if place is None:
+            continue
+        home, there = place
+        if home.endswith("_C"):
+            expected = ut._C._ops[there] if there in ut._C._ops else getattr(ut._C, there)
+        elif home == ".":
+            expected = importlib.import_module(f"{package}.{there}")
+        else:
+            expected = getattr(importlib.import_module(home, package), there)
+        assert value is expected or value != value, f"{package}.{name}"  # nan is not equal to itself
+
+
+@pytest.mark.parametrize(("package", "stub"), list(zip(PACKAGES, STUBS)), ids=PACKAGES)
+def test_dir_and_all_are_the_public_names_of_the_stub(package, stub):
+    module = importlib.import_module(package)
+    public = sorted(name for name in read_stub(stub.read_text()) if not name.startswith("_"))
+    assert module.__all__ == public
+    assert [name for name in dir(module) if not name.startswith("_")] == public
+
+
+@pytest.mark.parametrize(("package", "stub"), list(zip(PACKAGES, STUBS)), ids=PACKAGES)
+def test_a_fresh_package_has_no_public_name_that_its_stub_does_not_list(package, stub):
+    code = f"import {package}, sys; print(*[n for n, v in vars(sys.modules['{package}']).items() if n[0] != '_' and type(v) is not type(sys)])"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not set(found) - set(read_stub(stub.read_text()))
+
+
+def test_the_generated_files_are_up_to_date():
+    if not (public_names.ROOT / "undertow").samefile(HERE):
+        assert (HERE / "__init__.pyi").read_text() == public_names.written_stub()
+    assert not public_names.outdated()
+
+
+def test_import_star_gives_the_public_names():
+    before = dict(vars(builtins))
+    names: dict[str, object] = {}
+    exec("from undertow import *", names)
+    assert set(ut.__all__) <= set(names) and names["nn"] is ut.nn and names["zeros"] is ut.zeros
+    assert not [name for name in names if name.startswith("_") and name not in ("__builtins__",)]
+    assert dict(vars(builtins)) == before
+
+
+@pytest.mark.parametrize("module", ["undertow", "undertow.autograd", "undertow.nn", "undertow.optim", "undertow.linalg", "undertow.nn.functional"])
+def test_no_private_name_is_in_all(module):
+    assert not [name for name in importlib.import_module(module).__all__ if name.startswith("_")]
+
+
+def test_tools_for_watching_a_graph_can_be_completed():
+    assert {"explain_grad", "saved_tensors_report", "profiler", "functional"} <= set(dir(ut.autograd))
+    assert isinstance(ut.autograd.profiler, types.ModuleType) and callable(ut.autograd.explain_grad)
+
+
+def test_an_editor_completes_lazy_names():
+    jedi = pytest.importorskip("jedi")
+    code = "import undertow as ut\nut.autograd."
+    static = {c.name for c in jedi.Script(code, path="program.py").complete()}  # an editor: reads the stub
+    alive = {c.name for c in jedi.Interpreter("ut.autograd.", [{"ut": ut}]).complete()}  # Jupyter: asks dir()
+    for found in (static, alive):
+        assert {"explain_grad", "saved_tensors_report", "profiler", "functional"} <= found

@@ -1,0 +1,83 @@
+"""Names that are loaded on first use: a package's `__init__.pyi` lists them, and is the only list.
+
+The convention is that of scientific Python's SPEC 1: the stub that type checkers and editors read is also what
+`__getattr__`, `__dir__` and `__all__` are made from. Standard library only, and without `re`, `ast` and `pathlib`: importing
+them would take longer than importing Undertow.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def read_stub(text: str) -> dict[str, tuple[str, str] | None]:
+    """The names a stub gives: where each comes from (module, name there), or None for one that it only declares.
+
+    Understands what our stubs are written in, one name a line; tests/test_public_names.py compares it with `ast`.
+
+    >>> read_stub('from . import nn as nn\\nfrom ._x import f as f\\npi: float\\n')
+    {'nn': ('.', 'nn'), 'f': ('._x', 'f'), 'pi': None}
+    """
+    names: dict[str, tuple[str, str] | None] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if line.startswith("from "):
+            names[words[5]] = (words[1], words[3])
+        elif words and words[0].endswith(":") and not line.startswith((" ", "#", "class ", "def ")):
+            names[words[0][:-1]] = None
+    return names
+
+
+def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of the package whose `__init__.py` is `file`, from the stub beside it.
+
+    Names that start with an underscore are found too, but are not in `__all__`.
+    """
+    with open(file.removesuffix(".py") + ".pyi", encoding="utf-8") as stub:
+        names = read_stub(stub.read())
+    public = sorted(name for name in names if not name.startswith("_"))
+
+    def __getattr__(name: str) -> Any:
+        place = names.get(name)
+        if place is None:
+            raise _missing(package, name)
+        home, there = place
+        if home == ".":
+            return import_module(f"{package}.{there}")
+        value = getattr(import_module(home, package), there)
+        setattr(sys.modules[package], name, value)  # also where a module of the same name has just been put
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*public, *(name for name in vars(sys.modules[package]) if name.startswith("_"))})
+
+    return __getattr__, __dir__, public
+
+
+def names_from(module: str, places: dict[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module in which torch has names that we define elsewhere: the module that defines each, and the names.
+
+    So `nn.modules.conv.LazyConv2d` can be imported and unpickled, and no file imports a later one.
+
+    >>> from undertow.nn.modules import conv
+    >>> conv.LazyConv1d.__name__
+    'LazyConv1d'
+    """
+    where = {name: place for place, names in places.items() for name in names.split()}
+
+    def __getattr__(name: str) -> Any:
+        if name not in where:
+            raise _missing(module, name)
+        return getattr(import_module(where[name]), name)
+
+    return __getattr__
+
+
+def _missing(module: str, name: str) -> AttributeError:
+    return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)

@@ -1,0 +1,30 @@
+"""The public names of autograd; see undertow/_lazy.py."""
+
+from .._C import SavedTensor as SavedTensor
+from . import anomaly_mode as anomaly_mode
+from . import forward_ad as forward_ad
+from . import function as function
+from . import functional as functional
+from . import grad_mode as grad_mode
+from . import graph as graph
+from . import profiler as profiler
+from . import profiler_util as profiler_util
+from . import variable as variable
+from ._backward import backward as backward
+from ._backward import grad as grad
+from ._explain import explain_grad as explain_grad
+from ._saved_report import saved_tensors_report as saved_tensors_report
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .function import Function as Function
+from .function import NestedIOFunction as NestedIOFunction
+from .grad_mode import enable_grad as enable_grad
+from .grad_mode import enforce_grad_layout_policy as enforce_grad_layout_policy
+from .grad_mode import inference_mode as inference_mode
+from .grad_mode import is_grad_enabled as is_grad_enabled
+from .grad_mode import no_grad as no_grad
+from .grad_mode import set_grad_enabled as set_grad_enabled
+from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+from .variable import Variable as Variable
