@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def read_stub(text: str) -> dict[str, tuple[str, str] | None]:
-    """The names a stub gives: where each comes from (module, name there), or None for one that it only declares.
+def read_stub(text: str) -> dict[str, str | None]:
+    """The names a stub gives: the module each comes from, or None for one that it only declares.
 
     Understands what our stubs are written in, one name a line; tests/test_public_names.py compares it with `ast`.
 
     >>> read_stub('from . import nn as nn\\nfrom ._x import f as f\\npi: float\\n')
-    {'nn': ('.', 'nn'), 'f': ('._x', 'f'), 'pi': None}
+    {'nn': '.', 'f': '._x', 'pi': None}
     """
-    names: dict[str, tuple[str, str] | None] = {}
+    names: dict[str, str | None] = {}
     for line in text.splitlines():
         words = line.split()
         if line.startswith("from "):
-            names[words[5]] = (words[1], words[3])
+            names[words[3]] = words[1]
         elif words and words[0].endswith(":") and not line.startswith((" ", "#", "class ", "def ")):
             names[words[0][:-1]] = None
     return names
@@ -44,13 +44,12 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
     public = sorted(name for name in names if not name.startswith("_"))
 
     def __getattr__(name: str) -> Any:
-        place = names.get(name)
-        if place is None:
+        home = names.get(name)
+        if home is None:
             raise _missing(package, name)
-        home, there = place
         if home == ".":
-            return import_module(f"{package}.{there}")
-        value = getattr(import_module(home, package), there)
+            return import_module(f"{package}.{name}")
+        value = getattr(import_module(home, package), name)
         setattr(sys.modules[package], name, value)  # also where a module of the same name has just been put
         return value
 

@@ -1,7 +1,6 @@
 """Reverse-mode differentiation: backward and grad, the graph, and the modes of recording. `__init__.pyi` lists the names."""
 
 from undertow._C import SavedTensor, _pop_saved_tensors_default_hooks, _push_saved_tensors_default_hooks
-from undertow._C import _is_multithreading_enabled as is_multithreading_enabled
 from undertow._lazy import attach_stub as _attach_stub
 from undertow.autograd import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from undertow.autograd._backward import _make_grads, backward, grad
@@ -13,6 +12,7 @@ from undertow.autograd.grad_mode import (
     enforce_grad_layout_policy,
     inference_mode,
     is_grad_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,

@@ -7,6 +7,7 @@ so each is one call into the core and one attribute.
 from __future__ import annotations
 
 from undertow import _C
+from undertow._C import _is_multithreading_enabled as is_multithreading_enabled
 from undertow._C import _set_grad_enabled, is_grad_enabled
 from undertow.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager
 
@@ -23,6 +24,7 @@ __all__ = [
     "enforce_grad_layout_policy",
     "inference_mode",
     "is_grad_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_grad_enabled",
     "set_multithreading_enabled",
