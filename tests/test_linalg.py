@@ -198,3 +198,14 @@ def test_lists_of_sizes_are_no_bare_ints():
 def test_the_norm_of_an_empty_matrix_is_zero(shape, order):
     norm = ut.linalg.matrix_norm(ut.zeros(shape), order)
     assert norm.shape == shape[:-2] and not norm.any()
+
+
+def test_lu_of_a_singular_matrix_is_no_error_as_function_and_method():
+    # torch.lu and Tensor.lu give factors with a zero pivot; linalg.lu_factor is the one that raises.
+    singular = ut.tensor([[1.0, 2.0], [2.0, 4.0]])
+    for factors, pivots in (ut.lu(singular), singular.lu()):
+        assert factors.tolist() == [[2.0, 4.0], [0.5, 0.0]] and pivots.tolist() == [2, 2]
+    for *_, info in (ut.lu(singular, get_infos=True), singular.lu(get_infos=True)):
+        assert info.item() == 2
+    with pytest.raises(RuntimeError):
+        ut.linalg.lu_factor(singular)

@@ -1,18 +1,27 @@
 """python -m tools.public_names [--check]: writes what is generated of the public names, or says what is out of date.
 
-`undertow/__init__.pyi` lists the names by hand, but for the operators and types of the compiled core: those follow the mark
-below. Needs a built package.
+- `undertow/__init__.pyi` lists the names by hand, but for the operators and types of the compiled core: those follow a mark.
+- `docs/api.txt` lists everything public, one name a line: its kind, and how it is called where that is known.
+
+Needs a built package.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "undertow/__init__.pyi"
+API = ROOT / "docs/api.txt"
 MARK = "# From the core: its types and constants, and the operators of ops/. `python -m tools.public_names` writes what follows.\n"
+HEAD = "# The public names of Undertow, written by `python -m tools.public_names`.\n"
 
 
 def core_names() -> list[str]:
@@ -33,7 +42,73 @@ def written_stub() -> str:
     return by_hand + MARK + "".join(lines)
 
 
-FILES = {STUB: written_stub}
+def _call(value: Any) -> str:
+    """How it is called: names and defaults, without types, which differ from one Python to the next; nothing where that is unknown."""
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return ""
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    text = str(signature.replace(parameters=plain, return_annotation=signature.empty))
+    return re.sub(r"<[^<>]*>", "...", text)  # defaults without a literal: functions, generators
+
+
+def _is_ours(value: Any) -> bool:
+    return str(getattr(value, "__module__", None) or "undertow").partition(".")[0] == "undertow"
+
+
+def _public(module: ModuleType) -> list[str]:
+    names = getattr(module, "__all__", None)
+    if names is None:
+        own = {n: v for n, v in vars(module).items() if n not in ("annotations", "TYPE_CHECKING")}
+        names = [n for n, v in own.items() if not (isinstance(v, ModuleType) and not v.__name__.startswith("undertow.")) and _is_ours(v)]
+    return sorted(n for n in names if not n.startswith("_"))
+
+
+def _members(path: str, cls: type) -> Iterator[str]:
+    """What a class defines itself; what it inherits stands with its bases."""
+    for name, value in sorted(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        member = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+        if callable(member):
+            yield f"{path}.{name} method {_call(member)}"
+        else:
+            yield f"{path}.{name} attribute"
+
+
+def _lines(module: ModuleType, seen: set[Any]) -> Iterator[str]:
+    """What a module has. A class that several modules have shows its members under the first name."""
+    path = module.__name__
+    for name in _public(module):
+        value = getattr(module, name)
+        full = f"{path}.{name}"
+        if isinstance(value, ModuleType):
+            yield f"{full} module"
+            if value.__name__ == full and value not in seen:
+                seen.add(value)
+                yield from _lines(value, seen)
+        elif not _is_ours(value) and callable(value):
+            continue  # Python's own, as in undertow.multiprocessing: its names differ from one Python to the next
+        elif isinstance(value, type):
+            yield f"{full} class {_call(value)}"
+            if value not in seen:
+                seen.add(value)
+                yield from _members(full, value)
+        elif callable(value):
+            yield f"{full} function {_call(value)}"
+        else:
+            yield f"{full} constant"
+
+
+def written_api() -> str:
+    """The list of everything public."""
+    import undertow
+
+    return HEAD + "".join(f"{line.rstrip()}\n" for line in _lines(undertow, set()))
+
+
+FILES = {STUB: written_stub, API: written_api}
 
 
 def outdated() -> list[Path]:
@@ -42,7 +117,7 @@ def outdated() -> list[Path]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.public_names", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.public_names", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is out of date")
     check = parser.parse_args().check
     paths = outdated()

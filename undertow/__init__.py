@@ -10,10 +10,10 @@ from undertow import _C, _tensor_methods
 from undertow import autograd as autograd
 from undertow._C import *  # noqa: F403
 from undertow._creation import as_tensor, asarray
-from undertow._functions import *  # noqa: F403
 from undertow._lazy import attach_stub as _attach_stub
 from undertow._namespace import publish as _publish
 from undertow._products import chain_matmul, tensordot
+from undertow._tensor_functions import *  # noqa: F403
 from undertow._tensor_methods import einsum
 from undertow._tensor_str import set_printoptions
 from undertow.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -22,16 +22,6 @@ __version__ = "0.1.0"
 __array_api_version__ = "2023.12"  # of undertow.array_api, the namespace of the standard
 
 newaxis = None
-has_lapack, has_mkl, has_openmp, has_spectral = True, False, False, True
 _publish("", globals())
 _tensor_methods.install()
-_listed, __dir__, __all__ = _attach_stub(__name__, __file__)
-
-
-def __getattr__(name: str) -> object:
-    try:
-        return _listed(name)
-    except AttributeError:
-        from undertow._torch_names import find
-
-        return find(name)
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

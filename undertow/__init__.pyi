@@ -7,6 +7,7 @@ from math import nan as nan
 from math import pi as pi
 
 # Modules, loaded when they are first named.
+from . import __config__ as __config__
 from . import amp as amp
 from . import array_api as array_api
 from . import as_torch as as_torch
@@ -44,39 +45,18 @@ from . import version as version
 # What is written in Python, by module.
 from ._creation import as_tensor as as_tensor
 from ._creation import asarray as asarray
-from ._functions import get_device as get_device
-from ._functions import is_complex as is_complex
-from ._functions import is_conj as is_conj
-from ._functions import is_floating_point as is_floating_point
-from ._functions import is_inference as is_inference
-from ._functions import is_neg as is_neg
-from ._functions import is_nonzero as is_nonzero
-from ._functions import is_same_size as is_same_size
-from ._functions import is_signed as is_signed
-from ._functions import is_storage as is_storage
-from ._functions import is_tensor as is_tensor
-from ._functions import numel as numel
+from ._creation import empty_permuted as empty_permuted
 from ._histogram import histogram as histogram
 from ._histogram import histogramdd as histogramdd
+from ._linear_algebra import frobenius_norm as frobenius_norm
+from ._linear_algebra import lu as lu
+from ._linear_algebra import norm_except_dim as norm_except_dim
+from ._linear_algebra import nuclear_norm as nuclear_norm
+from ._linear_algebra import vander as vander
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._products import chain_matmul as chain_matmul
 from ._products import tensordot as tensordot
-from ._rare import adaptive_max_pool1d as adaptive_max_pool1d
-from ._rare import addmv_ as addmv_
-from ._rare import conv_tbc as conv_tbc
-from ._rare import detach_ as detach_
-from ._rare import embedding_renorm_ as embedding_renorm_
-from ._rare import empty_permuted as empty_permuted
-from ._rare import frobenius_norm as frobenius_norm
-from ._rare import get_device_module as get_device_module
-from ._rare import index_put_ as index_put_
-from ._rare import lu as lu
-from ._rare import norm_except_dim as norm_except_dim
-from ._rare import nuclear_norm as nuclear_norm
-from ._rare import resize_as_ as resize_as_
-from ._rare import to_dlpack as to_dlpack
-from ._rare import vander as vander
 from ._recurrent import gru as gru
 from ._recurrent import gru_cell as gru_cell
 from ._recurrent import lstm as lstm
@@ -90,6 +70,7 @@ from ._settings import are_deterministic_algorithms_enabled as are_deterministic
 from ._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from ._settings import get_default_device as get_default_device
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._settings import get_device_module as get_device_module
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from ._settings import get_num_interop_threads as get_num_interop_threads
 from ._settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
@@ -116,6 +97,23 @@ from ._spectrogram import stft as stft
 from ._statistics import corrcoef as corrcoef
 from ._statistics import cov as cov
 from ._statistics import gradient as gradient
+from ._tensor_functions import addmv_ as addmv_
+from ._tensor_functions import detach_ as detach_
+from ._tensor_functions import embedding_renorm_ as embedding_renorm_
+from ._tensor_functions import get_device as get_device
+from ._tensor_functions import index_put_ as index_put_
+from ._tensor_functions import is_complex as is_complex
+from ._tensor_functions import is_conj as is_conj
+from ._tensor_functions import is_floating_point as is_floating_point
+from ._tensor_functions import is_inference as is_inference
+from ._tensor_functions import is_neg as is_neg
+from ._tensor_functions import is_nonzero as is_nonzero
+from ._tensor_functions import is_same_size as is_same_size
+from ._tensor_functions import is_signed as is_signed
+from ._tensor_functions import is_storage as is_storage
+from ._tensor_functions import is_tensor as is_tensor
+from ._tensor_functions import numel as numel
+from ._tensor_functions import resize_as_ as resize_as_
 from ._tensor_methods import einsum as einsum
 from ._tensor_str import set_printoptions as set_printoptions
 from ._torch_bridge import from_torch as from_torch
@@ -164,6 +162,8 @@ from .nn._grid_sample import affine_grid_generator as affine_grid_generator
 from .nn._grid_sample import grid_sampler as grid_sampler
 from .nn._grid_sample import grid_sampler_2d as grid_sampler_2d
 from .nn._grid_sample import grid_sampler_3d as grid_sampler_3d
+from .nn._operator_layers import adaptive_max_pool1d as adaptive_max_pool1d
+from .nn._operator_layers import conv_tbc as conv_tbc
 from .nn._plain_losses import bilinear as bilinear
 from .nn._plain_losses import cosine_embedding_loss as cosine_embedding_loss
 from .nn._plain_losses import ctc_loss as ctc_loss
@@ -191,14 +191,11 @@ from .random import set_rng_state as set_rng_state
 from .serialization import load as load
 from .serialization import save as save
 from .storage import TypedStorage as TypedStorage
+from .utils.dlpack import to_dlpack as to_dlpack
 
 __version__: str
 __array_api_version__: str
 newaxis: None
-has_lapack: bool
-has_mkl: bool
-has_openmp: bool
-has_spectral: bool
 # From the core: its types and constants, and the operators of ops/. `python -m tools.public_names` writes what follows.
 from ._C import Generator as Generator
 from ._C import Parameter as Parameter

@@ -1,4 +1,4 @@
-"""Tensors from Python objects, sharing memory where that is possible: `as_tensor`, `asarray`, `new_tensor`."""
+"""Tensors from Python objects, sharing memory where that is possible (`as_tensor`, `asarray`, `new_tensor`), and `empty_permuted`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from undertow._C import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -61,6 +62,27 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     if requires_grad is False and result.requires_grad and isinstance(obj, Tensor):
         return result.detach()
     return result
+
+
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
+    """Uninitialised, with the dimensions in memory in the order of `physical_layout`, slowest first.
+
+    >>> import undertow as ut
+    >>> ut.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
+    if len(physical_layout) == len(size):
+        for place, d in enumerate(physical_layout):
+            if not 0 <= d < len(size):
+                raise RuntimeError(f"Dimension out of range (expected to be in range of [0, {len(size) - 1}], but got {d} at index {place})")
+        if len(set(physical_layout)) < len(size):
+            raise RuntimeError(f"Duplicate dim not allowed: got physical_layout={tuple(physical_layout)}")
+    else:
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout: {tuple(size)} and {tuple(physical_layout)}"
+        )
+    back = [list(physical_layout).index(d) for d in range(len(size))]
+    return undertow.empty([size[d] for d in physical_layout], **options).permute(back)
 
 
 def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

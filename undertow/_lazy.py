@@ -2,7 +2,7 @@
 
 The convention is that of scientific Python's SPEC 1: the stub that type checkers and editors read is also what
 `__getattr__`, `__dir__` and `__all__` are made from. Standard library only, and without `re`, `ast` and `pathlib`: importing
-them would take longer than importing Undertow.
+them would take longer than importing Undertow. What a missing name is told is in _missing_names.py.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def read_stub(text: str) -> dict[str, str | None]:
     return names
 
 
-def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def attach_stub(package: str, file: str, *, private: bool = False) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of the package whose `__init__.py` is `file`, from the stub beside it.
 
-    Names that start with an underscore are found too, but are not in `__all__`.
+    Names that start with an underscore are found too, but are in `__all__` only if `private` says so.
     """
     with open(file.removesuffix(".py") + ".pyi", encoding="utf-8") as stub:
         names = read_stub(stub.read())
-    public = sorted(name for name in names if not name.startswith("_"))
+    public = sorted(name for name in names if private or not name.startswith("_"))
 
     def __getattr__(name: str) -> Any:
         home = names.get(name)
@@ -78,5 +78,20 @@ def names_from(module: str, places: dict[str, str]) -> Callable[[str], Any]:
     return __getattr__
 
 
+def explain_missing(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that has all its names: it only says why one of torch's is missing."""
+
+    def __getattr__(name: str) -> Any:
+        raise _missing(module, name)
+
+    return __getattr__
+
+
 def _missing(module: str, name: str) -> AttributeError:
-    return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+    """The error for a name that is not there. With the module in it, Python itself proposes names that are spelled alike."""
+    words = f"module {module!r} has no attribute {name!r}"
+    if not name.startswith("_"):  # tools probe every module for `__wrapped__` and the like
+        from undertow._missing_names import native_sentence
+
+        words = native_sentence(module, name) or words
+    return AttributeError(words, name=name, obj=sys.modules[module])

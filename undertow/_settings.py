@@ -21,6 +21,7 @@ __all__ = [
     "compiled_with_cxx11_abi",
     "get_default_device",
     "get_deterministic_debug_mode",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -148,3 +149,11 @@ def is_warn_always_enabled() -> bool:
 def compiled_with_cxx11_abi() -> bool:
     """True: the core is compiled with the present C++ ABI."""
     return True
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a device: `undertow.cpu`."""
+    import undertow
+
+    kind = undertow.device(device).type if device is not None else "cpu"
+    return getattr(undertow, kind)

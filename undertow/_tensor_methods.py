@@ -212,9 +212,9 @@ _ELSEWHERE = (
     *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
     *(_of_module("_spectrogram", name) for name in ("istft", "stft")),
     _of_module("_histogram", "histogram"),
-    _of_module("_inside", "lu"),
-    *(_of_module("_rare", name) for name in ("cuda", "record_stream", "xpu")),
-    *(_of_module("_rare", name) for name in ("dim_order", "fill_diagonal_", "lu", "module_load", "new", "storage_type", "to_dense")),
+    _of_module("_linear_algebra", "lu"),
+    *(_of_module("_lazy_methods", name) for name in ("cuda", "dim_order", "fill_diagonal_", "module_load", "new")),
+    *(_of_module("_lazy_methods", name) for name in ("record_stream", "storage_type", "to_dense", "xpu")),
 )
 _NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu")  # devices and layouts that are not here
 _PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor, _ops
-from undertow._out import given as _to_out
+from undertow._lazy import explain_missing as _explain_missing
+from undertow._out_argument import given as _to_out
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -339,3 +340,5 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """The inverse of fftshift."""
     return _shift(input, dim, 1)
+
+__getattr__ = _explain_missing(__name__)

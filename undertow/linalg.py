@@ -1,6 +1,7 @@
 """Linear algebra."""
 
 from undertow._C import _LinAlgError, _ops
+from undertow._lazy import explain_missing as _explain_missing
 from undertow._namespace import publish
 
 # The core spells them with the module's name, as torch's own core does: some share a name with another operator.
@@ -11,3 +12,5 @@ LinAlgError = _LinAlgError
 matmul = _ops["matmul"]
 matrix_power = _ops["matrix_power"]
 __all__ = sorted({*(name.removeprefix("linalg_") for name in _found), "LinAlgError", "matmul", "matrix_power"})
+
+__getattr__ = _explain_missing(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from undertow._lazy import explain_missing as _explain_missing
 from undertow.autograd.profiler import profile as _profile
 from undertow.autograd.profiler import record_function
 
@@ -247,3 +248,5 @@ class profile:
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """Write the last cycle's folded stacks; needs `with_stack=True`."""
         self._last().export_stacks(path, metric)
+
+__getattr__ = _explain_missing(__name__)

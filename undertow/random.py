@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from undertow._C import Generator, Tensor, default_generator
+from undertow._lazy import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,3 +56,5 @@ def fork_rng(
         yield
     finally:
         set_rng_state(state)
+
+__getattr__ = _explain_missing(__name__)

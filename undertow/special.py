@@ -1,7 +1,10 @@
 """Special functions: error functions, gamma functions and their kin."""
 
+from undertow._bessel_and_polynomials import functions as _functions
+from undertow._lazy import explain_missing as _explain_missing
 from undertow._namespace import publish
-from undertow._special_rare import functions as _rare
 
-globals().update(_rare)
-__all__ = [*publish("special", globals()), *_rare]
+globals().update(_functions)
+__all__ = [*publish("special", globals()), *_functions]
+
+__getattr__ = _explain_missing(__name__)

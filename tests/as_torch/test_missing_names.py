@@ -7,8 +7,9 @@ import types
 import warnings
 
 import pytest
+from torch_names import Names
 
-from undertow.as_torch import _missing
+from undertow import _missing_names
 
 NAMESPACES = (
     "torch", "torch.Tensor", "torch.amp", "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.functional", "torch.autograd.graph",
@@ -55,12 +56,18 @@ def has(space: object, name: str) -> bool:
     return True
 
 
+def here(name: str) -> object:
+    """What programs see of the name under as_torch."""
+    module = Names(name[len("torch") :])
+    return module if module.homes else getattr(Names(name.rpartition(".")[0][len("torch") :]), name.rpartition(".")[2])
+
+
 def missing(name: str) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = found(name)
         try:
-            ours = found(name.replace("torch", "undertow"))
+            ours = here(name)
         except (ImportError, AttributeError):
             return [name]
         names = [n for n in public(name, theirs) if not has(ours, n)]
@@ -70,7 +77,7 @@ def missing(name: str) -> list[str]:
 def _is_our_module(name: str) -> bool:
     """Under as_torch a submodule is found as an attribute, as torch imports most of its own early."""
     try:
-        return importlib.util.find_spec(name.replace("torch", "undertow")) is not None
+        return any(importlib.util.find_spec(root + name[len("torch") :]) is not None for root in ("undertow", "undertow.as_torch.shims"))
     except ModuleNotFoundError:
         return False
 
@@ -78,10 +85,10 @@ def _is_our_module(name: str) -> bool:
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_a_missing_name_is_explained(namespace):
     pytest.importorskip("torch")
-    silent = [name for name in missing(namespace) if "no public name" in _missing.reason(name)]
+    silent = [name for name in missing(namespace) if "no public name" in _missing_names.reason(name)]
     assert not silent
 
 
 def test_a_reason_says_planned_or_not_planned():
-    for _, reason in _missing.REASONS:
+    for _, reason in _missing_names.REASONS:
         assert reason.startswith(("planned: ", "not planned: "))

@@ -7,8 +7,10 @@ import sys
 from collections import OrderedDict, namedtuple
 
 import pytest
+from torch_names import torch_names
 
 import undertow as ut
+from undertow.as_torch import shims
 from undertow.utils import _pytree
 from undertow.utils.flop_counter import FlopCounterMode
 from undertow.utils.weak import WeakIdKeyDictionary
@@ -44,7 +46,7 @@ LISTS = [
 def test_an_operator_over_lists_is_torchs(name, arguments, options):
     def result(lib):
         made = [[lib.tensor(t) for t in a] if isinstance(a, list) and isinstance(a[0], list) else a for a in arguments]
-        out = getattr(lib, name)(*made, **options)
+        out = getattr(shims if lib is ut else lib, name)(*made, **options)
         assert (out is made[0]) == name.endswith("_")
         return [t.tolist() for t in out]
 
@@ -53,19 +55,19 @@ def test_an_operator_over_lists_is_torchs(name, arguments, options):
 
 def test_lists_of_different_lengths_and_unknown_names_are_refused():
     with pytest.raises(RuntimeError, match="same number of tensors"):
-        ut._foreach_add([ut.ones(1)], [ut.ones(1), ut.ones(1)])
+        shims._foreach_add([ut.ones(1)], [ut.ones(1), ut.ones(1)])
     with pytest.raises(RuntimeError, match="at least one tensor"):
-        ut._foreach_add([], 1)
-    assert not hasattr(ut, "_foreach_no_such") and not hasattr(ut, "_foreach_norm_") and not hasattr(ut, "_foreach_zero")
+        shims._foreach_add([], 1)
+    assert not hasattr(shims, "_foreach_no_such") and not hasattr(shims, "_foreach_norm_") and not hasattr(shims, "_foreach_zero")
 
 
 def test_lists_are_differentiable():
     x = ut.ones(2, requires_grad=True)
-    sum(t.sum() for t in ut._foreach_mul([x, x], 3.0)).backward()
+    sum(t.sum() for t in shims._foreach_mul([x, x], 3.0)).backward()
     assert x.grad.tolist() == [6.0, 6.0]
 
 
-@pytest.mark.parametrize("lib", [ut, torch], ids=["undertow", "torch"])
+@pytest.mark.parametrize("lib", [torch_names, torch], ids=["undertow", "torch"])
 def test_checks_raise_with_the_message_made_late(lib):
     lib._check(True, lambda: 1 / 0)
     for check, error in ((lib._check, RuntimeError), (lib._check_value, ValueError), (lib._check_type, TypeError), (lib._check_index, IndexError)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 import undertow as ut
+from undertow.as_torch.shims.torch_version import TorchVersion
 from undertow.utils import _pytree
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
@@ -137,7 +138,7 @@ def test_weights_come_from_an_address_once_and_whole(tmp_path):
     state = ut.hub.load_state_dict_from_url(named.as_uri(), model_dir=str(cache), progress=False, check_hash=True)
     assert state["weight"].tolist() == [1.0, 1.0]
     named.unlink()
-    from undertow.utils.model_zoo import load_url
+    from undertow.as_torch.shims.utils.model_zoo import load_url
 
     again = load_url(named.as_uri(), model_dir=str(cache), progress=False)
     assert again["weight"].tolist() == [1.0, 1.0]
@@ -164,9 +165,9 @@ def test_versions_compare_as_torchs_do(other):
         v = make("2.13.0+x")
         return v > other, v >= other, v < other, v <= other
 
-    ours, theirs = compared(ut.torch_version.TorchVersion), compared(torch.torch_version.TorchVersion)
+    ours, theirs = compared(TorchVersion), compared(torch.torch_version.TorchVersion)
     assert ours[0] == theirs[0] and ours[2] == theirs[2] or other in ("2.13", "2.13.0", (2, 13))
-    assert ut.torch_version.TorchVersion("2.13.0") == "2.13.0" and hash(ut.torch_version.TorchVersion("1")) == hash("1")
+    assert TorchVersion("2.13.0") == "2.13.0" and hash(TorchVersion("1")) == hash("1")
 
 
 def test_helpers_of_layers_and_loaders_give_torchs_results():
@@ -183,7 +184,7 @@ def test_helpers_of_layers_and_loaders_give_torchs_results():
         tools.consume_prefix_in_state_dict_if_present(state, "module.")
         states.append((list(state), sorted(state._metadata)))
     assert states[0] == states[1]
-    from undertow.utils.data._utils.collate import default_collate
+    from undertow.as_torch.shims.utils.data._utils.collate import default_collate
 
     assert default_collate is ut.utils.data.default_collate
 

@@ -6,8 +6,7 @@ import contextlib
 import warnings
 
 import pytest
-
-import undertow as ut
+from torch_names import torch_names as ut
 
 try:
     import torch
@@ -116,7 +115,7 @@ def test_what_torch_refuses_is_refused_with_its_class_and_first_words(expression
 
 @pytest.mark.parametrize("library", ["undertow", "torch"])
 def test_switches_remember_and_flags_put_back(library):
-    torch = pytest.importorskip(library)
+    torch = ut if library == "undertow" else pytest.importorskip(library)
     if library == "torch" and torch.backends.flags_frozen():
         pytest.skip("PyTorch's test tools, which another test of this process imported, froze its flags")
     cudnn = torch.backends.cudnn
@@ -230,9 +229,7 @@ def test_compile_gives_back_the_function():
 
 
 def test_jit_gives_back_what_it_is_given_and_says_so_once():
-    import undertow.jit
-
-    undertow.jit._said.clear()
+    ut.jit._said.clear()
     with pytest.warns(UserWarning, match="eagerly"):
         assert ut.jit.script(len) is len
     with warnings.catch_warnings():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 import undertow as ut
-from undertow.optim import optimizer as helpers
-from undertow.optim.optimizer import Optimizer, ParamsT, _get_value, _use_grad_for_differentiable, _view_as_real
+from undertow.as_torch import shims
+from undertow.as_torch.shims.optim import optimizer as helpers
+from undertow.as_torch.shims.optim.optimizer import ParamsT, _get_value, _use_grad_for_differentiable, _view_as_real
+from undertow.optim import Optimizer
 
 
 class Lion(Optimizer):
@@ -23,8 +25,8 @@ class Lion(Optimizer):
             grads = [p.grad for p in with_grad]
             states = [self.state[p].setdefault("mean", ut.zeros_like(p)) for p in with_grad]
             for (ps, gs, ms), _ in self._group_tensors_by_device_and_dtype([with_grad, grads, states]).values():
-                ut._foreach_lerp_(ms, gs, 0.1)
-                ut._foreach_add_(ps, [m.sign() for m in ms], alpha=-_get_value(group["lr"]))
+                shims._foreach_lerp_(ms, gs, 0.1)
+                shims._foreach_add_(ps, [m.sign() for m in ms], alpha=-_get_value(group["lr"]))
 
 
 def test_it_goes_downhill():

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import undertow as ut
-from undertow.testing._internal import common_dtype
-from undertow.testing._internal.common_utils import TestCase as Case
+from undertow.as_torch.shims.testing._internal import common_dtype
+from undertow.as_torch.shims.testing._internal.common_utils import TestCase as Case
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,6 +1,6 @@
 """`import torch` gives Undertow: a finder on sys.meta_path, and the module that stands for `torch`.
 
-Knows nothing of command lines (_run.py) or of what is planned (_missing.py words that).
+Knows nothing of command lines (_run.py) or of what is planned (undertow/_missing_names.py words that).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import undertow
-from undertow.as_torch import _children, _missing
-from undertow.torch_version import TorchVersion
+from undertow import _missing_names
+from undertow.as_torch import _children, _missing_methods
+from undertow.as_torch.shims.torch_version import TorchVersion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,15 +25,37 @@ if TYPE_CHECKING:
 
 TORCH_VERSION = "2.13.0"
 _OURS = "undertow"
-_PRIVATE = ("__config__", "_dynamo", "_inductor", "_utils")  # modules of torch's that programs reach as attributes
+_SHIMS = "undertow.as_torch.shims"  # what Undertow itself has no use for
 
 
-def _our_name(torch_name: str) -> str:
-    return _OURS + torch_name[len("torch") :]
+def _our_name(torch_name: str) -> str | None:
+    """Our module for one of torch's: Undertow's own, or a shim. This package's other modules are none of torch's."""
+    path = torch_name[len("torch") :]
+    if path == ".as_torch" or path.startswith(".as_torch."):
+        return None
+    return next((root + path for root in (_OURS, _SHIMS) if _exists(root + path)), None)
 
 
 def _torch_name(our_name: str) -> str:
-    return "torch" + our_name[len(_OURS) :]
+    root = _SHIMS if our_name == _SHIMS or our_name.startswith(f"{_SHIMS}.") else _OURS
+    return "torch" + our_name[len(root) :]
+
+
+def _is_torchs(value: Any) -> bool:
+    """Whether it is a module of ours that programs know by a name of torch's."""
+    if not isinstance(value, ModuleType) or not value.__name__.startswith(f"{_OURS}."):
+        return False
+    return value.__name__.startswith(f"{_SHIMS}.") or not f"{value.__name__}.".startswith(f"{__package__}.")
+
+
+def _from_shim(torch_name: str, name: str) -> Any:
+    """The value of a name that Undertow's module lacks and the shim of torch's module lists; AttributeError if none does."""
+    ours = _SHIMS + torch_name[len("torch") :]
+    if _exists(ours):
+        shim = importlib.import_module(ours)
+        if name in shim.__all__:
+            return getattr(shim, name)
+    raise AttributeError(name)
 
 
 def _part(name: str) -> Any:
@@ -66,9 +89,7 @@ def _borrowed(fullname: str) -> ModuleSpec | None:
 
 
 def _exists(our_name: str) -> bool:
-    """Whether Undertow has this module; as_torch itself and private helpers are not torch's."""
-    if our_name == __package__ or our_name.startswith(f"{__package__}."):
-        return False
+    """Whether there is such a module."""
     try:
         return our_name in sys.modules or importlib.util.find_spec(our_name) is not None
     except ModuleNotFoundError:
@@ -97,7 +118,7 @@ def _adopt(module: ModuleType) -> ModuleType:
         pending += [
             value
             for value in (*vars(current).values(), *loaded)
-            if isinstance(value, ModuleType) and value.__name__.startswith(inside) and _torch_name(value.__name__) not in sys.modules
+            if _is_torchs(value) and value.__name__.startswith(inside) and _torch_name(value.__name__) not in sys.modules
         ]
     return module
 
@@ -110,19 +131,19 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
         if own is not None:
             try:
                 value = own(name)
-                return _adopt(value) if isinstance(value, ModuleType) and value.__name__.startswith("undertow.") else value
+                return _adopt(value) if _is_torchs(value) else value
             except AttributeError:
                 pass
         if name.startswith("__"):
             raise AttributeError(f"module {torch_name!r} has no attribute {name!r}", name=name, obj=module)
-        if torch_name == "torch._C":
-            with contextlib.suppress(AttributeError):
-                return _part("_internals").answer(name)
-        if hasattr(module, "__path__") and not name.startswith("_") and _exists(f"{module.__name__}.{name}"):
-            return _adopt(importlib.import_module(f"{module.__name__}.{name}"))
+        with contextlib.suppress(AttributeError):
+            value = _from_shim(torch_name, name)
+            return _adopt(value) if _is_torchs(value) else value
+        if hasattr(module, "__path__") and not name.startswith("_") and (ours := _our_name(f"{torch_name}.{name}")) is not None:
+            return _adopt(importlib.import_module(ours))
         if (instead := _instead(sys._getframe(1), f"{torch_name}.{name}")) is not None:
             return instead
-        raise AttributeError(_missing.sentence(f"{torch_name}.{name}"), name=name, obj=module)
+        raise AttributeError(_missing_names.sentence(f"{torch_name}.{name}"), name=name, obj=module)
 
     __getattr__.__undertow_own__ = own
     vars(module)["__getattr__"] = __getattr__
@@ -131,7 +152,7 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
 def _make_torch() -> ModuleType:
     """The module `torch`: undertow's names, torch's version. Names that undertow loads on first use are copied then."""
     module = ModuleType("torch", undertow.__doc__)
-    own = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__", "__dir__", "__builtins__"}
+    own = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__", "__dir__", "__builtins__", "as_torch"}
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
@@ -139,25 +160,26 @@ def _make_torch() -> ModuleType:
     names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
-        if name.startswith("__") and name not in _PRIVATE:
+        if (name.startswith("__") and name != "__config__") or name == "as_torch":
             raise AttributeError(f"module 'torch' has no attribute {name!r}", name=name, obj=module)
         try:
-            value = getattr(undertow, name)
+            value = getattr(undertow, name) if hasattr(undertow, name) else _from_shim("torch", name)
         except AttributeError:
-            if (name.startswith("_") and name not in _PRIVATE) or not _exists(f"undertow.{name}"):
+            ours = None if name.startswith("_") else _our_name(f"torch.{name}")
+            if ours is None:
                 if not _part("_standin").wanted_in(sys._getframe(1)) and (dtype := _part("_dtypes").named(name)) is not None:
                     return dtype
                 if (instead := _instead(sys._getframe(1), f"torch.{name}")) is not None:
                     return instead
-                raise AttributeError(_missing.sentence(f"torch.{name}"), name=name, obj=module) from None
-            value = importlib.import_module(f"undertow.{name}")
-        if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
+                raise AttributeError(_missing_names.sentence(f"torch.{name}"), name=name, obj=module) from None
+            value = importlib.import_module(ours)
+        if _is_torchs(value):
             _adopt(value)
         names[name] = value
         return value
 
     names["__getattr__"] = __getattr__
-    names["__dir__"] = lambda: sorted({*names, *dir(undertow)})
+    names["__dir__"] = lambda: sorted({*names, *dir(undertow), *_part("shims").__all__} - {"as_torch"})
     return module
 
 
@@ -178,7 +200,7 @@ class _AliasLoader(Loader):
             _adopt(module)
             return
         for value in list(vars(module).values()):
-            if isinstance(value, ModuleType) and value.__name__.startswith("undertow."):
+            if _is_torchs(value):
                 _adopt(value)
 
 
@@ -190,7 +212,7 @@ class TorchFinder(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname == "functorch" or fullname.startswith("functorch."):  # torch's second package
-            ours = "undertow._functorch" + (fullname[len("functorch") :] or "._package")
+            ours = f"{_SHIMS}._functorch" + (fullname[len("functorch") :] or "._package")
             if not _exists(ours):
                 return self.find_spec("torch._functorch" + fullname[len("functorch") :], path, target)
             return ModuleSpec(fullname, _AliasLoader(importlib.import_module(ours)), is_package=True)
@@ -200,12 +222,12 @@ class TorchFinder(MetaPathFinder):
             module = self.torch
         elif (borrowed := _borrowed(fullname)) is not None:
             return borrowed
-        elif _exists(_our_name(fullname)):
-            module = importlib.import_module(_our_name(fullname))
+        elif (ours := _our_name(fullname)) is not None:
+            module = importlib.import_module(ours)
         elif (absent := _module_instead(fullname)) is not None:
             return absent
         elif _asked_by_import():
-            raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing.sentence(fullname)}", name=fullname)
+            raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing_names.sentence(fullname)}", name=fullname)
         else:
             return None  # importlib.util.find_spec: absent, as it is documented to say
         return ModuleSpec(fullname, _AliasLoader(module), origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__"))
@@ -272,7 +294,7 @@ def install() -> None:
         )
     sys.meta_path.insert(0, TorchFinder())
     undertow._C._print_as("torch")
-    _missing.mark_tensor_methods()
+    _missing_methods.mark_tensor_methods()
     _children.follow()
 
 
@@ -291,5 +313,5 @@ def uninstall() -> None:
             else:
                 vars(module)["__getattr__"] = fallback.__undertow_own__
     undertow._C._print_as("undertow")
-    _missing.unmark_tensor_methods()
+    _missing_methods.unmark_tensor_methods()
     _children.unfollow()

@@ -16,7 +16,7 @@ from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from undertow.as_torch import _missing
+from undertow import _missing_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _asks(code: CodeType, at: int) -> tuple[str, tuple[str, ...], bool]:
 
 def only_mentions(frame: FrameType | None, name: str) -> bool:
     """Whether the frame that asks for torch's missing name mentions it only, and has no plan for its absence."""
-    if frame is None or frame.f_lasti < 0 or not _missing.is_torchs(name):
+    if frame is None or frame.f_lasti < 0 or not _missing_names.is_torchs(name):
         return False
     asked, chain, guarded = _asks(frame.f_code, frame.f_lasti)
     is_constant = bool(_CONSTANT.match(chain[-1] if chain else name.rpartition(".")[2])) or ".".join((name, *chain)).removesuffix("()") in _MARKS
@@ -89,14 +89,14 @@ class Mentioned(abc.ABCMeta):
         return f"<{cls._torch_name}, which is not in Undertow>"
 
     def _refuse(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(_missing.sentence(cls._torch_name))
+        raise NotImplementedError(_missing_names.sentence(cls._torch_name))
 
     def __getattr__(cls, name: str) -> Any:
         dotted = f"{cls._torch_name}.{name}"
         if dotted in _MARKS:
             return _MARKS[dotted]
         if name.startswith(("__", "_abc_")) or not only_mentions(sys._getframe(1), dotted):
-            raise AttributeError(_missing.sentence(dotted))
+            raise AttributeError(_missing_names.sentence(dotted))
         return mentioned(dotted)
 
     def __getitem__(cls, item: Any) -> Any:
@@ -141,7 +141,7 @@ def mentioned(name: str) -> Any:
     if name in _MARKS:
         return _MARKS[name]
     home, _, last = name.rpartition(".")
-    return Mentioned(last, (), {"_torch_name": name, "__module__": home, "__doc__": _missing.sentence(name)})
+    return Mentioned(last, (), {"_torch_name": name, "__module__": home, "__doc__": _missing_names.sentence(name)})
 
 
 class _Module(ModuleType):
@@ -154,13 +154,13 @@ class _Module(ModuleType):
         if dotted in _MARKS:
             return _MARKS[dotted]
         if name.startswith("__") or not only_mentions(sys._getframe(1), dotted):
-            raise AttributeError(_missing.sentence(dotted), name=name, obj=self)
+            raise AttributeError(_missing_names.sentence(dotted), name=name, obj=self)
         return mentioned(dotted)
 
 
 class _Loader(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _Module(spec.name, _missing.sentence(spec.name))
+        return _Module(spec.name, _missing_names.sentence(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
         pass

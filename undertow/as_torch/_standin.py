@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import undertow
-from undertow.as_torch import _missing
+from undertow import _missing_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class StandIn:
         self._name = name
 
     def _refuse(self) -> Any:
-        raise NotImplementedError(_missing.sentence(self._name))
+        raise NotImplementedError(_missing_names.sentence(self._name))
 
     def _pass_on(self, *args: Any) -> Any:
         return self if _defining() else self._refuse()
@@ -100,14 +100,14 @@ class StandIn:
         if name in ("__name__", "__qualname__"):
             return self._name.rpartition(".")[2]
         if name.startswith("__") or name == "_name":
-            raise AttributeError(_missing.sentence(f"{self._name}.{name}"))
+            raise AttributeError(_missing_names.sentence(f"{self._name}.{name}"))
         return StandIn(f"{self._name}.{name}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not _defining():
             self._refuse()
         if len(args) == 1 and not kwargs and _is_test(args[0]):
-            return unittest.skip(_missing.sentence(self._name))(args[0])
+            return unittest.skip(_missing_names.sentence(self._name))(args[0])
         return StandIn(self._name)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -180,7 +180,7 @@ class _StandInModule(ModuleType):
 
 class _StandInLoader(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _StandInModule(spec.name, _missing.sentence(spec.name))
+        return _StandInModule(spec.name, _missing_names.sentence(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
         pass

@@ -1,5 +1,8 @@
-"""The libraries torch may compute with, as `torch.backends`: switches that programs set, and what this build has of them."""
+"""What Undertow computes with, and what the machine offers it."""
 
-from undertow.backends import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized
+from undertow._lazy import explain_missing as _explain_missing
+from undertow.backends import cpu as cpu
 
-__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "nnpack", "openmp", "opt_einsum", "quantized"]
+__all__ = ["cpu"]
+
+__getattr__ = _explain_missing(__name__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from undertow._no_device import NoContext, answer
+from undertow._absent_devices import NoContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

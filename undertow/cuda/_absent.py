@@ -1,53 +1,14 @@
-"""The functions of `torch.cuda` as a build without CUDA answers them. See _no_device.py."""
+"""The functions of `torch.cuda` as a build without CUDA answers them. See undertow/_absent_devices.py."""
 
 from __future__ import annotations
 
-from undertow._no_device import NoContext, answer, refusal
+from undertow._absent_devices import NoContext, fill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ANSWERS: dict[str, Any] = {
-    "is_available": False,
-    "is_bf16_supported": False,
-    "is_initialized": False,
-    "is_tf32_supported": False,
-    "device_count": 0,
-    "get_arch_list": [],
-    "get_gencode_flags": "",
-    "get_rng_state_all": [],
-    "memory_allocated": 0,
-    "max_memory_allocated": 0,
-    "memory_reserved": 0,
-    "max_memory_reserved": 0,
-    "memory_cached": 0,
-    "max_memory_cached": 0,
-    "memory_stats": {},
-    "memory_stats_as_nested_dict": {},
-    "is_current_stream_capturing": False,
-    "manual_seed": None,
-    "manual_seed_all": None,
-    "seed": None,
-    "seed_all": None,
-    "set_rng_state_all": None,
-    "empty_cache": None,
-    "reset_peak_memory_stats": None,
-    "reset_accumulated_memory_stats": None,
-    "reset_max_memory_allocated": None,
-    "reset_max_memory_cached": None,
-    "set_per_process_memory_fraction": None,
-}
-_REFUSED = (
-    "can_device_access_peer current_blas_handle current_device current_stream default_stream get_device_capability get_device_name "
-    "get_device_properties get_rng_state get_sync_debug_mode graph_pool_handle init initial_seed ipc_collect list_gpu_processes "
-    "make_graphed_callables mem_get_info memory_snapshot memory_summary memory_usage device_memory_used set_device set_rng_state set_stream "
-    "set_sync_debug_mode synchronize utilization temperature power_draw clock_rate"
-)
-for _name, _value in _ANSWERS.items():
-    globals()[_name] = answer(_name, _value)
-for _name in _REFUSED.split():
-    globals()[_name] = refusal("cuda", _name)
+_names = fill("cuda", globals())
 
 
 class device(NoContext):
@@ -89,8 +50,7 @@ default_generators: tuple[Any, ...] = ()
 has_half = has_magma = False
 
 __all__ = [
-    *_ANSWERS,
-    *_REFUSED.split(),
+    *_names,
     "CUDAGraph",
     "Event",
     "OutOfMemoryError",

@@ -1,5 +1,6 @@
 """Probability distributions: samples, densities, entropies, divergences, all differentiable."""
 
+from undertow._lazy import explain_missing as _explain_missing
 from undertow.distributions import _kl_pairs as _kl_pairs
 from undertow.distributions import constraints
 from undertow.distributions.bernoulli import Bernoulli
@@ -99,3 +100,5 @@ __all__ = [
     "transform_to",
     *_transforms,
 ]
+
+__getattr__ = _explain_missing(__name__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor, _ops
-from undertow._out import given
+from undertow._out_argument import given
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from undertow._C import Tensor, _ops
+from undertow._lazy import explain_missing as _explain_missing
 from undertow._namespace import publish
 from undertow.nn._attention import multi_head_attention_forward
 from undertow.nn._ctc import ctc_loss
@@ -35,8 +36,6 @@ from undertow.nn._shuffle import __all__ as _shuffles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from undertow import dtype as _dtype
 
 
@@ -111,10 +110,4 @@ __all__ = [
     "unfold",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in ("grad", "_Reduction"):  # modules that torch imports there
-        return import_module(f"undertow.nn.{name.lower()}")
-    raise AttributeError(f"module 'undertow.nn.functional' has no attribute {name!r}")
+__getattr__ = _explain_missing(__name__)

@@ -6,6 +6,7 @@ import math
 import warnings
 
 import undertow
+from undertow._lazy import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -251,3 +252,5 @@ for _name in (
     globals()[_name] = _deprecated(_name)
 
 _no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_  # names by which older programs import them
+
+__getattr__ = _explain_missing(__name__)

@@ -19,21 +19,35 @@ if TYPE_CHECKING:
 _NATIVE = (undertow.float32, undertow.float64)
 
 
-def check_at_least_zero(**options: Any) -> None:
-    """Raises for a negative option, in torch's words."""
-    names = {"lr": "learning rate", "eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
-    if isinstance(options.get("lr"), Tensor) and options["lr"].numel() != 1:
+_CALLED = {"lr": "learning rate", "eps": "epsilon value"}  # where torch's errors do not say the option's name
+
+
+def check_option(name: str, value: Any) -> None:
+    """Raises for an option out of its range, in torch's words. What is not mentioned here must be at least zero."""
+    if name == "betas":
+        for i, beta in enumerate(value):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+    elif name == "etas":
+        if not 0.0 < value[0] < 1.0 < value[1]:
+            raise ValueError(f"Invalid eta values: {value[0]}, {value[1]}")
+    elif name == "lr" and isinstance(value, Tensor) and value.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
-    for key, value in options.items():
-        if not value >= 0.0:
-            raise ValueError(f"Invalid {names.get(key, key + ' value')}: {value}")
+    elif not value >= 0.0 or (name == "rho" and value > 1.0):
+        raise ValueError(f"Invalid {_CALLED.get(name, name + ' value')}: {value}")
 
 
-def check_betas(betas: tuple[float, float]) -> None:
-    """Raises unless both are in [0, 1)."""
-    for i, beta in enumerate(betas):
-        if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+def options(arguments: dict[str, Any], check: str) -> dict[str, Any]:
+    """The defaults of an optimizer's groups: its constructor's `locals()`, of which those named in `check` are checked, in that order.
+
+    `foreach`, `fused` and `capturable` choose among implementations in torch; here is one.
+    """
+    found = {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
+    for name in check.split():
+        check_option(name, found[name])
+    if "fused" in found:
+        check_fused(found["fused"], found["foreach"], found["differentiable"])
+    return found
 
 
 def check_fused(fused: Any, foreach: Any, differentiable: bool) -> None:
@@ -164,12 +178,3 @@ class Elementwise(Optimizer):
             for narrow, computed in zip((p, *states), wide, strict=True):
                 if narrow is not None:
                     narrow.copy_(computed)
-
-
-def common_defaults(foreach: Any, maximize: bool, capturable: bool, differentiable: bool, fused: Any = ..., **more: Any) -> dict[str, Any]:
-    """The options every optimizer of torch's takes. `foreach`, `fused` and `capturable` choose among implementations there; here is one."""
-    own = dict(**more, foreach=foreach, maximize=maximize, capturable=capturable, differentiable=differentiable)
-    if fused is ...:  # torch has no fused form of this one
-        return own
-    check_fused(fused, foreach, differentiable)
-    return {**own, "fused": fused}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -31,11 +31,7 @@ class Adadelta(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(lr=lr)
-        if not 0.0 <= rho <= 1.0:
-            raise ValueError(f"Invalid rho value: {rho}")
-        check_at_least_zero(eps=eps, weight_decay=weight_decay)
-        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay))
+        super().__init__(params, options(locals(), check="lr rho eps weight_decay"))
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["square_avg", "acc_delta"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -33,21 +33,7 @@ class Adagrad(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_at_least_zero(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps)
-        defaults = common_defaults(
-            foreach,
-            maximize,
-            False,
-            differentiable,
-            fused,
-            lr=lr,
-            lr_decay=lr_decay,
-            eps=eps,
-            weight_decay=weight_decay,
-            initial_accumulator_value=initial_accumulator_value,
-        )
-        del defaults["capturable"]
-        super().__init__(params, defaults)
+        super().__init__(params, options(locals(), check="lr lr_decay weight_decay initial_accumulator_value eps"))
         for group in self.param_groups:
             for p in group["params"]:
                 self._begin(p, group, ["sum"])

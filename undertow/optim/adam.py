@@ -6,7 +6,7 @@ import math
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim._moments import decay_constants, regularised, update_moments
 from undertow.optim.optimizer import _number
 
@@ -48,30 +48,13 @@ class Adam(Elementwise):
         decoupled_weight_decay: bool = False,
     ) -> None:
         check_tensor("lr", lr, foreach, capturable)
-        check_at_least_zero(lr=lr, eps=eps)
-        check_betas(betas)
-        check_at_least_zero(weight_decay=weight_decay)
+        defaults = options(locals(), check="lr eps betas weight_decay")
         if isinstance(betas[0], Tensor) != isinstance(betas[1], Tensor):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
             check_tensor(f"betas[{i}]", beta, foreach, capturable)
-        betas = tuple(b.squeeze() if isinstance(b, Tensor) else b for b in betas)
-        super().__init__(
-            params,
-            common_defaults(
-                foreach,
-                maximize,
-                capturable,
-                differentiable,
-                fused,
-                lr=lr,
-                betas=betas,
-                eps=eps,
-                weight_decay=weight_decay,
-                amsgrad=amsgrad,
-                decoupled_weight_decay=decoupled_weight_decay,
-            ),
-        )
+        defaults["betas"] = tuple(b.squeeze() if isinstance(b, Tensor) else b for b in betas)
+        super().__init__(params, defaults)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -32,12 +32,7 @@ class Adamax(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_at_least_zero(lr=lr, eps=eps)
-        check_betas(betas)
-        check_at_least_zero(weight_decay=weight_decay)
-        super().__init__(
-            params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
-        )
+        super().__init__(params, options(locals(), check="lr eps betas weight_decay"))
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_inf"]

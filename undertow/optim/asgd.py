@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -33,10 +33,7 @@ class ASGD(Elementwise):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_at_least_zero(lr=lr, weight_decay=weight_decay)
-        super().__init__(
-            params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay)
-        )
+        super().__init__(params, options(locals(), check="lr weight_decay"))
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["ax"]

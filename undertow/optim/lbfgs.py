@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import check_at_least_zero
+from undertow.optim._elementwise import check_option
 from undertow.optim.optimizer import Optimizer, _number
 
 TYPE_CHECKING = False
@@ -128,7 +128,7 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_at_least_zero(lr=lr)
+        check_option("lr", lr)
         super().__init__(
             params,
             {

@@ -10,6 +10,7 @@ from collections import Counter
 from weakref import ref
 
 from undertow._C import Tensor
+from undertow._lazy import explain_missing as _explain_missing
 from undertow.optim.optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -455,3 +456,5 @@ class ChainedScheduler(_Several):
 
 
 from undertow.optim._lr_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau  # noqa: E402
+
+__getattr__ = _explain_missing(__name__)

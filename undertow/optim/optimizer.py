@@ -308,16 +308,12 @@ class Optimizer:
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
-        from undertow.optim._helpers import group_by_device_and_dtype
-
-        return group_by_device_and_dtype(tensorlistlist, with_indices)
-
-
-def __getattr__(name: str) -> Any:
-    from undertow.optim import _helpers
-
-    if name == "_RequiredParameter":
-        return _Required
-    if not name.startswith("__") and hasattr(_helpers, name):
-        return getattr(_helpers, name)
-    raise AttributeError(f"module 'undertow.optim.optimizer' has no attribute {name!r}")
+        """The lists cut up so that the tensors of a part have one device and dtype, those of the first list."""
+        groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
+        for i, first in enumerate(tensorlistlist[0]):
+            lists, indices = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))
+            for part, whole in zip(lists, tensorlistlist, strict=True):
+                if whole:
+                    part.append(whole[i])
+            indices.append(i)
+        return groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_betas, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim._moments import decay_constants, regularised, update_moments
 from undertow.optim.optimizer import _number
 
@@ -35,23 +35,7 @@ class RAdam(Elementwise):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(lr=lr, eps=eps)
-        check_betas(betas)
-        check_at_least_zero(weight_decay=weight_decay)
-        super().__init__(
-            params,
-            common_defaults(
-                foreach,
-                maximize,
-                capturable,
-                differentiable,
-                lr=lr,
-                betas=betas,
-                eps=eps,
-                weight_decay=weight_decay,
-                decoupled_weight_decay=decoupled_weight_decay,
-            ),
-        )
+        super().__init__(params, options(locals(), check="lr eps betas weight_decay"))
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_avg_sq"]

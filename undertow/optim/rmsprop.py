@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -32,22 +32,7 @@ class RMSprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
-        super().__init__(
-            params,
-            common_defaults(
-                foreach,
-                maximize,
-                capturable,
-                differentiable,
-                lr=lr,
-                momentum=momentum,
-                alpha=alpha,
-                eps=eps,
-                centered=centered,
-                weight_decay=weight_decay,
-            ),
-        )
+        super().__init__(params, options(locals(), check="lr eps momentum weight_decay alpha"))
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["square_avg", "momentum_buffer" if group["momentum"] > 0 else None, "grad_avg" if group["centered"] else None]

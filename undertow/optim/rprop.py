@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, common_defaults
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -31,10 +31,7 @@ class Rprop(Elementwise):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_at_least_zero(lr=lr)
-        if not 0.0 < etas[0] < 1.0 < etas[1]:
-            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, common_defaults(foreach, maximize, capturable, differentiable, lr=lr, etas=etas, step_sizes=step_sizes))
+        super().__init__(params, options(locals(), check="lr etas"))
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["prev", "step_size"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, check_at_least_zero, check_fused
+from undertow.optim._elementwise import Elementwise, options
 from undertow.optim.optimizer import _number
 
 TYPE_CHECKING = False
@@ -42,24 +42,10 @@ class SGD(Elementwise):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_at_least_zero(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        defaults = options(locals(), check="lr momentum weight_decay")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        check_fused(fused, foreach, differentiable)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, defaults)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

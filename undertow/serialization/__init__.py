@@ -3,6 +3,7 @@
 Functions and classes that a file may name all the same are allowed one by one: `add_safe_globals`.
 """
 
+from undertow._lazy import explain_missing as _explain_missing
 from undertow.serialization._allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from undertow.serialization._api import default_restore_location, get_unsafe_globals_in_checkpoint, load, location_tag, save
 
@@ -17,3 +18,5 @@ __all__ = [
     "safe_globals",
     "save",
 ]
+
+__getattr__ = _explain_missing(__name__)

@@ -5,10 +5,8 @@ from . import benchmark as benchmark
 from . import checkpoint as checkpoint
 from . import cpp_extension as cpp_extension
 from . import data as data
-from . import deterministic as deterministic
 from . import dlpack as dlpack
 from . import flop_counter as flop_counter
 from . import hooks as hooks
-from . import model_zoo as model_zoo
 from . import module_tracker as module_tracker
 from . import weak as weak

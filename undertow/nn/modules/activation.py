@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Parameter, Tensor
+from undertow._lazy import names_from
 from undertow.nn import functional as F
 from undertow.nn import init
-from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -407,7 +407,7 @@ class Softmax2d(Module):
         return F.softmax(input, -3, _stacklevel=5)
 
 
-__getattr__ = kept_elsewhere(
+__getattr__ = names_from(
     __name__,
     {
         "undertow.nn.modules.attention": "MultiheadAttention",

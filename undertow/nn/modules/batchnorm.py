@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Parameter, Tensor
+from undertow._lazy import names_from
 from undertow.nn import functional as F
 from undertow.nn import init
-from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -73,6 +73,12 @@ class _NormBase(Module):
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
+    def _upgrade_state(self, state_dict: dict[str, Any], prefix: str, version: int | None, error_msgs: list[str]) -> None:
+        """Adds to the state of an older version what it does not hold: before version 2 the number of batches was not kept."""
+        if (version is None or version < 2) and self.track_running_stats and prefix + "num_batches_tracked" not in state_dict:
+            own = self.num_batches_tracked
+            state_dict[prefix + "num_batches_tracked"] = own if own is not None else undertow.tensor(0, dtype=undertow.int64)
+
     def _load_from_state_dict(
         self,
         state_dict: dict[str, Any],
@@ -83,13 +89,7 @@ class _NormBase(Module):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        version = local_metadata.get("version")
-        if (version is None or version < 2) and self.track_running_stats:
-            # Before version 2 the number of batches was not kept.
-            key = prefix + "num_batches_tracked"
-            if key not in state_dict:
-                own = self.num_batches_tracked
-                state_dict[key] = own if own is not None else undertow.tensor(0, dtype=undertow.int64)
+        self._upgrade_state(state_dict, prefix, local_metadata.get("version"), error_msgs)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
 
 
@@ -184,7 +184,7 @@ class SyncBatchNorm(_BatchNorm):
         return converted
 
 
-__getattr__ = kept_elsewhere(
+__getattr__ = names_from(
     __name__,
     {
         "undertow.nn.modules._lazy_norms": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",

@@ -6,9 +6,9 @@ import math
 
 import undertow
 from undertow._C import Parameter, Tensor
+from undertow._lazy import names_from
 from undertow.nn import functional as F
 from undertow.nn import init
-from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -275,7 +275,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     _dims = 3
 
 
-__getattr__ = kept_elsewhere(
+__getattr__ = names_from(
     __name__,
     {
         "undertow.nn.modules._lazy_layers": "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",

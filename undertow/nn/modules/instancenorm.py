@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 
 from undertow._C import Tensor
+from undertow._lazy import names_from
 from undertow.nn import functional as F
-from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.batchnorm import _NormBase
 
 TYPE_CHECKING = False
@@ -34,29 +34,19 @@ class _InstanceNorm(_NormBase):
     def _get_no_batch_dim(self) -> int:
         raise NotImplementedError
 
-    def _load_from_state_dict(
-        self,
-        state_dict: dict[str, Any],
-        prefix: str,
-        local_metadata: dict[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
-        if local_metadata.get("version") is None and not self.track_running_stats:
-            found = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
-            if found:
-                own, names = type(self).__name__, " and ".join(f'"{prefix}{name}"' for name in found)
-                error_msgs.append(
-                    f"Unexpected running stats buffer(s) {names} for {own} with track_running_stats=False. If state_dict is a "
-                    f"checkpoint saved before 0.4.0, this may be expected because {own} does not track running stats by default "
-                    "since 0.4.0. Please remove these keys from state_dict. If the running stats are actually needed, instead set "
-                    f"track_running_stats=True in {own} to enable them. See the documentation of {own} for details."
-                )
-                for name in found:
-                    state_dict.pop(prefix + name)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+    def _upgrade_state(self, state_dict: dict[str, Any], prefix: str, version: int | None, error_msgs: list[str]) -> None:
+        found = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
+        if version is None and not self.track_running_stats and found:
+            own, names = type(self).__name__, " and ".join(f'"{prefix}{name}"' for name in found)
+            error_msgs.append(
+                f"Unexpected running stats buffer(s) {names} for {own} with track_running_stats=False. If state_dict is a "
+                f"checkpoint saved before 0.4.0, this may be expected because {own} does not track running stats by default "
+                "since 0.4.0. Please remove these keys from state_dict. If the running stats are actually needed, instead set "
+                f"track_running_stats=True in {own} to enable them. See the documentation of {own} for details."
+            )
+            for name in found:
+                state_dict.pop(prefix + name)
+        super()._upgrade_state(state_dict, prefix, version, error_msgs)
 
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input; a single sample may come without a batch."""
@@ -118,7 +108,7 @@ class InstanceNorm3d(_InstanceNorm):
             raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
 
 
-__getattr__ = kept_elsewhere(
+__getattr__ = names_from(
     __name__,
     {
         "undertow.nn.modules._lazy_norms": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",

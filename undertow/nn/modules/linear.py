@@ -6,9 +6,9 @@ import math
 
 import undertow
 from undertow._C import Parameter, Tensor
+from undertow._lazy import names_from
 from undertow.nn import functional as F
 from undertow.nn import init
-from undertow.nn._homes import kept_elsewhere
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
@@ -102,7 +102,7 @@ class Bilinear(Module):
         return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-__getattr__ = kept_elsewhere(
+__getattr__ = names_from(
     __name__,
     {
         "undertow.nn.modules._lazy_layers": "LazyLinear",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
+from undertow._lazy import names_from
 from undertow.nn import functional as F
-from undertow.nn._homes import kept_elsewhere
 from undertow.nn._reduction import chosen
 from undertow.nn.modules.module import Module
 
@@ -366,4 +366,4 @@ class CTCLoss(_Loss):
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
 
 
-__getattr__ = kept_elsewhere(__name__, {"undertow.nn.modules.linear_cross_entropy": "LinearCrossEntropyLoss"})
+__getattr__ = names_from(__name__, {"undertow.nn.modules.linear_cross_entropy": "LinearCrossEntropyLoss"})

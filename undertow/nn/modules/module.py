@@ -10,7 +10,7 @@ from collections import OrderedDict
 
 import undertow
 from undertow._C import Parameter, Tensor
-from undertow.nn._homes import kept_elsewhere
+from undertow._lazy import names_from
 from undertow.nn.modules import _hooks
 from undertow.nn.modules._changes import Changes
 from undertow.nn.modules._members import Members
@@ -359,7 +359,7 @@ class Module(StateDict, Members, Changes):
         return object.__hash__(self)
 
 
-__getattr__ = kept_elsewhere(
+__getattr__ = names_from(
     __name__,
     {
         "undertow.nn.modules._hooks": """

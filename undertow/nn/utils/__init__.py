@@ -1,5 +1,6 @@
 """Tools for parameters: clipping gradients, vectors of parameters, parametrizations, pruning, packed sequences."""
 
+from undertow._lazy import explain_missing as _explain_missing
 from undertow.nn.utils import parametrizations, parametrize, rnn, stateless
 from undertow.nn.utils.clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from undertow.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
@@ -33,3 +34,5 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+__getattr__ = _explain_missing(__name__)

@@ -1,5 +1,6 @@
 """Datasets, samplers and `DataLoader`, with torch's names and orders."""
 
+from undertow._lazy import explain_missing as _explain_missing
 from undertow.utils.data._collate import default_collate, default_convert
 from undertow.utils.data._worker import get_worker_info
 from undertow.utils.data.dataloader import DataLoader
@@ -28,3 +29,5 @@ __all__ = [
     *("SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate"),
     *("default_convert", "get_worker_info", "random_split"),
 ]
+
+__getattr__ = _explain_missing(__name__)

@@ -1,0 +1,50 @@
+"""A name that torch has and Undertow lacks says why, in Undertow's own modules as under as_torch."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import undertow as ut
+from undertow import _missing_names
+from undertow.as_torch import shims
+
+MISSING = [
+    "sparse_csr_tensor", "jit", "compile", "FloatTensor", "permute_copy", "functional", "xpu", "nn.quantized", "backends.cudnn", "cuda.amp",
+    "linalg.no_such", "special.no_such", "utils.mobile_optimizer", "distributions.no_such",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_name_says_the_same_as_under_as_torch(name):
+    home, _, last = f"undertow.{name}".rpartition(".")
+    module = importlib.import_module(home)
+    assert not hasattr(module, last)
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, last)
+    reason = _missing_names.reason(f"torch.{name}")
+    assert str(caught.value) == f"undertow.{name} is not in Undertow: {reason.replace('torch.', 'undertow.')}"
+    assert reason.startswith(("planned: ", "not planned: ")) and caught.value.name == last and caught.value.obj is module
+
+
+def test_a_name_that_torch_lacks_too_is_missing_in_the_usual_words():
+    for module in (ut, ut.nn, ut.autograd):
+        with pytest.raises(AttributeError, match=rf"^module '{module.__name__}' has no attribute 'no_such_name'$"):
+            module.no_such_name
+        with pytest.raises(AttributeError, match="has no attribute '__wrapped__'"):
+            module.__wrapped__
+
+
+def test_python_proposes_the_name_that_was_meant():
+    done = subprocess.run([sys.executable, "-c", "import undertow as ut; ut.zeros_lik"], capture_output=True, text=True)
+    assert "Did you mean: 'zeros_like'?" in done.stderr
+
+
+@pytest.mark.parametrize("name", [n for n in shims.__all__ if not n.startswith("_")])
+def test_what_only_programs_for_torch_find_has_a_reason_natively(name):
+    assert not hasattr(ut, name) and hasattr(shims, name)
+    with pytest.raises(AttributeError, match="is not in Undertow: (not )?planned: "):
+        getattr(ut, name)

@@ -1,0 +1,92 @@
+"""Methods of Tensor that few programs call: loaded on first use. See _tensor_methods.py."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions in the order they have in memory, slowest first.
+
+    With `ambiguity_check` it raises where another order describes the memory as well: always, or for memory formats in a list.
+    """
+    if isinstance(ambiguity_check, (list, tuple)) and all(isinstance(f, undertow.memory_format) for f in ambiguity_check):
+        unclear = sum(self.is_contiguous(memory_format=f) for f in ambiguity_check) != 1
+    elif isinstance(ambiguity_check, bool):
+        steps = [s for s, n in zip(self.stride(), self.shape, strict=True) if n != 1]
+        unclear = ambiguity_check and (len(set(steps)) < len(steps) or len(steps) < self.dim())
+    else:
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if unclear:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride(d), d)))
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Sets the main diagonal, going on after a gap of one row in a tall matrix with `wrap`.
+
+    >>> import undertow as ut
+    >>> ut.zeros(2, 3).fill_diagonal_(5)
+    tensor([[5., 0., 0.],
+            [0., 5., 0.]])
+    """
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step = sum(self.stride())
+    short = min(self.shape)
+    start = self.storage_offset()
+    with undertow.no_grad():
+        self.as_strided((short,), (step,), start).fill_(fill_value)
+        if wrap and self.dim() == 2 and self.size(0) > self.size(1) + 1:
+            width = self.size(1)
+            rows = self.size(0)
+            for first in range(width + 1, rows, width + 1):
+                count = min(width, rows - first)
+                self.as_strided((count,), (step,), start + first * self.stride(0)).fill_(fill_value)
+    return self
+
+
+def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
+    """A tensor of this one's dtype: of sizes, uninitialised; or of data."""
+    from undertow import _C
+
+    return _C._legacy_tensor(self.dtype, args)
+
+
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, or converted: every tensor is dense."""
+    return self if dtype is None else self.to(dtype)
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Refused: there is no such device."""
+    return self.to("cuda")
+
+
+def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Refused: there is no such device."""
+    return self.to("xpu")
+
+
+def record_stream(self: Tensor, stream: Any) -> NoReturn:
+    """Refused: there are no streams."""
+    raise AssertionError("Torch not compiled with CUDA enabled; record_stream: this build of Undertow computes on the CPU only")
+
+
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `load_state_dict` puts in this tensor's place under swapping: `other`, as a tensor of its own."""
+    return other if assign else self.detach().copy_(other)
+
+
+def storage_type(self: Tensor) -> type:
+    """The class of the typed storage."""
+    from undertow.storage import TypedStorage
+
+    return TypedStorage

@@ -1,0 +1,59 @@
+"""Older names of linear algebra that torch keeps outside of `linalg`."""
+
+from __future__ import annotations
+
+import undertow
+from undertow._C import Tensor
+from undertow._out_argument import given_each
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:  # noqa: N803
+    """The factors of P L U in one matrix, and the pivots; with `get_infos`, also the number of the first zero pivot.
+
+    The older name of `linalg.lu_factor`. As in torch, a singular matrix is no error.
+
+    >>> import undertow as ut
+    >>> ut.lu(ut.eye(2) * 3)[1]
+    tensor([1, 2], dtype=undertow.int32)
+    """
+    parts = undertow.linalg.lu_factor_ex(A, pivot=pivot)
+    if not get_infos:
+        parts = tuple(parts[:2])
+    return parts if out is None else given_each("lu", parts, out)
+
+
+def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:  # noqa: N803
+    """The powers of each element, highest first: its rows are those of a Vandermonde matrix.
+
+    >>> import undertow as ut
+    >>> ut.vander(ut.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    powers = undertow.linalg.vander(x, N=N)
+    return powers if increasing else powers.flip(-1)
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of the slices along `dim`, in a shape that divides `v`; of all of `v` for -1."""
+    if dim == -1:
+        return v.norm(pow)
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return v.norm(pow, others, keepdim=True)
+
+
+def frobenius_norm(input: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
+    """The root of the sum of squares."""
+    return undertow.linalg.vector_norm(input, 2, dim or None, keepdim)
+
+
+def nuclear_norm(input: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values."""
+    return undertow.linalg.matrix_norm(input, "nuc", dim, keepdim)

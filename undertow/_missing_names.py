@@ -1,0 +1,148 @@
+"""What torch has and Undertow has not: whether it is planned, and if it is not, why.
+
+Looked up by name when an attribute or a module is missing; nothing here makes a name exist.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    pass
+
+CUDA = "planned: a CUDA backend; this build computes on the CPU only"
+COMPILED = "not planned: there is no compiler and no graph representation; programs run eagerly, as they are written"
+SPARSE = "not planned: tensors are strided; gradients of embeddings are dense"
+QUANTIZED = "not planned: no quantized dtypes or kernels"
+DISTRIBUTED = "planned: training over several processes"
+VENDOR = "not planned: the call of one vendor's library; use the public operator of the same name without the prefix"
+SYMBOLIC = "not planned: shapes are numbers; nothing is traced symbolically"
+OTHER_DEVICE = "not planned: a device other than CPU and CUDA"
+COPIES = "not planned: the operator without _copy, followed by clone(), does the same"
+COMPLEX_HALF = "not planned: no dtype below float16 and bfloat16, no complex of halves"
+SPECIAL = "planned: the rarer special functions"
+LAYERS = "planned: the rarest functions behind layers; torch.nn and torch.nn.functional have what programs use"
+NAMED = "not planned: named dimensions"
+NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
+TESTS = "not planned: of the machinery of torch's own tests, common_utils, common_device_type, common_dtype and common_cuda are here"
+INTERNAL = "not planned: torch's internals have no counterpart here"
+STORAGES = "not planned: storages have one class, UntypedStorage, seen by elements as TypedStorage"
+DISTRIBUTIONS = "not planned: helpers inside torch's distributions"
+NUMERICAL = "planned: rarer numerical functions"
+PIPES = "not planned: data pipes, which torch has given up; Dataset, IterableDataset and DataLoader are here"
+FOREIGN = "not planned: a part of torch's C++ that it shows by accident"
+FILES = "not planned: files of torch.save and safetensors are read and written in one way, on little-endian machines"
+PROFILES = "not planned: the inner parts of torch's profilers; torch.profiler.profile and torch.autograd.profiler.profile are here"
+LEGACY = "not planned: torch's oldest constructors, one class for each dtype; use tensor(data, dtype=...) or empty(sizes, dtype=...)"
+LIBRARIES = "not planned: switches of libraries that Undertow does not use: its kernels are its own, and give the same bits with any switch"
+BUILD = "not planned: flags of torch's build; __config__.show() says how Undertow was built"
+ONE_PLACE = "not planned: a second name; its functions are in the package itself"
+MIXED_PRECISION = "not planned: the older names of mixed precision; use torch.amp.autocast and torch.amp.GradScaler"
+REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
+
+# The first pattern that matches the whole dotted name, or a beginning of it that ends before a dot, answers.
+REASONS: tuple[tuple[str, str], ...] = (
+    (r"torch\.testing\._internal", TESTS),
+    (r"torch\.(jit|fx|export|onnx|package|_dynamo|_inductor|_export|compiler|classes|library|_ops)", COMPILED),
+    (r"torch\.compile", COMPILED),
+    (r"torch\.(Bool|Byte|Char|Short|Int|Long|Half|BFloat16|Float|Double)Tensor", LEGACY),
+    (r"torch\.has_\w+", BUILD),
+    (r"torch\.(functional|utils\.model_zoo|torch_version)", ONE_PLACE),
+    (r"torch\.(cuda|cpu)\.amp", MIXED_PRECISION),
+    (r"torch\.(is_vulkan_available|set_anomaly_enabled)", FOREIGN),
+    (r"torch\.(utils\.)?(mobile_optimizer|bundled_inputs|bottleneck|jit|mkldnn|_sympy|_triton)", COMPILED),
+    (r"torch\.(Script\w*|CompilationUnit|Graph|Block|Code|parse_ir|import_ir_module\w*|StaticModule|Tracing\w*|FunctionSchema|\w+Type)", COMPILED),
+    (r"torch\.(fork|wait|futures|Future|cond|while_loop|merge_type_from_type_comment|parse_\w+|unify_type_list)", COMPILED),
+    (r"torch\.serialization", FILES),
+    (r"torch\.(profiler|autograd\.profiler_\w+)", PROFILES),
+    (r"torch\.accelerator", CUDA),
+    (r"torch\.cuda", CUDA),
+    (r"torch\.(Stream|Event|get_device_module)", CUDA),
+    (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
+    (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
+    (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
+    (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
+    (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
+    (r"torch\.(sparse\w*|hspmm|hsmm|dsmm|smm|spmm|sspaddmm|saddmm|optim\.SparseAdam|resize_as_sparse_)", SPARSE),
+    (r"torch\.Tensor\.(to_sparse\w*|sparse_\w+|s?smm|sspaddmm|coalesce|is_coalesced|indices|values|c?col_indices|c?row_indices|dense_dim)", SPARSE),
+    (r"torch\.(cudnn|miopen|mkldnn)_\w+", VENDOR),
+    (r"torch\.(Tensor\.)?(to_mkldnn|is_mkldnn)", VENDOR),
+    (r"torch\.(sym_\w+|Sym\w+)", SYMBOLIC),
+    (r"torch\.\w+_copy", COPIES),
+    (r"torch\.(Tensor\.)?(complex32|chalf|float8\w*|float4\w*|bits\w*|uint[1-7]|int[1-7])", COMPLEX_HALF),
+    (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
+    (r"torch\.special", SPECIAL),
+    (r"torch\.(nested|jagged)", NESTED),
+    (r"torch\.nn\.(attention|backends|cpp|grad|modules|utils)", FOREIGN),
+    (r"torch\.(cpu|multiprocessing|amp|autograd\.gradcheck)\.\w+", FOREIGN),
+    (r"torch\.nn\.(functional\.conv_tbc)", LAYERS),
+    (r"torch\.nn\.functional\.(GRID_\w+|has_torch_function\w*|native_channel_shuffle|\w+_notes|torch)", FOREIGN),
+    (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
+    (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank)", REMOVED),
+    (r"torch\.\w*Storage(Base)?", STORAGES),
+    (r"torch\.distributions", DISTRIBUTIONS),
+    (r"torch\.(serialization|profiler)", INTERNAL),
+    (r"torch\.(lobpcg|quasirandom|linalg|from_file)", NUMERICAL),
+    (r"torch\.optim", "planned: the rarer optimizers"),
+    (r"torch\.utils\.data", PIPES),
+    (r"torch\.masked", "not planned: tensors with a mask of their own"),
+    (r"torch\.(AVG|SUM|TYPE_CHECKING|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
+    (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
+    (r"torch\.(Gradient|GraphExecutorState|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|Node|OperatorInfo|PRIVATE_OPS)", FOREIGN),
+    (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
+    (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
+    (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
+    (r"torch\.ops", "not planned: of torch.ops, only what the program made with torch.library.custom_op; torch's own operators are functions"),
+    (r"torch\.return_types", "not planned: the types of operators that are not here"),
+    (r"torch\.(random\.thread_safe_generator|linalg\.common_notes|utils\.checkpoint\.SAC_IGNORED_OPS|testing\.FileCheck)", FOREIGN),
+    (r"torch\.(Tensor\.)?(hash_tensor|slice_inverse)", FOREIGN),
+    (r"torch\.Tensor\.(const_data_ptr|index|map2_|reinforce|resize(_as)?(_sparse_)?|to_padded_tensor|volatile)", FOREIGN),
+    (r"torch\.(set|clear|is|get)_autocast_\w+", "not planned: autocast is switched by the block `with torch.autocast`"),
+    (r"torch\.autograd\.graph\.(region_\w+|set_\w+)", CUDA),
+    (r"torch\.autograd\.profiler", "not planned: reports of CUDA's profilers"),
+    (r"torch\.backends", LIBRARIES),
+    (r"torch\.func", "planned: the rarest of the transforms' helpers"),
+    (r"torch\.overrides", TESTS),
+    (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
+    (r"torch\.utils", "not planned: tools for torch's own build, backends and C++"),
+    (r"torch\.hub", "not planned: what torch.hub needs to run code of others"),
+    (r"torch\.native_norm", LAYERS),
+    (r"torch\.(\w+\.)*_\w*", INTERNAL),
+)
+_PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)
+
+def reason(name: str) -> str:
+    """Whether the dotted name of torch's is planned, or why it is not.
+
+    >>> from undertow._missing_names import reason
+    >>> reason("torch.sparse.mm")
+    'not planned: tensors are strided; gradients of embeddings are dense'
+    """
+    for pattern, why in _PATTERNS:
+        if pattern.match(name):
+            return why
+    return "torch 2.13 has no public name like it; see docs/from_pytorch.md for what is planned"
+
+
+def is_torchs(name: str) -> bool:
+    """Whether torch has a name like it, to the knowledge of the table."""
+    return any(pattern.match(name) for pattern, _ in _PATTERNS)
+
+
+def sentence(name: str) -> str:
+    """What an error says of a missing name."""
+    return f"{name} is not in Undertow: {reason(name)}"
+
+
+def native_sentence(module: str, name: str) -> str | None:
+    """The same of a name that one of Undertow's own modules lacks; None if torch has none like it either.
+
+    >>> from undertow._missing_names import native_sentence
+    >>> native_sentence("undertow", "sparse_csr_tensor")
+    'undertow.sparse_csr_tensor is not in Undertow: not planned: tensors are strided; gradients of embeddings are dense'
+    """
+    known = f"torch{module.removeprefix('undertow')}.{name}"
+    if not is_torchs(known):
+        return None
+    return f"{module}.{name} is not in Undertow: {reason(known).replace('torch.', 'undertow.')}"

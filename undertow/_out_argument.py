@@ -1,0 +1,51 @@
+"""The keyword `out=` of functions written in Python: what it refuses, when it resizes, how it is filled."""
+
+from __future__ import annotations
+
+import warnings
+
+import undertow
+from undertow._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
+    """The result, written to `out` where there is one.
+
+    >>> import undertow as ut
+    >>> from undertow._out_argument import given
+    >>> out = ut.zeros(2, dtype=ut.float64)
+    >>> given("name", ut.ones(2), out) is out, out.sum().item()
+    (True, 2.0)
+    """
+    if out is None:
+        return result
+    if undertow.is_grad_enabled() and (result.requires_grad or out.requires_grad):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        )
+    if not undertow.can_cast(result.dtype, out.dtype):
+        names = [t.type().rpartition(".")[2].removesuffix("Tensor") for t in (result, out)]
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    if out.shape != result.shape:
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match the required "
+                f"output shape {list(result.shape)}. This behavior is deprecated: resize it to zero elements first, with t.resize_(0).",
+                stacklevel=3,
+            )
+        out.resize_(result.shape)
+    with undertow.no_grad():
+        return out.copy_(result)
+
+
+def given_each(name: str, results: Sequence[Tensor], out: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
+    """The results, each written to its tensor of `out`."""
+    if out is None:
+        return tuple(results)
+    if len(out) != len(results):
+        raise RuntimeError(f"{name}(): Expected {len(results)} tensors in out=, but got {len(out)}")
+    return tuple(given(name, r, o) for r, o in zip(results, out, strict=True))

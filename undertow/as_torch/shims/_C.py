@@ -1,0 +1,187 @@
+"""What programs, and first of all PyTorch's own test tools, ask of torch._C, answered truly for this build."""
+
+from __future__ import annotations
+
+import enum
+import sys
+
+import undertow
+from undertow import overrides
+from undertow.as_torch.shims import _VF as _VariableFunctions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of a device that nobody has registered."""
+    return "privateuseone"
+
+
+def _get_cpu_capability() -> str:
+    return undertow.backends.cpu.get_cpu_capability()
+
+
+def _get_tracing_state() -> None:
+    """Nothing is ever traced."""
+
+
+def _log_api_usage_once(name: str) -> None:
+    """Nothing is counted."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether vmap, grad or another transform runs its function."""
+    levels = sys.modules.get("undertow._vmap._levels")
+    return levels is not None and bool(levels._stack.levels)
+
+
+def _get_default_device() -> str:
+    return str(undertow.get_default_device())
+
+
+class _DispatchKey(type):
+    def __getattr__(cls, name: str) -> DispatchKey:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return DispatchKey(name)
+
+
+class DispatchKey(metaclass=_DispatchKey):
+    """The name of a place in torch's dispatcher: tables of them can be made, and nothing here dispatches by them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DispatchKey) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+class DispatchKeySet(frozenset):
+    """A set of such names."""
+
+    def __new__(cls, *keys: DispatchKey) -> DispatchKeySet:
+        return super().__new__(cls, keys)
+
+    def has(self, key: DispatchKey) -> bool:
+        """Whether the key is in it."""
+        return key in self
+
+
+class _Layers:
+    """torch's functions behind layers: nn.functional's, and one that programs call to read arguments."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(undertow.nn.functional, name)
+
+    @staticmethod
+    def _parse_to(*args: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None, **named: Any) -> tuple[Any, ...]:
+        """Device, dtype, non_blocking and memory format, as `Tensor.to` understands its arguments."""
+        device, dtype = named.pop("device", None), named.pop("dtype", None)
+        args = (*args, *named.values())
+        for at, arg in enumerate(args):
+            if isinstance(arg, undertow.Tensor):
+                device, dtype = arg.device, arg.dtype
+            elif isinstance(arg, undertow.dtype):
+                dtype = arg
+            elif isinstance(arg, bool):
+                non_blocking = arg
+                break
+            elif arg is not None and at == 0:
+                device = arg
+            elif arg is not None:
+                raise TypeError(f"to() received an invalid combination of arguments: {arg!r} at place {at}")
+        return None if device is None else undertow.device(device), dtype, non_blocking, memory_format
+
+
+_nn = _Layers()
+
+
+class _TorchFunctionState(enum.Enum):
+    """Whose `__torch_function__` is called."""
+
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+
+def _get_torch_function_state() -> _TorchFunctionState:
+    disabled = undertow._C._set_overrides(overrides._DISABLED, True)
+    undertow._C._set_overrides(overrides._DISABLED, disabled)
+    if not disabled:
+        return _TorchFunctionState.ENABLED
+    modes = undertow._C._set_overrides(overrides._MODES, False)
+    undertow._C._set_overrides(overrides._MODES, modes)
+    silent = bool(overrides._stack.modes) and not modes
+    return _TorchFunctionState.ALL_DISABLED if silent else _TorchFunctionState.SUBCLASSES_DISABLED
+
+
+def _set_torch_function_state(state: _TorchFunctionState) -> None:
+    undertow._C._set_overrides(overrides._DISABLED, state is not _TorchFunctionState.ENABLED)
+    undertow._C._set_overrides(overrides._MODES, bool(overrides._stack.modes) and state is not _TorchFunctionState.ALL_DISABLED)
+
+
+def _len_torch_function_stack() -> int:
+    return len(overrides._stack.modes)
+
+
+def _pop_torch_function_stack() -> Any:
+    mode = overrides._stack.modes[-1]
+    mode.__exit__(None, None, None)
+    return mode
+
+
+def _switch(*args: Any) -> None:
+    """Nothing to switch: there is no compiler."""
+
+
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _switch
+_jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _switch
+
+
+has_lapack = has_spectral = True
+has_mkl = has_openmp = has_cuda = has_mps = _has_cuda = _has_mps = False
+_LinAlgError = undertow.linalg.LinAlgError
+DisableTorchFunction, DisableTorchFunctionSubclass = overrides.DisableTorchFunction, overrides.DisableTorchFunctionSubclass
+TensorBase = _TensorBase = undertow.Tensor
+
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "DispatchKey",
+    "DispatchKeySet",
+    "TensorBase",
+    "has_cuda",
+    "has_lapack",
+    "has_mkl",
+    "has_mps",
+    "has_openmp",
+    "has_spectral",
+    "_LinAlgError",
+    "_TensorBase",
+    "_TorchFunctionState",
+    "_VariableFunctions",
+    "_are_functorch_transforms_active",
+    "_get_cpu_capability",
+    "_get_default_device",
+    "_get_privateuse1_backend_name",
+    "_get_torch_function_state",
+    "_get_tracing_state",
+    "_has_cuda",
+    "_has_mps",
+    "_jit_override_can_fuse_on_cpu",
+    "_jit_override_can_fuse_on_gpu",
+    "_jit_set_nvfuser_enabled",
+    "_jit_set_profiling_executor",
+    "_jit_set_profiling_mode",
+    "_jit_set_texpr_fuser_enabled",
+    "_len_torch_function_stack",
+    "_log_api_usage_once",
+    "_nn",
+    "_pop_torch_function_stack",
+    "_set_torch_function_state",
+]

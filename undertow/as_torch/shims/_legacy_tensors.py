@@ -1,0 +1,42 @@
+"""`FloatTensor` and its kin: torch's oldest constructors, one class per dtype.
+
+No tensor is an instance of them by class; `isinstance` asks for the dtype.
+"""
+
+from __future__ import annotations
+
+from undertow import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class _LegacyMeta(type):
+    dtype: Any
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _C.Tensor) and instance.dtype is cls.dtype
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _C._legacy_tensor(cls.dtype, args)
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+def _legacy(name: str, dtype: Any) -> Any:
+    doc = f"A tensor of {dtype}: of sizes, uninitialised; or of data."
+    return _LegacyMeta(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "torch"})
+
+
+BoolTensor = _legacy("BoolTensor", _C.bool)
+ByteTensor = _legacy("ByteTensor", _C.uint8)
+CharTensor = _legacy("CharTensor", _C.int8)
+ShortTensor = _legacy("ShortTensor", _C.int16)
+IntTensor = _legacy("IntTensor", _C.int32)
+LongTensor = _legacy("LongTensor", _C.int64)
+HalfTensor = _legacy("HalfTensor", _C.float16)
+BFloat16Tensor = _legacy("BFloat16Tensor", _C.bfloat16)
+FloatTensor = _legacy("FloatTensor", _C.float32)
+DoubleTensor = _legacy("DoubleTensor", _C.float64)

@@ -1,0 +1,75 @@
+"""Switches of CUDA's matrix products and attention, which are not here."""
+
+from __future__ import annotations
+
+import contextlib
+
+from undertow._absent_devices import answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class _Matmul:
+    allow_tf32 = False
+    allow_fp16_reduced_precision_reduction = True
+    allow_bf16_reduced_precision_reduction = True
+    allow_fp16_accumulation = False
+    fp32_precision = "none"
+
+
+matmul = _Matmul()
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+is_built = answer("is_built", False)
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Remembered; attention is computed in one way."""
+    _attention["flash"] = bool(enabled)
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Remembered; attention is computed in one way."""
+    _attention["mem_efficient"] = bool(enabled)
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Remembered; attention is computed in one way."""
+    _attention["math"] = bool(enabled)
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Remembered; attention is computed in one way."""
+    _attention["cudnn"] = bool(enabled)
+
+
+def flash_sdp_enabled() -> bool:
+    """What `enable_flash_sdp` was told."""
+    return _attention["flash"]
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """What `enable_mem_efficient_sdp` was told."""
+    return _attention["mem_efficient"]
+
+
+def math_sdp_enabled() -> bool:
+    """What `enable_math_sdp` was told."""
+    return _attention["math"]
+
+
+def cudnn_sdp_enabled() -> bool:
+    """What `enable_cudnn_sdp` was told."""
+    return _attention["cudnn"]
+
+
+@contextlib.contextmanager
+def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True) -> Iterator[None]:
+    """Sets the four switches of attention inside the block."""
+    before = dict(_attention)
+    _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield
+    finally:
+        _attention.update(before)

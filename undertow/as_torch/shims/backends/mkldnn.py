@@ -1,0 +1,16 @@
+"""Intel's oneDNN: not here; Undertow's own kernels do its work."""
+
+from undertow._absent_devices import NoContext, answer
+from undertow.as_torch.shims.backends._flags import flags_of
+
+enabled = False
+deterministic = False
+allow_tf32 = False
+fp32_precision = "none"
+flags = flags_of(__name__)
+is_available = answer("is_available", False)
+VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
+
+
+class verbose(NoContext):
+    """Enters without effect."""

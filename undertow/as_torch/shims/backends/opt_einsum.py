@@ -1,0 +1,9 @@
+"""Orders of contraction by the opt_einsum package: not used."""
+
+from undertow._absent_devices import answer
+from undertow.as_torch.shims.backends._flags import flags_of
+
+enabled = False
+strategy = None
+flags = flags_of(__name__)
+is_available = answer("is_available", False)

@@ -1,0 +1,3 @@
+"""What torch.cuda has beyond undertow.cuda: the modules of this folder."""
+
+__all__: list[str] = []

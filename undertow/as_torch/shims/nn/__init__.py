@@ -1,0 +1,3 @@
+"""What torch.nn has beyond undertow.nn."""
+
+__all__: list[str] = []

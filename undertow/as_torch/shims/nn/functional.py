@@ -1,0 +1,6 @@
+"""Modules that torch.nn.functional imports, and that programs take from there."""
+
+from undertow.nn import _reduction as _Reduction
+from undertow.nn import grad as grad
+
+__all__ = ["_Reduction", "grad"]

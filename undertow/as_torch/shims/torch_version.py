@@ -1,0 +1,58 @@
+"""A version that compares as one: `torch.__version__ >= "1.10"` and `>= (2, 0)`, which plain strings get wrong or refuse."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["TorchVersion"]
+
+_NUMBERS = re.compile(r"\d+")
+
+
+def _key(version: Any) -> tuple[int, ...]:
+    """The release as numbers, without zeros at its end; what follows a + or a letter does not count."""
+    if isinstance(version, (tuple, list)):
+        version = ".".join(str(part) for part in version)
+    release = re.match(r"\s*v?(\d+(?:\.\d+)*)", str(version))
+    if release is None:
+        raise ValueError(f"not a version: {version!r}")
+    numbers = [int(n) for n in _NUMBERS.findall(release.group(1))]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+class TorchVersion(str):
+    """A string that compares with strings and tuples by release.
+
+    >>> from undertow.as_torch.shims.torch_version import TorchVersion
+    >>> TorchVersion("2.13.0+undertow") >= "2.2", TorchVersion("2.13.0") < (3, 0)
+    (True, True)
+    """
+
+    def __eq__(self, other: object) -> bool:
+        try:
+            return _key(self) == _key(other)
+        except ValueError:
+            return str.__eq__(self, other) is True
+
+    def __lt__(self, other: Any) -> bool:
+        return _key(self) < _key(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return _key(self) > _key(other)
+
+    def __le__(self, other: Any) -> bool:
+        return not self > other
+
+    def __ge__(self, other: Any) -> bool:
+        return not self < other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__

@@ -1,0 +1,3 @@
+"""What torch.utils has beyond undertow.utils: the modules of this folder."""
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""`torch.xpu` on a machine without one: see the table in undertow/_absent_devices.py."""
+
+from undertow._absent_devices import fill
+
+__all__ = fill("xpu", globals())

@@ -1,5 +1,0 @@
-"""OpenMP: not here; a thread pool of our own does its work. See `undertow.set_num_threads`."""
-
-from undertow._no_device import answer
-
-is_available = answer("is_available", False)

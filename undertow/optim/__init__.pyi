@@ -1,0 +1,34 @@
+"""The public names of optim; see undertow/_lazy.py."""
+
+from . import adadelta as adadelta
+from . import adafactor as adafactor
+from . import adagrad as adagrad
+from . import adam as adam
+from . import adamax as adamax
+from . import adamw as adamw
+from . import asgd as asgd
+from . import lbfgs as lbfgs
+from . import lr_scheduler as lr_scheduler
+from . import muon as muon
+from . import nadam as nadam
+from . import optimizer as optimizer
+from . import radam as radam
+from . import rmsprop as rmsprop
+from . import rprop as rprop
+from . import sgd as sgd
+from . import swa_utils as swa_utils
+from .adadelta import Adadelta as Adadelta
+from .adafactor import Adafactor as Adafactor
+from .adagrad import Adagrad as Adagrad
+from .adam import Adam as Adam
+from .adamax import Adamax as Adamax
+from .adamw import AdamW as AdamW
+from .asgd import ASGD as ASGD
+from .lbfgs import LBFGS as LBFGS
+from .muon import Muon as Muon
+from .nadam import NAdam as NAdam
+from .optimizer import Optimizer as Optimizer
+from .radam import RAdam as RAdam
+from .rmsprop import RMSprop as RMSprop
+from .rprop import Rprop as Rprop
+from .sgd import SGD as SGD

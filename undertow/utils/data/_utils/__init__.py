@@ -1,4 +1,0 @@
-"""The names under which programs import the loader's helpers from torch."""
-
-from undertow.utils.data._utils import collate as collate
-from undertow.utils.data._utils import worker as worker
