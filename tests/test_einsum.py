@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import undertow as ut
-from undertow import _einsum
-from undertow._einsum import einsum
+from undertow._functions import einsum as _einsum
+from undertow._functions.einsum import einsum
 
 
 def numbered(*shape: int) -> ut.Tensor:

@@ -9,11 +9,11 @@ from math import e, inf, nan, pi
 from undertow import _C, _tensor_methods
 from undertow import autograd as autograd
 from undertow._C import *  # noqa: F403
-from undertow._creation import as_tensor, asarray
+from undertow._functions.creation import as_tensor, asarray
+from undertow._functions.products import chain_matmul, tensordot
+from undertow._functions.tensor_functions import *  # noqa: F403
 from undertow._lazy import attach_stub as _attach_stub
 from undertow._namespace import publish as _publish
-from undertow._products import chain_matmul, tensordot
-from undertow._tensor_functions import *  # noqa: F403
 from undertow._tensor_methods import einsum
 from undertow._tensor_str import set_printoptions
 from undertow.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -1,14 +1,13 @@
 """Names that are loaded on first use: a package's `__init__.pyi` lists them, and is the only list.
 
 The convention is that of scientific Python's SPEC 1: the stub that type checkers and editors read is also what
-`__getattr__`, `__dir__` and `__all__` are made from. Standard library only, and without `re`, `ast` and `pathlib`: importing
-them would take longer than importing Undertow. What a missing name is told is in _missing_names.py.
+`__getattr__`, `__dir__` and `__all__` are made from. Standard library only, and at first without `importlib`, `re` and
+`ast`: importing those takes longer than reading the stub. What a missing name is told is in _missing_names.py.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ def attach_stub(package: str, file: str, *, private: bool = False) -> tuple[Call
         home = names.get(name)
         if home is None:
             raise _missing(package, name)
+        from importlib import import_module
+
         if home == ".":
             return import_module(f"{package}.{name}")
         value = getattr(import_module(home, package), name)
@@ -73,6 +74,8 @@ def names_from(module: str, places: dict[str, str]) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         if name not in where:
             raise _missing(module, name)
+        from importlib import import_module
+
         return getattr(import_module(where[name]), name)
 
     return __getattr__

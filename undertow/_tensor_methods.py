@@ -181,14 +181,14 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Einstein's summation over the operands; see `undertow._einsum`."""
+    """Einstein's summation over the operands; see `undertow._functions.einsum`."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if _C._has_torch_function(operands):
         from undertow.overrides import handle_torch_function
 
         return handle_torch_function(einsum, operands, equation, *operands)
-    from undertow._einsum import einsum as run
+    from undertow._functions.einsum import einsum as run
 
     return run(equation, *operands)
 
@@ -208,11 +208,11 @@ def _of_module(module: str, name: str) -> Callable[..., Any]:
 
 
 _ELSEWHERE = (
-    *(_of_module("_unique", name) for name in ("unique", "unique_consecutive")),
-    *(_of_module("_statistics", name) for name in ("corrcoef", "cov")),
-    *(_of_module("_spectrogram", name) for name in ("istft", "stft")),
-    _of_module("_histogram", "histogram"),
-    _of_module("_linear_algebra", "lu"),
+    *(_of_module("_functions.unique", name) for name in ("unique", "unique_consecutive")),
+    *(_of_module("_functions.statistics", name) for name in ("corrcoef", "cov")),
+    *(_of_module("_functions.spectrogram", name) for name in ("istft", "stft")),
+    _of_module("_functions.histogram", "histogram"),
+    _of_module("_functions.linear_algebra", "lu"),
     *(_of_module("_lazy_methods", name) for name in ("cuda", "dim_order", "fill_diagonal_", "module_load", "new")),
     *(_of_module("_lazy_methods", name) for name in ("record_stream", "storage_type", "to_dense", "xpu")),
 )

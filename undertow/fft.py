@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor, _ops
+from undertow._functions.out_argument import given as _to_out
 from undertow._lazy import explain_missing as _explain_missing
-from undertow._out_argument import given as _to_out
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False

@@ -1,6 +1,6 @@
 """Special functions: error functions, gamma functions and their kin."""
 
-from undertow._bessel_and_polynomials import functions as _functions
+from undertow._functions.bessel_and_polynomials import functions as _functions
 from undertow._lazy import explain_missing as _explain_missing
 from undertow._namespace import publish
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import undertow as ut
-from undertow._einsum import einsum
+from undertow._functions.einsum import einsum
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
 

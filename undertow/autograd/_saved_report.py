@@ -11,12 +11,12 @@ from undertow.autograd._node import GradientEdge
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from undertow import Tensor, dtype
     from undertow.autograd._node import Node
 
-    Root = Tensor | GradientEdge | Node
+    Root: TypeAlias = Tensor | GradientEdge | Node
 
 _SHOWN = 20  # rows of a printed table
 

@@ -8,7 +8,7 @@ import warnings
 
 import undertow as ut
 from undertow._C import Tensor
-from undertow.nn._losses import cross_entropy
+from undertow.nn._functions.losses import cross_entropy
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False

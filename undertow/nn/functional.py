@@ -7,32 +7,32 @@ import warnings
 from undertow._C import Tensor, _ops
 from undertow._lazy import explain_missing as _explain_missing
 from undertow._namespace import publish
-from undertow.nn._attention import multi_head_attention_forward
-from undertow.nn._ctc import ctc_loss
-from undertow.nn._dropout import *  # noqa: F403
-from undertow.nn._dropout import __all__ as _dropouts
-from undertow.nn._embedding import embedding
-from undertow.nn._embedding_bag import embedding_bag
-from undertow.nn._fold import fold, unfold
-from undertow.nn._grid_sample import affine_grid, grid_sample
-from undertow.nn._interpolate import *  # noqa: F403
-from undertow.nn._interpolate import __all__ as _interpolations
+from undertow.nn._functions.attention import multi_head_attention_forward
+from undertow.nn._functions.ctc import ctc_loss
+from undertow.nn._functions.dropout import *  # noqa: F403
+from undertow.nn._functions.dropout import __all__ as _dropouts
+from undertow.nn._functions.embedding import embedding
+from undertow.nn._functions.embedding_bag import embedding_bag
+from undertow.nn._functions.fold import fold, unfold
+from undertow.nn._functions.grid_sample import affine_grid, grid_sample
+from undertow.nn._functions.interpolate import *  # noqa: F403
+from undertow.nn._functions.interpolate import __all__ as _interpolations
+from undertow.nn._functions.losses import *  # noqa: F403
+from undertow.nn._functions.losses import __all__ as _losses
+from undertow.nn._functions.margin_losses import *  # noqa: F403
+from undertow.nn._functions.margin_losses import __all__ as _margin_losses
+from undertow.nn._functions.normalization import *  # noqa: F403
+from undertow.nn._functions.normalization import __all__ as _normalizations
+from undertow.nn._functions.padding import *  # noqa: F403
+from undertow.nn._functions.padding import __all__ as _padding
+from undertow.nn._functions.pooling import *  # noqa: F403
+from undertow.nn._functions.pooling import __all__ as _pooling
+from undertow.nn._functions.pooling_special import *  # noqa: F403
+from undertow.nn._functions.pooling_special import __all__ as _special_pooling
+from undertow.nn._functions.shuffle import *  # noqa: F403
+from undertow.nn._functions.shuffle import __all__ as _shuffles
 from undertow.nn._linear_cross_entropy import linear_cross_entropy
-from undertow.nn._losses import *  # noqa: F403
-from undertow.nn._losses import __all__ as _losses
-from undertow.nn._margin_losses import *  # noqa: F403
-from undertow.nn._margin_losses import __all__ as _margin_losses
-from undertow.nn._normalization import *  # noqa: F403
-from undertow.nn._normalization import __all__ as _normalizations
 from undertow.nn._override import overridable
-from undertow.nn._padding import *  # noqa: F403
-from undertow.nn._padding import __all__ as _padding
-from undertow.nn._pooling import *  # noqa: F403
-from undertow.nn._pooling import __all__ as _pooling
-from undertow.nn._pooling_special import *  # noqa: F403
-from undertow.nn._pooling_special import __all__ as _special_pooling
-from undertow.nn._shuffle import *  # noqa: F403
-from undertow.nn._shuffle import __all__ as _shuffles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor, _ops
-from undertow._out_argument import given, given_each
+from undertow._functions.out_argument import given, given_each
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

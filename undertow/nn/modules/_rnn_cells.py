@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import undertow
-from undertow import _recurrent
 from undertow._C import Parameter, Tensor
+from undertow._functions import recurrent as _recurrent
 from undertow.nn import init
 from undertow.nn.modules.module import Module
 

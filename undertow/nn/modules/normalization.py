@@ -6,7 +6,7 @@ import undertow
 from undertow._C import Parameter, Tensor
 from undertow.nn import functional as F
 from undertow.nn import init
-from undertow.nn._normalization import channel_window_sum
+from undertow.nn._functions.normalization import channel_window_sum
 from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False

@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, LSTM, GRU over sequences. One step of each is in _rnn_cells.py, what they compute in undertow/_recurrent.py."""
+"""Recurrent layers: RNN, LSTM, GRU over sequences. One step of each is in _rnn_cells.py, what they compute in undertow/_functions/recurrent.py."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numbers
 import warnings
 
 import undertow
-from undertow import _recurrent
 from undertow._C import Parameter, Tensor
+from undertow._functions import recurrent as _recurrent
 from undertow.nn import init
 from undertow.nn.modules._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from undertow.nn.modules.module import Module

@@ -8,7 +8,7 @@ import undertow
 from undertow._C import Tensor
 from undertow.nn._override import overridable
 
-__all__ = ["embedding_bag"]
+__all__: list[str] = ["embedding_bag"]
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 

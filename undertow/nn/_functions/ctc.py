@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["ctc_loss"]
+__all__: list[str] = ["ctc_loss"]
 
 
 def _numbers(lengths: Tensor | Sequence[int], name: str) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor, _ops
-from undertow._out_argument import given
+from undertow._functions.out_argument import given
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Ints = int | Sequence[int]
 
-__all__ = [
+__all__: list[str] = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",

@@ -6,15 +6,15 @@ import math
 import warnings
 
 from undertow._C import Tensor, _ops
+from undertow.nn._functions.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from undertow.nn._override import overridable
-from undertow.nn._pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-__all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
+__all__: list[str] = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 _resample = _ops["_nn._resample"]
 _WITHOUT_CORNERS = ("nearest", "area", "nearest-exact")

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["pad"]
+__all__: list[str] = ["pad"]
 
 _REFLECT, _REPLICATE, _CIRCULAR = range(3)
 _NAMES = {"reflect": _REFLECT, "replicate": _REPLICATE, "circular": _CIRCULAR}

@@ -7,7 +7,7 @@ from undertow._C import Tensor, _ops
 from undertow.nn._override import overridable
 from undertow.nn._reduction import chosen, number
 
-__all__ = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]
+__all__: list[str] = ["multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"]
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:

@@ -223,7 +223,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that tensors of the given shapes broadcast to.
 
-    >>> from undertow._shape import broadcast_shapes
+    >>> from undertow._functions.shape import broadcast_shapes
     >>> broadcast_shapes((3, 1), (4,), 1)
     undertow.Size([3, 4])
     """

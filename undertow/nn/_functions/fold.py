@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["fold", "unfold"]
+__all__: list[str] = ["fold", "unfold"]
 
 
 def _pair(value: int | Sequence[int]) -> Sequence[int]:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "local_response_norm"]
+__all__: list[str] = ["batch_norm", "group_norm", "instance_norm", "local_response_norm"]
 
 
 def _check_values(size: Sequence[int], spatial_of: object = None) -> None:

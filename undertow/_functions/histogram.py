@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import undertow as ut
 from undertow._C import Tensor
-from undertow._out_argument import given
+from undertow._functions.out_argument import given
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from undertow._C import Tensor
 from undertow.nn._override import overridable
 
-__all__ = ["channel_shuffle", "glu", "pixel_shuffle", "pixel_unshuffle"]
+__all__: list[str] = ["channel_shuffle", "glu", "pixel_shuffle", "pixel_unshuffle"]
 
 
 def _check_image(input: Tensor, name: str) -> None:

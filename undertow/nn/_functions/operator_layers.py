@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.nn._pooling import adaptive_max_pool1d_with_indices
+from undertow.nn._functions.pooling import adaptive_max_pool1d_with_indices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from undertow import dtype as _dtype
 
-__all__ = ["multi_head_attention_forward"]
+__all__: list[str] = ["multi_head_attention_forward"]
 
 _linear = _ops["nn.functional.linear"]
 

@@ -9,10 +9,10 @@ import warnings
 
 import undertow
 from undertow._C import Tensor, _ops
-from undertow.nn._dropout_core import check_probability, dropped
+from undertow.nn._functions.dropout_core import check_probability, dropped
 from undertow.nn._override import overridable
 
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout", "gumbel_softmax", "rrelu", "rrelu_"]
+__all__: list[str] = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout", "gumbel_softmax", "rrelu", "rrelu_"]
 
 
 @overridable

@@ -7,7 +7,7 @@ import warnings
 
 import undertow as ut
 from undertow._C import Tensor, _ops
-from undertow._shape import broadcast_shapes, broadcast_tensors
+from undertow._functions.shape import broadcast_shapes, broadcast_tensors
 from undertow.nn._override import overridable
 from undertow.nn._reduction import chosen, number
 
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
+__all__: list[str] = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cosine_embedding_loss",

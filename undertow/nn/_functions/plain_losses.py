@@ -42,4 +42,4 @@ for _name in _PARAMETERS:
     globals()[_name] = _operator(_name)
 bilinear = F.bilinear
 
-__all__ = [*_PARAMETERS, "bilinear"]
+__all__: list[str] = [*_PARAMETERS, "bilinear"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import undertow as ut
 from undertow._C import Tensor
+from undertow.nn._functions.pooling import _each, _nn, _step, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from undertow.nn._override import overridable
-from undertow.nn._pooling import _each, _nn, _step, avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Ints = int | Sequence[int]
 
-__all__ = [
+__all__: list[str] = [
     "fractional_max_pool2d",
     "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d",

@@ -16,7 +16,7 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     """The result, written to `out` where there is one.
 
     >>> import undertow as ut
-    >>> from undertow._out_argument import given
+    >>> from undertow._functions.out_argument import given
     >>> out = ut.zeros(2, dtype=ut.float64)
     >>> given("name", ut.ones(2), out) is out, out.sum().item()
     (True, 2.0)

@@ -1,0 +1,1 @@
+"""What of nn.functional is written in Python, by family; functional.py publishes it."""
