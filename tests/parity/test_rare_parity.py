@@ -138,17 +138,17 @@ def test_functions_of_three_lists_agree():
         agree(lambda lib, a, b, e=end: getattr(home(lib), f"_foreach_addcmul{e}")([a, b], [a, b], [a, b], value=0.5), a, b)
         agree(lambda lib, a, b, e=end: getattr(home(lib), f"_foreach_addcdiv{e}")([a, b], [a, b], [a + 9, b + 9], [0.5, 2.0]), a, b)
         agree(lambda lib, a, b, e=end: getattr(home(lib), f"_foreach_lerp{e}")([a, b], [a + 1, b + 2], 0.25), a, b)
-    agree(lambda lib, a, b: lib._foreach_norm([a, b], 1), a, b)
+    agree(lambda lib, a, b: home(lib)._foreach_norm([a, b], 1), a, b)
 
 
 def test_functions_of_lists_refuse_as_torchs():
     for library in (ut, torch):
         x = [library.ones(2), library.ones(3)]
         for call, clause in (
-            (lambda lib=library: lib._foreach_abs([]), "at least one tensor"),
-            (lambda lib=library, x=x: lib._foreach_add(x, x[:1]), "same number of tensors, got 2 and 1"),
-            (lambda lib=library, x=x: lib._foreach_add(x, [1.0]), "same number of elements as scalar list"),
-            (lambda lib=library, x=x: lib._foreach_mul(x, lib.ones(2)), "scalar tensor expected to be 0 dim"),
+            (lambda lib=library: home(lib)._foreach_abs([]), "at least one tensor"),
+            (lambda lib=library, x=x: home(lib)._foreach_add(x, x[:1]), "same number of tensors, got 2 and 1"),
+            (lambda lib=library, x=x: home(lib)._foreach_add(x, [1.0]), "same number of elements as scalar list"),
+            (lambda lib=library, x=x: home(lib)._foreach_mul(x, lib.ones(2)), "scalar tensor expected to be 0 dim"),
         ):
             with pytest.raises(RuntimeError, match=clause):
                 call()

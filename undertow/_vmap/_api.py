@@ -7,7 +7,7 @@ from functools import partial, wraps
 import undertow
 from undertow import _C
 from undertow._vmap._levels import Level, running
-from undertow._vmap._passage import level_of, make_batched, spread, value_of
+from undertow._vmap._wrapping import level_of, make_batched, spread, value_of
 from undertow.utils._pytree import TreeSpec, broadcast_to, tree_flatten, tree_unflatten
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._vmap._levels import alive
-from undertow._vmap._passage import level_of, make_batched, settled, spread, value_of, wrap_all
+from undertow._vmap._wrapping import level_of, make_batched, settled, spread, value_of, wrap_all
 from undertow.autograd import forward_ad
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow._vmap._levels import Level, alive, outside, running
-from undertow._vmap._passage import level_of, make_batched, spread, value_of
+from undertow._vmap._wrapping import level_of, make_batched, spread, value_of
 from undertow.autograd.function import Function
 from undertow.utils._pytree import broadcast_to, tree_flatten, tree_unflatten
 

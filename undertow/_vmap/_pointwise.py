@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._vmap._dispatch import OPERATORS, batched, rule, split
-from undertow._vmap._passage import level_of, value_of
+from undertow._vmap._wrapping import level_of, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

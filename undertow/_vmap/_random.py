@@ -6,8 +6,8 @@ import undertow
 from undertow import _C
 from undertow._vmap._dispatch import rule, split
 from undertow._vmap._levels import alive, innermost_vmap, outside
-from undertow._vmap._passage import level_of, make_batched
 from undertow._vmap._pointwise import pad
+from undertow._vmap._wrapping import level_of, make_batched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -267,7 +267,7 @@ def _run_batched(
 ) -> tuple[Tensor | None, ...]:
     """One run of the engine for the whole batch: its gradients are those of a vmap."""
     from undertow._vmap._levels import running
-    from undertow._vmap._passage import make_batched, peel, spread
+    from undertow._vmap._wrapping import make_batched, peel, spread
 
     sizes = [g.shape[0] if g.dim() else None for g in grads if g is not None]
     if not sizes or None in sizes:
@@ -301,7 +301,7 @@ def _run_under_vmap(
 ) -> tuple[Tensor | None, ...]:
     """Outputs and inputs that are batched: their values have the graph, every sample its own part of it."""
     from undertow._vmap._levels import vmaps
-    from undertow._vmap._passage import lift, lower
+    from undertow._vmap._wrapping import lift, lower
 
     for i, o in enumerate(outputs):
         if isinstance(o, Tensor) and not o.requires_grad:

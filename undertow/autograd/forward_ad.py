@@ -69,9 +69,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
                 f"Expected {name} to be floating point or complex, but got: {value.dtype}"
             )
     if _C._batched_level(tensor) >= 0:
-        from undertow._vmap import _passage
+        from undertow._vmap import _wrapping
 
-        return _passage.make_dual(tensor, tangent)
+        return _wrapping.make_dual(tensor, tangent)
     return _C._make_dual(tensor, tangent)
 
 
@@ -113,9 +113,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if _maybe_level(level) < 0:
         return UnpackedDualTensor(tensor, None)
     if _C._batched_level(tensor) >= 0:
-        from undertow._vmap import _passage
+        from undertow._vmap import _wrapping
 
-        return UnpackedDualTensor(*_passage.unpack_dual(tensor))
+        return UnpackedDualTensor(*_wrapping.unpack_dual(tensor))
     return UnpackedDualTensor(*_C._unpack_dual(tensor))
 
 

@@ -11,7 +11,6 @@ import undertow as ut
 from undertow.autograd import _gradcheck_batched
 from undertow.autograd._backward import grad as _grad
 from undertow.autograd._gradcheck_numerical import array, as_tuple, numerical_jacobians, random_units, slopes, tensor, units
-from undertow.autograd._gradcheck_older import _get_numerical_jacobian, _iter_tensors, get_numerical_jacobian  # noqa: F401 - torch has them here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow.distributions import constraints
-from undertow.distributions._odds import OddsDistribution, chosen
+from undertow.distributions._probs_or_logits import OddsDistribution, chosen
 from undertow.distributions.utils import broadcast_all
 
 TYPE_CHECKING = False

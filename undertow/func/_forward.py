@@ -5,7 +5,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._vmap._levels import running
-from undertow._vmap._passage import make_dual, physical, unpack_dual
+from undertow._vmap._wrapping import make_dual, physical, unpack_dual
 from undertow.autograd import forward_ad
 from undertow.func._reverse import check_tensors, output_and_aux, vjp
 from undertow.utils._pytree import TreeSpec, tree_flatten, tree_unflatten

@@ -14,7 +14,7 @@ from functools import wraps
 import undertow
 from undertow import _C
 from undertow._vmap._levels import Level, running, vmaps
-from undertow._vmap._passage import level_of, lift, lower, make_batched, physical, value_of
+from undertow._vmap._wrapping import level_of, lift, lower, make_batched, physical, value_of
 from undertow.autograd import enable_grad
 from undertow.autograd.graph import _engine_run_backward
 from undertow.utils._pytree import TreeSpec, tree_flatten, tree_unflatten

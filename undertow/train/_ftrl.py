@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import undertow
-from undertow.train._native import NativeOptimizer
+from undertow.train._native_update import NativeOptimizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

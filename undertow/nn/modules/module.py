@@ -1,6 +1,6 @@
 """`Module`: a part of a network that owns parameters, buffers and other modules.
 
-Calling, attributes, hooks and text live here; the state dict in _state.py, walks in _members.py, casts and modes in _changes.py, and
+Calling, attributes, hooks and text live here; the state dict in _state.py, walks in _members.py, casts and modes in _apply_everywhere.py, and
 the call that runs hooks in _hooks.py.
 """
 
@@ -12,7 +12,7 @@ import undertow
 from undertow._C import Parameter, Tensor
 from undertow._lazy import names_from
 from undertow.nn.modules import _hooks
-from undertow.nn.modules._changes import Changes
+from undertow.nn.modules._apply_everywhere import Changes
 from undertow.nn.modules._members import Members
 from undertow.nn.modules._state import _EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (torch's name of it, which loaders look for)
 from undertow.nn.modules._state import StateDict
@@ -111,7 +111,7 @@ class Module(StateDict, Members, Changes):
                 raise AttributeError(
                     f"'{type(self).__name__}' object has no attribute '_forward_hooks': its __init__ must call super().__init__()"
                 ) from None
-            from undertow.nn.modules._blame import name_layer
+            from undertow.nn.modules._error_notes import name_layer
 
             name_layer(error, self, args, kwargs)
             raise

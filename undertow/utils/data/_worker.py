@@ -137,7 +137,7 @@ def _seed(base: int, worker: int) -> None:
 
 def _receive_tasks(sock: socket.socket, tasks: queue.SimpleQueue) -> None:
     """Take tasks off the socket at once, so that the parent never waits to send one; None when it has gone."""
-    from undertow.utils.data._wire import receive
+    from undertow.utils.data._transport import receive
 
     try:
         while True:
@@ -148,7 +148,7 @@ def _receive_tasks(sock: socket.socket, tasks: queue.SimpleQueue) -> None:
 
 def _send_results(sock: socket.socket, results: queue.SimpleQueue) -> None:
     """Send what is ready while the next batch is made."""
-    from undertow.utils.data._wire import send
+    from undertow.utils.data._transport import send
 
     while (parts := results.get()) is not None:
         try:
@@ -191,7 +191,7 @@ def run(
 
 
 def _serve(tasks: queue.SimpleQueue, results: queue.SimpleQueue, make_fetcher: Callable[[], Fetcher], init: Any, worker: int) -> None:
-    from undertow.utils.data._wire import packed
+    from undertow.utils.data._transport import packed
 
     where = f"in DataLoader worker process {worker}"
     fetcher: Any = None

@@ -15,7 +15,7 @@ import weakref
 from multiprocessing.connection import wait
 
 from undertow.utils.data import _worker
-from undertow.utils.data._wire import packed, receive, send
+from undertow.utils.data._transport import packed, receive, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+__all__ = ["_get_numerical_jacobian", "_iter_tensors", "get_numerical_jacobian"]
+
 
 def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
     """The tensors in nested sequences, from left to right.

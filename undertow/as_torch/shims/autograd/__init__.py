@@ -1,0 +1,3 @@
+"""What torch.autograd has beyond undertow.autograd: the modules of this folder."""
+
+__all__: list[str] = []
