@@ -10,13 +10,15 @@ from collections import Counter
 from weakref import ref
 
 from undertow._C import Tensor
-from undertow._lazy import explain_missing as _explain_missing
+from undertow._lazy import names_from as _names_from
 from undertow.optim.optimizer import Optimizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+    from undertow.optim._lr_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau
 
 __all__ = [
     "ChainedScheduler",
@@ -358,10 +360,12 @@ class CosineAnnealingLR(LRScheduler):
 
 
 def _check_same_optimizer(schedulers: Sequence[Any], optimizer: Optimizer, who: str) -> None:
+    from undertow.optim import _lr_cycles  # which is made of what is in this file
+
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{who} at index {i} should have `optimizer` as its attribute.")
-        if isinstance(scheduler, ReduceLROnPlateau):
+        if isinstance(scheduler, _lr_cycles.ReduceLROnPlateau):
             raise ValueError(
                 f"{who} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling `step`, "
                 f"but got one at index {i} in the given schedulers sequence."
@@ -455,6 +459,4 @@ class ChainedScheduler(_Several):
         self._last_lr = [_copy(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]
 
 
-from undertow.optim._lr_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR, ReduceLROnPlateau  # noqa: E402
-
-__getattr__ = _explain_missing(__name__)
+__getattr__ = _names_from(__name__, {"undertow.optim._lr_cycles": "CosineAnnealingWarmRestarts CyclicLR OneCycleLR ReduceLROnPlateau"})

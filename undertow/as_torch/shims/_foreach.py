@@ -97,7 +97,7 @@ def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> 
     """The norm of each tensor as a vector.
 
     >>> import undertow as ut
-    >>> ut._foreach_norm([ut.tensor([3.0, 4.0]), ut.zeros(2)])
+    >>> _foreach_norm([ut.tensor([3.0, 4.0]), ut.zeros(2)])
     (tensor(5.), tensor(0.))
     """
     return tuple(undertow.linalg.vector_norm(t, ord, dtype=dtype) for t in _checked("_foreach_norm", self))

@@ -23,7 +23,7 @@ def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | Non
     """`input[start:end:step]` along one dimension.
 
     >>> import undertow as ut
-    >>> ut.slice_copy(ut.arange(5), 0, 1, 4, 2)
+    >>> _slice(ut.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
     """
     if input.dim() == 0:

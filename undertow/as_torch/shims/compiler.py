@@ -39,7 +39,7 @@ def compile(
     """`model` itself: there is no compiler, and operations cost too little for one to pay.
 
     >>> import undertow as ut
-    >>> square = ut.compile(lambda x: x * x)
+    >>> square = compile(lambda x: x * x)
     >>> square(ut.tensor(3.0))
     tensor(9.)
     """
