@@ -33,6 +33,8 @@ def test_the_version_is_the_project_s(repository):
 
 def test_the_package_is_typed():
     assert (HERE / "py.typed").exists()
+    for package in ("", "autograd", "func", "nn", "optim", "utils"):
+        assert (HERE / package / "__init__.pyi").exists(), "names are listed in stubs, which must be installed"
 
 
 def _thread_local_bytes(library: Path) -> int:

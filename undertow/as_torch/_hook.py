@@ -152,7 +152,7 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
 def _make_torch() -> ModuleType:
     """The module `torch`: undertow's names, torch's version. Names that undertow loads on first use are copied then."""
     module = ModuleType("torch", undertow.__doc__)
-    own = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__", "__dir__", "__builtins__", "as_torch"}
+    own = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__", "__dir__", "__all__", "__builtins__", "as_torch"}
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
