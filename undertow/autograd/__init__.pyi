@@ -1,6 +1,7 @@
 """The public names of autograd; see undertow/_lazy.py."""
 
 from .._C import SavedTensor as SavedTensor
+from .._C import is_grad_enabled as is_grad_enabled
 from . import anomaly_mode as anomaly_mode
 from . import forward_ad as forward_ad
 from . import function as function
@@ -21,7 +22,6 @@ from .function import NestedIOFunction as NestedIOFunction
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import enforce_grad_layout_policy as enforce_grad_layout_policy
 from .grad_mode import inference_mode as inference_mode
-from .grad_mode import is_grad_enabled as is_grad_enabled
 from .grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled

@@ -7,7 +7,6 @@ so each is one call into the core and one attribute.
 from __future__ import annotations
 
 from undertow import _C
-from undertow._C import _is_multithreading_enabled as is_multithreading_enabled
 from undertow._C import _set_grad_enabled, is_grad_enabled
 from undertow.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager
 
@@ -144,6 +143,11 @@ class inference_mode(_DecoratorContextManager):
     def clone(self) -> inference_mode:
         """A context of the same mode."""
         return type(self)(self.mode)
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether passes that start in this thread may use the workers."""
+    return _C._is_multithreading_enabled()
 
 
 class set_multithreading_enabled(_DecoratorContextManager):

@@ -38,8 +38,13 @@ def _operator(name: str) -> Callable[..., Any]:
     return loss
 
 
-for _name in _PARAMETERS:
-    globals()[_name] = _operator(_name)
+cosine_embedding_loss = _operator("cosine_embedding_loss")
+ctc_loss = _operator("ctc_loss")
+hinge_embedding_loss = _operator("hinge_embedding_loss")
+kl_div = _operator("kl_div")
+margin_ranking_loss = _operator("margin_ranking_loss")
+poisson_nll_loss = _operator("poisson_nll_loss")
+triplet_margin_loss = _operator("triplet_margin_loss")
 bilinear = F.bilinear
 
 __all__: list[str] = [*_PARAMETERS, "bilinear"]
