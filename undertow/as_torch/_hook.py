@@ -51,7 +51,7 @@ def _is_torchs(value: Any) -> bool:
 def _from_shim(torch_name: str, name: str) -> Any:
     """The value of a name that Undertow's module lacks and the shim of torch's module lists; AttributeError if none does."""
     ours = _SHIMS + torch_name[len("torch") :]
-    if _exists(ours):
+    if _exists(ours) and sys.modules.get(torch_name) is not sys.modules.get(ours, ...):  # a shim that is the module itself has been asked
         shim = importlib.import_module(ours)
         if name in shim.__all__:
             return getattr(shim, name)

@@ -145,7 +145,6 @@ _jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _switch
 
 has_lapack = has_spectral = True
 has_mkl = has_openmp = has_cuda = has_mps = _has_cuda = _has_mps = False
-_LinAlgError = undertow.linalg.LinAlgError
 DisableTorchFunction, DisableTorchFunctionSubclass = overrides.DisableTorchFunction, overrides.DisableTorchFunctionSubclass
 TensorBase = _TensorBase = undertow.Tensor
 
@@ -161,7 +160,6 @@ __all__ = [
     "has_mps",
     "has_openmp",
     "has_spectral",
-    "_LinAlgError",
     "_TensorBase",
     "_TorchFunctionState",
     "_VariableFunctions",
