@@ -1,11 +1,10 @@
 // autograd.cpp: see autograd.h.
 #include "core/autograd/autograd.h"
 
-#include "core/forward/copy/copy.h"
+#include "core/autograd/root_gradient.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/structural.h"
-#include "core/tensor/layout.h"
 
 namespace undertow::autograd {
 
@@ -22,12 +21,6 @@ Edge input_edge(const Tensor& t) {
   return {Ref<Node>::adopt(new Identity), 0};
 }
 
-void check_root_gradient(const Tensor& t, const Tensor& grad, size_t index) {
-  if (!grad.defined())
-    UT_CHECK(t.numel() == 1, "grad can be implicitly created only for scalar outputs, but element ", index,
-             " has shape ", ShapeText{t.sizes()});
-}
-
 namespace {
 
 std::vector<Tensor> run(const std::vector<Tensor>& roots, const std::vector<Tensor>& grads, ExecuteOptions options,
@@ -38,12 +31,7 @@ std::vector<Tensor> run(const std::vector<Tensor>& roots, const std::vector<Tens
   std::vector<Tensor> root_grads;
   for (size_t i = 0; i < roots.size(); i++) {
     edges.push_back(root_edge(roots[i], i));
-    Tensor g = grads.empty() ? Tensor() : grads[i];
-    check_root_gradient(roots[i], g, i);
-    if (!g.defined()) g = fwd::full_beside(roots[i], roots[i].sizes(), Scalar(1), roots[i].dtype());
-    UT_CHECK(same(g.sizes(), roots[i].sizes()), "Mismatch in shape: grad_output[", i, "] has a shape of ",
-             ShapeText{g.sizes()}, " and output[", i, "] has a shape of ", ShapeText{roots[i].sizes()}, ".");
-    root_grads.push_back(std::move(g));
+    root_grads.push_back(root_gradient(root_output(roots[i]), grads.empty() ? Tensor() : grads[i], i));
   }
   std::vector<Edge> outputs;
   for (const Tensor& t : inputs) {

@@ -22,6 +22,5 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
 // Shared with the binding layer.
 Edge root_edge(const Tensor& t, size_t index);  // where a pass over t begins, or torch's error
 Edge input_edge(const Tensor& t);               // where the gradient of an input is read
-void check_root_gradient(const Tensor& t, const Tensor& grad, size_t index);
 
 }  // namespace undertow::autograd

@@ -2,6 +2,7 @@
 #include "core/python/engine_object.h"
 
 #include "core/autograd/autograd.h"
+#include "core/autograd/root_gradient.h"
 #include "core/base/interpreter_lock.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
@@ -41,6 +42,36 @@ void watch_collections() {
   watching = true;
 }
 
+// _root_gradients(outputs, grads, is_grads_batched): the gradients that a pass begins with, checked, with 1 for each
+// real scalar output that has none. An output that requires no grad keeps None; the engine refuses it with its index.
+PyObject* root_gradients(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *outputs, *grads;
+    int batched;
+    if (!PyArg_ParseTuple(args, "O!O!p", &PyTuple_Type, &outputs, &PyTuple_Type, &grads, &batched)) throw PythonError();
+    Py_ssize_t n = PyTuple_GET_SIZE(outputs);
+    UT_CHECK(PyTuple_GET_SIZE(grads) == n, "got ", n, " tensors and ", PyTuple_GET_SIZE(grads), " gradients");
+    PyRef made(check(PyTuple_New(n)));
+    for (Py_ssize_t i = 0; i < n; i++) {
+      PyObject *o = PyTuple_GET_ITEM(outputs, i), *g = PyTuple_GET_ITEM(grads, i);
+      UT_CHECK_TYPE(is_tensor(o) || PyTuple_Check(o), "Expected output to be a Tensor or a GradientEdge, but got ",
+                    Py_TYPE(o)->tp_name, " as output[", i, "]");
+      UT_CHECK_TYPE(g == Py_None || is_tensor(g), "gradients can be either Tensors or None, but got ",
+                    Py_TYPE(g)->tp_name);
+      if (g == Py_None && is_tensor(o) && !tensor_of(o).requires_grad()) {
+        PyTuple_SET_ITEM(made.get(), i, new_ref(Py_None));
+        continue;
+      }
+      Edge edge = is_tensor(o) ? Edge() : edge_arg(o);
+      autograd::RootOutput output = is_tensor(o) ? autograd::root_output(tensor_of(o))
+                                                 : autograd::root_output(edge.node->input_meta(edge.input_nr));
+      Tensor checked = autograd::root_gradient(output, opt_tensor_arg(g), static_cast<size_t>(i), batched != 0);
+      PyTuple_SET_ITEM(made.get(), i, g == Py_None ? check(wrap(std::move(checked))) : new_ref(g));
+    }
+    return made.release();
+  });
+}
+
 // run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable=False, accumulate_grad=False)
 PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -66,8 +97,9 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
       roots.push_back(std::move(edge));
       PyObject* g = PyTuple_GET_ITEM(grads, i);
       UT_CHECK_TYPE(g == Py_None || is_tensor(g), "element ", i, " of gradients tuple is not a Tensor or None");
-      if (is_tensor(t)) autograd::check_root_gradient(tensor_of(t), opt_tensor_arg(g), static_cast<size_t>(i));
-      root_grads.push_back(opt_tensor_arg(g));
+      root_grads.push_back(g == Py_None && is_tensor(t) ? autograd::root_gradient(autograd::root_output(tensor_of(t)),
+                                                                                  {}, static_cast<size_t>(i))
+                                                        : opt_tensor_arg(g));
     }
     bool has_inputs = inputs && inputs != Py_None && PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) > 0;
     std::vector<Edge> outputs;
@@ -168,6 +200,7 @@ PyObject* set_grad_layout(PyObject*, PyObject* on) {
 PyObject* is_grad_layout(PyObject*, PyObject*) { return PyBool_FromLong(!mode_is(kAnyGradLayout)); }
 
 PyMethodDef module_methods[] = {
+    {"_root_gradients", root_gradients, METH_VARARGS, nullptr},
     {"_current_graph_task_id", graph_task_id, METH_NOARGS, nullptr},
     {"_current_autograd_node", autograd_node, METH_NOARGS, nullptr},
     {"_packing_node_name", packing_node_name, METH_NOARGS, "The name of the node whose tensor a pack hook is given."},

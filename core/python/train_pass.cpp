@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/autograd/autograd.h"
+#include "core/autograd/root_gradient.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/python/convert.h"
 #include "core/python/errors.h"
@@ -77,8 +78,8 @@ PyObject* run_chosen_pass(PyObject*, PyObject* args) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ys.get()); i++) {
       const Tensor& y = tensor_of(PySequence_Fast_GET_ITEM(ys.get(), i));
       roots.push_back(autograd::root_edge(y, static_cast<size_t>(i)));
-      root_grads.push_back(opt_tensor_arg(PySequence_Fast_GET_ITEM(gs.get(), i)));
-      autograd::check_root_gradient(y, root_grads.back(), static_cast<size_t>(i));
+      root_grads.push_back(autograd::root_gradient(
+          autograd::root_output(y), opt_tensor_arg(PySequence_Fast_GET_ITEM(gs.get(), i)), static_cast<size_t>(i)));
     }
     std::vector<Edge> outputs = edges_of(inputs), ends = edges_of(stops);
     UT_CHECK_VALUE(!outputs.empty(), "_run_chosen_pass: expected inputs");

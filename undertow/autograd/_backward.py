@@ -1,7 +1,7 @@
 """`backward` and `grad`: what is to be differentiated, put in order for the engine.
 
-Checks and completes the gradients of the outputs; whether outputs and inputs are part of a graph is
-for the engine to say.
+The core checks and completes the gradients of the outputs (core/autograd/root_gradient.h); whether
+outputs and inputs are part of a graph is for the engine to say.
 """
 
 from __future__ import annotations
@@ -44,80 +44,9 @@ def _as_inputs(inputs: Inputs, caller: str) -> tuple[Output, ...]:
     return found
 
 
-def _described(output: Any, index: int) -> tuple[Any, Any, Any]:
-    """Shape, dtype and device of the gradient an output takes."""
-    if isinstance(output, GradientEdge):
-        wanted = output.node._input_metadata[output.output_nr]
-        return tuple(wanted.shape), wanted.dtype, wanted.device
-    if isinstance(output, Tensor):
-        return output.shape, output.dtype, output.device
-    raise TypeError(
-        f"Expected output to be a Tensor or a GradientEdge, but got {type(output).__name__} "
-        f"as output[{index}]"
-    )
-
-
-def _implicit_grad(output: Output, index: int) -> Tensor:
-    """The gradient 1 of a real scalar output."""
-    shape, dtype, device = _described(output, index)
-    if any(size != 1 for size in shape):
-        raise RuntimeError(
-            "grad can be implicitly created only for scalar outputs: "
-            f"output[{index}] has a shape of {tuple(shape)}; pass its gradient"
-        )
-    if not dtype.is_floating_point:
-        raise RuntimeError(
-            f"grad can be implicitly created only for real scalar outputs but got {dtype}"
-        )
-    if isinstance(output, Tensor):
-        return undertow.ones_like(output)
-    return undertow.ones(shape, dtype=dtype, device=device)
-
-
-def _check_grad(output: Output, grad: Tensor, index: int, is_grads_batched: bool) -> None:
-    """Refuse a gradient that does not fit its output."""
-    shape, dtype, _ = _described(output, index)
-    got = grad.shape[1:] if is_grads_batched else grad.shape
-    if tuple(got) != tuple(shape):
-        facts = (
-            f"grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape "
-            f"of {shape}."
-        )
-        if is_grads_batched:
-            raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
-                f"as the batch dimension, and the others must be those of the output: {facts}"
-            )
-        raise RuntimeError(f"Mismatch in shape: {facts}")
-    if dtype.is_complex != grad.dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same "
-            f"dtype. Mismatch in dtype: grad_output[{index}] has a dtype of {grad.dtype} and "
-            f"output[{index}] has a dtype of {dtype}."
-        )
-
-
-def _make_grads(
-    outputs: Sequence[Output], grads: Sequence[Tensor | None], is_grads_batched: bool = False
-) -> tuple[Tensor | None, ...]:
-    """The gradients of the outputs, checked, with 1 for each real scalar output that has none.
-
-    An output that requires no grad keeps None; the engine refuses it with its index.
-    """
-    if len(outputs) != len(grads):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    made: list[Tensor | None] = []
-    for index, (output, grad) in enumerate(zip(outputs, grads, strict=True)):
-        if isinstance(grad, Tensor):
-            _check_grad(output, grad, index, is_grads_batched)
-        elif grad is not None:
-            raise TypeError(
-                f"gradients can be either Tensors or None, but got {type(grad).__name__}"
-            )
-        elif not isinstance(output, Tensor) or output.requires_grad:
-            grad = _implicit_grad(output, index)
-        made.append(grad)
-    return tuple(made)
+def _make_grads(outputs: Sequence[Output], grads: Sequence[Tensor | None], is_grads_batched: bool = False) -> tuple[Tensor | None, ...]:
+    """The gradients of the outputs, checked, with 1 for each real scalar output that has none."""
+    return _C._root_gradients(tuple(outputs), tuple(grads), is_grads_batched)
 
 
 def backward(
