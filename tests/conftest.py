@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch_answers
+from skipped_tests import sentence
 
 ROOT = Path(__file__).resolve().parents[1]
 # Programs that tests start must not take the source tree in the current folder for the installed package.
@@ -38,3 +40,31 @@ def _modes_are_left_as_found():
         ut._C._set_anomaly_enabled(False)
         leftovers.append("anomaly mode on")
     assert not leftovers, f"the test left {', '.join(leftovers)}"
+
+
+def pytest_addoption(parser) -> None:
+    parser.addoption("--write-torch-answers", action="store_true", help="store what PyTorch answers (tests/data/make_references.py uses it)")
+
+
+_WRITTEN = pytest.StashKey[dict]()
+
+
+@pytest.fixture
+def same_as_torch(request) -> torch_answers.Answers:
+    """same_as_torch(story) fails unless story(undertow) ends as story(torch) did; see torch_answers.py."""
+    writing = request.config.getoption("--write-torch-answers")
+    written = request.config.stash.setdefault(_WRITTEN, {}) if writing else None
+    return torch_answers.Answers(request.path.stem, request.node.name, written)
+
+
+def pytest_sessionfinish(session, exitstatus) -> None:
+    if (written := session.config.stash.get(_WRITTEN, None)) and exitstatus == 0:
+        import torch
+
+        torch_answers.write(written, torch.__version__.split("+")[0])
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """One line that says what was skipped, and how to run it."""
+    if line := sentence(terminalreporter.stats.get("skipped", []), ROOT):
+        terminalreporter.write_line(line)

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
 import undertow as ut
 
 RNG = np.random.default_rng(0)
@@ -19,10 +17,6 @@ LAYERS = [
 ]
 
 
-def flat(result):
-    return [r.detach().numpy() for r in (result if isinstance(result, tuple) else (result,))]
-
-
 def names(result):
     """The nodes from the result to the leaf, where each has one input with history."""
     node, found = (result[0] if isinstance(result, tuple) else result).grad_fn, []
@@ -33,53 +27,39 @@ def names(result):
 
 
 @pytest.mark.parametrize(("n", "name", "args", "options"), LAYERS, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_layer_pools_as_torchs_with_its_nodes_and_looks_like_it(n, name, args, options):
+def test_a_layer_pools_as_torchs_with_its_nodes_and_looks_like_it(n, name, args, options, same_as_torch):
     def run(library):
-        library.manual_seed(3)
         layer = getattr(library.nn, name)(*args, **options)
         x = library.from_numpy(np.abs(X[n]) + 0.1 if name.startswith("LP") else X[n].copy()).requires_grad_()
         result = layer(x)
         (result[0] if isinstance(result, tuple) else result).square().sum().backward()
-        return repr(layer), flat(result), names(result), x.grad.numpy()
+        return repr(layer), result, names(result), x.grad
 
-    (our_repr, ours, our_names, our_grad), (their_repr, theirs, their_names, their_grad) = run(ut), run(torch)
-    assert our_repr == their_repr
-    assert our_names == their_names
-    for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
-        assert a.dtype == b.dtype
-    np.testing.assert_allclose(our_grad, their_grad, rtol=1e-4, atol=1e-5)
+    same_as_torch(run, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_unpooling_puts_elements_back(n: int):
+def test_unpooling_puts_elements_back(n: int, same_as_torch):
     def run(library):
         x = library.from_numpy(X[n].copy()).requires_grad_()
         pooled, places = getattr(library.nn, f"MaxPool{n}d")(2, return_indices=True)(x)
         layer = getattr(library.nn, f"MaxUnpool{n}d")(2)
         back = layer(pooled, places, output_size=x.shape)
         (back * library.arange(float(back.numel())).reshape(back.shape)).sum().backward()
-        return repr(layer), back.detach().numpy(), x.grad.numpy()
+        return repr(layer), back, x.grad
 
-    ours, theirs = run(ut), run(torch)
-    assert ours[0] == theirs[0]
-    np.testing.assert_array_equal(ours[1], theirs[1])
-    np.testing.assert_array_equal(ours[2], theirs[2])
+    same_as_torch(run, rtol=1e-7, atol=0)
 
 
-def test_nan_is_the_largest():
+def test_nan_is_the_largest(same_as_torch):
     x = X[2].copy()
     x[0, 0, 1, 1] = x[1, 2, 0, 0] = x[1, 2, 1, 1] = np.nan
-    ours, theirs = (flat(library.nn.functional.max_pool2d(library.from_numpy(x.copy()), 2, return_indices=True)) for library in (ut, torch))
-    np.testing.assert_array_equal(ours[0], theirs[0])
-    np.testing.assert_array_equal(ours[1], theirs[1])
+    same_as_torch(lambda L: L.nn.functional.max_pool2d(L.from_numpy(x.copy()), 2, return_indices=True), rtol=1e-7, atol=0)
 
 
-def test_minus_infinity_has_a_place():
+def test_minus_infinity_has_a_place(same_as_torch):
     x = np.full((1, 1, 4, 4), -np.inf, dtype="float32")
-    ours, theirs = (flat(library.nn.functional.max_pool2d(library.from_numpy(x.copy()), 3, 2, 1, return_indices=True)) for library in (ut, torch))
-    np.testing.assert_array_equal(ours[0], theirs[0])
-    np.testing.assert_array_equal(ours[1], theirs[1])
+    same_as_torch(lambda L: L.nn.functional.max_pool2d(L.from_numpy(x.copy()), 3, 2, 1, return_indices=True), rtol=1e-7, atol=0)
 
 
 REFUSED = {
@@ -110,22 +90,22 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("story", REFUSED)
-def test_what_torch_refuses_is_refused_with_the_same_error(story: str):
-    kinds = []
-    for library in (ut, torch):
+def test_what_torch_refuses_is_refused_with_the_same_error(story: str, same_as_torch):
+    def kind(library):
         with pytest.raises(Exception) as caught:
             REFUSED[story](library, library.from_numpy(X[2].copy()))
-        kinds.append(caught.type)
-    assert kinds[0] is kinds[1]
+        return caught.type.__name__
+
+    same_as_torch(kind)
 
 
-def test_channels_last_stays_channels_last():
+def test_channels_last_stays_channels_last(same_as_torch):
     def run(library):
         x = library.from_numpy(X[2].copy()).contiguous(memory_format=library.channels_last)
         F = library.nn.functional
         return [y.stride() for y in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3))]
 
-    assert run(ut) == run(torch)
+    same_as_torch(run)
 
 
 @pytest.mark.parametrize("pool", ["max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"])

@@ -4,10 +4,7 @@ import copy
 import pickle
 
 import pytest
-
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
-from stories import check_same_end, differences, plain
+from torch_answers import differences, plain
 
 import undertow as ut
 from undertow.as_torch import shims
@@ -45,7 +42,7 @@ def states(L, kind, layers, batch, hidden, proj=0, dtype=None):
 
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[f"{k}-{n}" for k, n in CASES])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_outputs_and_gradients_are_torchs_for_the_same_seed(kind, name, dtype):
+def test_outputs_and_gradients_are_torchs_for_the_same_seed(kind, name, dtype, same_as_torch):
     options = OPTIONS[name]
 
     def story(L):
@@ -63,12 +60,12 @@ def test_outputs_and_gradients_are_torchs_for_the_same_seed(kind, name, dtype):
         grads = [t.grad for t in (x, *leaves(hx), *layer.parameters())]
         return [repr(layer), dict(layer.state_dict()), list(out), list(without), grads, len(layer.all_weights), layer._flat_weights_names]
 
-    check_same_end(story, ut, torch, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5 if dtype == "float32" else 1e-12)
+    same_as_torch(story, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5 if dtype == "float32" else 1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bidirectional", [False, True])
-def test_second_derivatives_are_torchs(kind, bidirectional):
+def test_second_derivatives_are_torchs(kind, bidirectional, same_as_torch):
     def story(L):
         layer = getattr(L.nn, kind)(3, 4, 2, bidirectional=bidirectional, dtype=L.float64)
         x = L.randn(5, 2, 3, dtype=L.float64).requires_grad_()
@@ -78,7 +75,7 @@ def test_second_derivatives_are_torchs(kind, bidirectional):
         second = L.autograd.grad(sum((g**2).sum() for g in first), leaf)
         return [list(first), list(second)]
 
-    check_same_end(story, ut, torch, rtol=1e-9, atol=1e-11)
+    same_as_torch(story, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -114,7 +111,7 @@ def test_functional_call_runs_with_the_given_weights(kind):
 
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[f"{k}-{n}" for k, n in CASES])
 @pytest.mark.parametrize("sorted", [True, False])
-def test_packed_sequences_run_as_in_torch(kind, name, sorted):
+def test_packed_sequences_run_as_in_torch(kind, name, sorted, same_as_torch):
     options = {k: v for k, v in OPTIONS[name].items() if k != "batch_first"}
 
     def story(L):
@@ -129,24 +126,24 @@ def test_packed_sequences_run_as_in_torch(kind, name, sorted):
         again, _ = layer(R.pack_sequence(rows, enforce_sorted=sorted))
         return [list(packed), list(leaves(final)), padded, lengths, [r.grad for r in rows], [p.grad for p in layer.parameters()], again.data]
 
-    check_same_end(story, ut, torch, rtol=1e-9, atol=1e-11)
+    same_as_torch(story, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_single_sequence_needs_no_batch(kind):
+def test_a_single_sequence_needs_no_batch(kind, same_as_torch):
     def story(L):
         layer = getattr(L.nn, kind)(4, 5, 2)
         x = L.randn(6, 4)
         return [list(layer(x)), list(layer(x, states(L, kind, 2, (), 5)))]
 
-    check_same_end(story, ut, torch)
+    same_as_torch(story)
 
 
 CELLS = [("RNNCell", {}), ("RNNCell", {"nonlinearity": "relu", "bias": False}), ("LSTMCell", {}), ("LSTMCell", {"bias": False}), ("GRUCell", {})]
 
 
 @pytest.mark.parametrize(("kind", "options"), CELLS, ids=[f"{k}-{len(o)}" for k, o in CELLS])
-def test_cells_are_torchs(kind, options):
+def test_cells_are_torchs(kind, options, same_as_torch):
     def story(L):
         cell = getattr(L.nn, kind)(4, 5, **options)
         x = L.randn(3, 4, requires_grad=True)
@@ -157,10 +154,10 @@ def test_cells_are_torchs(kind, options):
         more = [leaves(cell(x)), leaves(cell(x[0])), leaves(cell(x[0], single))]
         return [repr(cell), dict(cell.state_dict()), out, more, x.grad, [p.grad for p in cell.parameters()]]
 
-    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-5)
+    same_as_torch(story, rtol=1e-4, atol=1e-5)
 
 
-def test_the_functions_behind_the_layers_are_torchs():
+def test_the_functions_behind_the_layers_are_torchs(same_as_torch):
     def story(L):
         w = [L.randn(20, 3), L.randn(20, 5), L.randn(20), L.randn(20)]
         g = [L.randn(15, 3), L.randn(15, 5), L.randn(15), L.randn(15)]
@@ -178,7 +175,7 @@ def test_the_functions_behind_the_layers_are_torchs():
             L.rnn_relu_cell(x[0], h[0], *r),
         ]
 
-    check_same_end(story, ut, torch, rtol=1e-4)
+    same_as_torch(story, rtol=1e-4)
 
 
 def hidden(L, kind, *shape):
@@ -217,8 +214,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 @pytest.mark.parametrize("kind", KINDS)
-def test_refuses_as_torch_does(kind, what):
-    check_same_end(lambda L: REFUSED[what](L, kind), ut, torch)
+def test_refuses_as_torch_does(kind, what, same_as_torch):
+    same_as_torch(lambda L: REFUSED[what](L, kind))
 
 
 SEQUENCES = {
@@ -248,8 +245,8 @@ SEQUENCES = {
 
 
 @pytest.mark.parametrize("what", SEQUENCES)
-def test_sequences_are_packed_and_padded_as_in_torch(what):
-    check_same_end(lambda L: SEQUENCES[what](L.nn.utils.rnn, L), ut, torch)
+def test_sequences_are_packed_and_padded_as_in_torch(what, same_as_torch):
+    same_as_torch(lambda L: SEQUENCES[what](L.nn.utils.rnn, L))
 
 
 def test_a_packed_sequence_is_itself_where_a_cast_changes_nothing():
@@ -260,7 +257,7 @@ def test_a_packed_sequence_is_itself_where_a_cast_changes_nothing():
         assert not differences(plain(list(copied)), plain(list(packed)), 0, 0)
 
 
-def test_a_layer_survives_copies_casts_and_loading():
+def test_a_layer_survives_copies_casts_and_loading(same_as_torch):
     def story(L):
         layer = L.nn.LSTM(3, 4, 2)
         copies = [copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), L.nn.LSTM(3, 4, 2)]
@@ -269,4 +266,4 @@ def test_a_layer_survives_copies_casts_and_loading():
         wide = copy.deepcopy(layer).double()
         return [[c(x)[0] for c in copies], wide(x.double())[0], [w.dtype == L.float64 for w in wide._flat_weights]]
 
-    check_same_end(story, ut, torch)
+    same_as_torch(story)

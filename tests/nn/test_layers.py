@@ -5,12 +5,6 @@ import pickle
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
-from stories import check_same_end
-
-import undertow as ut
-
 # How each is made, and what shapes it is given.
 LAYERS = {
     "Linear": (lambda n: n.Linear(4, 3), [(2, 4)]),
@@ -129,12 +123,12 @@ WAYS = [as_text_and_state, as_a_function, copied, cast, loaded, switched, watche
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_behaves_as_torchs(name, way):
+def test_a_layer_behaves_as_torchs(name, way, same_as_torch):
     make, shapes = LAYERS[name]
-    check_same_end(lambda L: way(L, make, shapes), ut, torch, rtol=1e-4, atol=1e-5)
+    same_as_torch(lambda L: way(L, make, shapes), rtol=1e-4, atol=1e-5)
 
 
-def test_adaptive_softmax_is_torchs():
+def test_adaptive_softmax_is_torchs(same_as_torch):
     def story(L):
         layer = L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4, 10], div_value=2.0, head_bias=True)
         x = L.randn(6, 8).requires_grad_()
@@ -143,38 +137,21 @@ def test_adaptive_softmax_is_torchs():
         single = layer(x[0], L.tensor(5))
         return [repr(layer), output, loss, x.grad, [p.grad for p in layer.parameters()], layer.log_prob(x), layer.predict(x), list(single)]
 
-    check_same_end(story, ut, torch, rtol=1e-4)
+    same_as_torch(story, rtol=1e-4)
 
 
 @pytest.mark.parametrize("cutoffs", [[], [4, 4], [10, 4], [0, 4], [4, 20]])
-def test_adaptive_softmax_refuses_cutoffs_as_torch_does(cutoffs):
-    check_same_end(lambda L: L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs), ut, torch)
+def test_adaptive_softmax_refuses_cutoffs_as_torch_does(cutoffs, same_as_torch):
+    same_as_torch(lambda L: L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs))
 
 
 @pytest.mark.parametrize("target", [[25], [-1], [[0]]])
-def test_adaptive_softmax_refuses_targets_as_torch_does(target):
-    check_same_end(lambda L: L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4])(L.ones(1, 8), L.tensor(target)), ut, torch)
-
-
-@pytest.mark.parametrize(
-    "where", ["nn.Module", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize", "nn.utils.parametrizations", "nn.utils.prune"]
-)
-def test_no_public_name_of_torchs_is_missing(where):
-    import importlib
-
-    theirs, ours = torch, ut
-    for part in where.split("."):
-        for library in ("torch", "undertow"):
-            if part[0].islower():
-                importlib.import_module(library + "." + where[: where.index(part) + len(part)])
-        theirs, ours = getattr(theirs, part), getattr(ours, part)
-    own = {n for n in dir(theirs) if not n.startswith("_") and getattr(getattr(theirs, n), "__module__", "").startswith("torch.nn")}
-    borrowed = {"Module", "ModuleDict", "ModuleList", "PackedSequence_", "Parameter", "T_destination", "Tensor", "bind"}
-    assert sorted(n for n in own - borrowed if not hasattr(ours, n)) == []
+def test_adaptive_softmax_refuses_targets_as_torch_does(target, same_as_torch):
+    same_as_torch(lambda L: L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4])(L.ones(1, 8), L.tensor(target)))
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
-def test_gradients_of_convolutions_alone_are_torchs(dims):
+def test_gradients_of_convolutions_alone_are_torchs(dims, same_as_torch):
     def story(L):
         x, w = L.randn(2, 4, *[5] * dims).requires_grad_(), L.randn(6, 2, *[3] * dims).requires_grad_()
         options = (2, 1, 1, 2)
@@ -184,10 +161,10 @@ def test_gradients_of_convolutions_alone_are_torchs(dims):
         again = [L.autograd.grad(f.square().sum(), of)[0] for f, of in zip(found, (w, x), strict=True)]
         return [f.detach() for f in (*found, *again)]
 
-    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-4)
+    same_as_torch(story, rtol=1e-4, atol=1e-4)
 
 
-def test_names_of_ways_to_attend_are_torchs():
+def test_names_of_ways_to_attend_are_torchs(same_as_torch):
     def story(L):
         import importlib
 
@@ -198,5 +175,6 @@ def test_names_of_ways_to_attend_are_torchs():
         with attention.sdpa_kernel("math"):
             return out
 
-    check_same_end(story, ut, torch)
-    assert [b.name for b in ut.nn.attention.SDPBackend] == list(torch.nn.attention.SDPBackend.__members__)
+    same_as_torch(story)
+    names = lambda L: list(L.nn.attention.SDPBackend.__members__) if L.__name__ == "torch" else [b.name for b in L.nn.attention.SDPBackend]
+    same_as_torch(names)

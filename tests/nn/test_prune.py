@@ -4,10 +4,6 @@ import warnings
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
-from stories import check_same_end
-
 import undertow as ut
 
 
@@ -94,8 +90,8 @@ STORIES = {
 
 
 @pytest.mark.parametrize("what", STORIES)
-def test_a_tool_ends_as_in_torch(what):
-    check_same_end(STORIES[what], ut, torch)
+def test_a_tool_ends_as_in_torch(what, same_as_torch):
+    same_as_torch(STORIES[what])
 
 
 def test_pruning_that_is_refused_leaves_the_module_alone():

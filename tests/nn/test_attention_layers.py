@@ -5,12 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
-from beside_torch import agree
-
-import undertow as ut
-
 
 def tensor(L, *shape, seed: int = 0, dtype: str = "float64", grad: bool = False):
     return L.from_numpy(np.random.default_rng(seed).standard_normal(shape).astype(dtype)).requires_grad_(grad)
@@ -59,8 +53,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_attention_is_torchs(name: str):
-    agree(ut, torch, CASES[name], 1e-5 if name == "float32" else 1e-9)
+def test_attention_is_torchs(name: str, same_as_torch):
+    tolerance = 1e-5 if name == "float32" else 1e-9
+    same_as_torch(CASES[name], rtol=10 * tolerance, atol=tolerance, whole_messages=True, seed=7)
 
 
 REFUSED = {
@@ -70,13 +65,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_torch_refuses_is_refused_alike(name: str):
-    words = []
-    for L in (ut, torch):
+def test_what_torch_refuses_is_refused_alike(name: str, same_as_torch):
+    def words(L):
         with pytest.raises(RuntimeError) as caught:
             REFUSED[name](L)
-        words.append(str(caught.value).split("but got")[0])
-    assert words[0] == words[1]
+        return str(caught.value).split("but got")[0]
+
+    same_as_torch(words)
 
 
 def layer(L, q, k, v=None, *, made=None, train=True, alike=False, **options):
@@ -136,8 +131,8 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_the_module_is_torchs(name: str):
-    agree(ut, torch, LAYERS[name], 1e-5)
+def test_the_module_is_torchs(name: str, same_as_torch):
+    same_as_torch(LAYERS[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
 
 
 def _module(L, **made):
@@ -163,5 +158,5 @@ STORIES = {
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_a_story_ends_as_torchs_does(name: str):
-    agree(ut, torch, STORIES[name])
+def test_a_story_ends_as_torchs_does(name: str, same_as_torch):
+    same_as_torch(STORIES[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)

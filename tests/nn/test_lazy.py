@@ -2,12 +2,6 @@
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
-from stories import check_same_end
-
-import undertow as ut
-
 LAYERS = {
     "LazyLinear": (lambda n: n.LazyLinear(3), (2, 5)),
     "LazyLinear without bias": (lambda n: n.LazyLinear(3, bias=False), (4, 2, 5)),
@@ -20,7 +14,7 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_the_first_input_gives_the_shapes(name):
+def test_the_first_input_gives_the_shapes(name, same_as_torch):
     make, shape = LAYERS[name]
 
     def story(L):
@@ -30,11 +24,11 @@ def test_the_first_input_gives_the_shapes(name):
         out.sum().backward()
         return [before, out, repr(layer), dict(layer.state_dict()), type(layer).__name__, len(layer._forward_pre_hooks)]
 
-    check_same_end(story, ut, torch)
+    same_as_torch(story)
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_state_dict_gives_the_shapes(name):
+def test_a_state_dict_gives_the_shapes(name, same_as_torch):
     make, shape = LAYERS[name]
 
     def story(L):
@@ -43,18 +37,18 @@ def test_a_state_dict_gives_the_shapes(name):
         answer = other.load_state_dict(layer.state_dict())
         return [repr(answer), other.has_uninitialized_params(), other.eval()(L.ones(*shape)), repr(other)]
 
-    check_same_end(story, ut, torch)
+    same_as_torch(story)
 
 
-def test_a_lazy_state_dict_loads_into_a_lazy_layer():
+def test_a_lazy_state_dict_loads_into_a_lazy_layer(same_as_torch):
     def story(L):
         layer = L.nn.LazyLinear(3)
         return [repr(layer.load_state_dict(L.nn.LazyLinear(3).state_dict())), layer.has_uninitialized_params()]
 
-    check_same_end(story, ut, torch)
+    same_as_torch(story)
 
 
-def test_an_optimizer_made_before_the_shapes_trains_the_layer():
+def test_an_optimizer_made_before_the_shapes_trains_the_layer(same_as_torch):
     def story(L):
         layer = L.nn.Sequential(L.nn.LazyLinear(4), L.nn.Tanh(), L.nn.LazyLinear(1))
         optimizer = L.optim.SGD(layer.parameters(), lr=0.1)
@@ -62,10 +56,10 @@ def test_an_optimizer_made_before_the_shapes_trains_the_layer():
         optimizer.step()
         return dict(layer.state_dict())
 
-    check_same_end(story, ut, torch)
+    same_as_torch(story)
 
 
-def test_a_module_that_forgets_a_parameter_is_refused():
+def test_a_module_that_forgets_a_parameter_is_refused(same_as_torch):
     def story(L):
         class Forgetful(L.nn.modules.lazy.LazyModuleMixin, L.nn.Module):
             def __init__(self):
@@ -80,4 +74,4 @@ def test_a_module_that_forgets_a_parameter_is_refused():
 
         Forgetful()(L.ones(1))
 
-    check_same_end(story, ut, torch)
+    same_as_torch(story)

@@ -4,12 +4,6 @@ import copy
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
-from stories import check_same_end
-
-import undertow as ut
-
 OPTIONS = {
     "plain": {},
     "norm first": {"norm_first": True},
@@ -26,39 +20,39 @@ def ends(layer, inputs, out):
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_an_encoder_layer_is_torchs(name):
+def test_an_encoder_layer_is_torchs(name, same_as_torch):
     def story(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, **OPTIONS[name])
         x = L.randn(5, 3, 8).requires_grad_()
         return ends(layer, [x], layer(x))
 
-    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-4)
+    same_as_torch(story, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_a_decoder_layer_is_torchs(name):
+def test_a_decoder_layer_is_torchs(name, same_as_torch):
     def story(L):
         layer = L.nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, **OPTIONS[name])
         batch_first = OPTIONS[name].get("batch_first")
         x, memory = L.randn(4, 3, 8).requires_grad_(), L.randn(*((4, 6, 8) if batch_first else (6, 3, 8))).requires_grad_()
         return ends(layer, [x, memory], layer(x, memory))
 
-    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-4)
+    same_as_torch(story, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OPTIONS)
-def test_the_whole_model_is_torchs(name):
+def test_the_whole_model_is_torchs(name, same_as_torch):
     def story(L):
         model = L.nn.Transformer(8, 2, 2, 2, 16, dropout=0.0, **OPTIONS[name])
         src, tgt = L.randn(5, 5, 8).requires_grad_(), L.randn(5, 5, 8).requires_grad_()
         mask = model.generate_square_subsequent_mask(5)
         return ends(model, [src, tgt], model(src, tgt, tgt_mask=mask))
 
-    same_but_for_advice(story)
+    same_as_torch(without_advice(story), rtol=1e-4, atol=1e-4)
 
 
-def same_but_for_advice(story):
+def without_advice(story):
     """torch advises on what its nested tensors would need; there are none here."""
     import warnings
 
@@ -67,7 +61,7 @@ def same_but_for_advice(story):
             warnings.filterwarnings("ignore", "enable_nested_tensor")
             return story(L)
 
-    check_same_end(quiet, ut, torch, rtol=1e-4, atol=1e-4)
+    return quiet
 
 
 def masks(L):
@@ -93,15 +87,15 @@ MASKED = {
 
 
 @pytest.mark.parametrize("what", MASKED)
-def test_masks_work_as_in_torch(what):
+def test_masks_work_as_in_torch(what, same_as_torch):
     def story(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
         return MASKED[what](L, layer, L.randn(5, 3, 8))
 
-    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-5)
+    same_as_torch(story, rtol=1e-4, atol=1e-5)
 
 
-def test_stacks_begin_as_copies_and_end_with_a_norm():
+def test_stacks_begin_as_copies_and_end_with_a_norm(same_as_torch):
     def story(L):
         encoder = L.nn.TransformerEncoder(L.nn.TransformerEncoderLayer(8, 2, 16), 2, L.nn.LayerNorm(8))
         decoder = L.nn.TransformerDecoder(L.nn.TransformerDecoderLayer(8, 2, 16), 2, L.nn.LayerNorm(8))
@@ -111,23 +105,23 @@ def test_stacks_begin_as_copies_and_end_with_a_norm():
         memory = encoder(x, causal)
         return [repr(encoder), repr(decoder), list(decoder.state_dict()), memory, decoder(x, memory, tgt_mask=causal), encoder(x, causal, is_causal=True)]
 
-    same_but_for_advice(story)
+    same_as_torch(without_advice(story), rtol=1e-4, atol=1e-4)
 
 
-def test_a_single_sequence_needs_no_batch():
+def test_a_single_sequence_needs_no_batch(same_as_torch):
     def story(L):
         model = L.nn.Transformer(8, 2, 1, 1, 16, dropout=0.0)
         return model(L.randn(4, 8), L.randn(3, 8))
 
-    same_but_for_advice(story)
+    same_as_torch(without_advice(story), rtol=1e-4, atol=1e-4)
 
 
-def test_dropout_draws_as_in_torch():
+def test_dropout_draws_as_in_torch(same_as_torch):
     def story(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3)
         return layer(L.randn(5, 3, 8))
 
-    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-5)
+    same_as_torch(story, rtol=1e-4, atol=1e-5)
 
 
 REFUSED = {
@@ -139,14 +133,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_refuses_as_torch_does(what):
-    same_but_for_advice(REFUSED[what])
+def test_refuses_as_torch_does(what, same_as_torch):
+    same_as_torch(without_advice(REFUSED[what]), rtol=1e-4, atol=1e-4)
 
 
-def test_an_activation_may_be_a_module_and_layers_copy():
+def test_an_activation_may_be_a_module_and_layers_copy(same_as_torch):
     def story(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, 0.0, L.nn.GELU())
         x = L.randn(5, 3, 8)
         return [repr(layer), layer(x), copy.deepcopy(layer)(x), layer.double()(x.double())]
 
-    check_same_end(story, ut, torch, rtol=1e-4, atol=1e-5)
+    same_as_torch(story, rtol=1e-4, atol=1e-5)

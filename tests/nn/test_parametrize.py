@@ -6,10 +6,6 @@ import warnings
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
-
-from stories import check_same_end
-
 import undertow as ut
 
 
@@ -240,8 +236,8 @@ Stories.an_orthogonal_nothing = lambda L: L.nn.utils.parametrizations.orthogonal
 
 
 @pytest.mark.parametrize("name", [n for n, f in vars(Stories).items() if callable(f)])
-def test_a_parametrization_ends_as_in_torch(name):
-    check_same_end(vars(Stories)[name], ut, torch, rtol=1e-4)
+def test_a_parametrization_ends_as_in_torch(name, same_as_torch):
+    same_as_torch(vars(Stories)[name], rtol=1e-4)
 
 
 def test_a_refused_parametrization_leaves_the_module_alone():
