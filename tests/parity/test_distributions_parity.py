@@ -98,15 +98,6 @@ def test_gradients_of_log_prob_and_entropy():
             torch.testing.assert_close(torch.tensor(a.grad.tolist(), dtype=b.dtype), b.grad, rtol=1e-8, atol=1e-9)
 
 
-def test_the_pathwise_derivative_of_dirichlet_is_unbiased():
-    ut.manual_seed(0)
-    a = ut.tensor([1.0, 2.0, 3.0], dtype=ut.float64, requires_grad=True)
-    ours.Dirichlet(a).rsample((4000,))[:, 0].mean().backward()
-    b = a.detach().clone().requires_grad_()
-    ours.Dirichlet(b).mean[0].backward()
-    assert (a.grad - b.grad).abs().max().item() < 0.02
-
-
 PAIRS = [name for name in CASES if name not in ("HalfNormal", "Cauchy", "Gumbel", "Geometric", "StudentT")]
 
 
@@ -178,18 +169,6 @@ def test_parameters_out_of_range_are_refused_as_torch_does(name, arguments):
     for library, module in ((ut, ours), (torch, theirs)):
         with pytest.raises(ValueError, match="Expected parameter|Uniform is not defined"):
             made(library, module, name, arguments, "float64")
-
-
-def test_values_out_of_range_are_refused():
-    with pytest.raises(ValueError, match="within the support"):
-        ours.Bernoulli(0.5).log_prob(ut.tensor(0.5))
-    with pytest.raises(ValueError, match="not broadcastable"):
-        ours.Normal(ut.zeros(3), 1.0).log_prob(ut.zeros(2))
-    with pytest.raises(ValueError, match="Either `probs` or `logits`"):
-        ours.Categorical()
-    assert ours.Normal(0.0, 1.0, validate_args=False).log_prob(ut.tensor(float("nan"))).isnan().item()
-    with pytest.raises(NotImplementedError, match="Poisson"):
-        ours.Poisson(1.0).rsample()
 
 
 def test_printed_as_torch_prints_it():
