@@ -133,13 +133,13 @@ def differences(ours, other, rtol: float, atol: float, at: str = "") -> list[str
     return [] if type(ours) is type(other) and ours == other else [f"{at}: {ours!r} and {other!r}"]
 
 
-def _unlike(mine: dict, other: dict, rtol: float, atol: float, whole_messages: bool) -> list[str]:
+def _unlike(mine: dict, other: dict, rtol: float, atol: float, whole_messages: bool, characters: int | None = None) -> list[str]:
     """Where two endings differ. Of a message the first clause counts, or all of it, after which our facts may follow."""
     if "error" in other:
         if "error" not in mine or mine["error"][0] != other["error"][0]:
             return [f"{mine!r} and {other['error']}"]
         words, wanted = mine["error"][1], other["error"][1]
-        same = words.startswith(wanted.rstrip(".")) if whole_messages else first_clause(words) == first_clause(wanted)
+        same = words.startswith(wanted.rstrip(".")) if whole_messages else first_clause(words)[:characters] == first_clause(wanted)[:characters]
         found = [] if same else [f"the words {words!r} and {wanted!r}"]
     else:
         found = [f"{mine['error']} and a value"] if "error" in mine else differences(mine["value"], other["value"], rtol, atol)
@@ -168,8 +168,11 @@ class Answers:
     def __init__(self, stem: str, test: str, written: dict | None):
         self.stem, self.test, self.written, self.asked = stem, test, written, 0
 
-    def __call__(self, story, *, rtol: float = 1e-5, atol: float = 1e-6, whole_messages: bool = False, seed: int = 0):
-        """Fails unless the story ends here as it did on PyTorch; gives our plain result, or [class, message] of the error."""
+    def __call__(self, story, *, rtol: float = 1e-5, atol: float = 1e-6, whole_messages: bool = False, characters: int | None = None, seed: int = 0):
+        """Fails unless the story ends here as it did on PyTorch; gives our plain result, or [class, message] of the error.
+
+        Of a message its first clause is compared, or the first `characters` of that, or all of it with `whole_messages`.
+        """
         import undertow as ut
 
         if self.written is not None:
@@ -180,11 +183,11 @@ class Answers:
         known = stored(self.stem) if self.written is None else {"torch": "", "answers": self.written[self.stem]}
         answers = known["answers"].get(self.test, [])
         assert len(answers) >= self.asked, f"no stored answer for {self.test} of {self.stem}: run tests/data/make_references.py, which needs torch"
-        found = _unlike(mine, answers[self.asked - 1], rtol, atol, whole_messages)
+        found = _unlike(mine, answers[self.asked - 1], rtol, atol, whole_messages, characters)
         assert not found, "ours and the stored answer of torch: " + "; ".join(found[:5])
         if (torch := installed(known["torch"])) is not None:
             theirs = ending(story, torch, seed)
-            found = _unlike(mine, theirs, rtol, atol, whole_messages)
+            found = _unlike(mine, theirs, rtol, atol, whole_messages, characters)
             assert not found, "ours and torch's: " + "; ".join(found[:5])
             found = _unlike(theirs, answers[self.asked - 1], rtol, atol, whole_messages=False)
             assert not found, "torch and its stored answer (run tests/data/make_references.py): " + "; ".join(found[:5])

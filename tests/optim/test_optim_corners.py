@@ -5,11 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 
-import numpy as np
 import pytest
-from optim_beside_torch import described, parameter, same_in_both, torch, train
-
-import undertow as ut
+from small_problems import parameter, train
 
 NAMES = ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD", "LBFGS", "Adafactor", "Muon"]
 STEPPED = [n for n in NAMES if n not in ("LBFGS", "Muon")]  # Muon rounds to bfloat16 on its way
@@ -29,55 +26,62 @@ def make(lib, name, params=None, **options):
     return getattr(lib.optim, name)([parameter(lib, 2, 3)] if params is None else params, **options)
 
 
+def by_key(x):
+    """Dictionaries in the order of their keys, which is not part of the contract."""
+    if isinstance(x, dict):
+        return {str(k): by_key(x[k]) for k in sorted(x, key=str)}
+    return [by_key(v) for v in x] if isinstance(x, list) else x
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_defaults_and_repr_are_torchs(name):
-    same_in_both(lambda lib: (repr(make(lib, name)), make(lib, name).defaults))
+def test_defaults_and_repr_are_torchs(name, same_as_torch):
+    same_as_torch(lambda lib: (repr(make(lib, name)), by_key(make(lib, name).defaults)))
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_flags_are_taken_or_refused_as_torch_does(name, flags):
-    same_in_both(lambda lib: repr(make(lib, name, **flags)))
+def test_flags_are_taken_or_refused_as_torch_does(name, flags, same_as_torch):
+    same_as_torch(lambda lib: repr(make(lib, name, **flags)))
 
 
 @pytest.mark.parametrize("name", STEPPED)
-def test_state_dicts_after_some_steps_are_torchs(name):
+def test_state_dicts_after_some_steps_are_torchs(name, same_as_torch):
     def after(lib):
         params = [parameter(lib, 2, 3), parameter(lib, 4)]
         optimizer = make(lib, name, params)
         train(optimizer, params, 3)
-        return optimizer.state_dict(), params
+        return by_key(optimizer.state_dict()), params
 
-    same_in_both(after)
+    same_as_torch(after, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", STEPPED)
 @pytest.mark.parametrize("flags", [{"maximize": True}, {"foreach": False}, {"lr": "tensor"}], ids=str)
-def test_steps_under_flags_are_torchs(name, flags):
+def test_steps_under_flags_are_torchs(name, flags, same_as_torch):
     def after(lib):
         params = [parameter(lib, 2, 3)]
         train(make(lib, name, params, **{k: lib.tensor(0.1) if v == "tensor" else v for k, v in flags.items()}), params, 3)
         return params
 
-    same_in_both(after)
+    same_as_torch(after, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("lr", [-1.0, "two"])
-def test_bad_rates_are_refused_in_torchs_words(name, lr):
-    result = same_in_both(lambda lib: make(lib, name, lr=lib.tensor([0.1, 0.2]) if lr == "two" else lr))
+def test_bad_rates_are_refused_in_torchs_words(name, lr, same_as_torch):
+    result = same_as_torch(lambda lib: make(lib, name, lr=lib.tensor([0.1, 0.2]) if lr == "two" else lr))
     assert result[0] == "ValueError"
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "LBFGS"])
-def test_groups_and_names_are_kept_as_torch_keeps_them(name):
+def test_groups_and_names_are_kept_as_torch_keeps_them(name, same_as_torch):
     def groups(lib):
         optimizer = make(lib, name, [{"params": [parameter(lib, 2, 3)], "lr": 0.5}])
         optimizer.add_param_group({"params": parameter(lib, 2, 2)})
         named = make(lib, name, [("a", parameter(lib, 2, 3)), ("b", parameter(lib, 2, 3))])
-        return optimizer.state_dict(), named.state_dict(), repr(named)
+        return by_key(optimizer.state_dict()), by_key(named.state_dict()), repr(named)
 
-    same_in_both(groups)
+    same_as_torch(groups)
 
 
 REFUSED = {
@@ -108,12 +112,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_torch_refuses_is_refused_in_its_words(what):
-    result = same_in_both(REFUSED[what])
-    assert isinstance(result, tuple) and len(result) == 2  # an exception's name and words
+def test_what_torch_refuses_is_refused_in_its_words(what, same_as_torch):
+    result = same_as_torch(REFUSED[what])
+    assert result[0].endswith("Error")
 
 
-def test_duplicates_warn_in_one_group_and_are_refused_in_two():
+def test_duplicates_warn_in_one_group_and_are_refused_in_two(same_as_torch):
     def in_one(lib):
         p = parameter(lib, 2)
         return len(lib.optim.SGD([p, p]).param_groups[0]["params"])
@@ -122,12 +126,12 @@ def test_duplicates_warn_in_one_group_and_are_refused_in_two():
         p = parameter(lib, 2)
         lib.optim.SGD([{"params": [p]}, {"params": [p]}])
 
-    assert same_in_both(in_one) == 2
-    assert same_in_both(in_two)[0] == "ValueError"
+    assert same_as_torch(in_one) == 2
+    assert same_as_torch(in_two)[0] == "ValueError"
 
 
 @pytest.mark.parametrize("kind", ["groups", "size", "state"])
-def test_state_dicts_that_do_not_fit_are_refused(kind):
+def test_state_dicts_that_do_not_fit_are_refused(kind, same_as_torch):
     def load(lib):
         optimizer = lib.optim.SGD([parameter(lib, 2)])
         state = optimizer.state_dict()
@@ -139,10 +143,10 @@ def test_state_dicts_that_do_not_fit_are_refused(kind):
             del state["state"]
         optimizer.load_state_dict(state)
 
-    same_in_both(load)
+    same_as_torch(load)
 
 
-def test_hooks_run_in_torchs_order_with_its_arguments():
+def test_hooks_run_in_torchs_order_with_its_arguments(same_as_torch):
     def events(lib):
         p, seen = parameter(lib, 2), []
         optimizer = lib.optim.SGD([p], lr=0.1)
@@ -162,105 +166,33 @@ def test_hooks_run_in_torchs_order_with_its_arguments():
         optimizer.zero_grad(set_to_none=False)
         return [*seen, p.grad]
 
-    same_in_both(events)
+    same_as_torch(events)
 
 
-def test_a_hook_before_the_step_may_replace_its_arguments():
+def test_a_hook_before_the_step_may_replace_its_arguments(same_as_torch):
     def replaced(lib):
         optimizer = lib.optim.SGD([parameter(lib, 2)])
         optimizer.register_step_pre_hook(lambda o, args, kwargs: (args, {"closure": lambda: 42}))
         return optimizer.step()
 
-    assert same_in_both(replaced) == 42
+    assert same_as_torch(replaced) == 42
 
 
-def test_closures_run_with_gradients_on():
+def test_closures_run_with_gradients_on(same_as_torch):
     def modes(lib):
         optimizer = lib.optim.SGD([parameter(lib, 2)])
         with lib.no_grad():
             inside = optimizer.step(lambda: lib.is_grad_enabled())
         return inside, optimizer.step(lambda: lib.is_grad_enabled())
 
-    assert same_in_both(modes) == ["tuple", True, True]
+    assert same_as_torch(modes) == [True, True]
 
 
-def test_copies_and_pickles_show_the_same_options():
-    same_in_both(lambda lib: [repr(c(lib.optim.Adam([parameter(lib, 2)]))) for c in (copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o)))])
+def test_copies_and_pickles_show_the_same_options(same_as_torch):
+    same_as_torch(lambda lib: [repr(c(lib.optim.Adam([parameter(lib, 2)]))) for c in (copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o)))])
 
 
-def moved(x, lib):
-    if hasattr(x, "detach"):
-        return lib.tensor(x.detach().numpy())
-    if isinstance(x, dict):
-        return {k: moved(v, lib) for k, v in x.items()}
-    return [moved(v, lib) for v in x] if isinstance(x, list) else x
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if n != "LBFGS"])
-def test_a_state_dict_travels_to_torch_and_back(name):
-    def close(a, b):
-        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), atol=2e-2 if name == "Muon" else 1e-6)
-
-    theirs = [parameter(torch, 2, 3)]
-    of_torch = make(torch, name, theirs)
-    train(of_torch, theirs, 3)
-    ours = [ut.nn.Parameter(ut.tensor(theirs[0].detach().numpy()))]
-    of_ours = make(ut, name, ours)
-    of_ours.load_state_dict(moved(of_torch.state_dict(), ut))
-    train(of_ours, ours, 2)
-    train(of_torch, theirs, 2)
-    close(ours[0], theirs[0])
-    back = [torch.nn.Parameter(torch.tensor(ours[0].detach().numpy()))]
-    again = make(torch, name, back)
-    again.load_state_dict(moved(of_ours.state_dict(), torch))
-    train(again, back, 2)
-    train(of_ours, ours, 2)
-    close(ours[0], back[0])
-
-
-@pytest.mark.parametrize("shape", [(6,), (), (3, 5), (2, 3, 4)], ids=str)
-@pytest.mark.parametrize("options", [{}, {"lr": 0.5, "weight_decay": 0.1, "d": 2.0}, {"eps": (1e-3, 1e-2), "beta2_decay": -0.5, "maximize": True}], ids=str)
-def test_adafactor_follows_torch_for_a_hundred_steps(shape, options):
-    rng = np.random.default_rng(0)
-    start, pushes = rng.normal(size=shape).astype(np.float32), rng.normal(size=(100, *shape)).astype(np.float32)
-
-    def after(lib):
-        p = lib.nn.Parameter(lib.tensor(start))
-        optimizer = lib.optim.Adafactor([p], **options)
-        for push in pushes:
-            p.grad = lib.tensor(push)
-            optimizer.step()
-        return p.detach().numpy()
-
-    np.testing.assert_allclose(after(ut), after(torch), rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5)], ids=str)
-@pytest.mark.parametrize("options", [{}, {"nesterov": False, "weight_decay": 0.0}, {"adjust_lr_fn": "match_rms_adamw", "momentum": 0.5}], ids=str)
-def test_muon_follows_torch_within_bfloat16(shape, options):
-    rng = np.random.default_rng(0)
-    start, pushes = rng.normal(size=shape).astype(np.float32), rng.normal(size=(10, *shape)).astype(np.float32)
-
-    def after(lib):
-        p = lib.nn.Parameter(lib.tensor(start))
-        optimizer = lib.optim.Muon([p], lr=0.1, **options)
-        for push in pushes:
-            p.grad = lib.tensor(push)
-            optimizer.step()
-        return p.detach().numpy()
-
-    np.testing.assert_allclose(after(ut), after(torch), atol=0.02)
-
-
-def test_muon_makes_its_update_orthogonal():
-    p = ut.nn.Parameter(ut.zeros(4, 8))
-    p.grad = ut.linspace(-1, 1, 32).reshape(4, 8) ** 3 + ut.eye(4, 8)
-    ut.optim.Muon([p], lr=1.0, weight_decay=0.0, nesterov=False).step()
-    values = ut.linalg.svdvals(p.detach())
-    assert ((values > 0.6) & (values < 1.3)).all()
-
-
-def test_complex_parameters_are_refused_by_those_that_cannot():
+def test_complex_parameters_are_refused_by_those_that_cannot(same_as_torch):
     def step(name):
         def run(lib):
             p = lib.nn.Parameter(lib.ones(2, 2, dtype=lib.complex64))
@@ -269,8 +201,4 @@ def test_complex_parameters_are_refused_by_those_that_cannot():
 
         return run
 
-    assert same_in_both(step("Adafactor"))[0] == same_in_both(step("Muon"))[0] == "RuntimeError"
-
-
-def test_described_tells_values_apart():
-    assert described(ut.tensor([1.0])) != described(ut.tensor([1.001])) and described({"b": 1, "a": 2}) == {"a": 2, "b": 1}
+    assert same_as_torch(step("Adafactor"))[0] == same_as_torch(step("Muon"))[0] == "RuntimeError"

@@ -156,7 +156,7 @@ def asgd(lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0.0):
     return step
 
 
-def adafactor(lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, precision=np.finfo(np.float64).eps):
+def adafactor(lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, precision=2.0**-52):
     """Shazeer and Stern 2018. `precision` is the smallest step of the dtype, the first epsilon where none is given."""
     root_mean_square = lambda x: np.sqrt(np.mean(x * x))
     smallest = precision if eps[0] is None else eps[0]

@@ -66,45 +66,6 @@ def test_a_hundred_steps_are_torchs_to_rounding(name, options):
     assert sorted(a["state"].get(0, {})) == sorted(b["state"].get(0, {}))
 
 
-@pytest.mark.parametrize(("name", "options"), [c for c in CASES if c[0] not in ("LBFGS",)], ids=lambda v: v if isinstance(v, str) else "")
-def test_the_formula_in_tensor_operations_is_the_native_update(name, options):
-    native, _ = trained(ut, name, options, 20)
-
-    class Plain(getattr(ut.optim, name)):
-        def _step_apart(self, p, g, states, row, native):
-            self._formula(p, g, states, row)
-
-        def _step_group(self, group):
-            import undertow.optim._elementwise as module
-
-            kept, module._NATIVE = module._NATIVE, ()
-            try:
-                super()._step_group(group)
-            finally:
-                module._NATIVE = kept
-
-    ut.optim._plain = Plain
-    try:
-        formula, _ = trained(ut, "_plain", options, 20)
-    finally:
-        del ut.optim._plain
-    np.testing.assert_allclose(formula, native, rtol=1e-10, atol=1e-12)
-
-
-def test_a_state_dict_goes_on_where_it_was():
-    w = ut.ones(3, requires_grad=True)
-    a = ut.optim.Adam([w], lr=0.1)
-    (w**2).sum().backward()
-    a.step()
-    v = w.detach().clone().requires_grad_()
-    b = ut.optim.Adam([v], lr=0.5)
-    b.load_state_dict(a.state_dict())
-    v.grad = w.grad.clone()
-    a.step()
-    b.step()
-    assert ut.equal(v, w) and b.param_groups[0]["lr"] == 0.1
-
-
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64"])
 def test_other_dtypes_step_too(dtype):
     def run(L):
