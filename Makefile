@@ -55,7 +55,7 @@ test-all: build
 	$(PY) -m bench.instructions
 	$(BIN)/pytest -q -n $(JOBS)
 
-# PyTorch, the oracle of tests/parity, and what its operator database needs; the tests there skip without it.
+# PyTorch, the oracle of tests/parity, and what its operator database needs; the tests there, and only those, skip without it.
 parity-deps: $(VENV)/.ready
 	@$(PY) -c "import expecttest, torch; assert torch.__version__.startswith('2.13.0')" 2>/dev/null || $(BIN)/pip install -q "$(TORCH)" expecttest \
 	  || echo "$(TORCH) cannot be installed here: the parity tests will skip"

@@ -57,14 +57,15 @@ def same_as_torch(request) -> torch_answers.Answers:
     return torch_answers.Answers(request.path.stem, request.node.name, written)
 
 
-def pytest_sessionfinish(session, exitstatus) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session, exitstatus):
+    """Stores the answers that were asked for; and ends the run with one line that says what was skipped, and how to run it."""
+    result = yield
     if (written := session.config.stash.get(_WRITTEN, None)) and exitstatus == 0:
         import torch
 
         torch_answers.write(written, torch.__version__.split("+")[0])
-
-
-def pytest_terminal_summary(terminalreporter) -> None:
-    """One line that says what was skipped, and how to run it."""
-    if line := sentence(terminalreporter.stats.get("skipped", []), ROOT):
-        terminalreporter.write_line(line)
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")  # none in the processes that xdist starts
+    if reporter is not None and (line := sentence(reporter.stats.get("skipped", []), ROOT)):
+        reporter.write_line(line)
+    return result

@@ -10,7 +10,7 @@ from pathlib import Path
 # What a reason mentions, what is said of those tests, and how they can be run. The first that fits counts.
 KINDS = [
     (r"tensorboard|pillow|PIL", "that need{s} tensorboard", "pip install tensorboard pillow"),
-    (r"torch|expecttest", "that compare{s} with PyTorch", "make parity-deps, or pip install {torch} expecttest"),
+    (r"(?i)torch|expecttest", "that compare{s} with PyTorch", "make parity-deps, or pip install {torch} expecttest"),
     (r"source tree", "of an installed package", "make test"),
     (r"scipy|numpy", "that need{s} SciPy", "pip install scipy"),
     (r"on PATH", "that need{s} cmake or another compiler", "install them"),

@@ -12,6 +12,7 @@ try:
     import torch
 except ImportError:
     torch = None
+LIBRARIES = ["undertow", "torch"] if torch else ["undertow"]
 
 ANSWERS = {
     "torch.cuda.is_available()": "False",
@@ -103,17 +104,16 @@ def test_a_question_has_torch_s_answer(expression):
 
 
 @pytest.mark.parametrize("expression", REFUSED)
-def test_what_torch_refuses_is_refused_with_its_class_and_first_words(expression):
-    with pytest.raises(Exception) as ours:
-        eval(expression, {"torch": ut})
-    if torch:
-        with pytest.raises(Exception) as theirs:
-            eval(expression, {"torch": torch})
-        assert ours.type is theirs.type
-        assert str(ours.value)[:18] == str(theirs.value)[:18]
+def test_what_torch_refuses_is_refused_with_its_class_and_first_words(expression, same_as_torch):
+    def refused(library):
+        with pytest.raises(Exception) as caught:
+            eval(expression, {"torch": library if library is torch else ut})
+        return caught.type.__name__, str(caught.value)[:18]
+
+    same_as_torch(refused)
 
 
-@pytest.mark.parametrize("library", ["undertow", "torch"])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_switches_remember_and_flags_put_back(library):
     torch = ut if library == "undertow" else pytest.importorskip(library)
     if library == "torch" and torch.backends.flags_frozen():
@@ -147,10 +147,8 @@ AUTOCAST = [
 
 
 @pytest.mark.parametrize("expression", AUTOCAST)
-def test_autocast_on_the_cpu_chooses_torch_s_dtypes(expression):
-    dtypes = []
-    for library in filter(None, (ut, torch)):
-        library.manual_seed(0)
+def test_autocast_on_the_cpu_chooses_torch_s_dtypes(expression, same_as_torch):
+    def dtype(library):
         x = library.randn(3, 4)
         names = {"torch": library, "x": x, "h": x.to(library.bfloat16), "linear": library.nn.Linear(4, 2)}
         with library.autocast("cpu"):
@@ -158,24 +156,24 @@ def test_autocast_on_the_cpu_chooses_torch_s_dtypes(expression):
             with library.autocast("cpu", enabled=False), contextlib.suppress(RuntimeError):  # mixed dtypes, for some
                 off = eval(expression, names).dtype
                 assert expression.startswith(("x @", "linear(x)")) is False or off is not library.bfloat16
-        dtypes.append(str(inside.dtype).split(".")[1])
-    assert len(set(dtypes)) == 1
+        return str(inside.dtype).split(".")[1]
+
+    same_as_torch(dtype)
 
 
-def test_autocast_computes_what_torch_s_does_and_gradients_come_back_in_float32():
-    results = []
-    for library in filter(None, (ut, torch)):
-        library.manual_seed(0)
+def test_autocast_computes_what_torch_s_does_and_gradients_come_back_in_float32(same_as_torch):
+    def story(library):
         linear, x = library.nn.Linear(4, 2), library.randn(3, 4)
         with library.autocast("cpu", dtype=library.bfloat16):
             loss = library.nn.functional.mse_loss(linear(x), x[:, :2])
         loss.backward()
         assert linear.weight.grad.dtype is library.float32
-        results.append([loss.item(), *linear.weight.grad.flatten().tolist()])
-    assert results[0] == pytest.approx(results[-1], rel=2e-2)
+        return [loss.item(), *linear.weight.grad.flatten().tolist()]
+
+    same_as_torch(story, rtol=2e-2, atol=1e-12)
 
 
-@pytest.mark.parametrize("library", ["undertow", "torch"])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_mixed_precision_for_cuda_is_disabled_with_a_warning(library):
     torch = pytest.importorskip(library)
     x = torch.ones(2, 2)
@@ -188,7 +186,7 @@ def test_mixed_precision_for_cuda_is_disabled_with_a_warning(library):
     assert scaler.state_dict() == {}
 
 
-@pytest.mark.parametrize("library", ["undertow", "torch"])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_a_grad_scaler_skips_an_overflow_and_halves_its_scale(library):
     torch = pytest.importorskip(library)
     w = torch.nn.Parameter(torch.ones(2))
@@ -210,7 +208,7 @@ def test_a_grad_scaler_skips_an_overflow_and_halves_its_scale(library):
     assert other.get_scale() == 8.0
 
 
-@pytest.mark.parametrize("library", ["undertow", "torch"])
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_data_parallel_without_gpus_is_the_module_under_another_name(library):
     torch = pytest.importorskip(library)
     inner = torch.nn.Linear(2, 2)

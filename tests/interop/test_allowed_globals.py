@@ -14,11 +14,6 @@ import pytest
 import undertow as ut
 from undertow import serialization
 
-try:
-    import torch
-except ImportError:
-    torch = None
-
 
 @dataclasses.dataclass
 class Config:
@@ -144,19 +139,3 @@ def test_the_names_that_a_file_needs_are_listed():
     file.seek(0)
     with serialization.safe_globals([Config]):
         assert serialization.get_unsafe_globals_in_checkpoint(file) == []
-
-
-@pytest.mark.skipif(torch is None, reason="torch, the oracle, is not installed")
-def test_torch_reads_what_was_written_and_the_other_way_round():
-    file = io.BytesIO()
-    with serialization.safe_globals([Config]):
-        ut.save(Config(4, ut.ones(2)), file)
-    file.seek(0)
-    with torch.serialization.safe_globals([Config]):
-        assert torch.load(file, weights_only=True).start.tolist() == [1.0, 1.0]
-    file = io.BytesIO()
-    torch.save({"c": Config(5, torch.ones(2)), "e": Colour.RED}, file)
-    file.seek(0)
-    with serialization.safe_globals([Config, Colour]):
-        back = ut.load(file)
-    assert (back["c"].width, back["c"].start.tolist(), back["e"]) == (5, [1.0, 1.0], Colour.RED)

@@ -25,19 +25,6 @@ def test_options_come_back_with_their_values_and_once():
     assert ut.equal(again["args"].weight, options.weight)
 
 
-def test_torch_reads_ours_and_we_read_torchs():
-    torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
-    file = io.BytesIO()
-    ut.save({"args": Namespace(lr=0.5), "w": ut.ones(2)}, file)
-    file.seek(0)
-    with torch.serialization.safe_globals([Namespace]):
-        assert torch.load(file, weights_only=True)["args"] == Namespace(lr=0.5)
-    file = io.BytesIO()
-    torch.save({"args": Namespace(lr=0.5, tags=("a", "b"))}, file)
-    file.seek(0)
-    assert ut.load(file)["args"] == Namespace(lr=0.5, tags=("a", "b"))
-
-
 class Other:
     pass
 

@@ -81,20 +81,6 @@ def test_a_class_may_be_listed_by_the_name_that_files_use():
     assert ut.load(file) == Point(1, 2)
 
 
-def test_torch_reads_what_was_written_if_it_is_told_the_same():
-    torch = pytest.importorskip("torch")
-    with serialization.safe_globals([Point]):
-        file = saved({"p": Point(1, ut.ones(2))})
-    with torch.serialization.safe_globals([Point]):
-        assert torch.load(file, weights_only=True)["p"].y.tolist() == [1.0, 1.0]
-    with torch.serialization.safe_globals([Point]):
-        theirs = io.BytesIO()
-        torch.save({"p": Point(3, torch.ones(1))}, theirs)
-    theirs.seek(0)
-    with serialization.safe_globals([Point]):
-        assert ut.load(theirs)["p"].x == 3
-
-
 def test_a_listed_class_does_not_open_others():
     with serialization.safe_globals([Called]):
         file = saved(Called(1))

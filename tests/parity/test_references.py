@@ -1,0 +1,64 @@
+"""Stored reference values are still what the installed PyTorch gives, and each of them has a test that uses it.
+
+The answers of torch_answers.py are compared with PyTorch by the tests that use them; here is what else is stored.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch, whose answers are stored, is not installed")
+import torch_answers
+
+TESTS = Path(__file__).resolve().parents[1]
+VERSION = torch.__version__.split("+")[0]
+same_version = pytest.mark.skipif(VERSION != "2.13.0", reason=f"the references are those of torch 2.13.0, and {VERSION} is installed")
+
+
+def of_tests(path: str):
+    """A module of the tests, by its path."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, TESTS / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_set_of_answers_names_its_version_and_its_tests():
+    sources = {p.stem: p for p in TESTS.rglob("test_*.py")}
+    files = sorted(torch_answers.FOLDER.glob("*.json"))
+    assert len(files) > 20
+    for file in files:
+        told = json.loads(file.read_text())
+        assert told["torch"] == "2.13.0", file.name
+        functions = {f.name for f in ast.walk(ast.parse(sources[file.stem].read_text())) if isinstance(f, ast.FunctionDef)}
+        assert {name.partition("[")[0] for name in told["answers"]} <= functions, f"{file.name} holds answers that no test uses"
+
+
+@same_version
+def test_the_stored_public_names_are_torchs():
+    names = of_tests("as_torch/torch_public_names.py")
+    assert names.installed() == names.stored()
+
+
+@same_version
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["functorch_idioms", "idioms", "module_idioms", "module_utils_idioms", "rare_idioms"])
+def test_the_programs_still_print_this_on_torch(name):
+    idioms = of_tests("as_torch/test_idioms.py")
+    program = TESTS / "as_torch" / f"{name}.py"
+    idioms.compare(idioms.lines(program), (idioms.PRINTED / f"{name}.txt").read_text().splitlines())
+
+
+@same_version
+def test_the_stored_files_hold_what_torch_would_write():
+    written = of_tests("interop/written_by_torch.py")
+    torch.manual_seed(0)
+    made = written.contents(torch)
+    assert sorted(p.name for p in written.FOLDER.iterdir()) == sorted(made)
+    again = torch.load(written.FOLDER / "state.pt", weights_only=True)
+    assert torch.equal(again["model"]["weight"], made["state.pt"]["model"]["weight"]) and torch.equal(again["strided"], made["state.pt"]["strided"])
