@@ -191,7 +191,7 @@ def test_helpers_of_layers_and_loaders_give_torchs_results():
     state = ut.nn.DataParallel(ut.nn.Linear(2, 2)).state_dict()
     ours.consume_prefix_in_state_dict_if_present(state, "module.")
     assert (list(state), sorted(state._metadata)) == (["weight", "bias"], [""])
-    from undertow.utils.data._utils.collate import default_collate
+    from undertow.as_torch.shims.utils.data._utils.collate import default_collate
 
     assert default_collate is ut.utils.data.default_collate
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ def of_tests(path: str):
     """A module of the tests, by its path."""
     spec = importlib.util.spec_from_file_location(Path(path).stem, TESTS / path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(spec.name, module)  # classes are found by their module's name
+    module = sys.modules[spec.name]
     spec.loader.exec_module(module)
     return module
 
