@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import cases
 import numpy as np
@@ -14,6 +15,11 @@ import undertow as ut
 
 TOLERANCE = {"float16": (4e-3, 1e-3), "bfloat16": (2e-2, 1e-2), "float32": (2e-5, 1e-6), "complex64": (2e-5, 1e-5),
              "float64": (1e-10, 1e-12), "complex128": (1e-10, 1e-12)}
+# What a refusal of a dtype says. A message about anything else, a shape or a bug of ours, is none.
+ABOUT_DTYPES = re.compile(
+    r"not implemented for|dtype|floating.point|complex|\b[bB]ool(ean)?\b|integral|Low precision|scalar type|tensors? but got|input type|unsigned type|"
+    r"Integer division|converted to type \w+ without overflow"
+)
 REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 
 
@@ -42,10 +48,12 @@ def call(function, args, kwargs, dtype: str):
 
 
 def attempt(function, args, kwargs, dtype: str):
-    """The result, or None where the dtype is refused in an orderly way."""
+    """The result, or None where the operator refuses the dtype. Any other error is a failure."""
     try:
         return call(function, args, kwargs, dtype)
-    except (RuntimeError, NotImplementedError, TypeError):
+    except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
+        if not ABOUT_DTYPES.search(str(error)):
+            raise
         return None
 
 

@@ -46,6 +46,9 @@ EXCEPT: dict[str, dict[str, str]] = {
     "as_strided_scatter": {"layouts": "reads the memory itself, as it lies"},
     "__rfloordiv__": dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "floor_divide, which has no derivative"),
     "detach": {"first_derivative": "cuts the graph", "second_derivative": "cuts the graph"},
+    **{name: dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "composites whose results are integers")
+       for name in ("__rlshift__", "__rrshift__", "argwhere", "argsort", "linalg_matrix_rank", "linalg_matrix_rank.float", "linalg_matrix_rank.tol")},
+    **{name: {"second_derivative": "the first is zero everywhere, and has no graph"} for name in ("sign", "ceil", "floor", "trunc", "round", "round.decimals")},
     **SOLVE_EXCEPT,
 }
 

@@ -96,5 +96,5 @@ CASES = {
                     case(Array((1, 2, 2, 3)), Array((2, 1, 2, 2)), None, [2, 1], [0], [1], True, [1, 0], 2, reference=_convolution)],
     "im2col": [case(Array((1, 2, 3, 4)), [2, 2], [1, 2], [1, 0], [2, 1], reference=_im2col), case(Array((2, 3, 3)), [2, 1], [1, 1], [0, 0], [1, 1], reference=_im2col)],
     "col2im": [case(Array((1, 8, 6)), [3, 4], [2, 2], [1, 1], [0, 0], [1, 1], reference=_col2im),
-               case(Array((4, 6)), [3, 4], [2, 2], [1, 2], [1, 0], [2, 1], reference=_col2im)],
+               case(Array((4, 4)), [3, 4], [2, 2], [1, 2], [1, 0], [2, 1], reference=_col2im)],
 }

@@ -93,6 +93,10 @@ def _running_integral(y, x, dim=-1):
     return np.cumsum(_trapezoids(y, x, dim), dim)
 
 
+def _evenly_spaced(y, dx=1, dim=-1):
+    return _running_integral(y, dx * np.arange(y.shape[dim]).reshape([-1 if d == dim % y.ndim else 1 for d in range(y.ndim)]), dim)
+
+
 NONZERO = Array((3, 4), -1.6, 2.0, distinct=True)  # absolute values are distinct too
 TIMES = Fixed([0.0, 0.5, 2.0, 2.25], "float64")
 Q = Array((2,), 0.15, 0.85)
@@ -129,7 +133,8 @@ CASES = {
               case(A, 4, reference=lambda x, n: np.histogram(x, n)[0], real_only=True)],
     "trapezoid": [case(A, TIMES, reference=_integral), case(A, Fixed([[0.0], [1.5], [2.0]], "float64"), dim=0, reference=_integral)],
     "cumulative_trapezoid": [case(A, TIMES, reference=_running_integral), case(A, Fixed([[0.0], [1.5], [2.0]], "float64"), dim=0, reference=_running_integral)],
+    "cumulative_trapezoid.dx": [case(A, reference=_evenly_spaced), case(B, dx=0.5, dim=1, reference=_evenly_spaced), case(Array((0, 3)), reference=_evenly_spaced)],
     # products of matrices that need an inverse
     "linalg_inv": [case(SQUARE, reference=np.linalg.inv), case(Array((2, 3, 3), diagonal=4.0), reference=np.linalg.inv)],
-    "matrix_power": [case(SQUARE, n) for n in (0, 1, 3, -2)],
+    "matrix_power": [case(SQUARE, n, reference=np.linalg.matrix_power) for n in (0, 1, 3, -2)],
 }

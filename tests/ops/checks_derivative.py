@@ -40,15 +40,15 @@ def derivative(check, key: str, e, limit: int) -> int:
 
 
 def check_first_derivative(key: str, e) -> None:
-    assert derivative(check_gradient, key, e, 12) or e.is_composite, "nothing was differentiated"
+    assert derivative(check_gradient, key, e, 12), "nothing was differentiated"
 
 
 def check_second_derivative(key: str, e) -> None:
-    derivative(check_second, key, e, 4)
+    assert derivative(check_second, key, e, 4), "nothing was differentiated twice"
 
 
 def check_forward_mode(key: str, e) -> None:
-    assert derivative(check_tangent, key, e, 6) or e.is_composite, "nothing was differentiated"
+    assert derivative(check_tangent, key, e, 6), "nothing was differentiated"
 
 
 def check_no_derivative(key: str, e) -> None:

@@ -1,6 +1,6 @@
 """The operator tables as the property tests see them: entries, their Python functions, and which properties apply.
 
-Run as a program it lists how many properties each entry has.
+Run as a program it lists how many properties each entry has; with the argument `dtypes` it writes dtypes.txt.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 import undertow as ut
 
 ROOT = Path(__file__).resolve().parents[2]
+DTYPES_FILE = Path(__file__).with_name("dtypes.txt")
+LETTERS = "?BbhilesfdFD"  # NumPy's letters, and s, for short, where it has no bfloat16
 
 
 def _load_generator():
@@ -82,6 +84,32 @@ def computes_in(e, dtype: str) -> bool:
     raise ValueError(dtype)
 
 
+@cache
+def dtypes_listed() -> dict[str, str]:
+    """dtypes.txt: for each entry a letter for every dtype that its first case works in, and a dot for one it refuses."""
+    lines = (line.rsplit(maxsplit=1) for line in DTYPES_FILE.read_text().splitlines() if not line.startswith("#"))
+    return {key: letters for key, letters in lines}
+
+
+def list_dtypes() -> None:
+    """Writes dtypes.txt anew, after a table's dtypes have been changed on purpose."""
+    import warnings
+
+    from apply import attempt, cases_of, drawn
+    from samples import DTYPES
+
+    warnings.simplefilter("ignore")
+    text = "# Which dtypes an entry's first case works in: " + ", ".join(f"{d} {c}" for d, c in zip(DTYPES, LETTERS, strict=True))
+    text += ". Written by `python tests/ops/table.py dtypes`.\n"
+    for key, e in entries().items():
+        found = cases_of(key, e)
+        if not found or find(e) is None:
+            continue
+        works = [attempt(find(e), *drawn(key, found[0], dtype), dtype) is not None for dtype in DTYPES]
+        text += f"{key:40} {''.join(c if w else '.' for c, w in zip(LETTERS, works, strict=True))}\n"
+    DTYPES_FILE.write_text(text)
+
+
 def main() -> None:
     import checks
 
@@ -94,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    list_dtypes() if sys.argv[1:] == ["dtypes"] else main()

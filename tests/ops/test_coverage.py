@@ -6,7 +6,7 @@ import cases
 import pytest
 from checks import properties_of
 from samples import GENERATORS
-from table import entries, find, plain_id
+from table import dtypes_listed, entries, find, plain_id
 
 
 @pytest.mark.parametrize("key", list(entries()))
@@ -21,6 +21,10 @@ def test_an_entry_has_properties_or_a_reason(key: str):
     if count == 0:
         where = "" if find(e) else "; Python has no function of that name"
         assert reason, f"{key} has no property: give it samples, or a case in tests/ops/cases.py{where}"
+
+
+def test_dtypes_are_listed_of_entries_that_exist():
+    assert set(dtypes_listed()) <= set(entries()), "write dtypes.txt anew: python tests/ops/table.py dtypes"
 
 
 def test_reasons_and_cases_are_of_entries_that_exist_and_need_them():
