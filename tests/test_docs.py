@@ -24,6 +24,7 @@ def blocks(path: Path, language: str) -> list[str]:
 @pytest.mark.parametrize("path", [p for p in DOCS if blocks(p, "python")], ids=lambda p: p.name)
 def test_code_blocks_run_in_order(path):
     source = "\n".join(blocks(path, "python"))
+    assert "assert " in source, "a document's code says what it gives"
     exec(compile(source, str(path), "exec"), {"__name__": "__main__"})
 
 

@@ -79,7 +79,7 @@ def test_checks_raise_with_the_message_made_late(lib):
             check(False, lambda: "because")
     with pytest.raises(AssertionError, match="no"):
         lib._assert(False, "no")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="Expected Tensor with single nonzero value"):
         lib._assert_async(lib.tensor(0))
     assert lib._shape_as_tensor(lib.ones(2, 3)).tolist() == [2, 3]
 

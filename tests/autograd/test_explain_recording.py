@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -119,14 +120,19 @@ def test_a_failing_function_leaves_recording_off():
 
 
 def test_a_chain_of_records_dies_without_recursion():
+    w, x = leaf(), leaf()
     before = ut._C._record_lines(True)
     try:
-        state = ut.ones(1)
-        for _ in range(200_000):
-            state = state * 1.0
+        with ut.no_grad():
+            state = w
+            for _ in range(200_000):
+                state = state * 1.0
+        assert explain_grad(w, (state * x).sum()).reason == "no_grad"  # the chain leads back to w
     finally:
         ut._C._record_lines(before)
+    gone = weakref.ref(state)
     del state
+    assert gone() is None
 
 
 def test_records_keep_no_tensor_alive():

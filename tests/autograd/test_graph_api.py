@@ -352,10 +352,18 @@ def test_a_handle_removes_its_hook_at_the_end_of_a_with_block():
 
 def test_a_handle_may_be_removed_twice_and_after_its_owner():
     x = leaf(1)
-    handle = x.register_hook(print)
+    other = leaf(1)
+    handle, kept = x.register_hook(print), other.register_hook(lambda grad: grad * 3)
     del x
     handle.remove()
     handle.remove()
+    assert handle.hooks_dict_ref() is None
+    other.sum().backward()
+    assert other.grad.tolist() == [3.0]  # nobody else's hook went with it
+    kept.remove()
+    kept.remove()
+    other.sum().backward()
+    assert other.grad.tolist() == [4.0]
 
 
 def test_a_hook_may_remove_itself_and_its_neighbours():
@@ -400,4 +408,8 @@ def test_a_handle_is_pickled_with_its_dictionary():
 
 def test_a_copied_handle_of_a_dead_owner_does_nothing():
     handle = RemovableHandle(Hooks())
-    copy.deepcopy(handle).remove()
+    copied = copy.deepcopy(handle)
+    copied.remove()
+    assert copied.id == handle.id
+    assert copied.hooks_dict_ref() is None
+    assert RemovableHandle.next_id > copied.id

@@ -70,7 +70,7 @@ def test_a_shared_parameter_is_replaced_under_all_its_names():
 def test_the_modules_own_tensors_come_back_after_an_exception():
     model = Model()
     weight = model.first.weight
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         functional_call(model, {"first.weight": ut.ones(5, 5)}, X)
     assert model.first.weight is weight and model.second.weight is weight
 

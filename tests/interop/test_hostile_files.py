@@ -220,10 +220,10 @@ def test_layouts_that_leave_their_storage_raise(offset, size, stride):
 
 def test_storages_that_lie_about_their_size_raise():
     for count in (0, 3, 5, 2**40, 2**70, -1):
-        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError), match="the pickle says|a number of elements"):
             ut.load(archive(tensor(storage(count=count), size=(0,)), {"data/0": FLOATS}))
         rest = pickle.dumps(["0"], protocol=2) + struct.pack("<q", 4) + FLOATS
-        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError), match="the pickle says|truncated or corrupt|a number of elements"):
             ut.load(legacy(tensor(storage(count=count), size=(0,)), rest))
     with pytest.raises(RuntimeError, match="failed locating file data/../data.pkl"):
         ut.load(archive(tensor(storage("../data.pkl")), {"data/0": FLOATS}))
@@ -274,7 +274,7 @@ def whole() -> bytes:
 def test_truncated_and_empty_files_raise():
     data = whole()
     for n in range(0, len(data), 7):
-        with pytest.raises((RuntimeError, EOFError)):
+        with pytest.raises((RuntimeError, EOFError), match="central directory|Ran out of input"):
             ut.load(io.BytesIO(data[:n]))
 
 
@@ -390,7 +390,7 @@ def test_a_header_length_that_lies_raises_before_memory_is_taken(length):
     file = safetensors({"a": entry()}, bytes(8), length)
     tracemalloc.start()
     try:
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match="not a valid safetensors file|truncated or corrupt"):
             ut.load(file)
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:

@@ -338,6 +338,8 @@ def outcome(m, case, write):
                 return describe(eval(case, scope))
             exec(case, scope)
             return describe(scope.get("r", scope["w"]))
+    except (NameError, SyntaxError):
+        raise  # a mistake in the case
     except Exception as e:
         return type(e)
 

@@ -131,7 +131,7 @@ def test_models_and_optimizers_move_between_the_libraries(new):
     for _ in range(3):
         step(torch, theirs, their_optimizer)
         step(ut, ours, our_optimizer)
-    for a, b in zip(ours.parameters(), theirs.parameters()):
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert ut.allclose(a, ut.tensor(b.detach().numpy()), atol=1e-6)
     back, back_optimizer = made(torch)
     state = to_torch_file({"model": ours.state_dict(), "optimizer": our_optimizer.state_dict()}, new)

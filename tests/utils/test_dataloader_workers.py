@@ -50,11 +50,19 @@ def test_batches_come_in_order_and_whole(start):
         assert values(loader) == [[0, 1], [2, 3], [4, 5], [6]]
 
 
-def test_a_slow_batch_holds_back_the_ones_behind_it_unless_order_is_given_up():
-    data = w.Slow(6)
+def test_a_slow_batch_holds_back_the_ones_behind_it(tmp_path):
+    data = w.Waiting(6, tmp_path / "made", until_the_next_is_made=True)
     assert values(DataLoader(data, num_workers=2)) == [[i] for i in range(6)]
-    unordered = values(DataLoader(data, num_workers=2, in_order=False))
-    assert sorted(unordered) == [[i] for i in range(6)]
+
+
+def test_a_slow_batch_holds_nothing_back_where_order_is_given_up(tmp_path):
+    received = tmp_path / "received"
+    seen = []
+    for batch in DataLoader(w.Waiting(6, received), num_workers=2, in_order=False):
+        seen.append(batch.item())
+        received.touch()  # only now can the first sample be made
+    assert seen[0] == 1
+    assert sorted(seen) == list(range(6))
 
 
 def test_workers_are_other_processes_that_know_who_they_are():
@@ -80,14 +88,18 @@ def test_seeds_make_workers_repeatable_and_different(start):
 
 @every_start
 def test_large_tensors_cross(start):
-    for i, batch in enumerate(DataLoader(w.Big(4), batch_size=1, num_workers=1, multiprocessing_context=start)):
+    batches = list(DataLoader(w.Big(4), batch_size=1, num_workers=1, multiprocessing_context=start))
+    assert len(batches) == 4
+    for i, batch in enumerate(batches):
         assert batch.shape == (1, 512, 512)
         assert batch.min().item() == batch.max().item() == i
         batch.fill_(7)  # it is the parent's own
 
 
 def test_a_row_does_not_take_its_whole_tensor_along():
-    for i, row in enumerate(DataLoader(w.Rows(3), batch_size=None, num_workers=1)):
+    rows = list(DataLoader(w.Rows(3), batch_size=None, num_workers=1))
+    assert len(rows) == 3
+    for i, row in enumerate(rows):
         assert row.tolist() == [i * 100_000.0 + k for k in range(3)]
         assert row.untyped_storage().nbytes() == 12
 

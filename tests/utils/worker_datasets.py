@@ -27,11 +27,20 @@ class Numbers(Dataset):
         return ut.tensor(i)
 
 
-class Slow(Numbers):
-    """Earlier samples take longer."""
+class Waiting(Numbers):
+    """The first sample waits for a file; the second may be the one that makes it."""
+
+    def __init__(self, count, path, until_the_next_is_made=False):
+        super().__init__(count)
+        self.path = path
+        self.until_the_next_is_made = until_the_next_is_made
 
     def __getitem__(self, i):
-        time.sleep(0.05 if i == 0 else 0)
+        if i == 1 and self.until_the_next_is_made:
+            self.path.touch()
+        deadline = time.monotonic() + 30
+        while i == 0 and not self.path.exists() and time.monotonic() < deadline:
+            time.sleep(0.005)
         return ut.tensor(i)
 
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import sys
 
-from . import comments, layers, lengths, notes
+from . import assertions, comments, layers, lengths, notes
 from .files import tracked
 
 
 def main() -> int:
     files = tracked()
-    findings = [*layers.check(files), *notes.check(files), *comments.check(files), *lengths.check(files)]
+    findings = [*layers.check(files), *notes.check(files), *comments.check(files), *lengths.check(files), *assertions.check(files)]
     print("\n".join(findings), end="\n" if findings else "")
     print(f"tools.lint: {len(files)} files, {len(findings)} findings")
     return 1 if findings else 0
