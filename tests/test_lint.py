@@ -61,16 +61,16 @@ def test_a_file_has_a_length(tree):
 
 def test_a_test_asserts_something_itself_or_through_a_helper(tree):
     silent = "def test_a():\n    f()\n\ndef f():\n    print(1)\n"
-    found = assertions.check(tree(**{"tests__test_x_py": silent}))
+    found = assertions.check(tree(tests__test_x_py=silent))
     assert len(found) == 1 and "test_a asserts nothing" in found[0]
     for body in ("assert f() is None", "np.testing.assert_allclose(f(), 1)", "with pytest.raises(ValueError):\n        f()", "g()"):
         source = silent.replace("    f()\n", f"    {body}\n", 1) + "\ndef g():\n    assert f()\n"
-        assert not assertions.check(tree(**{"tests__test_x_py": source})), body
+        assert not assertions.check(tree(tests__test_x_py=source)), body
 
 
 def test_an_expected_error_is_told_from_any_other(tree):
     def found(kinds: str):
-        return assertions.check(tree(**{"tests__test_x_py": f"def test_a():\n    with pytest.raises({kinds}:\n        f()\n"}))
+        return assertions.check(tree(tests__test_x_py=f"def test_a():\n    with pytest.raises({kinds}:\n        f()\n"))
 
     assert "broad class" in found("Exception)")[0] and found("RuntimeError)") and found("(ValueError, RuntimeError))")
     assert not found("RuntimeError, match='no')") and not found("Exception) as error") and not found("ZeroDivisionError)")

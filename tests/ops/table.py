@@ -88,7 +88,7 @@ def computes_in(e, dtype: str) -> bool:
 def dtypes_listed() -> dict[str, str]:
     """dtypes.txt: for each entry a letter for every dtype that its first case works in, and a dot for one it refuses."""
     lines = (line.rsplit(maxsplit=1) for line in DTYPES_FILE.read_text().splitlines() if not line.startswith("#"))
-    return {key: letters for key, letters in lines}
+    return dict(lines)
 
 
 def list_dtypes() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import copy
+import math
 import pickle
 import runpy
 from pathlib import Path
