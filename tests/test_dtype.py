@@ -47,6 +47,31 @@ def test_promotion():
     assert ut.can_cast(ut.int64, ut.float32) and not ut.can_cast(ut.float32, ut.int64)
 
 
+INTEGERS = NAMES[:6]
+FLOATS = NAMES[6:10]
+
+
+@pytest.mark.parametrize("a", INTEGERS)
+@pytest.mark.parametrize("b", INTEGERS)
+def test_integers_promote_as_numpys(a, b):
+    assert str(ut.promote_types(getattr(ut, a), getattr(ut, b))) == f"undertow.{np.promote_types(a, b)}"
+    assert str((ut.ones(2, dtype=getattr(ut, a)) + ut.ones(2, dtype=getattr(ut, b))).dtype) == f"undertow.{np.promote_types(a, b)}"
+
+
+@pytest.mark.parametrize("a", FLOATS)
+def test_floats_promote_to_the_wider_and_take_integers_as_they_are(a):
+    a = getattr(ut, a)
+    for name in INTEGERS:
+        assert ut.promote_types(a, getattr(ut, name)) is a and ut.promote_types(getattr(ut, name), a) is a
+    for b in (getattr(ut, name) for name in FLOATS):
+        halves = {a, b} == {ut.float16, ut.bfloat16}
+        wider = ut.float32 if halves else max(a, b, key=lambda d: d.itemsize)
+        assert ut.promote_types(a, b) is wider
+        assert (ut.ones(2, dtype=a) * ut.ones(2, dtype=b)).dtype is wider
+    for c in (ut.complex64, ut.complex128):
+        assert ut.promote_types(a, c) is (ut.complex128 if a is ut.float64 else c)
+
+
 def test_sizes_are_tuples():
     s = ut.ones(2, 3).shape
     assert repr(s) == "undertow.Size([2, 3])" and s == (2, 3) and s.numel() == 6

@@ -135,6 +135,16 @@ def test_the_gradient_of_an_expanded_leaf_is_contiguous():
     assert x.grad.tolist() == [2.0, 2.0, 2.0]
 
 
+def test_a_gradient_does_not_keep_a_larger_tensor_alive():
+    x = ut.ones(3, requires_grad=True)
+    ut.cat([x * 1, ut.ones(1000)]).exp().sum().backward()
+    assert x.grad.untyped_storage().nbytes() == 12
+    y = ut.ones(2, requires_grad=True)
+    ut.nn.functional.pad(y, (500, 500)).exp().sum().backward()
+    assert y.grad.untyped_storage().nbytes() == 8
+    assert x.grad.tolist() == pytest.approx([2.718282] * 3) and y.grad.tolist() == pytest.approx([2.718282] * 2)
+
+
 def test_an_expanded_gradient_becomes_dense():
     x = ut.ones(2, 3, requires_grad=True)
     x.sum().backward()

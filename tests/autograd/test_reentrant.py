@@ -125,6 +125,29 @@ def test_a_deep_pass_keeps_the_modes_of_its_caller():
     assert ut.is_grad_enabled()
 
 
+def test_a_deep_pass_still_records_lines_if_its_caller_does():
+    seen, before = [], ut._C._record_lines(True)
+    try:
+        nested(130, lambda: seen.append(ut._C._is_recording_lines())).backward()
+    finally:
+        ut._C._record_lines(before)
+    assert seen == [True]
+
+
+@pytest.mark.parametrize("depth", [1, 61, 130])
+def test_nodes_made_in_a_deep_pass_come_after_those_before_it_and_before_those_after_it(depth):
+    made = []
+
+    def make():
+        with ut.enable_grad():
+            made.append((leaf(1.0) * 2).grad_fn._sequence_nr())
+
+    outermost = nested(depth, make)
+    outermost.backward()
+    after = (leaf(1.0) * 2).grad_fn._sequence_nr()
+    assert outermost.grad_fn._sequence_nr() < made[0] < after
+
+
 def test_final_callbacks_belong_to_their_own_pass():
     engine = autograd.Variable._execution_engine
     x, inner = leaf(1.0), leaf(1.0)

@@ -206,7 +206,9 @@ def check_out(key: str, e) -> None:
         full, rest = tensors_of(tuple(args), dtype), {k: tensors_of(v, dtype) for k, v in kwargs.items()}
         for shape in ((0,), tuple(result.shape)):
             out = ut.empty(shape, dtype=result.dtype)
+            before = out._version
             assert function(*full, **rest, out=out) is out
+            assert out._version > before, "out= does not count as a write"
             assert out.shape == result.shape
             same(to_numpy(out), to_numpy(result), "float64", f"case {number}: out= differs")
         if result.dtype.is_floating_point and number == 0 and not e.spec.get("factory"):

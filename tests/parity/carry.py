@@ -102,7 +102,8 @@ def difference(want, got, what: str, tolerance: float) -> str | None:
     if np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
         return None
     with np.errstate(all="ignore"):
-        return f"{what}: differs by up to {np.nanmax(np.abs(a.astype(complex) - b.astype(complex))):.3g} over shape {a.shape}"
+        largest, apart = np.nanmax(np.abs(a)), np.nanmax(np.abs(a.astype(complex) - b.astype(complex)))
+        return f"{what}: differs by up to {apart:.3g} of {largest:.3g} over shape {a.shape}"
 
 
 def find(path: str):
