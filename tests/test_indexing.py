@@ -110,6 +110,24 @@ def test_a_refused_write_changes_nothing():
         assert x.tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("name", ["scatter", "scatter_add", "scatter_reduce"])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (1, 2)])
+def test_a_scatter_of_more_indices_than_its_source_has_elements_is_refused(name, shape):
+    x, source = ut.zeros(4, 5), ut.ones(2, 3)
+    more = ("sum",) if name == "scatter_reduce" else ()
+    fits = shape[0] <= 2 and shape[1] <= 3
+    for dim in (0, 1):
+        index = ut.zeros(shape, dtype=ut.int64)
+        if fits:
+            assert getattr(x, name)(dim, index, source, *more).sum().item() > 0
+            continue
+        with pytest.raises(RuntimeError, match="to be no larger than"):
+            getattr(x, name)(dim, index, source, *more)
+        with pytest.raises(RuntimeError, match="to be no larger than"):
+            getattr(x, name + "_")(dim, index, source, *more)
+    assert x.tolist() == [[0.0] * 5] * 4
+
+
 def test_membership_length_iteration():
     x = ut.arange(6.0).reshape(2, 3)
     assert 5.0 in x and 7 not in x and ut.tensor(3.0) in x

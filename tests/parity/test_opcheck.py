@@ -57,7 +57,7 @@ class Excuse:
     """A difference from torch that is right: how its description begins, with the dtype or without, and why.
 
     A difference of values is excused up to `within`, in units of the largest element; or, with `exact`, where ours is what
-    torch computes in float64, rounded. Differences of shapes and of None are never excused.
+    torch computes in float64, rounded. Other differences are excused only where `begins` spells them out, after a colon.
     """
 
     begins: str
@@ -86,11 +86,9 @@ DIFFERS: dict[str, tuple[Excuse, ...]] = {
     "div": in_bfloat16("torch rounds the quotient to bfloat16 before it truncates"),
     "histc": in_bfloat16("torch places elements by bfloat16 arithmetic"),
     "nn.functional.binary_cross_entropy_with_logits": in_bfloat16("torch rounds to bfloat16 after each step"),
-    **{f"{module}conv_transpose{n}d": in_bfloat16("torch adds overlapping blocks in bfloat16") for n in (1, 2, 3) for module in ("", "nn.functional.")},
-    "nn.functional.local_response_norm": (Excuse("int64 result 0", "of integers: the last digit of a float32 power", 1e-6),),
+    **{f"nn.functional.conv_transpose{n}d": in_bfloat16("torch adds overlapping blocks in bfloat16") for n in (2, 3)},
     "native_group_norm": (Excuse("result 1: requires_grad", "the statistics have no derivative here, as those of the other normalisations"),),
-    **dict.fromkeys((f"fft.{name}" for name in ut.fft.__all__), (Excuse("int64 result", "the last digits of float32 sums", 1e-6),)),
-    "istft": (Excuse("gradient 1", "the database's window is a view that torch takes no gradient of, carried over as a leaf", 1.0),),
+    "istft": (Excuse("gradient 1: only one of the two is None", "the database's window is a view that torch takes no gradient of, carried over as a leaf"),),
     "nn.functional.interpolate": in_bfloat16("torch rounds to bfloat16 between the axes"),
     **dict.fromkeys(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"), in_bfloat16(_PLACES, "gradient", "second gradient", within=0.1)),
 }
@@ -186,6 +184,7 @@ class Sample:
         for k, (a, b) in enumerate(zip(wants, gots, strict=True)):
             if d := difference(a, b, f"result {k}", self.tolerance):
                 return d
+        for k, (a, b) in enumerate(zip(wants, gots, strict=True)):
             if isinstance(a, torch.Tensor) and a.requires_grad != b.requires_grad:
                 return f"result {k}: requires_grad, torch {a.requires_grad}, here {b.requires_grad}"
         return self.derivatives(wants, gots) if self.op.supports_autograd else None
@@ -273,7 +272,7 @@ SIZES = re.compile(r"differs by up to (\S+) of (\S+) ")
 
 
 def excuse_of(name: str, text: str, pair: Sample) -> Excuse | None:
-    """The excuse that a difference has, if it is one of values within its bound, or one of a dtype or of requires_grad."""
+    """The excuse that a difference has, if it is one of values within its bound, or another that the excuse spells out."""
     for e in DIFFERS.get(name, ()):
         if not text.startswith(e.begins) and not text.partition(" ")[2].startswith(e.begins):
             continue
@@ -283,7 +282,7 @@ def excuse_of(name: str, text: str, pair: Sample) -> Excuse | None:
             return e
         if sizes and float(sizes[1]) <= e.within * max(1.0, float(sizes[2])):
             return e
-        if not sizes and not e.within and ("dtype" in e.begins or "requires_grad" in e.begins):
+        if not sizes and ":" in e.begins:
             return e
     return None
 
@@ -310,6 +309,7 @@ def compare(name: str, dtypes: list[str], limit: int | None) -> set[Excuse]:
                 d = pair.run()
                 if d and (excuse := excuse_of(name, f"{dtype_name} {d}", pair)):
                     used.add(excuse)
+                    ran += ":" in excuse.begins  # the values agree
                     continue
                 label = f"{op.name}{'.' + op.variant_test_name if op.variant_test_name else ''} {dtype_name} sample {k}"
                 assert d is None, f"{label}: {d}\n{sample}"
