@@ -15,7 +15,7 @@ SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pypr
            $(shell find undertow -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
-.PHONY: help demo demo-watch build test test-all instructions asan tsan bench lint parity-deps clean
+.PHONY: help demo demo-watch build test test-all instructions asan tsan bench lint mutate parity-deps clean
 help:
 	@echo "make demo       build, train a character-level GPT on Shakespeare's sonnets, sample from it"
 	@echo "make demo-watch train a small network, check its gradients, write the trace of a backward pass"
@@ -23,6 +23,7 @@ help:
 	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: the C++ ones alone)"
 	@echo "make bench      speed and memory beside PyTorch and NumPy"
 	@echo "make lint       ruff, mypy, layers, notes, tables"
+	@echo "make mutate     break the code in many places, one at a time, and show which test notices"
 	@echo "make clean      remove .venv and every build folder"
 
 $(VENV)/.ready: pyproject.toml tools/requirements.py
@@ -78,6 +79,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(PY) -m tools.opgen --stub undertow/_C.pyi
 	$(BIN)/mypy
+
+# See tools/mutate/README.md.
+mutate: $(VENV)/.ready
+	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/dev -G Ninja -DUNDERTOW_TESTS=ON -DPython_EXECUTABLE=$(PY)
+	PATH="$(abspath $(BIN)):$$PATH" ninja -C build/dev
+	PATH="$(abspath $(BIN)):$$PATH" $(PY) -m tools.mutate
 
 clean:
 	rm -rf $(VENV) build build-* dist undertow/lib undertow/_C*.so undertow/_C.pyi

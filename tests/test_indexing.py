@@ -110,6 +110,17 @@ def test_a_refused_write_changes_nothing():
         assert x.tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("index", [3, -4, (0, 2), (0, -3), (slice(None), 2), (..., -3), [3], [-4], (slice(1), [-3])], ids=str)
+def test_an_index_just_outside_is_refused(index):
+    x = ut.arange(6.0).reshape(3, 2)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[index]
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[index] = 7.0
+    assert x.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    assert (x[-3].tolist(), x[2].tolist(), x[0, -2].item(), x[..., 1].tolist()) == ([0.0, 1.0], [4.0, 5.0], 0.0, [1.0, 3.0, 5.0])
+
+
 @pytest.mark.parametrize("name", ["scatter", "scatter_add", "scatter_reduce"])
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4), (1, 2)])
 def test_a_scatter_of_more_indices_than_its_source_has_elements_is_refused(name, shape):

@@ -349,6 +349,7 @@ BAD_HEADERS = {
     "a dtype that is no text": ({"a": entry(3)}, 8),
     "a float8": ({"a": entry("F8_E4M3", (8,))}, 8),
     "a shape that does not fit": ({"a": entry(shape=(3,))}, 8),
+    "a shape that takes less": ({"a": entry(shape=(1,))}, 8),
     "a shape that wraps": ({"a": entry(shape=(2**62, 4), offsets=(0, 0))}, 0),
     "a huge size beside a zero": ({"a": entry(shape=(0, 2**64), offsets=(0, 0))}, 0),
     "a negative size": ({"a": entry(shape=(-2, -1))}, 8),

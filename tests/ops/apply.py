@@ -8,8 +8,9 @@ import re
 import cases
 import numpy as np
 from numeric import flatten
+from references import REFERENCES
 from samples import GENERATORS, REAL_ONLY, Case, draw, seed_of, tensors_of, to_numpy
-from table import find, plain_id
+from table import find, identify, plain_id
 
 import undertow as ut
 
@@ -86,7 +87,7 @@ def reference_of(e, c: Case):
         return c.reference
     text = e.spec.get("reference")
     if not text:
-        return None
+        return REFERENCES.get(identify(e)) or REFERENCES.get(plain_id(identify(e)))
     names = {"np": np, "math": math, "__builtins__": __builtins__}
     if "scipy" in text:
         try:

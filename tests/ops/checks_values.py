@@ -82,6 +82,8 @@ def check_values(key: str, e) -> None:
             got = results_of(result)
             assert len(got) == len(wanted), f"{dtype}: {len(got)} results, the reference has {len(wanted)}"
             for g, w in zip(got, wanted, strict=True):
+                if w is None:
+                    continue  # not unique
                 w = np.asarray(w, dtype=bool if g.dtype == ut.bool else None)
                 assert tuple(g.shape) == w.shape, f"case {number} {dtype}: shape {tuple(g.shape)}, the reference has {w.shape}"
                 result_dtype = str(g.dtype).rpartition(".")[2]
