@@ -71,7 +71,8 @@ def noticed_by(mutation: Mutation, folder: str, limit: int) -> str | None:
     if not python:
         return None
     program = WITH_TORCH if mutation.torch else WITHOUT_TORCH
-    command = [sys.executable, "-c", program, "-x", "-q", "-p", "no:cacheprovider", "--tb=no", "-m", "not slow", *(["-k", mutation.only] if mutation.only else []), *python]
+    chosen = [*(["-k", mutation.only] if mutation.only else []), *python]
+    command = [sys.executable, "-c", program, "-x", "-q", "-p", "no:cacheprovider", "--tb=no", "-m", "not slow", *chosen]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # for the programs that tests start
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit)
