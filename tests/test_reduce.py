@@ -132,3 +132,18 @@ def test_softmax_of_large_numbers():
     x = ut.tensor([[1000.0, 1000.0], [-1000.0, 0.0]])
     assert x.softmax(1).tolist() == [[0.5, 0.5], [0.0, 1.0]]
     assert x.log_softmax(1)[1].tolist() == [-1000.0, 0.0]
+
+
+@pytest.mark.parametrize("order, wanted", [(float("inf"), [0.5, -0.5, 0.0]), (float("-inf"), [0.0, 0.0, 1.0]), (1, [1.0, -1.0, 1.0])])
+def test_equal_extrema_share_the_gradient_of_a_norm(order, wanted):
+    x = ut.tensor([2.0, -2.0, 1.0], requires_grad=True)
+    ut.linalg.vector_norm(x, order).backward()
+    assert x.grad.tolist() == wanted
+
+
+@pytest.mark.parametrize("order", [1, 1.5, 2, 3, float("inf")])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_the_gradient_of_a_norm_of_zeros_is_zero(order, create_graph):
+    x = ut.zeros(2, 3, requires_grad=True)
+    (g,) = ut.autograd.grad(ut.linalg.vector_norm(x, order, dim=1).sum(), x, create_graph=create_graph)
+    assert g.tolist() == [[0.0] * 3] * 2

@@ -129,3 +129,28 @@ def test_duals_dying_on_another_thread():
         thread.join()
         gc.collect()
     assert not held
+
+
+def test_a_tangent_takes_the_layout_of_its_tensor():
+    x = ut.arange(6.0).reshape(2, 3).t()
+    with fw.dual_level():
+        tangent = fw.unpack_dual(fw.make_dual(x, ut.arange(6.0).reshape(3, 2))).tangent
+        assert tangent.stride() == x.stride() == (1, 3)
+        assert tangent.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+        dense = fw.unpack_dual(fw.make_dual(ut.ones(3, 2), ut.ones(2, 3).t())).tangent
+        assert dense.stride() == (2, 1)
+
+
+@pytest.mark.parametrize("function", [ut.softmax, ut.log_softmax], ids=["softmax", "log_softmax"])
+def test_the_tangent_of_a_softmaxs_gradient_is_its_second_derivative(function):
+    ut.manual_seed(0)
+    x, u, v, w = (ut.randn(3, 4, dtype=ut.float64) for _ in range(4))
+    with fw.dual_level():
+        dual = fw.make_dual(x.clone().requires_grad_(), u)
+        (g,) = ut.autograd.grad(function(dual, 1), dual, v, create_graph=True)
+        forward = (fw.unpack_dual(g).tangent * w).sum()
+    leaf = x.clone().requires_grad_()
+    (g,) = ut.autograd.grad(function(leaf, 1), leaf, v, create_graph=True)
+    (second,) = ut.autograd.grad(g, leaf, w)
+    assert abs(forward.item()) > 1e-3
+    assert forward.item() == pytest.approx((second * u).sum().item(), rel=1e-10)

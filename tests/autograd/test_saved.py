@@ -365,3 +365,16 @@ def test_mutation_of_saved_tensors_can_be_allowed():
         y.mul_(5)
         z.sum().backward()
     assert x.grad.tolist() == [4.0]
+
+
+def test_the_count_of_writes_stays_with_a_tensor_that_gets_other_memory():
+    x = ut.ones(2)
+    x.add_(1)
+    x.add_(1)
+    x.data = ut.zeros(3)
+    assert x._version == 2
+    x.add_(1)
+    assert x._version == 3 and x.tolist() == [1.0, 1.0, 1.0]
+    fresh = ut.ones(2)
+    fresh.data = x
+    assert (fresh._version, x._version) == (0, 3)

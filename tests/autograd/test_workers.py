@@ -214,3 +214,10 @@ def test_the_number_of_workers_is_at_least_one():
     with pytest.raises(ValueError, match="at least 1"):
         ut._C._set_num_workers(0)
     assert ut._C._get_num_workers() == 1
+
+
+def test_contributions_of_one_node_are_added_in_the_order_of_its_inputs(workers):
+    x = ut.zeros(2, requires_grad=True)
+    y = ut.stack([x, x, x]) * ut.tensor([[1e8], [-1e8], [1.0]])
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]  # in float32 any other order loses the 1

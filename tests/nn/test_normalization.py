@@ -95,3 +95,14 @@ def test_groups_of_single_elements_are_lines(batch: int, affine: bool):
     wanted = (x, w, b) if affine else (x,)
     for left, right in zip(ut.autograd.grad(ours, wanted, g), ut.autograd.grad(expected, wanted, g), strict=True):
         ut.testing.assert_close(left, right)
+
+
+@pytest.mark.parametrize("layer", [ut.nn.BatchNorm1d, ut.nn.BatchNorm2d, ut.nn.InstanceNorm1d])
+def test_running_statistics_start_at_mean_zero_and_variance_one(layer):
+    m = layer(3, track_running_stats=True)
+    for _ in range(2):
+        assert m.running_mean.tolist() == [0.0] * 3 and m.running_var.tolist() == [1.0] * 3
+        assert m.num_batches_tracked.item() == 0
+        m(ut.ones(2, 3, 4) if layer is not ut.nn.BatchNorm2d else ut.ones(2, 3, 4, 4))
+        assert m.running_mean.tolist() == pytest.approx([0.1] * 3) and m.running_var.tolist() == pytest.approx([0.9] * 3)
+        m.reset_running_stats()
