@@ -56,6 +56,19 @@ def test_a_written_view_differentiates_again():
     assert h.tolist() == [50.0, 98.0, 2.0]
 
 
+def test_a_view_that_was_overwritten_gets_no_gradient():
+    def forward(ctx, a, b):
+        ctx.mark_dirty(a)
+        return a.copy_(b)
+
+    x, w = leaf(1.0, 2.0, 3.0), leaf(5.0, 7.0)
+    z = x * 1
+    define(forward, lambda ctx, g: (None, g)).apply(z[:2], w)
+    (z * z).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 6.0]
+    assert w.grad.tolist() == [10.0, 14.0]
+
+
 def test_a_written_input_loses_its_old_gradient():
     x = leaf()
     buffer = ut.zeros(2, dtype=ut.float64)

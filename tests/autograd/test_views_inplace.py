@@ -182,3 +182,23 @@ def test_views_in_inference_mode():
         made.add_(1)
     with pytest.raises(RuntimeError, match="^A view was created in inference mode and is being modified inplace in normal mode"):
         view.mul_(ut.tensor(2.0, requires_grad=True))
+
+
+@pytest.mark.parametrize("write", [lambda v: v.zero_(), lambda v: v.fill_(3.0), lambda v: v.copy_(ut.ones(2)), lambda v: v.bernoulli_(0.5)],
+                         ids=["zero_", "fill_", "copy_", "bernoulli_"])
+def test_what_was_overwritten_through_a_view_gets_no_gradient(write):
+    x = ut.ones(3, 2, requires_grad=True)
+    z = x * 1
+    write(z[1])
+    (z * 5).sum().backward()
+    assert x.grad.tolist() == [[5.0, 5.0], [0.0, 0.0], [5.0, 5.0]]
+
+
+def test_a_view_of_a_view_made_under_no_grad_is_not_written_either():
+    x = ut.ones(3, 2, requires_grad=True) * 1
+    with ut.no_grad():
+        view = x[:2]
+    with pytest.raises(RuntimeError, match="no_grad mode and is being modified inplace with grad mode enabled"):
+        view[0].mul_(2)
+    with pytest.raises(RuntimeError, match="returns multiple views"):
+        x.unbind(0)[0][:1].mul_(2)
