@@ -1,5 +1,5 @@
-# make demo, make test: everything from a clean clone. The environment lives in .venv, builds in build*/; nothing
-# outside this folder is touched.
+# make demo, make test: everything from a clean clone. The environment is in .venv, builds are in build*/; nothing
+# outside this folder is changed.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -15,13 +15,14 @@ SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pypr
            $(shell find undertow -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
-.PHONY: help demo demo-watch build test test-all instructions asan tsan bench lint mutate parity-deps clean
+.PHONY: help demo demo-watch build test test-all instructions asan tsan bench lint docs mutate parity-deps clean
 help:
-	@echo "make demo       build, train a character-level GPT on Shakespeare's sonnets, sample from it"
+	@echo "make demo       build, train a small GPT on Shakespeare's sonnets, sample from it"
 	@echo "make demo-watch train a small network, check its gradients, write the trace of a backward pass"
-	@echo "make test       build and run the tests;  make test-all: the long ones too"
-	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: the C++ ones alone)"
-	@echo "make bench      speed and memory beside PyTorch and NumPy"
+	@echo "make test       build and run the tests;  make test-all: also the slow ones"
+	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: only those in C++)"
+	@echo "make bench      compare speed and memory with PyTorch and NumPy"
+	@echo "make docs       build the documentation site in build/docs/html"
 	@echo "make lint       ruff, mypy, layers, notes, tables"
 	@echo "make mutate     break the code in many places, one at a time, and show which test notices"
 	@echo "make clean      remove .venv and every build folder"
@@ -32,7 +33,7 @@ $(VENV)/.ready: pyproject.toml tools/requirements.py
 	$(BIN)/pip install -q $$($(PY) tools/requirements.py build test) cmake ninja
 	@touch $@
 
-# One incremental build makes the package and the C++ tests; the package goes into .venv.
+# One incremental build makes the package and the C++ tests; the package is installed into .venv.
 $(VENV)/.built: $(VENV)/.ready $(SOURCES)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip install -q --no-build-isolation --no-deps --force-reinstall -Ccmake.define.UNDERTOW_TESTS=ON .
 	@touch $@
@@ -47,21 +48,21 @@ test: build
 	$(BIN)/ctest --test-dir $(BUILD) -LE slow --output-on-failure
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
 
-# Instruction counts of hot paths against checked-in limits, where valgrind is installed.
+# Compares instruction counts of hot paths with checked-in limits, if valgrind is installed.
 instructions: build
 	@if command -v valgrind >/dev/null; then $(PY) -m bench.instructions; else echo "valgrind is not installed: instructions are not counted"; fi
 
-test-all: build
+test-all: build $(VENV)/.docs
 	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure
 	$(PY) -m bench.instructions
 	$(BIN)/pytest -q -n $(JOBS)
 
-# PyTorch, the oracle of tests/parity, and what its operator database needs; the tests there, and only those, skip without it.
+# PyTorch, which tests/parity compares with, and what its operator database needs; only the tests there are skipped without it.
 parity-deps: $(VENV)/.ready
 	@$(PY) -c "import expecttest, torch; assert torch.__version__.startswith('2.13.0')" 2>/dev/null || $(BIN)/pip install -q "$(TORCH)" expecttest \
 	  || echo "$(TORCH) cannot be installed here: the parity tests will skip"
 
-# Sanitizer builds have folders and packages of their own.
+# Sanitizer builds have their own folders and packages.
 asan: $(VENV)/.ready
 	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize.sh address,undefined build-asan $(PY) $(QUICKLY)
 tsan: $(VENV)/.ready
@@ -85,6 +86,13 @@ mutate: $(VENV)/.ready
 	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/dev -G Ninja -DUNDERTOW_TESTS=ON -DPython_EXECUTABLE=$(PY)
 	PATH="$(abspath $(BIN)):$$PATH" ninja -C build/dev
 	PATH="$(abspath $(BIN)):$$PATH" $(PY) -m tools.mutate
+
+# The site needs the built package, whose docstrings it shows; warnings and broken links are errors.
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/pip install -q $$($(PY) tools/requirements.py docs)
+	@touch $@
+docs: build $(VENV)/.docs
+	$(PY) tools/docs/__main__.py
 
 clean:
 	rm -rf $(VENV) build build-* dist undertow/lib undertow/_C*.so undertow/_C.pyi

@@ -1,4 +1,4 @@
-"""The demo: a small GPT learns Shakespeare's sonnets letter by letter, and then writes some lines of its own.
+"""The demo: trains a small character-level GPT on Shakespeare's sonnets, then samples some lines from it.
 
 Nothing but undertow and the standard library. The text is cut in two: the loss on the part that was not read shows what
 was learnt and what was only remembered. `--steps 20` for a shorter run.
@@ -20,7 +20,7 @@ WIDTH, LAYERS, HEADS, CONTEXT, BATCH, RATE = 96, 3, 4, 64, 16, 2e-3
 
 
 class Block(nn.Module):
-    """Attention to the letters before, then a feed-forward layer, each added to what came in."""
+    """Causal self-attention, then a feed-forward layer, each with a residual connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Letters in, logits of the next letter out at every place."""
+    """Characters in; logits of the next character out, at every position."""
 
     def __init__(self, letters: int) -> None:
         super().__init__()
@@ -57,19 +57,19 @@ class Gpt(nn.Module):
 
 
 def windows(data: ut.Tensor) -> tuple[ut.Tensor, ut.Tensor]:
-    """A batch of stretches of the text, and the same one letter later."""
+    """A batch of pieces of the text, and the same pieces shifted by one character."""
     starts = ut.randint(0, len(data) - CONTEXT, (BATCH,)).tolist()
     return ut.stack([data[i : i + CONTEXT] for i in starts]), ut.stack([data[i + 1 : i + 1 + CONTEXT] for i in starts])
 
 
 def loss_of(model: Gpt, data: ut.Tensor) -> ut.Tensor:
-    """The mean surprise, in nats, at each next letter of a batch."""
+    """The mean cross entropy, in nats per character, of a batch."""
     read, next_letters = windows(data)
     return F.cross_entropy(model(read).flatten(0, 1), next_letters.flatten())
 
 
 def unread_loss(model: Gpt, data: ut.Tensor) -> float:
-    """The loss on text that was not trained on."""
+    """The loss on text that was not used for training."""
     model.eval()
     with ut.no_grad():
         mean = sum(loss_of(model, data).item() for _ in range(8)) / 8
@@ -78,7 +78,7 @@ def unread_loss(model: Gpt, data: ut.Tensor) -> float:
 
 
 def bar(done: int, total: int, text: str, start: float) -> None:
-    """One line that redraws itself on a terminal, and a line now and then elsewhere."""
+    """A progress line that is redrawn on a terminal, and printed now and then otherwise."""
     width = 32
     filled = width * done // total
     spent = time.perf_counter() - start
@@ -90,7 +90,7 @@ def bar(done: int, total: int, text: str, start: float) -> None:
 
 
 def train(model: Gpt, text: ut.Tensor, unread: ut.Tensor, steps: int) -> None:
-    """AdamW under a falling rate."""
+    """AdamW with a decaying learning rate."""
     optimizer = ut.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.99), weight_decay=0.1)
     schedule = ut.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps, eta_min=RATE / 10)
     start, shown = time.perf_counter(), f"{unread_loss(model, unread):.3f}"
@@ -107,7 +107,7 @@ def train(model: Gpt, text: ut.Tensor, unread: ut.Tensor, steps: int) -> None:
 
 
 def write(model: Gpt, letters: list[str], start: str, count: int) -> str:
-    """Goes on after `start`, a letter at a time, each drawn from what the model expects."""
+    """Continues `start` character by character, each sampled from the model's distribution."""
     model.eval()
     codes = ut.tensor([[letters.index(c) for c in start]])
     with ut.no_grad():

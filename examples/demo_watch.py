@@ -1,4 +1,4 @@
-"""The watched demo: trains a small network written in plain tensor operations, checks its gradients, writes the trace.
+"""The demo with a trace: trains a small network written in plain tensor operations, checks its gradients, writes the trace.
 
 Nothing but undertow and the standard library: two spirals, told apart by a network of two hidden layers. The loss
 falls under a progress bar; then one weight of each layer is nudged both ways to check its gradient by finite
@@ -30,7 +30,7 @@ def spirals(n: int) -> tuple[ut.Tensor, ut.Tensor]:
 
 
 def layer(inputs: int, outputs: int) -> tuple[ut.Tensor, ut.Tensor]:
-    """A weight and a bias, drawn so that signals keep their size."""
+    """A weight and a bias, initialized so that signals keep their variance."""
     scale = math.sqrt(2 / inputs)
     weight = [[random.gauss(0, scale) for _ in range(outputs)] for _ in range(inputs)]
     return ut.tensor(weight, requires_grad=True), ut.tensor([0.0] * outputs, requires_grad=True)
@@ -50,7 +50,7 @@ def loss_of(logits: ut.Tensor, arms: ut.Tensor) -> ut.Tensor:
 
 
 def bar(done: int, total: int, text: str, start: float) -> None:
-    """One line that redraws itself on a terminal, and a line now and then elsewhere."""
+    """A progress line that is redrawn on a terminal, and printed now and then otherwise."""
     width = 32
     filled = width * done // total
     line = f"  [{'█' * filled}{'·' * (width - filled)}] {done:>4}/{total} {text} {time.perf_counter() - start:5.1f} s"
@@ -80,7 +80,7 @@ def train(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Tensor, ut.T
 
 
 def check_gradients(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Tensor, ut.Tensor]]) -> float:
-    """Prints one gradient of each parameter beside its finite difference, in double precision; returns the worst error."""
+    """Compares one gradient of each parameter with its finite difference, in double precision; returns the largest error."""
     points, arms = points.to(ut.float64), arms.to(ut.float64)
     layers = [tuple(p.detach().to(ut.float64).requires_grad_() for p in pair) for pair in layers]
     loss_of(network(points, layers), arms).backward()

@@ -1,4 +1,4 @@
-"""Training with undertow.train: a linear regression with an embedding, by `minimize`, with a rate that falls and an average.
+"""Training with undertow.train: a linear regression with an embedding, by `minimize`, with a decaying learning rate and a moving average.
 
 Items have a hidden worth each; a sale is the worth of its item plus a linear function of two features, and noise. The
 model learns the worths (rows of a table, of which every step touches only a few) and the function.
@@ -16,7 +16,7 @@ ITEMS, SALES, BATCH, STEPS = 40, 2000, 64, 600
 
 
 def sales() -> tuple[ut.Tensor, ut.Tensor, ut.Tensor, ut.Tensor]:
-    """Items, features and prices of the sales, and the hidden worth of each item."""
+    """Items, features and prices of the sales, and the hidden value of each item."""
     worth = ut.randn(ITEMS, 1)
     items, features = ut.randint(0, ITEMS, (SALES,)), ut.randn(SALES, 2)
     prices = worth[items] + features @ ut.tensor([[2.0], [-1.0]]) + 0.05 * ut.randn(SALES, 1)
@@ -24,7 +24,7 @@ def sales() -> tuple[ut.Tensor, ut.Tensor, ut.Tensor, ut.Tensor]:
 
 
 def progress(step: int, loss: float, rate: float, start: float) -> None:
-    """One line that redraws itself on a terminal, and a line now and then elsewhere."""
+    """A progress line that is redrawn on a terminal, and printed now and then otherwise."""
     filled = 30 * step // STEPS
     line = f"  [{'█' * filled}{'·' * (30 - filled)}] {step:>3}/{STEPS}  loss {loss:.5f}  rate {rate:.4f}  {time.perf_counter() - start:4.1f} s"
     if sys.stdout.isatty():

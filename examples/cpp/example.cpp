@@ -1,5 +1,5 @@
-// example.cpp: a C++ program with a derivative of its own: a node that clips the gradient on its way back.
-// Built against an installed package; see CMakeLists.txt beside it.
+// example.cpp: a C++ program that defines its own derivative: a node that clips the gradient.
+// Built against an installed package; see CMakeLists.txt in this folder.
 #include <cmath>
 #include <cstdio>
 
@@ -9,14 +9,14 @@
 
 using namespace undertow;
 
-// y = x with dy/dx pretended to be 1, but no gradient longer than `limit` passes: for recurrent networks.
+// y = x, whose backward pass clips the gradient to the norm `limit`: for recurrent networks.
 class ClipGradientBackward final : public NodeWithEdges<1> {
  public:
   explicit ClipGradientBackward(double limit) : limit_(limit) {}
   UT_NODE_MEMORY(ClipGradientBackward)
   std::string name() const override { return "ClipGradientBackward"; }
 
-  // grad_outputs: what arrives, one per forward output. grad_inputs: what leaves, one per edge. Public operators
+  // grad_outputs: the incoming gradients, one per forward output. grad_inputs: the outgoing ones, one per edge. Public operators
   // only, so that with create_graph this derivative can be differentiated again.
   void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override {
     const Tensor& grad = grad_outputs[0];

@@ -1,4 +1,4 @@
-"""A recurrent network that reads a text letter by letter and learns which comes next; then writes some."""
+"""A character-level recurrent language model: learns to predict the next character, then writes some text."""
 
 import torch
 from common import TEXT, arguments, progress, report

@@ -1,4 +1,4 @@
-"""Tells digits apart: the image classification tutorial, on digits that it draws itself."""
+"""Image classification of digits, which the program draws itself."""
 
 import torch
 import torch.nn.functional as F

@@ -40,7 +40,7 @@ def report(step, **values):
 
 
 def progress(count, what):
-    """0 to count - 1, with a bar on stderr: tqdm's where it is installed, a line of our own otherwise."""
+    """0 to count - 1, with a bar on stderr: tqdm's if it is installed, otherwise a simple line."""
     if not sys.stderr.isatty():
         yield from range(count)
         return

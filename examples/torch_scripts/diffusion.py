@@ -1,4 +1,4 @@
-"""Denoising diffusion of digits: a small U-Net predicts the noise that was added; then the noise is taken off again."""
+"""Denoising diffusion of digits: a small U-Net predicts the noise that was added; then samples are made by removing noise step by step."""
 
 import copy
 import math

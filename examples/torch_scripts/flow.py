@@ -1,4 +1,4 @@
-"""A normalising flow (RealNVP) on two moons: invertible layers whose slopes give the density of every point."""
+"""A normalizing flow (RealNVP) on two moons: invertible layers whose Jacobians give the density of every point."""
 
 import math
 
@@ -8,7 +8,7 @@ from torch import distributions, nn, optim
 
 
 class Coupling(nn.Module):
-    """Half of the numbers are scaled and moved by what a network says of the other half."""
+    """Half of the features are scaled and shifted by a network of the other half."""
 
     def __init__(self, mask, width=32):
         super().__init__()

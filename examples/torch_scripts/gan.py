@@ -1,4 +1,4 @@
-"""A generative adversarial network: points on a ring, forged by one network and told from real ones by another."""
+"""A generative adversarial network: one network generates points on a ring, another distinguishes them from real ones."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A small GPT: blocks of causal self-attention and a feed-forward layer, trained on a text letter by letter."""
+"""A small GPT: blocks of causal self-attention and a feed-forward layer, trained on a text character by character."""
 
 import torch
 import torch.nn as nn

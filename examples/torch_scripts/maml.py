@@ -1,4 +1,4 @@
-"""Model-agnostic meta-learning of sines: weights from which two steps of descent fit a new sine (functional_call, create_graph)."""
+"""Model-agnostic meta-learning of sines: initial weights from which two gradient steps fit a new sine (functional_call, create_graph)."""
 
 import math
 
@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 
 def sines(tasks, points):
-    """Points of `tasks` sines of random height and phase."""
+    """Points of `tasks` sines of random amplitude and phase."""
     height = torch.rand(tasks, 1, 1) * 4.9 + 0.1
     phase = torch.rand(tasks, 1, 1) * math.pi
     x = torch.rand(tasks, points, 1) * 10 - 5

@@ -24,7 +24,7 @@ class Field(nn.Module):
         return self.net(torch.cat([x, t], dim=1))
 
     def residual(self, x, t):
-        """How far the equation is from holding."""
+        """The residual of the equation."""
         x.requires_grad_()
         t.requires_grad_()
 

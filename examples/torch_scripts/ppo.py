@@ -1,4 +1,4 @@
-"""Proximal policy optimization on a linear system: a normal policy, generalised advantages, the clipped objective."""
+"""Proximal policy optimization on a linear system: a normal policy, generalized advantage estimation, the clipped objective."""
 
 import torch
 from common import arguments, progress, report

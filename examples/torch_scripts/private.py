@@ -1,4 +1,4 @@
-"""Private training: the gradient of each sample by vmap, cut to a norm, summed with noise."""
+"""Differentially private training: per-sample gradients by vmap, clipped to a norm, summed with noise."""
 
 import torch
 from common import arguments, digits, progress, report

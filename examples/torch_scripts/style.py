@@ -1,4 +1,4 @@
-"""Neural style: L-BFGS moves the pixels of an image until its features are one image's and their Gram matrices another's.
+"""Neural style: L-BFGS changes the pixels of an image until its features match one image and their Gram matrices another.
 
 The features are those of a convolutional network with random weights, which suffice for textures; the images are drawn here.
 """

@@ -1,4 +1,4 @@
-"""Sequence to sequence: a GRU reads a word, another with attention writes it backwards, at times from its own letters."""
+"""Sequence to sequence: one GRU reads a word, another with attention writes it backward, with teacher forcing part of the time."""
 
 import random
 

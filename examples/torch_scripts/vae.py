@@ -1,4 +1,4 @@
-"""A variational autoencoder of digits: the loss is the reconstruction's and a divergence from the standard normal."""
+"""A variational autoencoder of digits: the loss is the reconstruction error plus the divergence from the standard normal."""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""A word language model: an LSTM over the stream of a text, cut for the gradient but not for its state; input and output share weights."""
+"""A word language model: an LSTM with truncated backpropagation through time and tied input and output weights."""
 
 import math
 
@@ -28,12 +28,12 @@ class Model(nn.Module):
 
 
 def detached(state):
-    """The state's values, without the steps that led to them."""
+    """The state's values, detached from the steps that computed them."""
     return state.detach() if isinstance(state, torch.Tensor) else tuple(detached(part) for part in state)
 
 
 def stream(batch):
-    """The text as numbers of words, in `batch` columns, and the number of different words."""
+    """The text as word indices, in `batch` columns, and the size of the vocabulary."""
     words = TEXT.read_text().lower().split()[:6000]
     number = {word: i for i, word in enumerate(sorted(set(words)))}
     numbers = torch.tensor([number[word] for word in words])

@@ -1,0 +1,1 @@
+"""The documentation site: pages of the repository and an API reference, as static HTML."""
