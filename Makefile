@@ -78,7 +78,6 @@ lint: $(VENV)/.dev
 	$(PY) -m tools.opgen --check
 	$(PY) -m tools.lint
 	$(BIN)/ruff check .
-	$(PY) -m tools.opgen --stub undertow/_C.pyi
 	$(BIN)/mypy
 
 # See tools/mutate/README.md.
@@ -95,5 +94,5 @@ docs: build $(VENV)/.docs
 	$(PY) tools/docs/__main__.py
 
 clean:
-	rm -rf $(VENV) build build-* dist undertow/lib undertow/_C*.so undertow/_C.pyi
+	rm -rf $(VENV) build build-* dist undertow/lib undertow/_C*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

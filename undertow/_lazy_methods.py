@@ -24,7 +24,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     if unclear:
         raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
-    return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride(d), d)))
+    return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride()[d], d)))
 
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:

@@ -9,9 +9,12 @@ from undertow._C import UntypedStorage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    from undertow import Tensor, dtype
+    from undertow import Tensor
+    from undertow import device as _device
+    from undertow import dtype as _dtype
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -40,8 +43,10 @@ class TypedStorage:
     (2, 2.0, undertow.float32)
     """
 
+    dtype: _dtype
+
     def __init__(
-        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: dtype | None = None
+        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: _dtype | None = None
     ) -> None:
         self.dtype = _C.get_default_dtype() if dtype is None else dtype
         if wrap_storage is None:
@@ -65,7 +70,7 @@ class TypedStorage:
         return self._untyped_storage
 
     @property
-    def device(self) -> Any:
+    def device(self) -> _device:
         """Where the bytes are."""
         return self._untyped_storage.device
 
@@ -73,7 +78,8 @@ class TypedStorage:
         """The number of elements."""
         return self._untyped_storage.nbytes() // self.dtype.itemsize
 
-    __len__ = size
+    def __len__(self) -> int:
+        return self.size()
 
     def nbytes(self) -> int:
         """The number of bytes."""
@@ -100,7 +106,7 @@ class TypedStorage:
         """A copy."""
         return type(self)(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
-    def copy_(self, source: Any, non_blocking: bool | None = None) -> TypedStorage:
+    def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
         """Take over the elements of another storage of the same size, converting them."""
         self._as_tensor().copy_(source._as_tensor())
         return self
@@ -136,13 +142,14 @@ class TypedStorage:
         at = index % self.size()
         return _C._tensor_over(self._untyped_storage, self.dtype, at, (), ())
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TypedStorage) and self.tolist() == other.tolist()
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def __repr__(self) -> str:
         lines = "".join(f" {value}\n" for value in self.tolist())

@@ -1,4 +1,4 @@
-"""python -m tools.opgen --out DIR [--list] | --check | --show NAME: generates the code, lists or checks it, or prints one operator's."""
+"""python -m tools.opgen --out DIR [--list] | --stubs | --check | --show NAME: generates the code or the type stubs, checks them, or prints one operator's."""
 from __future__ import annotations
 
 import argparse
@@ -55,7 +55,6 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
     for i, chunk in chunks.items():
         files[f"bindings_{i}.cpp"] = marked("hot" if i == "hot" else "small", emit_python.binding_source(chunk, i))
     files["bindings.cpp"] = emit_python.collector(chunks)
-    files["_C.pyi"] = emit_stub.stub(entries)
     return files
 
 
@@ -72,13 +71,20 @@ def show(entries: list[schema.Entry], name: str) -> str:
     return "\n\n".join(out) or f"no operator named {name}"
 
 
+def write(path: Path, text: str) -> None:
+    """Leaves a file that would not change as it is, so that it is not rebuilt."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
 def main() -> int:
     ap = argparse.ArgumentParser(prog="opgen", description=__doc__)
     ap.add_argument("--out", type=Path)
     ap.add_argument("--list", action="store_true", help="print the files that would be written")
     ap.add_argument("--show", metavar="NAME", help="print one operator's generated code")
     ap.add_argument("--check", action="store_true", help="load the tables, check every formula, write nothing")
-    ap.add_argument("--stub", type=Path, metavar="FILE", help="write the stub of undertow._C alone")
+    ap.add_argument("--stubs", action="store_true", help="write the type stubs, which are kept in the repository, into undertow/")
     a = ap.parse_args()
     try:
         entries = schema.load(ROOT / "ops")
@@ -93,17 +99,19 @@ def main() -> int:
         print(f"opgen: {e}", file=sys.stderr)
         return 1
     if a.check:
+        stale = [name for name, text in emit_stub.stubs(entries).items() if not (ROOT / "undertow" / name).exists() or (ROOT / "undertow" / name).read_text() != text]
+        if stale:
+            print(f"opgen: undertow/{stale[0]} is not what the tables say; run python -m tools.opgen --stubs", file=sys.stderr)
+            return 1
         print(f"opgen: {len({e.name for e in entries})} operators, {len(entries)} overloads, {len(files)} files: ok")
-    if a.stub:
-        a.stub.write_text(files["_C.pyi"])
+    if a.stubs:
+        for name, text in emit_stub.stubs(entries).items():
+            write(ROOT / "undertow" / name, text)
     if a.list:
         print("\n".join(sorted(files)))
     if a.out:
-        a.out.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            path = a.out / name
-            if not path.exists() or path.read_text() != text:  # untouched files are not rebuilt
-                path.write_text(text)
+            write(a.out / name, text)
         for old in a.out.iterdir():
             if old.name not in files:
                 old.unlink()

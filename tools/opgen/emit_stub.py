@@ -1,96 +1,187 @@
-"""Type stubs for the compiled module, so that editors and mypy know every operator."""
+"""Type stubs of what the package gets from the tables, so that editors and type checkers know every operator.
+
+A stub is a template of `tools/opgen/stubs` with the tables' declarations put in at its marks:
+
+    # opgen: functions MODULE     the functions of a module, "package" for the package's own
+    # opgen: methods              the methods of Tensor
+    # opgen: results              the classes of results with names
+
+What a template declares itself is left out of what is put in: a hand-written declaration is the more exact one.
+"""
 from __future__ import annotations
 
+import ast
 import keyword
 import re
+from pathlib import Path
 
-from .emit_python import FACTORY_ARGS
-from .schema import TYPES, Entry
+from .emit_python import functions_and_methods, python_args
+from .schema import Arg, Entry
+
+TEMPLATES = Path(__file__).resolve().parent / "stubs"
+WIDTH = 150
+
+# How an argument reads in a stub. The names with an underscore are types that functions or methods of the same name hide.
+ARGUMENT = {
+    "Tensor": "Tensor", "Tensor[]": "Sequence[Tensor]", "Tensor?[]": "Sequence[Tensor | None]", "Scalar": "Number", "int": "_int", "float": "_float", "bool": "_bool",
+    "true": "Literal[True]", "false": "Literal[False]", "int[]": "Sequence[_int]", **{f"int[{n}]": "_int | Sequence[_int]" for n in (1, 2, 3)},
+    "dtype": "DTypeLike", "str": "str", "Generator": "Generator", "device": "DeviceLike", "memory_format": "_memory_format", "layout": "_layout",
+}
+RESULT = {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "int": "_int", "bool": "_bool", "Scalar": "Number", "float": "_float", "dtype": "_dtype", "void": "None"}
 
 
-def py_return(t: str) -> str:
+def argument_type(entries: list[Entry], name: str, types: list[str]) -> str:
+    """The union of what the variants of an entry take, None last."""
+    parts: list[str] = []
+    for t in types:
+        closed = entries[0].spec.get("choices", {}).get(name) if t.startswith("str") else None
+        parts.append("Literal[" + ", ".join(f'"{c}"' for c in closed) + "]" if closed else ARGUMENT[t.removesuffix("?")])
+    if any(t.endswith("?") for t in types):
+        parts.append("None")
+    return " | ".join(dict.fromkeys(parts))
+
+
+def default(a: Arg) -> str:
+    """The default as Python spells it. A list of one number stands for any number of equal ones."""
+    assert a.default is not None
+    if a.is_ints and a.default.startswith("["):
+        numbers = [n.strip() for n in a.default[1:-1].split(",") if n.strip()]
+        return numbers[0] if len(numbers) == 1 else "(" + ", ".join(numbers) + ")"
+    return a.default
+
+
+def result_type(e: Entry, kind: str, method: bool) -> str:
+    if kind == "inplace" and method:
+        return "Self"
+    t = e.return_type
     if t.startswith("("):
-        return "tuple[" + ", ".join(py_return(p.strip()) for p in t[1:-1].split(",")) + "]"
-    return {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "int": "int", "bool": "bool", "Scalar": "Number", "float": "float", "dtype": "dtype",
-            "void": "None"}[t]
+        return f"return_types.{e.public}" if e.spec.get("returns") else "tuple[" + ", ".join(RESULT[p.strip()] for p in t[1:-1].split(",")) + "]"
+    return RESULT[t]
 
 
-def plain(t: str) -> str:
-    """A type by a name of its own: inside Tensor, `int` and `float` are methods."""
-    return re.sub(r"\b(bool|int|float|complex)\b", r"_\1", t)
-
-
-def signature(e: Entry, method: bool) -> str:
-    parts, star = [], False
-    for i, a in enumerate(e.args):
-        if a.kwonly and not star:
-            parts.append("*")
-            star = True
+def parameters(group: list[Entry], kind: str, method: bool, separate: bool) -> list[str]:
+    """The parameters of one declaration. `separate` spells the lone list of ints as separate ints, as in x.view(2, 4)."""
+    out, star, positional_only = [], False, 0
+    rows = [python_args(e, kind) for e in group]
+    for i, a in enumerate(rows[0]):
         if method and i == 0:
-            parts.append("self")
+            out.append("self")
             continue
-        name = a.name + "_" if keyword.iskeyword(a.name) else a.name  # `from` cannot be written, only passed in a dict
-        parts.append(f"{name}: {plain(TYPES[a.type][1])}" + (" = ..." if a.default is not None else ""))
-    if "out" in e.variants:
-        parts += ([] if star else ["*"]) + ["out: Tensor | None = ..."]
-        star = True
-    if e.is_factory:
-        parts += [] if star else ["*"]
-        parts += [f"{a.name}: {plain(TYPES[a.type][1])} = ..." for a in FACTORY_ARGS]
-    return f"({', '.join(parts)}) -> {plain(py_return(e.return_type))}: ..."
+        if method and a.name == "out":
+            continue  # as in torch, though the parser that functions and methods share would take it
+        if a.kwonly and not star:
+            out.append("*")
+            star = True
+        types = [row[i].type for row in rows]
+        if a.name == "out" and a.type == "Tensor[]":
+            kind_text = "Sequence[Tensor] | None"
+        else:
+            kind_text = argument_type(group, a.name, types)
+            if a.type == "int[1]" and a.default == "[]":
+                kind_text += " | None"
+        name = "input" if a.name == "self" else a.name
+        if separate and a.is_ints and not a.kwonly:
+            out.append(f"*{name}: _int")
+            star = True
+            continue
+        if keyword.iskeyword(name):
+            name, positional_only = name + "_", len(out) + 1
+        out.append(f"{name}: {kind_text}" + (f" = {default(a)}" if a.default is not None else ""))
+    if positional_only:
+        out.insert(positional_only, "/")
+    return out
 
 
-# What the binding layer writes by hand: numbers, comparison, containers.
-BINARY = [
-    "add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv", "itruediv", "floordiv", "rfloordiv", "mod",
-    "rmod", "pow", "rpow", "ipow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "lshift", "rshift", "lt", "le", "gt",
-    "ge", "getitem",
-]
-PROTOCOLS = [f"    def __{n}__(self, other: Any) -> Tensor: ..." for n in BINARY]
-PROTOCOLS += [f"    def __{n}__(self) -> Tensor: ..." for n in ("neg", "pos", "abs", "invert")]
-PROTOCOLS += [f"    def __{n}__(self, other: object) -> Tensor: ...  # type: ignore[override]" for n in ("eq", "ne")]
-PROTOCOLS += [f"    def __{n}__(self) -> _{n}: ..." for n in ("bool", "int", "float", "complex")]
-PROTOCOLS += ["    def __len__(self) -> _int: ...", "    def __index__(self) -> _int: ...", "    def __setitem__(self, index: Any, value: Any) -> None: ...",
-              "    def __iter__(self) -> Iterator[Tensor]: ...", "    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
+def declaration(name: str, list_: list[tuple[Entry, str]], method: bool) -> list[str]:
+    """All overloads of one public name. The variants of a Tensor|Scalar argument become one declaration with a union."""
+    groups: dict[tuple[str, str, str], list[Entry]] = {}
+    for e, kind in list_:
+        if method and e.args[0].type != "Tensor":
+            continue
+        if not method and kind == "plain" and "function" not in e.variants:
+            continue
+        groups.setdefault((e.name, e.overload, kind), []).append(e)
+    forms = []
+    for (_, _, kind), group in groups.items():
+        result = result_type(group[0], kind, method)
+        forms.append((parameters(group, kind, method, False), result))
+        positional = [a for a in python_args(group[0], kind)[method:] if not a.kwonly]
+        if len(positional) == 1 and positional[0].is_ints:
+            forms.append((parameters(group, kind, method, True), result))
+    forms = [f for i, f in enumerate(forms) if f not in forms[:i]]
+    indent = "    " if method else ""
+    out = []
+    for parts, result in forms:
+        if len(forms) > 1:
+            out.append(f"{indent}@overload")
+        line = f"{indent}def {name}({', '.join(parts)}) -> {result}: ..."
+        if len(line) <= WIDTH:
+            out.append(line)
+        else:
+            out += [f"{indent}def {name}(", f"{indent}    {', '.join(parts)},", f"{indent}) -> {result}: ..."]
+            if len(out[-2]) > WIDTH:
+                out[-2:-1] = [f"{indent}    {part}," for part in parts]
+    return out
 
 
-# What users' classes of functions derive from; names that are not listed are Any.
-NODES = """class _NodeBase(_Object):
-    def name(self) -> str: ...
-    @property
-    def next_functions(self) -> tuple[tuple[_NodeBase | None, _int], ...]: ...
-    @property
-    def metadata(self) -> dict[Any, Any]: ...
-
-class _FunctionBase(_NodeBase):
-    needs_input_grad: tuple[_bool, ...]
-    @property
-    def saved_tensors(self) -> tuple[Tensor, ...]: ...
-    @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any: ...
-"""
-
-
-def stub(entries: list[Entry]) -> str:
-    out = ["# Generated by tools/opgen from ops/*.toml.", "from typing import Any, Iterator, Literal, Sequence, overload", *(f"_{n} = {n}" for n in ("bool", "int", "float", "complex")), "Number = bool | int | float | complex", "",
-           "class _Object:", "    def __init__(self, *args: Any, **kwargs: Any) -> None: ...", "    def __getattr__(self, name: str) -> Any: ...", "",
-           "class dtype(_Object): ...", "class device(_Object): ...", "class layout(_Object): ...", "class memory_format(_Object): ...", "class Generator(_Object): ...", "class _LinAlgError(RuntimeError): ...", "", "class Tensor:"]
-
-    def block(name: str, list_: list[Entry], method: bool, indent: str) -> None:
-        for e in list_:
-            if len(list_) > 1:
-                out.append(f"{indent}@overload")
-            out.append(f"{indent}def {name}{signature(e, method)}")
-
-    by_name: dict[str, list[Entry]] = {}
+def result_classes(entries: list[Entry]) -> list[str]:
+    """The classes of results with names: tuples whose elements are attributes too."""
+    out: dict[str, list[str]] = {}
     for e in entries:
-        for n in [n for module, n in e.python_names if not module]:
-            by_name.setdefault(n, []).append(e)
-    for name, list_ in by_name.items():
-        block(name, [e for e in list_ if "method" in e.variants], True, "    ")
-        block(name + "_", [e for e in list_ if "inplace" in e.variants], True, "    ")
-    out += [*(p for p in PROTOCOLS if p.split('def ')[1].split('(')[0] not in by_name), "    def __getattr__(self, name: str) -> Any: ...", "", NODES]
-    for name, list_ in by_name.items():
-        block(name, [e for e in list_ if "function" in e.variants and not name.startswith("__")], False, "")
-    out += ["", "def __getattr__(name: str) -> Any: ...", ""]
-    return "\n".join(out)
+        if not e.spec.get("returns") or e.public in out or not e.python_names:
+            continue
+        types = [RESULT[t.strip()] for t in e.return_type[1:-1].split(",")]
+        lines = [f"class {e.public}(tuple[{', '.join(types)}]):"]
+        for name, t in zip(e.spec["returns"], types, strict=True):
+            lines += ["    @property", f"    def {name}(self) -> {t}: ..."]
+        out[e.public] = [*lines, ""]
+    return [line for name in sorted(out) for line in out[name]]
+
+
+def declared(template: str, inside: str = "") -> set[str]:
+    """The names a template declares or imports, at its top or in a class."""
+    body = ast.parse(template).body
+    if inside:
+        body = next(node.body for node in body if isinstance(node, ast.ClassDef) and node.name == inside)
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            names |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {a.asname for a in node.names if a.asname}
+    return names
+
+
+def stubs(entries: list[Entry]) -> dict[str, str]:
+    """The stubs by their paths below undertow/."""
+    functions, methods = functions_and_methods(entries)
+    out = {}
+    for path in sorted(TEMPLATES.rglob("*.pyi")):
+        template = path.read_text()
+        lines = ["# Generated by tools/opgen from ops/*.toml and tools/opgen/stubs. Do not edit."]
+        for line in template.splitlines():
+            mark = re.fullmatch(r"\s*# opgen: (\w+) ?([\w.]*)", line)
+            if not mark:
+                lines.append(line)
+            elif mark[1] == "functions":
+                taken = declared(template)
+                module = "" if mark[2] == "package" else mark[2]
+                for (home, name), list_ in functions.items():
+                    shown = name.removeprefix("linalg_") if module == "linalg" else name
+                    if home == module and shown not in taken:
+                        lines += declaration(shown, list_, False)
+            elif mark[1] == "methods":
+                taken = declared(template, "Tensor")
+                for name, list_ in methods.items():
+                    if name not in taken:
+                        lines += declaration(name, list_, True)
+            elif mark[1] == "results":
+                lines += result_classes(entries)
+            else:
+                raise ValueError(f"{path}: unknown mark: {line.strip()}")
+        out[path.relative_to(TEMPLATES).as_posix()] = "\n".join(lines).rstrip("\n") + "\n"
+    return out

@@ -22,6 +22,7 @@ KEYS = {
     "constants",  # floating tensors without a derivative: refused where they require one
     "devices",  # "any": its tensors may be on different devices (copies, indices)
     "hot",  # called often on small tensors: compiled for speed, where all others are made small
+    "choices",  # choices.mode: the strings that an argument `mode` takes, where they are a closed set; for the type stubs
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
@@ -293,6 +294,9 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
         for k in spec.get(key, []):
             if k not in {a[1] for a in raw}:
                 raise TableError(f"{where}: {key} names no argument {k}")
+    for k, closed in spec.get("choices", {}).items():
+        if not any(arg == k and any(t.startswith("str") for t in types) for types, arg, _, _ in raw) or not closed:
+            raise TableError(f"{where}: choices.{k} names no str argument, or no choice")
     for k in (name for key in spec.get("grad", {}) for name in names_in(key)):
         if k not in {a[1] for a in raw}:
             raise TableError(f"{where}: grad.{k} names no argument")

@@ -74,7 +74,7 @@ def _is_plain(tensors: Sequence[Tensor | None]) -> bool:
 
 
 def _whole_lstm(input: Tensor, state: State, w: _Weights, reverse: bool) -> tuple[Tensor, State]:
-    bias = None if w.b_ih is None else w.b_ih + w.b_hh
+    bias = None if w.b_ih is None or w.b_hh is None else w.b_ih + w.b_hh
     output, cells, _ = _lstm_layer(linear(input, w.w_ih, bias), *state, w.w_hh, reverse)
     last = 0 if reverse else -1
     return output, (output[last], cells[last])

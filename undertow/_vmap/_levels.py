@@ -17,12 +17,15 @@ from undertow import _C
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
 
 class Level:
     """One running transform: a vmap has a size and a randomness, one that differentiates has none."""
 
     __slots__ = ("depth", "internal", "number", "randomness", "size")
+
+    size: Any  # an int for a vmap, else None: rules of vmap need not ask
 
     def __init__(self, number: int, depth: int, size: int | None, randomness: str, internal: bool) -> None:
         self.number = number

@@ -15,7 +15,7 @@ from undertow.autograd.graph import _engine_run_backward
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, Literal, overload
 
     Output = Tensor | GradientEdge
     Outputs = Output | Sequence[Output]
@@ -106,6 +106,47 @@ def _renamed_grads(grad_tensors: Grads, grad_variables: Grads) -> Grads:
     return grad_variables
 
 
+if TYPE_CHECKING:
+
+    @overload
+    def grad(
+        outputs: Outputs,
+        inputs: Output | Sequence[Output],
+        grad_outputs: Grads = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        only_inputs: bool = True,
+        *,
+        allow_unused: Literal[True],
+        is_grads_batched: bool = False,
+        materialize_grads: Literal[False] = False,
+    ) -> tuple[Tensor | None, ...]: ...
+    @overload
+    def grad(
+        outputs: Outputs,
+        inputs: Output | Sequence[Output],
+        grad_outputs: Grads = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        only_inputs: bool = True,
+        allow_unused: bool | None = None,
+        is_grads_batched: bool = False,
+        materialize_grads: bool = False,
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def grad(
+        outputs: Outputs,
+        inputs: dict[str, Tensor],
+        grad_outputs: Grads = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        only_inputs: bool = True,
+        allow_unused: bool | None = None,
+        is_grads_batched: bool = False,
+        materialize_grads: bool = False,
+    ) -> dict[str, Tensor]: ...
+
+
 def grad(
     outputs: Outputs,
     inputs: Inputs,
@@ -116,7 +157,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...] | dict[str, Tensor | None]:
+) -> Any:
     """The gradient of `outputs`, weighted by `grad_outputs`, with respect to each of `inputs`.
 
     Nothing is accumulated in `.grad`. `inputs` may be a dictionary; so is then the result. An input

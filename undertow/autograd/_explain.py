@@ -349,7 +349,7 @@ def explain_grad(param: Tensor, loss: Tensor | Callable[[], Tensor]) -> GradExpl
     if not reached:
         return _unconnected(param, loss)
     if not param.is_leaf and not param.retains_grad:
-        node = param.grad_fn.name()
+        node = param.grad_fn.name() if param.grad_fn is not None else "an operation"
         text = f"the gradient passes through it, but it is not a leaf ({node} made it): call retain_grad() on it before the backward pass."
         return GradExplanation("non_leaf", text, node)
     return _after_backward(param) if freed else _from_values(param, loss)

@@ -38,6 +38,7 @@ class Node(ABC):
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges to the nodes that receive this one's results: (node, input number) each."""
 
+    @property
     @abstractmethod
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for anyone's notes about the node."""
@@ -51,7 +52,6 @@ class Node(ABC):
     def _register_hook_dict(self, tensor: Tensor) -> None:
         """Take the tensor's hooks into the node's."""
 
-    @property
     @abstractmethod
     def _sequence_nr(self) -> int:
         """How late in its thread the node was made."""
@@ -86,7 +86,7 @@ class Node(ABC):
 Node.register(_C._NodeBase)
 
 
-class GradientEdge(tuple):
+class GradientEdge(tuple["Node", int, "Node | None"]):
     """Where a gradient enters a node: a named tuple of node, output_nr and ownership_token.
 
     It stands for a tensor in `backward` and `grad` without keeping the tensor's data alive.
@@ -149,7 +149,7 @@ def _get_grad_fn_or_grad_acc(t: Tensor | GradientEdge) -> Node:
 
     # A leaf does not know its accumulator; an edge of anything made from it does.
     with enable_grad():
-        return t.view_as(t).grad_fn.next_functions[0][0]
+        return t.view_as(t).grad_fn.next_functions[0][0]  # type: ignore[union-attr, return-value]  # the view has both
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

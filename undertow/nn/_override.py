@@ -9,10 +9,12 @@ from undertow.overrides import handle_torch_function, has_torch_function
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
-def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
+def overridable(function: F) -> F:
     """`function`, handing over to an override that any of its arguments carries, or to a mode.
 
     >>> overridable(lambda x: x + 1)(2)
@@ -26,4 +28,4 @@ def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
             return handle_torch_function(call, given, *args, **kwargs)
         return function(*args, **kwargs)
 
-    return call
+    return call  # type: ignore[return-value]  # it takes what `function` takes

@@ -49,7 +49,7 @@ class NativeOptimizer(Optimizer):
             _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], constants)
             return
         # Half types: computed in float32, rounded once.
-        wide = [None if t is None else t.float() for t in (p, *states)]
+        wide: list[Any] = [None if t is None else t.float() for t in (p, *states)]
         _C._optim_update(self._algorithm, [[wide[0]], [g.float()], *([] if s is None else [s] for s in wide[1:])], constants)
         for narrow, computed in zip((p, *states), wide, strict=True):
             if narrow is not None:

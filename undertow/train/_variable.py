@@ -106,7 +106,7 @@ class Variable(Parameter):
             self.sub_(self._fitting(delta, "assign_sub"))
         return self
 
-    def scatter_add(self, sparse_delta: IndexedSlices) -> Variable:
+    def scatter_add(self, sparse_delta: IndexedSlices) -> Variable:  # type: ignore[override]  # as TensorFlow has it
         """Adds rows; an index that comes twice is added twice."""
         with undertow.no_grad():
             self.index_add_(0, sparse_delta.indices.to(undertow.int64), sparse_delta.values)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _id_lock = allocate_lock()  # guards RemovableHandle.next_id: hooks are registered from any thread
 
 
-class HookDict(dict):
+class HookDict(dict["int", "Any"]):
     """A dictionary from handle id to hook, in order of registration, that can be weakly referenced.
 
     >>> from undertow.utils.hooks import HookDict, RemovableHandle
@@ -49,6 +49,8 @@ class RemovableHandle:
     """
 
     id: int
+    hooks_dict_ref: ref[Any]
+    extra_dict_ref: tuple[ref[Any], ...]
     next_id: int = 0
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:

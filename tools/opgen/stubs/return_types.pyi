@@ -1,0 +1,8 @@
+# The types of results with names.
+from undertow._C import Tensor
+from undertow._histogram import Histogram, Histogramdd
+
+histogram = Histogram
+histogramdd = Histogramdd
+
+# opgen: results
