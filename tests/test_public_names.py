@@ -17,7 +17,7 @@ from tools import public_names
 from undertow._lazy import read_stub
 
 HERE = Path(ut.__file__).parent
-STUBS = sorted(p for p in HERE.rglob("__init__.pyi") if "include" not in p.parts and "lib" not in p.parts)
+STUBS = sorted(p for p in HERE.rglob("__init__.pyi") if not {"include", "lib", "_C"} & set(p.parts))
 SHIMS = "undertow.as_torch.shims"  # lists torch's private names too
 PACKAGES = [".".join(("undertow", *p.parent.relative_to(HERE).parts)) for p in STUBS]
 
@@ -33,7 +33,7 @@ def names_by_ast(text: str) -> dict[str, str | None]:
         elif isinstance(statement, ast.AnnAssign):
             assert isinstance(statement.target, ast.Name)
             names[statement.target.id] = None
-        else:
+        elif not isinstance(statement, ast.Import):  # a module that only annotations name
             assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant), f"line {statement.lineno}: not read by _lazy.py"
     return names
 

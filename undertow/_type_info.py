@@ -8,14 +8,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from undertow import dtype
+    from undertow import dtype as _dtype
 
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 _LOWEST_EXPONENT = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022}
 _RESOLUTION = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-15}
 
 
-def _name(of: dtype) -> str:
+def _name(of: _dtype) -> str:
     return str(of).rpartition(".")[2]
 
 
@@ -27,13 +27,21 @@ class finfo:
     (1.1920928955078125e-07, 65504.0)
     """
 
+    bits: int
+    dtype: str
+    eps: float
+    max: float
+    min: float
+    resolution: float
+    smallest_normal: float
+    tiny: float
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __new__(cls, type: Any = None) -> Any:
         # What stands for a dtype that is missing answers for itself (as_torch/_standin.py).
         return type.__finfo__() if hasattr(type, "__finfo__") else super().__new__(cls)
 
-    def __init__(self, type: dtype | None = None) -> None:
+    def __init__(self, type: _dtype | None = None) -> None:
         if type is None:
             type = _C.get_default_dtype()
         if not isinstance(type, _C.dtype):
@@ -77,9 +85,13 @@ class iinfo:
     (-128, 255)
     """
 
+    bits: int
+    dtype: str
+    max: int
+    min: int
     __slots__ = ("bits", "dtype", "max", "min")
 
-    def __init__(self, type: dtype) -> None:
+    def __init__(self, type: _dtype) -> None:
         if not isinstance(type, _C.dtype):
             raise TypeError(
                 f"iinfo(): argument 'type' (position 1) must be undertow.dtype, not {type.__class__.__name__}"

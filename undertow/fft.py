@@ -10,8 +10,14 @@ from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
+
+    from undertow import device as _device
+    from undertow import dtype as _dtype
+    from undertow import layout as _layout
+
+    _Sizes = int | Sequence[int] | None
 
 __all__ = [
     "fft",
@@ -198,19 +204,19 @@ def _all_complex(input: Tensor, s: Any, dim: Any, norm: str | None, forward: boo
 
 
 @overridable
-def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+def fftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """fft along several dimensions, of lengths s."""
     return _given(_all_complex(input, s, dim, norm, True), out)
 
 
 @overridable
-def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ifftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The inverse of fftn."""
     return _given(_all_complex(input, s, dim, norm, False), out)
 
 
 @overridable
-def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+def rfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """fftn of real numbers, of the last dimension one half."""
     x = _check_real(input, "rfftn", "real-valued input tensor")
     dims, lengths = _some_axes(x, s, dim, "rfftn")
@@ -233,7 +239,7 @@ def _halved_axes(x: Tensor, s: Any, dim: Any, name: str) -> tuple[list[int], lis
 
 
 @overridable
-def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+def irfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The inverse of rfftn: real numbers."""
     x = _complex(input)
     dims, lengths = _halved_axes(x, s, dim, "irfftn")
@@ -242,7 +248,7 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
 
 
 @overridable
-def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+def hfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """hfft along the last of several dimensions, fft along the others."""
     x = _complex(input)
     dims, lengths = _halved_axes(x, s, dim, "hfftn")
@@ -254,7 +260,7 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
 
 
 @overridable
-def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+def ihfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The inverse of hfftn."""
     if input.is_complex():
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {_LONG[str(input.dtype).rpartition('.')[2]]}")
@@ -265,21 +271,40 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
     return _given(_c2c(half, dims[:-1], kind, False) if len(dims) > 1 else half, out)
 
 
-def _planar(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
-    """The form for the last two dimensions."""
-
-    @overridable
-    def planar(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-        return function(input, s, dim, norm, out=out)
-
-    planar.__name__ = planar.__qualname__ = name
-    planar.__doc__ = f"{name[:-1]}n along the last two dimensions, or those given."
-    return planar
+@overridable
+def fft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """fftn along the last two dimensions, or those given."""
+    return fftn(input, s, dim, norm, out=out)
 
 
-fft2, ifft2 = _planar(fftn, "fft2"), _planar(ifftn, "ifft2")
-rfft2, irfft2 = _planar(rfftn, "rfft2"), _planar(irfftn, "irfft2")
-hfft2, ihfft2 = _planar(hfftn, "hfft2"), _planar(ihfftn, "ihfft2")
+@overridable
+def ifft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """ifftn along the last two dimensions, or those given."""
+    return ifftn(input, s, dim, norm, out=out)
+
+
+@overridable
+def rfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """rfftn along the last two dimensions, or those given."""
+    return rfftn(input, s, dim, norm, out=out)
+
+
+@overridable
+def irfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """irfftn along the last two dimensions, or those given."""
+    return irfftn(input, s, dim, norm, out=out)
+
+
+@overridable
+def hfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """hfftn along the last two dimensions, or those given."""
+    return hfftn(input, s, dim, norm, out=out)
+
+
+@overridable
+def ihfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """ihfftn along the last two dimensions, or those given."""
+    return ihfftn(input, s, dim, norm, out=out)
 
 
 # ---- frequencies ----
@@ -295,7 +320,14 @@ def _check_frequencies(name: str, dtype: Any) -> None:
 
 
 def fftfreq(
-    n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _device | str | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies of fft of n numbers, d apart: from zero up, then the negative ones.
 
@@ -312,7 +344,14 @@ def fftfreq(
 
 
 def rfftfreq(
-    n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: _dtype | None = None,
+    layout: _layout | None = None,
+    device: _device | str | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies of rfft of n numbers, d apart."""
     _check_frequencies("rfftfreq", dtype)

@@ -35,6 +35,8 @@ def _tensors(values: Iterable[Any]) -> list[Tensor]:
 class CustomOpDef:
     """What `custom_op` gives: the operator, which can be called, and where its parts are registered."""
 
+    __name__: str
+
     def __init__(self, namespace: str, name: str, fn: Callable[..., Any], mutates_args: Any, device_types: Any = None) -> None:
         self._namespace, self._name, self._qualname = namespace, name, f"{namespace}::{name}"
         self._signature = inspect.signature(fn)

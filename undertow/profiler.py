@@ -134,6 +134,12 @@ class profile:
     [2]
     """
 
+    activities: set[ProfilerActivity]
+    step_num: int
+    record_steps: bool
+    current_action: ProfilerAction
+    schedule: Callable[[int], ProfilerAction]
+
     def __init__(
         self,
         *,

@@ -53,6 +53,13 @@ class SobolEngine:
             [0.2500, 0.7500]])
     """
 
+    dimension: int
+    scramble: bool
+    seed: int | None
+    sobolstate: Tensor
+    shift: Tensor
+    quasi: Tensor
+    num_generated: int
     MAXBIT = 30
     MAXDIM = 512
 

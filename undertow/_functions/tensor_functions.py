@@ -49,38 +49,61 @@ def is_storage(obj: Any, /) -> bool:
     return isinstance(obj, TypedStorage)
 
 
-def _of_tensor(name: str) -> Any:
-    """The function of a method that takes nothing but the tensor."""
-    method = getattr(Tensor, name)
-
-    def function(input: Tensor, *args: Any) -> Any:
-        if not isinstance(input, Tensor) and not hasattr(type(input), "__torch_function__"):
-            raise TypeError(
-                f"{name}(): argument 'input' (position 1) must be Tensor, "
-                f"not {type(input).__name__}"
-            )
-        return getattr(input, name)(*args) if isinstance(input, Tensor) else _hand_over(function, input, *args)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = method.__doc__ or f"`input.{name}()`."
-    return function
-
-
-def _hand_over(function: Any, input: Any, *args: Any) -> Any:
+def _method(function: Any, input: Tensor, *args: Any) -> Any:
+    """The method of the same name, or what overrides the function."""
+    name = function.__name__
+    if isinstance(input, Tensor):
+        return getattr(input, name)(*args)
+    if not hasattr(type(input), "__torch_function__"):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     from undertow.overrides import handle_torch_function
 
     return handle_torch_function(function, (input,), input, *args)
 
 
-is_complex = _of_tensor("is_complex")
-is_conj = _of_tensor("is_conj")
-is_floating_point = _of_tensor("is_floating_point")
-is_inference = _of_tensor("is_inference")
-is_neg = _of_tensor("is_neg")
-is_same_size = _of_tensor("is_same_size")
-is_signed = _of_tensor("is_signed")
-get_device = _of_tensor("get_device")
-numel = _of_tensor("numel")
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return _method(is_complex, input)
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the tensor is a conjugate view."""
+    return _method(is_conj, input)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating-point one."""
+    return _method(is_floating_point, input)
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return _method(is_inference, input)
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the tensor is a negative view."""
+    return _method(is_neg, input)
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return _method(is_signed, input)
+
+
+def get_device(input: Tensor) -> int:
+    """The number of the device; -1 for the CPU."""
+    return _method(get_device, input)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return _method(numel, input)
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both tensors have the same shape."""
+    return _method(is_same_size, input, other)
 
 
 def is_nonzero(input: Tensor) -> bool:

@@ -31,6 +31,9 @@ _HOW_TO_RECORD = (
 class GradExplanation:
     """What `explain_grad` found; printed, it says so in words."""
 
+    line: str | None
+    cuts: list[tuple[str, str, str]]
+
     def __init__(
         self,
         reason: str,

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from undertow import Tensor
+
 
 def _refuse(value: object, accepted: str) -> ValueError:
     return ValueError(
@@ -64,6 +66,10 @@ def _unflatten(flat: Sequence[Any], like: Any) -> Any:
 
 class NestedIOFunction(Function):
     """Only here for old programs: use `Function`."""
+
+    to_save: tuple[Tensor | None, ...] | None
+    dirty_tensors: tuple[Tensor, ...] | None
+    non_differentiable: tuple[Tensor, ...] | None
 
     if TYPE_CHECKING:
         _nested_input: Any

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Interval:
     """From when to when."""
 
+    end: float
+    start: float
     __slots__ = ("end", "start")
 
     def __init__(self, start: float, end: float) -> None:
@@ -41,22 +43,31 @@ def _memory(n: int) -> str:
     return f"{n} b"
 
 
-def _times(name: str) -> Any:
-    return property(lambda self: _time(getattr(self, name)), doc=f"`{name}` for people.")
-
-
 class _Times:
     """What events and averages have in common. There is no device but the CPU: the times of others are zero."""
 
-    cpu_time_str = _times("cpu_time")
-    cpu_time_total_str = _times("cpu_time_total")
-    self_cpu_time_total_str = _times("self_cpu_time_total")
     cuda_time = cuda_time_total = self_cuda_time_total = 0
     device_time = device_time_total = self_device_time_total = 0
     cuda_memory_usage = self_cuda_memory_usage = device_memory_usage = self_device_memory_usage = 0
 
     count: int
     cpu_time_total: float
+    self_cpu_time_total: float
+
+    @property
+    def cpu_time_str(self) -> str:
+        """`cpu_time` for people."""
+        return _time(self.cpu_time)
+
+    @property
+    def cpu_time_total_str(self) -> str:
+        """`cpu_time_total` for people."""
+        return _time(self.cpu_time_total)
+
+    @property
+    def self_cpu_time_total_str(self) -> str:
+        """`self_cpu_time_total` for people."""
+        return _time(self.self_cpu_time_total)
 
     @property
     def cpu_time(self) -> float:
@@ -66,6 +77,9 @@ class _Times:
 
 class FunctionEvent(_Times):
     """One operation, backward node, or range of the user's, with what ran inside it."""
+
+    trace_name: str
+    time_range: Interval
 
     def __init__(self, name: str, thread: int, start: float, end: float) -> None:
         self.id = -1
@@ -101,7 +115,7 @@ class FunctionEvent(_Times):
         return self.time_range.elapsed_us()
 
     @property
-    def self_cpu_time_total(self) -> float:
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]
         """The same without what ran inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
@@ -130,6 +144,14 @@ class FunctionEvent(_Times):
 
 class FunctionEventAvg(_Times):
     """The events of one key together."""
+
+    count: int
+    cpu_time_total: float
+    self_cpu_time_total: float
+    cpu_memory_usage: int
+    self_cpu_memory_usage: int
+    flops: int
+    is_user_annotation: bool
 
     def __init__(self, key: str = "") -> None:
         self.key = key
@@ -172,7 +194,7 @@ class FunctionEventAvg(_Times):
         )
 
 
-class EventList(list):
+class EventList(list["Any"]):
     """Events or averages, and how to print, sum and export them."""
 
     _METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total")

@@ -96,6 +96,8 @@ class disable_saved_tensors_hooks(_DecoratorContextManager):
     RuntimeError: no packing here
     """
 
+    error_message: str
+    prev: str | None
     __slots__ = ("error_message", "prev")
 
     def __init__(self, error_message: str) -> None:
@@ -181,6 +183,9 @@ class allow_mutation_on_saved_tensors:
     >>> x.grad
     tensor([2., 2.])
     """
+
+    context: _AllowMutationOnSavedContext
+    hooks: saved_tensors_hooks
 
     def __enter__(self) -> _AllowMutationOnSavedContext:
         if getattr(_mutation, "active", False):

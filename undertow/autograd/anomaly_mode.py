@@ -14,6 +14,9 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 class _AnomalyContext:
     """Restores, on leaving, the mode found when it was made."""
 
+    prev: bool
+    prev_check_nan: bool
+
     def __init__(self) -> None:
         self.prev = _C.is_anomaly_enabled()
         self.prev_check_nan = _C.is_anomaly_check_nan_enabled()

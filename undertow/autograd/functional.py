@@ -25,11 +25,11 @@ from undertow.autograd.grad_mode import enable_grad
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from undertow import Tensor
 
-    Tensors = Tensor | tuple[Tensor, ...]
+    Tensors: TypeAlias = Tensor | tuple[Tensor, ...]
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -46,6 +46,7 @@ class no_grad(_NoParamDecoratorContextManager):
     False
     """
 
+    prev: bool
     __slots__ = ("prev",)
 
     def __enter__(self) -> None:
@@ -67,6 +68,7 @@ class enable_grad(_NoParamDecoratorContextManager):
     True
     """
 
+    prev: bool
     __slots__ = ("prev",)
 
     def __enter__(self) -> None:
@@ -90,6 +92,8 @@ class set_grad_enabled(_DecoratorContextManager):
     >>> _ = ut.set_grad_enabled(True)
     """
 
+    mode: bool
+    prev: bool
     __slots__ = ("mode", "prev")
 
     def __init__(self, mode: bool) -> None:
@@ -159,6 +163,8 @@ class set_multithreading_enabled(_DecoratorContextManager):
     False
     """
 
+    mode: bool
+    prev: bool
     __slots__ = ("mode", "prev")
 
     def __init__(self, mode: bool) -> None:
@@ -196,6 +202,8 @@ class enforce_grad_layout_policy(_DecoratorContextManager):
     >>> with ut.autograd.enforce_grad_layout_policy(False):
     ...     p.backward(ut.ones(3, 2))
     """
+
+    prev: bool
 
     def __init__(self, enable: bool = True) -> None:
         self.prev = _C._is_grad_layout_enforcement_enabled()

@@ -45,6 +45,8 @@ class profile:
     True
     """
 
+    entered: bool
+
     def __init__(
         self,
         enabled: bool = True,

@@ -313,4 +313,11 @@ def recv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = No
     raise ValueError("Invalid source rank: source rank should not be the same as the rank of the current process.")
 
 
-isend, irecv = send, recv
+def isend(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_dst: int | None = None) -> None:
+    """See `send`."""
+    send(tensor, dst, group, tag, group_dst)
+
+
+def irecv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_src: int | None = None) -> int:
+    """See `recv`."""
+    return recv(tensor, src, group, tag, group_src)

@@ -22,7 +22,7 @@ class Backend(str):
     UCC = "ucc"
     MPI = "mpi"
     XCCL = "xccl"
-    backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+    backend_list: list[str] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -148,7 +148,19 @@ def is_nccl_available() -> bool:
     return False
 
 
-is_mpi_available = is_ucc_available = is_xccl_available = is_nccl_available
+def is_mpi_available() -> bool:
+    """False: there is no MPI backend."""
+    return False
+
+
+def is_ucc_available() -> bool:
+    """False: there is no UCC backend."""
+    return False
+
+
+def is_xccl_available() -> bool:
+    """False: there is no XCCL backend."""
+    return False
 
 
 def is_backend_available(backend: str) -> bool:

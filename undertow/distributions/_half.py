@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class HalfDistribution(TransformedDistribution):
     """|X| for X of the subclass' `_whole` about 0 with this scale."""
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative  # type: ignore[assignment]
+    arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive}
+    support: constraints.Constraint = constraints.nonnegative  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
     _whole = Distribution  # what X is; a subclass says
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class LocationScale(Distribution):
     """One shape, moved by `loc`, where its density is highest, and stretched by `scale`."""
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    loc: Tensor
+    scale: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
 

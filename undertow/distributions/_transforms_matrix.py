@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class SoftmaxTransform(Transform):
     """exp(x) over its sum; the way back is one of many."""
 
-    domain = constraints.real_vector
-    codomain = constraints.simplex
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.simplex
 
     def _call(self, x: Tensor) -> Tensor:
         probs = (x - x.max(-1, True)[0]).exp()
@@ -32,14 +32,18 @@ class SoftmaxTransform(Transform):
             raise ValueError("Too few dimensions on input")
         return shape
 
-    forward_shape = inverse_shape = _longer
+    def forward_shape(self, shape: Any) -> Any:
+        return self._longer(shape)
+
+    def inverse_shape(self, shape: Any) -> Any:
+        return self._longer(shape)
 
 
 class StickBreakingTransform(Transform):
     """K numbers to a point of the simplex of K + 1 parts: each takes its share of what the others left."""
 
-    domain = constraints.real_vector
-    codomain = constraints.simplex
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.simplex
     bijective = True
 
     @staticmethod
@@ -77,8 +81,8 @@ class StickBreakingTransform(Transform):
 class LowerCholeskyTransform(Transform):
     """A matrix to a lower triangle with a positive diagonal, by exp."""
 
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.lower_cholesky
+    domain: constraints.Constraint = constraints.independent(constraints.real, 2)
+    codomain: constraints.Constraint = constraints.lower_cholesky
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -90,8 +94,8 @@ class LowerCholeskyTransform(Transform):
 class PositiveDefiniteTransform(Transform):
     """A matrix to a positive definite one: L L^T of its `LowerCholeskyTransform`."""
 
-    domain = constraints.independent(constraints.real, 2)
-    codomain = constraints.positive_definite
+    domain: constraints.Constraint = constraints.independent(constraints.real, 2)
+    codomain: constraints.Constraint = constraints.positive_definite
 
     def _call(self, x: Tensor) -> Tensor:
         lower = LowerCholeskyTransform()(x)
@@ -107,8 +111,8 @@ class CorrCholeskyTransform(Transform):
     Each row is a point of a sphere: its entries are tanh(x) of what the entries before left of length one.
     """
 
-    domain = constraints.real_vector
-    codomain = constraints.corr_cholesky
+    domain: constraints.Constraint = constraints.real_vector
+    codomain: constraints.Constraint = constraints.corr_cholesky
     bijective = True
 
     def _call(self, x: Tensor) -> Tensor:

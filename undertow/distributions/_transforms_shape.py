@@ -12,20 +12,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from undertow import Tensor
+    from undertow import Size, Tensor
 
 
 class IndependentTransform(Transform):
     """A transform whose last dimensions are taken for one event."""
 
+    base_transform: Transform
+    reinterpreted_batch_ndims: int
+
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.base_transform, self.reinterpreted_batch_ndims = base_transform.with_cache(cache_size), reinterpreted_batch_ndims
 
-    domain = property(lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims))  # type: ignore[assignment]
-    codomain = property(lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims))  # type: ignore[assignment]
-    bijective = property(lambda self: self.base_transform.bijective)  # type: ignore[assignment]
-    sign = property(lambda self: self.base_transform.sign)
+    @property
+    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+
+    @property
+    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+
+    @property
+    def bijective(self) -> bool:  # type: ignore[override]
+        return self.base_transform.bijective
+
+    @property
+    def sign(self) -> Any:
+        return self.base_transform.sign
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         same = self._cache_size == cache_size
@@ -60,6 +74,8 @@ class IndependentTransform(Transform):
 class ReshapeTransform(Transform):
     """The last dimensions in another shape."""
 
+    in_shape: Size
+    out_shape: Size
     bijective = True
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:
@@ -68,8 +84,13 @@ class ReshapeTransform(Transform):
             raise ValueError("in_shape, out_shape have different numbers of elements")
         super().__init__(cache_size)
 
-    domain = property(lambda self: constraints.independent(constraints.real, len(self.in_shape)))  # type: ignore[assignment]
-    codomain = property(lambda self: constraints.independent(constraints.real, len(self.out_shape)))  # type: ignore[assignment]
+    @property
+    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @property
+    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.independent(constraints.real, len(self.out_shape))
 
     def _parameters(self) -> tuple[Any, ...]:
         return self.in_shape, self.out_shape
@@ -127,6 +148,9 @@ class _Parts(Transform):
 class CatTransform(_Parts):
     """Transforms of parts that stand one behind the other along a dimension."""
 
+    transforms: list[Transform]
+    lengths: list[int]
+
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
@@ -142,9 +166,17 @@ class CatTransform(_Parts):
         """How long all parts are together."""
         return sum(self.lengths)
 
-    event_dim = property(lambda self: max(t.event_dim for t in self.transforms))  # type: ignore[assignment]
-    domain = property(lambda self: constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths))  # type: ignore[assignment]
-    codomain = property(lambda self: constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths))  # type: ignore[assignment]
+    @property
+    def event_dim(self) -> int:
+        return max(t.event_dim for t in self.transforms)
+
+    @property
+    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
+
+    @property
+    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
@@ -167,14 +199,22 @@ class CatTransform(_Parts):
 class StackTransform(_Parts):
     """Transforms of the slices of a dimension."""
 
+    transforms: list[Transform]
+    dim: int
+
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         if not all(isinstance(t, Transform) for t in tseq):
             raise AssertionError("All elements of tseq must be Transform instances")
         super().__init__(cache_size)
         self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq], dim
 
-    domain = property(lambda self: constraints.stack([t.domain for t in self.transforms], self.dim))  # type: ignore[assignment]
-    codomain = property(lambda self: constraints.stack([t.codomain for t in self.transforms], self.dim))  # type: ignore[assignment]
+    @property
+    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.stack([t.domain for t in self.transforms], self.dim)
+
+    @property
+    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)

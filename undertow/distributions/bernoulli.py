@@ -25,7 +25,7 @@ class Bernoulli(OddsDistribution, ExponentialFamily):
     tensor([0.2500, 1.0000])
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[str, constraints.Constraint] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
 

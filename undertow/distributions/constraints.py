@@ -6,7 +6,7 @@ import undertow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from undertow import Tensor
@@ -22,11 +22,8 @@ __all__ = [
 class Constraint:
     """`check(value)` is a tensor of booleans, without the last `event_dim` dimensions."""
 
-    if TYPE_CHECKING:
-        is_discrete: Any
-        event_dim: Any
-    is_discrete = False
-    event_dim = 0
+    is_discrete: bool = False
+    event_dim: int = 0
 
     def check(self, value: Tensor) -> Tensor:
         """Whether each event of the value satisfies it."""
@@ -39,6 +36,9 @@ class Constraint:
 
 class _Dependent(Constraint):
     """Stands for a support that depends on the parameters, at a class that has none yet."""
+
+    is_discrete: bool
+    event_dim: int
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self.is_discrete, self.event_dim = is_discrete, event_dim
@@ -56,6 +56,9 @@ class _Dependent(Constraint):
 class dependent_property(property, _Dependent):
     """A property that is a constraint at an instance, and stands for a dependent one at the class."""
 
+    is_discrete: bool
+    event_dim: int
+
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         super().__init__(fn)
         self.is_discrete, self.event_dim = is_discrete, event_dim
@@ -72,6 +75,11 @@ def is_dependent(constraint: Any) -> bool:
 class _IndependentConstraint(Constraint):
     """A constraint of every element of the last dimensions."""
 
+    base_constraint: Constraint
+    is_discrete: bool
+    event_dim: int
+    reinterpreted_batch_ndims: int
+
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
         self.is_discrete, self.event_dim = base_constraint.is_discrete, base_constraint.event_dim + reinterpreted_batch_ndims
@@ -87,7 +95,7 @@ class _IndependentConstraint(Constraint):
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
-def _simple(name: str, check: Callable[[Tensor], Tensor], event: int = 0, discrete: bool = False) -> Any:
+def _simple(name: str, check: Callable[[Tensor], Tensor], event: int = 0, discrete: bool = False) -> type[Constraint]:
     """The class of a constraint without parameters."""
     body = {"check": lambda self, value: check(value), "event_dim": event, "is_discrete": discrete, "__module__": __name__}
     return type(name, (Constraint,), body)
@@ -191,7 +199,13 @@ def _whole(value: Tensor) -> Tensor:
 class _Cat(Constraint):
     """Constraints of parts that stand one behind the other along a dimension."""
 
-    def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
+    cseq: list[Constraint]
+    dim: int
+    is_discrete: bool
+    event_dim: int
+    lengths: list[int]
+
+    def __init__(self, cseq: Iterable[Constraint], dim: int = 0, lengths: Iterable[int] | None = None) -> None:
         self.cseq, self.dim = list(cseq), dim
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         self.is_discrete, self.event_dim = any(c.is_discrete for c in self.cseq), max(c.event_dim for c in self.cseq)
@@ -207,7 +221,12 @@ class _Cat(Constraint):
 class _Stack(Constraint):
     """Constraints of the parts of one dimension."""
 
-    def __init__(self, cseq: Any, dim: int = 0) -> None:
+    cseq: list[Constraint]
+    dim: int
+    is_discrete: bool
+    event_dim: int
+
+    def __init__(self, cseq: Iterable[Constraint], dim: int = 0) -> None:
         self.cseq, self.dim = list(cseq), dim
         self.is_discrete = any(c.is_discrete for c in self.cseq)
         self.event_dim = max(c.event_dim for c in self.cseq) + (1 if dim + max(c.event_dim for c in self.cseq) < 0 else 0)
@@ -218,6 +237,10 @@ class _Stack(Constraint):
 
 class MixtureSameFamilyConstraint(Constraint):
     """The constraint of a mixture's components, for a value without their dimension."""
+
+    base_constraint: Constraint
+    is_discrete: bool
+    event_dim: int
 
     def __init__(self, base_constraint: Constraint) -> None:
         self.base_constraint, self.is_discrete, self.event_dim = base_constraint, base_constraint.is_discrete, base_constraint.event_dim
@@ -233,28 +256,32 @@ class MixtureSameFamilyConstraint(Constraint):
         return f"MixtureSameFamilyConstraint({self.base_constraint!r})"
 
 
-dependent = _Dependent()
+dependent: _Dependent = _Dependent()
 independent = _IndependentConstraint
-boolean = _simple("_Boolean", lambda v: (v == 0) | (v == 1), discrete=True)()
-one_hot = _simple("_OneHot", lambda v: ((v == 0) | (v == 1)).all(-1) & v.sum(-1).eq(1), 1, True)()
-nonnegative_integer = _IntegerGreaterThan(0)
-positive_integer = _IntegerGreaterThan(1)
+boolean: Constraint = _simple("_Boolean", lambda v: (v == 0) | (v == 1), discrete=True)()
+one_hot: Constraint = _simple("_OneHot", lambda v: ((v == 0) | (v == 1)).all(-1) & v.sum(-1).eq(1), 1, True)()
+nonnegative_integer: _IntegerGreaterThan = _IntegerGreaterThan(0)
+positive_integer: _IntegerGreaterThan = _IntegerGreaterThan(1)
 integer_interval = _IntegerInterval
-real = _simple("_Real", lambda v: v == v)()
-real_vector = independent(real, 1)
-positive = _GreaterThan(0.0)
-positive_vector = independent(positive, 1)
-nonnegative = _GreaterThanEq(0.0)
-greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan
+real: Constraint = _simple("_Real", lambda v: v == v)()
+real_vector: _IndependentConstraint = independent(real, 1)
+positive: _GreaterThan = _GreaterThan(0.0)
+positive_vector: _IndependentConstraint = independent(positive, 1)
+nonnegative: _GreaterThanEq = _GreaterThanEq(0.0)
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
 multinomial = _Multinomial
-unit_interval = _Interval(0.0, 1.0)
-interval, half_open_interval = _Interval, _HalfOpenInterval
-simplex = _simple("_Simplex", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), 1)()
-lower_triangular = _simple("_LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), 2)()
-lower_cholesky = _simple("_LowerCholesky", lambda v: (v.tril() == v).all(-1).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), 2)()
-corr_cholesky = _simple("_CorrCholesky", _corr_cholesky, 2)()
-square = _simple("_Square", _whole, 2)()
-symmetric = _simple("_Symmetric", _symmetric, 2)()
-positive_semidefinite = _simple("_PositiveSemidefinite", _positive_semidefinite, 2)()
-positive_definite = _simple("_PositiveDefinite", _positive_definite, 2)()
-cat, stack = _Cat, _Stack
+unit_interval: _Interval = _Interval(0.0, 1.0)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+simplex: Constraint = _simple("_Simplex", lambda v: (v >= 0).all(-1) & ((v.sum(-1) - 1).abs() < 1e-6), 1)()
+lower_triangular: Constraint = _simple("_LowerTriangular", lambda v: (v.tril() == v).all(-1).all(-1), 2)()
+lower_cholesky: Constraint = _simple("_LowerCholesky", lambda v: (v.tril() == v).all(-1).all(-1) & (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1), 2)()
+corr_cholesky: Constraint = _simple("_CorrCholesky", _corr_cholesky, 2)()
+square: Constraint = _simple("_Square", _whole, 2)()
+symmetric: Constraint = _simple("_Symmetric", _symmetric, 2)()
+positive_semidefinite: Constraint = _simple("_PositiveSemidefinite", _positive_semidefinite, 2)()
+positive_definite: Constraint = _simple("_PositiveDefinite", _positive_definite, 2)()
+cat = _Cat
+stack = _Stack

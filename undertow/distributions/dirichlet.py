@@ -23,7 +23,7 @@ class Dirichlet(ExponentialFamily):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints = {"concentration": constraints.positive_vector}
+    arg_constraints: dict[str, constraints.Constraint] = {"concentration": constraints.positive_vector}
     support = constraints.simplex
     has_rsample = True
 

@@ -21,13 +21,10 @@ class Distribution:
     `support`, `has_rsample`, and define `rsample` or `sample`, `log_prob`, `entropy`, `mean`, `variance`.
     """
 
-    has_rsample = False
-    has_enumerate_support = False
-    if TYPE_CHECKING:
-        arg_constraints: dict[str, Any]
-        support: Any
-    arg_constraints = {}
-    support = None
+    has_rsample: bool = False
+    has_enumerate_support: bool = False
+    arg_constraints: dict[str, constraints.Constraint] = {}
+    support: Any = None  # a Constraint; None until a subclass says
     _validate_args = __debug__
 
     @staticmethod

@@ -23,7 +23,8 @@ class Exponential(ExponentialFamily):
     tensor(0.5000)
     """
 
-    arg_constraints = {"rate": constraints.positive}
+    rate: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 

@@ -24,7 +24,9 @@ class Gamma(ExponentialFamily):
     tensor([0.5000, 1.0000])
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    concentration: Tensor
+    rate: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
 
@@ -84,7 +86,7 @@ class Chi2(Gamma):
     tensor(3.)
     """
 
-    arg_constraints = {"df": constraints.positive}
+    arg_constraints: dict[str, constraints.Constraint] = {"df": constraints.positive}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (df,) = broadcast_all(df)

@@ -29,7 +29,10 @@ class Independent(Distribution):
     (undertow.Size([3]), undertow.Size([2]), undertow.Size([3]))
     """
 
-    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+    base_dist: Distribution
+    reinterpreted_batch_ndims: int
+
+    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         n = reinterpreted_batch_ndims
         if n > len(base_distribution.batch_shape):
             raise ValueError(

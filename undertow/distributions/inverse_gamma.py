@@ -23,8 +23,8 @@ class InverseGamma(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
-    support = constraints.positive  # type: ignore[assignment]
+    arg_constraints: dict[str, constraints.Constraint] = {"concentration": constraints.positive, "rate": constraints.positive}
+    support: constraints.Constraint = constraints.positive  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:

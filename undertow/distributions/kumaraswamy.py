@@ -24,8 +24,10 @@ class Kumaraswamy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
-    support = constraints.unit_interval  # type: ignore[assignment]
+    concentration1: Tensor
+    concentration0: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support: constraints.Constraint = constraints.unit_interval  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:

@@ -24,7 +24,9 @@ class LKJCholesky(Distribution):
     undertow.Size([3, 3])
     """
 
-    arg_constraints = {"concentration": constraints.positive}
+    dim: int
+    concentration: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:

@@ -24,8 +24,8 @@ class LogisticNormal(TransformedDistribution):
     undertow.Size([3])
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.simplex  # type: ignore[assignment]
+    arg_constraints: dict[str, constraints.Constraint] = {"loc": constraints.real, "scale": constraints.positive}
+    support: constraints.Constraint = constraints.simplex  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:

@@ -26,7 +26,10 @@ class LowRankMultivariateNormal(Distribution):
     tensor([2., 1.])
     """
 
-    arg_constraints = {
+    loc: Tensor
+    cov_diag: Tensor
+    cov_factor: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
+    from undertow.distributions.categorical import Categorical
 
 __all__ = ["MixtureSameFamily"]
 
@@ -23,7 +24,10 @@ class MixtureSameFamily(Distribution):
     tensor(1.)
     """
 
-    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None) -> None:
+    mixture_distribution: Categorical
+    component_distribution: Distribution
+
+    def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None) -> None:
         if mixture_distribution.param_shape[-1] != component_distribution.batch_shape[-1]:
             raise ValueError(
                 f"`mixture_distribution component` ({mixture_distribution.param_shape[-1]}) does not equal "

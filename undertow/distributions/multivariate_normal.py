@@ -32,7 +32,8 @@ class MultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    arg_constraints = {
+    loc: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,

@@ -23,7 +23,9 @@ class Pareto(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+    scale: Tensor
+    alpha: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)

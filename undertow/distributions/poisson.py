@@ -24,7 +24,8 @@ class Poisson(ExponentialFamily):
     tensor(-2.)
     """
 
-    arg_constraints = {"rate": constraints.nonnegative}
+    rate: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:

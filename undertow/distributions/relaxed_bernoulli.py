@@ -20,7 +20,7 @@ __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 class LogitRelaxedBernoulli(OddsDistribution):
     """The log-odds of a relaxed toss: a logistic variable about `logits`, over the temperature."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints: dict[str, constraints.Constraint] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
     has_rsample = True
 
@@ -56,8 +56,8 @@ class RelaxedBernoulli(TransformedDistribution):
     undertow.Size([2])
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.unit_interval  # type: ignore[assignment]
+    arg_constraints: dict[str, constraints.Constraint] = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support: constraints.Constraint = constraints.unit_interval  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:

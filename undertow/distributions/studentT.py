@@ -27,7 +27,10 @@ class StudentT(Distribution):
     tensor(-1.0397)
     """
 
-    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
 

@@ -11,6 +11,7 @@ from undertow.distributions.utils import sum_last
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from undertow import Tensor
@@ -27,7 +28,9 @@ class TransformedDistribution(Distribution):
     tensor(-0.9189)
     """
 
-    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+    transforms: list[Transform]
+
+    def __init__(self, base_distribution: Distribution, transforms: Transform | Iterable[Transform], validate_args: bool | None = None) -> None:
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         if not all(isinstance(t, Transform) for t in self.transforms):
             raise ValueError("transforms must be a Transform or a list of Transforms")

@@ -46,12 +46,9 @@ class Transform:
     `domain` and `codomain` say what x and y are, and by their `event_dim` how many dimensions one of them has.
     """
 
-    bijective = False
-    if TYPE_CHECKING:
-        domain: Any
-        codomain: Any
-    domain = constraints.real
-    codomain = constraints.real
+    bijective: bool = False
+    domain: constraints.Constraint = constraints.real
+    codomain: constraints.Constraint = constraints.real
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -143,10 +140,21 @@ class _InverseTransform(Transform):
         super().__init__(transform._cache_size)
         self._inv = transform
 
-    domain = property(lambda self: self._inv.codomain)  # type: ignore[assignment]
-    codomain = property(lambda self: self._inv.domain)  # type: ignore[assignment]
-    bijective = property(lambda self: self._inv.bijective)  # type: ignore[assignment]
-    sign = property(lambda self: self._inv.sign)
+    @property
+    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+        return self._inv.codomain
+
+    @property
+    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+        return self._inv.domain
+
+    @property
+    def bijective(self) -> bool:  # type: ignore[override]
+        return self._inv.bijective
+
+    @property
+    def sign(self) -> Any:
+        return self._inv.sign
 
     @property
     def inv(self) -> Transform:
@@ -184,6 +192,8 @@ def _grown(constraint: Any, event_dim: int) -> Any:
 
 class ComposeTransform(Transform):
     """Several transforms, one after another."""
+
+    parts: list[Transform]
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
@@ -256,7 +266,7 @@ class ComposeTransform(Transform):
         return f"{type(self).__name__}(\n    " + ",\n    ".join(repr(part) for part in self.parts) + "\n)"
 
 
-identity_transform = ComposeTransform([])
+identity_transform: ComposeTransform = ComposeTransform([])
 
 
 class _Rising(Transform):
@@ -269,7 +279,7 @@ class _Rising(Transform):
 class ExpTransform(_Rising):
     """exp(x)."""
 
-    codomain = constraints.positive
+    codomain: constraints.Constraint = constraints.positive
 
     def _call(self, x: Tensor) -> Tensor:
         return x.exp()
@@ -284,7 +294,7 @@ class ExpTransform(_Rising):
 class SigmoidTransform(_Rising):
     """1 / (1 + exp(-x))."""
 
-    codomain = constraints.unit_interval
+    codomain: constraints.Constraint = constraints.unit_interval
 
     def _call(self, x: Tensor) -> Tensor:
         finfo = undertow.finfo(x.dtype)
@@ -303,7 +313,7 @@ class SigmoidTransform(_Rising):
 class SoftplusTransform(_Rising):
     """log(1 + exp(x))."""
 
-    codomain = constraints.positive
+    codomain: constraints.Constraint = constraints.positive
 
     def _call(self, x: Tensor) -> Tensor:
         return undertow.nn.functional.softplus(x)
@@ -323,7 +333,7 @@ class TanhTransform(_Rising):
     tensor(0.4621)
     """
 
-    codomain = constraints.interval(-1.0, 1.0)
+    codomain: constraints.Constraint = constraints.interval(-1.0, 1.0)
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
@@ -338,7 +348,9 @@ class TanhTransform(_Rising):
 class PowerTransform(Transform):
     """x^exponent, of positive numbers."""
 
-    domain = codomain = constraints.positive
+    exponent: Tensor
+    domain: constraints.Constraint = constraints.positive
+    codomain: constraints.Constraint = constraints.positive
     bijective = True
 
     def __init__(self, exponent: Any, cache_size: int = 0) -> None:
@@ -370,7 +382,7 @@ class PowerTransform(Transform):
 class AbsTransform(Transform):
     """|x|, which has no way back but the positive one."""
 
-    codomain = constraints.positive
+    codomain: constraints.Constraint = constraints.positive
 
     def _call(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -382,9 +394,11 @@ class AbsTransform(Transform):
 class AffineTransform(Transform):
     """loc + scale * x, elementwise or, with event_dim, as one vector."""
 
+    loc: Tensor | float
+    scale: Tensor | float
     bijective = True
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
@@ -392,7 +406,13 @@ class AffineTransform(Transform):
     def event_dim(self) -> int:
         return self._event_dim
 
-    domain = codomain = property(lambda self: _grown(constraints.real, self._event_dim))  # type: ignore[assignment]
+    @property
+    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+        return _grown(constraints.real, self._event_dim)
+
+    @property
+    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+        return _grown(constraints.real, self._event_dim)
 
     @property
     def sign(self) -> Any:
@@ -424,7 +444,7 @@ class CumulativeDistributionTransform(Transform):
     """The probability of at most x under a distribution; the way back is its quantile."""
 
     bijective = True
-    codomain = constraints.unit_interval
+    codomain: constraints.Constraint = constraints.unit_interval
     sign = 1  # type: ignore[assignment]
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:

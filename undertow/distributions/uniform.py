@@ -23,7 +23,9 @@ class Uniform(Distribution):
     tensor(0.6931)
     """
 
-    arg_constraints = {"low": constraints.real, "high": constraints.real}
+    low: Tensor
+    high: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"low": constraints.real, "high": constraints.real}
     has_rsample = True
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-euler_constant = 0.57721566490153286060
+euler_constant: float = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -70,6 +70,8 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 class lazy_property:
     """A property computed once, with gradients, and then an attribute."""
+
+    compute: Callable[[Any], Any]
 
     def __init__(self, compute: Callable[[Any], Any]) -> None:
         self.compute, self.__doc__ = compute, compute.__doc__

@@ -24,8 +24,11 @@ class Weibull(TransformedDistribution):
     tensor(2.)
     """
 
-    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
-    support = constraints.positive  # type: ignore[assignment]
+    scale: Tensor
+    concentration: Tensor
+    concentration_reciprocal: Tensor
+    arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive, "concentration": constraints.positive}
+    support: constraints.Constraint = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)

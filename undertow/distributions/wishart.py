@@ -33,6 +33,7 @@ class Wishart(ExponentialFamily):
             [0., 3.]])
     """
 
+    df: Tensor
     support = constraints.positive_definite
     has_rsample = True
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class ProcessException(Exception):
     """A process did not end well: which one."""
 
+    error_pid: int
+
     def __init__(self, message: str, error_index: int, pid: int) -> None:
         super().__init__(message)
         self.msg = message

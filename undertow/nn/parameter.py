@@ -50,6 +50,7 @@ _WITHOUT_SHAPE = {
 class UninitializedTensorMixin:
     """A tensor that has a dtype but no shape yet; `materialize` gives it one."""
 
+    data: Tensor
     cls_to_become: type[Tensor]
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
@@ -105,7 +106,7 @@ class UninitializedTensorMixin:
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet."""
 
-    cls_to_become = Parameter
+    cls_to_become: type[Any] = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         import undertow
@@ -116,7 +117,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape is not known yet."""
 
-    cls_to_become = Tensor
+    cls_to_become: type[Any] = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
         import undertow

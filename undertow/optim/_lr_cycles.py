@@ -27,6 +27,20 @@ def _each(name: str, groups: list[Any], value: Any) -> list[Any]:
 class ReduceLROnPlateau(LRScheduler):
     """Times factor when a metric has not improved for `patience` epochs."""
 
+    optimizer: Optimizer
+    factor: float
+    patience: int
+    cooldown: int
+    eps: float
+    threshold: float
+    mode_worse: float
+    last_epoch: int
+    best: float
+    default_min_lr: float | None
+    min_lrs: list[float]
+    cooldown_counter: int
+    num_bad_epochs: int
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -36,7 +50,7 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: Any = 0,
+        min_lr: float | list[float] | tuple[float, ...] = 0,
         eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
@@ -113,6 +127,17 @@ class ReduceLROnPlateau(LRScheduler):
 class CyclicLR(LRScheduler):
     """Up and down between two rates, in straight lines; the height may shrink with each cycle or step."""
 
+    max_lrs: list[Any]
+    mode: str
+    gamma: float
+    scale_mode: str
+    use_beta1: bool
+    base_momentums: list[Any]
+    max_momentums: list[Any]
+    base_lrs: list[Any]
+    total_size: float
+    step_ratio: float
+
     def __init__(
         self,
         optimizer: Optimizer,
@@ -137,8 +162,7 @@ class CyclicLR(LRScheduler):
             for group, lr in zip(groups, _each("base_lr", groups, base_lr), strict=True):
                 _set(group, "lr", lr)
         self.max_lrs = _each("max_lr", groups, max_lr)
-        step_size_down = float(step_size_up if step_size_down is None else step_size_down)
-        self.total_size = float(step_size_up) + step_size_down
+        self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
         self.step_ratio = float(step_size_up) / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
@@ -206,6 +230,12 @@ class CyclicLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """Half a cosine down to eta_min in T_0 epochs, begun anew, each cycle T_mult times as long."""
 
+    T_i: int
+    T_mult: int
+    eta_min: float | int
+    T_cur: int
+    last_epoch: int
+
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
@@ -256,6 +286,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 class OneCycleLR(LRScheduler):
     """Up to max_lr and far down again, once in total_steps steps, momentum the other way."""
+
+    total_steps: int
+    use_beta1: bool
 
     def __init__(
         self,

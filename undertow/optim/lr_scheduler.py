@@ -60,6 +60,8 @@ def _copy(value: Any) -> Any:
 class LRScheduler:
     """The base: counts epochs and writes what `get_lr` says into the optimizer's groups."""
 
+    base_lrs: list[Any]
+    last_epoch: int
     _get_lr_called_within_step = False
     _is_initial = False
 
@@ -177,6 +179,8 @@ def _per_group(optimizer: Optimizer, functions: Any) -> list[Any]:
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`."""
 
+    lr_lambdas: list[Any]
+
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
         self.lr_lambdas = _per_group(optimizer, lr_lambda)
@@ -217,6 +221,9 @@ class MultiplicativeLR(LambdaLR):
 class StepLR(LRScheduler):
     """Times gamma every step_size epochs."""
 
+    step_size: int
+    gamma: float
+
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
@@ -235,6 +242,9 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Times gamma at each milestone."""
 
+    milestones: Counter[int]
+    gamma: float
+
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
@@ -251,6 +261,9 @@ class MultiStepLR(LRScheduler):
 
 class ConstantLR(LRScheduler):
     """The rate times factor for total_iters epochs, then whole."""
+
+    factor: float
+    total_iters: int
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if factor > 1.0 or factor < 0:
@@ -273,6 +286,10 @@ class ConstantLR(LRScheduler):
 
 class LinearLR(LRScheduler):
     """A factor that goes from start to end in total_iters epochs."""
+
+    start_factor: float
+    end_factor: float
+    total_iters: int
 
     def __init__(
         self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
@@ -318,6 +335,9 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """Down to zero in total_iters epochs, by a power."""
 
+    total_iters: int
+    power: float
+
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
@@ -336,6 +356,9 @@ class PolynomialLR(LRScheduler):
 
 class CosineAnnealingLR(LRScheduler):
     """Half a cosine from the initial rate to eta_min in T_max epochs, and back."""
+
+    T_max: int
+    eta_min: float
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max, self.eta_min = T_max, eta_min
@@ -401,6 +424,8 @@ class _Several(LRScheduler):
 class SequentialLR(_Several):
     """Schedules one after the other, changed at milestones."""
 
+    last_epoch: int
+
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1) -> None:
         if len(schedulers) < 1:
             raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
@@ -443,6 +468,8 @@ class SequentialLR(_Several):
 
 class ChainedScheduler(_Several):
     """Schedules one on top of the other, in each epoch."""
+
+    optimizer: Optimizer | None
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

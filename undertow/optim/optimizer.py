@@ -30,7 +30,7 @@ class _Required:
         return "<required parameter>"
 
 
-required = _Required()
+required: _Required = _Required()
 
 
 def _registered(hooks: OrderedDict, hook: Any, prepend: bool = False) -> RemovableHandle:

@@ -77,6 +77,10 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 class AveragedModel(Module):
     """A copy of a model that holds the average of what `update_parameters` was shown."""
 
+    module: Module
+    avg_fn: Callable[..., Any] | None
+    multi_avg_fn: Callable[..., Any] | None
+    use_buffers: bool
     n_averaged: Tensor
 
     def __init__(
@@ -144,6 +148,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 class SWALR(LRScheduler):
     """From the present rate to swa_lr in anneal_epochs epochs, and no further."""
+
+    anneal_epochs: int
 
     def __init__(self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1) -> None:
         rates = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(optimizer.param_groups)

@@ -61,6 +61,8 @@ def clear_safe_globals() -> None:
 class safe_globals:
     """Allow functions and classes in a block; see `add_safe_globals`."""
 
+    safe_globals: list[Any]
+
     def __init__(self, safe_globals: Sequence[Any]) -> None:
         self.safe_globals = list(safe_globals)
 

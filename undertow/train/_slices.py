@@ -23,6 +23,9 @@ class IndexedSlices:
     [0, 2]
     """
 
+    dense_shape: tuple[int, ...] | None
+    indices: Tensor
+    values: Tensor
     __slots__ = ("dense_shape", "indices", "values")
 
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Sequence[int] | None = None) -> None:

@@ -31,7 +31,8 @@ class Variable(Parameter):
     [2.0, 1.0]
     """
 
-    __torch_function__ = _C._disabled_torch_function_impl
+    if not TYPE_CHECKING:  # checkers know Tensor's, which has the same arguments
+        __torch_function__ = _C._disabled_torch_function_impl
     _name: str
     _trainable: bool
     _constraint: Callable[[Tensor], Tensor] | None

@@ -41,7 +41,7 @@ __all__ = [
 _early_stop: bool | None = None  # what set_checkpoint_early_stop says; None: each call says
 
 
-def noop_context_fn() -> tuple[AbstractContextManager, AbstractContextManager]:
+def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
     """Two contexts that do nothing: the default of `context_fn`."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
@@ -72,7 +72,7 @@ def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Callable[[], tuple[AbstractContextManager, AbstractContextManager]] = noop_context_fn,
+    context_fn: Callable[[], tuple[AbstractContextManager[None], AbstractContextManager[None]]] = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,

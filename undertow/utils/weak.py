@@ -10,10 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+    from undertow import Tensor
+
+    _TensorRef = ref[Tensor]
+
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 
 
-class WeakIdRef(ref):
+class WeakIdRef(ref["Any"]):
     """A weak reference that is equal to another of the same object, and hashed by that object's identity."""
 
     __slots__ = ("_id",)
@@ -30,7 +34,7 @@ class WeakIdRef(ref):
         return a is b if a is not None and b is not None else self is other
 
 
-class WeakIdKeyDictionary(MutableMapping):
+class WeakIdKeyDictionary(MutableMapping["Any", "Any"]):
     """A dictionary by the identity of its keys; an entry goes with its key.
 
     >>> import undertow as ut
@@ -110,6 +114,7 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 class TensorWeakRef:
     """A weak reference to a tensor; called, it gives the tensor or None."""
 
+    ref: _TensorRef
     __slots__ = ("ref",)
 
     def __init__(self, tensor: Any) -> None:

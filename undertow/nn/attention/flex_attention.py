@@ -100,6 +100,13 @@ def _blocks(count: Tensor, indices: Tensor) -> Tensor:
 class BlockMask:
     """A mask as a function, and the blocks of it that are not empty; of these the full ones need no look at the function."""
 
+    seq_lengths: tuple[int, ...]
+    kv_num_blocks: Tensor
+    kv_indices: Tensor
+    full_kv_num_blocks: Tensor | None
+    full_kv_indices: Tensor | None
+    mask_mod: Callable[..., Any]
+
     def __init__(
         self, seq_lengths: tuple[int, int], kv_num_blocks: Tensor, kv_indices: Tensor, full_kv_num_blocks: Tensor | None = None,
         full_kv_indices: Tensor | None = None, BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE, mask_mod: Callable[..., Any] | None = None,

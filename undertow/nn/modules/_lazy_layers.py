@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
+    from undertow._C import Parameter
 
 __all__ = ["LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyLinear"]
 
@@ -19,7 +20,10 @@ __all__ = ["LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "Laz
 class LazyLinear(LazyModuleMixin, Linear):
     """A Linear layer that takes in_features from its first input."""
 
-    cls_to_become = Linear
+    weight: Tensor
+    bias: Parameter
+    in_features: int
+    cls_to_become: type[Any] = Linear
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
@@ -123,7 +127,7 @@ class _LazyTransposed(_LazyConv):
 class LazyConv1d(_LazyForward, Conv1d):
     """A Conv1d that takes in_channels from its first input."""
 
-    cls_to_become = Conv1d
+    cls_to_become: type[Any] = Conv1d
 
 
 class LazyConv2d(_LazyForward, Conv2d):
@@ -135,28 +139,28 @@ class LazyConv2d(_LazyForward, Conv2d):
     (undertow.Size([1, 4, 3, 3]), Conv2d(2, 4, kernel_size=(3, 3), stride=(1, 1)))
     """
 
-    cls_to_become = Conv2d
+    cls_to_become: type[Any] = Conv2d
 
 
 class LazyConv3d(_LazyForward, Conv3d):
     """A Conv3d that takes in_channels from its first input."""
 
-    cls_to_become = Conv3d
+    cls_to_become: type[Any] = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """A ConvTranspose1d that takes in_channels from its first input."""
 
-    cls_to_become = ConvTranspose1d
+    cls_to_become: type[Any] = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """A ConvTranspose2d that takes in_channels from its first input."""
 
-    cls_to_become = ConvTranspose2d
+    cls_to_become: type[Any] = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """A ConvTranspose3d that takes in_channels from its first input."""
 
-    cls_to_become = ConvTranspose3d
+    cls_to_become: type[Any] = ConvTranspose3d

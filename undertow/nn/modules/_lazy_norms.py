@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import undertow
-from undertow._C import Tensor
+from undertow._C import Parameter, Tensor
 from undertow.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from undertow.nn.modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from undertow.nn.modules.lazy import LazyModuleMixin
@@ -25,6 +25,15 @@ __all__ = [
 
 class _LazyNorm(LazyModuleMixin):
     """Normalisation whose num_features come from its first input."""
+
+    affine: bool
+    track_running_stats: bool
+    weight: Parameter
+    bias: Parameter
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+    num_features: int
 
     def __init__(
         self,
@@ -67,37 +76,37 @@ class _LazyNorm(LazyModuleMixin):
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     """A `BatchNorm1d` whose num_features come from its first input."""
 
-    cls_to_become = BatchNorm1d
+    cls_to_become: type[Any] = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     """A `BatchNorm2d` whose num_features come from its first input."""
 
-    cls_to_become = BatchNorm2d
+    cls_to_become: type[Any] = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     """A `BatchNorm3d` whose num_features come from its first input."""
 
-    cls_to_become = BatchNorm3d
+    cls_to_become: type[Any] = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     """An `InstanceNorm1d` whose num_features come from its first input."""
 
-    cls_to_become = InstanceNorm1d
+    cls_to_become: type[Any] = InstanceNorm1d
     _spatial = 1
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     """An `InstanceNorm2d` whose num_features come from its first input."""
 
-    cls_to_become = InstanceNorm2d
+    cls_to_become: type[Any] = InstanceNorm2d
     _spatial = 2
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """An `InstanceNorm3d` whose num_features come from its first input."""
 
-    cls_to_become = InstanceNorm3d
+    cls_to_become: type[Any] = InstanceNorm3d
     _spatial = 3

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 class RNNCellBase(Module):
     """The weights that all cells have."""
 
-    __constants__ = ["input_size", "hidden_size", "bias"]
+    input_size: int
+    hidden_size: int
+    bias: bool
+    weight_ih: Parameter
+    weight_hh: Parameter
+    __constants__: list[str] = ["input_size", "hidden_size", "bias"]
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -78,7 +83,7 @@ class RNNCell(RNNCellBase):
     undertow.Size([3, 20])
     """
 
-    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+    __constants__: list[str] = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None, dtype: Any = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict
+from typing import NamedTuple
 
 import undertow
 from undertow._C import Parameter, Tensor
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 _EXTRA_STATE = "_extra_state"
 
 
-class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class IncompatibleKeys(NamedTuple):
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class _IncompatibleKeys(IncompatibleKeys):
     """What `load_state_dict` gives back: the keys that were missing, and those nobody asked for."""
 
     __slots__ = ()

@@ -188,6 +188,10 @@ class GLU(Module):
 class Threshold(Module):
     """x where it exceeds threshold, value elsewhere."""
 
+    threshold: float
+    value: float
+    inplace: bool
+
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold, self.value, self.inplace = threshold, value, inplace
@@ -203,6 +207,9 @@ class Threshold(Module):
 
 class Hardtanh(Module):
     """clamp(x, min_val, max_val)."""
+
+    min_val: float
+    max_val: float
 
     def __init__(
         self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None, max_value: float | None = None
@@ -242,6 +249,9 @@ class ReLU6(Hardtanh):
 class ELU(Module):
     """x, or alpha * (exp(x) - 1) below zero."""
 
+    alpha: float
+    inplace: bool
+
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha, self.inplace = alpha, inplace
@@ -266,6 +276,9 @@ class CELU(ELU):
 class LeakyReLU(Module):
     """x, or negative_slope * x below zero."""
 
+    negative_slope: float
+    inplace: bool
+
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope, self.inplace = negative_slope, inplace
@@ -282,6 +295,10 @@ class LeakyReLU(Module):
 class RReLU(Module):
     """LeakyReLU whose slope is drawn anew for each element while training."""
 
+    lower: float
+    upper: float
+    inplace: bool
+
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
         self.lower, self.upper, self.inplace = lower, upper, inplace
@@ -297,6 +314,10 @@ class RReLU(Module):
 
 class PReLU(Module):
     """LeakyReLU whose slope, one or one a channel, is a parameter."""
+
+    num_parameters: int
+    init: float
+    weight: Parameter
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -319,6 +340,9 @@ class PReLU(Module):
 
 class Softplus(Module):
     """log(1 + exp(beta x)) / beta, and x itself where beta x exceeds threshold."""
+
+    beta: float
+    threshold: float
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -407,9 +431,10 @@ class Softmax2d(Module):
         return F.softmax(input, -3, _stacklevel=5)
 
 
-__getattr__ = names_from(
-    __name__,
-    {
-        "undertow.nn.modules.attention": "MultiheadAttention",
-    },
-)
+if not TYPE_CHECKING:  # names of other modules, which checkers find there
+    __getattr__ = names_from(
+        __name__,
+        {
+            "undertow.nn.modules.attention": "MultiheadAttention",
+        },
+    )

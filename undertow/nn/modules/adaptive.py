@@ -30,6 +30,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     A cluster's projection is `div_value` times smaller than the one before it (Grave et al. 2017).
     """
 
+    in_features: int
+    n_classes: int
+    cutoffs: list[int]
+    div_value: float
+    head_bias: bool
+    shortlist_size: int
+    n_clusters: int
+    head_size: int
+    head: Linear
+    tail: ModuleList
+
     def __init__(
         self,
         in_features: int,

@@ -29,7 +29,17 @@ class MultiheadAttention(Module):
     (undertow.Size([5, 3, 8]), undertow.Size([3, 5, 6]))
     """
 
-    __constants__ = ["batch_first"]
+    kdim: int
+    vdim: int
+    num_heads: int
+    dropout: float
+    batch_first: bool
+    head_dim: int
+    in_proj_weight: Parameter
+    out_proj: NonDynamicallyQuantizableLinear
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+    __constants__: list[str] = ["batch_first"]
 
     def __init__(
         self,

@@ -19,6 +19,11 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 class _NormBase(Module):
     """What batch and instance normalisation share: weight and bias of each channel, and running statistics."""
 
+    num_features: int
+    eps: float
+    momentum: float | None
+    affine: bool
+    track_running_stats: bool
     _version = 2
     num_batches_tracked: Tensor | None
 
@@ -184,9 +189,10 @@ class SyncBatchNorm(_BatchNorm):
         return converted
 
 
-__getattr__ = names_from(
-    __name__,
-    {
-        "undertow.nn.modules._lazy_norms": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
-    },
-)
+if not TYPE_CHECKING:  # names of other modules, which checkers find there
+    __getattr__ = names_from(
+        __name__,
+        {
+            "undertow.nn.modules._lazy_norms": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
+        },
+    )

@@ -17,7 +17,7 @@ class ChannelShuffle(Module):
     tensor([0., 2., 1., 3.])
     """
 
-    __constants__ = ["groups"]
+    __constants__: list[str] = ["groups"]
 
     def __init__(self, groups: int) -> None:
         super().__init__()

@@ -31,6 +31,8 @@ def _repeated(value: Any, times: int) -> tuple[Any, ...]:
 class _ConvNd(Module):
     """What all convolutions are made of; a class says how many dimensions it has."""
 
+    groups: int
+    transposed: bool
     _dims: int
     in_channels: int
     out_channels: int
@@ -275,9 +277,10 @@ class ConvTranspose3d(_ConvTransposeNd):
     _dims = 3
 
 
-__getattr__ = names_from(
-    __name__,
-    {
-        "undertow.nn.modules._lazy_layers": "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
-    },
-)
+if not TYPE_CHECKING:  # names of other modules, which checkers find there
+    __getattr__ = names_from(
+        __name__,
+        {
+            "undertow.nn.modules._lazy_layers": "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
+        },
+    )

@@ -12,6 +12,10 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 class PairwiseDistance(Module):
     """The p-norm of x1 - x2 + eps along the last dimension."""
 
+    norm: float
+    eps: float
+    keepdim: bool
+
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
         self.norm, self.eps, self.keepdim = p, eps, keepdim
@@ -28,6 +32,9 @@ class CosineSimilarity(Module):
     >>> ut.nn.CosineSimilarity(dim=0)(ut.tensor([1.0, 0.0]), ut.tensor([2.0, 0.0]))
     tensor(1.)
     """
+
+    dim: int
+    eps: float
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

@@ -7,13 +7,16 @@ from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
     """Makes one dimension of several; by default of all but the batch."""
+
+    start_dim: int
+    end_dim: int
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -31,7 +34,10 @@ class Flatten(Module):
 class Unflatten(Module):
     """Makes several dimensions of one."""
 
-    def __init__(self, dim: int, unflattened_size: Any) -> None:
+    dim: int
+    unflattened_size: tuple[int, ...] | list[int]
+
+    def __init__(self, dim: int, unflattened_size: tuple[int, ...] | list[int]) -> None:
         super().__init__()
         if not isinstance(dim, int):
             raise TypeError("invalid argument: dim must be int for Unflatten with int or tuple of ints")

@@ -18,6 +18,12 @@ __all__ = ["Fold", "Unfold"]
 class Fold(Module):
     """Adds sliding blocks, given as columns, into an image."""
 
+    output_size: Size
+    kernel_size: Size
+    dilation: Size
+    padding: Size
+    stride: Size
+
     def __init__(self, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> None:
         super().__init__()
         self.output_size, self.kernel_size, self.dilation, self.padding, self.stride = output_size, kernel_size, dilation, padding, stride
@@ -40,6 +46,11 @@ class Unfold(Module):
     >>> Unfold(2)(ut.zeros(1, 3, 4, 4)).shape
     undertow.Size([1, 12, 9])
     """
+
+    kernel_size: Size
+    dilation: Size
+    padding: Size
+    stride: Size
 
     def __init__(self, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> None:
         super().__init__()

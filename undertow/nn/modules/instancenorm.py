@@ -108,9 +108,10 @@ class InstanceNorm3d(_InstanceNorm):
             raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
 
 
-__getattr__ = names_from(
-    __name__,
-    {
-        "undertow.nn.modules._lazy_norms": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
-    },
-)
+if not TYPE_CHECKING:  # names of other modules, which checkers find there
+    __getattr__ = names_from(
+        __name__,
+        {
+            "undertow.nn.modules._lazy_norms": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
+        },
+    )

@@ -37,6 +37,7 @@ class Linear(Module):
     undertow.Size([128, 30])
     """
 
+    bias: Parameter
     in_features: int
     out_features: int
     weight: Tensor
@@ -74,6 +75,12 @@ class Linear(Module):
 class Bilinear(Module):
     """x1 A x2 + bias, one matrix A for each output feature."""
 
+    in1_features: int
+    in2_features: int
+    out_features: int
+    weight: Parameter
+    bias: Parameter
+
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         if in1_features <= 0:
@@ -102,10 +109,11 @@ class Bilinear(Module):
         return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-__getattr__ = names_from(
-    __name__,
-    {
-        "undertow.nn.modules._lazy_layers": "LazyLinear",
-        "undertow.nn.modules.attention": "NonDynamicallyQuantizableLinear",
-    },
-)
+if not TYPE_CHECKING:  # names of other modules, which checkers find there
+    __getattr__ = names_from(
+        __name__,
+        {
+            "undertow.nn.modules._lazy_layers": "LazyLinear",
+            "undertow.nn.modules.attention": "NonDynamicallyQuantizableLinear",
+        },
+    )

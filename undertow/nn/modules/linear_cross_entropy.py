@@ -25,7 +25,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     tensor(1.3863, grad_fn=<NllLossBackward0>)
     """
 
-    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
+    num_classes: int
+    out_features: tuple[int, ...]
+    ignore_index: int | None
+    label_smoothing: float
+    linear: Linear
+    __constants__: list[str] = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(
         self,

@@ -42,6 +42,8 @@ __all__ = [
 class _Loss(Module):
     """A loss with a reduction; `size_average` and `reduce` are torch's old way to say it."""
 
+    reduction: str
+
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__()
         self.reduction = chosen(reduction, size_average, reduce)
@@ -131,6 +133,9 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """log_softmax, then NLLLoss; or cross entropy with class probabilities."""
 
+    ignore_index: int
+    label_smoothing: float
+
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -153,6 +158,10 @@ class CrossEntropyLoss(_WeightedLoss):
 class PoissonNLLLoss(_Loss):
     """Minus the log-likelihood of counts under a Poisson rate."""
 
+    log_input: bool
+    full: bool
+    eps: float
+
     def __init__(
         self,
         log_input: bool = True,
@@ -172,6 +181,9 @@ class PoissonNLLLoss(_Loss):
 
 class GaussianNLLLoss(_Loss):
     """Minus the log-likelihood under normal distributions of given variance."""
+
+    full: bool
+    eps: float
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -291,6 +303,8 @@ class MarginRankingLoss(CosineEmbeddingLoss):
 class MultiMarginLoss(_WeightedLoss):
     """Hinge loss over classes, to the power p."""
 
+    margin: float
+
     def __init__(
         self,
         p: int = 1,
@@ -315,6 +329,11 @@ class MultiMarginLoss(_WeightedLoss):
 class TripletMarginLoss(_Loss):
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
 
+    margin: float
+    p: float
+    eps: float
+    swap: bool
+
     def __init__(
         self,
         margin: float = 1.0,
@@ -338,6 +357,9 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """TripletMarginLoss with any distance."""
 
+    margin: float
+    swap: bool
+
     def __init__(
         self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"
     ) -> None:
@@ -357,6 +379,9 @@ class TripletMarginWithDistanceLoss(_Loss):
 class CTCLoss(_Loss):
     """Connectionist temporal classification."""
 
+    blank: int
+    zero_infinity: bool
+
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
         self.blank, self.zero_infinity = blank, zero_infinity
@@ -366,4 +391,5 @@ class CTCLoss(_Loss):
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)
 
 
-__getattr__ = names_from(__name__, {"undertow.nn.modules.linear_cross_entropy": "LinearCrossEntropyLoss"})
+if not TYPE_CHECKING:  # names of other modules, which checkers find there
+    __getattr__ = names_from(__name__, {"undertow.nn.modules.linear_cross_entropy": "LinearCrossEntropyLoss"})

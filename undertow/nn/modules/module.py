@@ -359,13 +359,14 @@ class Module(StateDict, Members, Changes):
         return object.__hash__(self)
 
 
-__getattr__ = names_from(
-    __name__,
-    {
-        "undertow.nn.modules._hooks": """
-            register_module_buffer_registration_hook register_module_module_registration_hook register_module_parameter_registration_hook
-            register_module_forward_pre_hook register_module_forward_hook register_module_full_backward_pre_hook
-            register_module_full_backward_hook register_module_backward_hook""",
-        "undertow.nn.modules._state": "_IncompatibleKeys",
-    },
-)
+if not TYPE_CHECKING:  # names of other modules, which checkers find there
+    __getattr__ = names_from(
+        __name__,
+        {
+            "undertow.nn.modules._hooks": """
+                register_module_buffer_registration_hook register_module_module_registration_hook register_module_parameter_registration_hook
+                register_module_forward_pre_hook register_module_forward_hook register_module_full_backward_pre_hook
+                register_module_full_backward_hook register_module_backward_hook""",
+            "undertow.nn.modules._state": "_IncompatibleKeys",
+        },
+    )

@@ -20,6 +20,11 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 class LocalResponseNorm(Module):
     """Each value over a power of the mean square of its neighbours in other channels."""
 
+    size: int
+    alpha: float
+    beta: float
+    k: float
+
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
@@ -38,6 +43,11 @@ class CrossMapLRN2d(Module):
 
     torch's sum also keeps the first channel once the window has left it; here it is the window's alone.
     """
+
+    size: int
+    alpha: float
+    beta: float
+    k: float
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -137,6 +147,11 @@ class RMSNorm(_OverLast):
 
 class GroupNorm(Module):
     """Groups of channels, sample by sample, less their mean, over their deviation; times a weight and plus a bias for each channel."""
+
+    num_groups: int
+    num_channels: int
+    eps: float
+    affine: bool
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True

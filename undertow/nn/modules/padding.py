@@ -32,7 +32,7 @@ __all__ = [
 class _PadNd(Module):
     """Pads the last `_rank` dimensions in the way `_mode` names; one number pads every side."""
 
-    __constants__ = ["padding"]
+    __constants__: list[str] = ["padding"]
     padding: tuple[int, ...]
     _rank: int
     _mode: str
@@ -52,7 +52,7 @@ class _PadNd(Module):
 
 
 class _ConstantPadNd(_PadNd):
-    __constants__ = ["padding", "value"]
+    __constants__: list[str] = ["padding", "value"]
     _mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:

@@ -17,7 +17,7 @@ class PixelShuffle(Module):
     undertow.Size([1, 1, 12, 12])
     """
 
-    __constants__ = ["upscale_factor"]
+    __constants__: list[str] = ["upscale_factor"]
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class PixelUnshuffle(Module):
     undertow.Size([1, 9, 4, 4])
     """
 
-    __constants__ = ["downscale_factor"]
+    __constants__: list[str] = ["downscale_factor"]
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()

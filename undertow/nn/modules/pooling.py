@@ -39,14 +39,20 @@ def _tuple(value: Any, n: int) -> tuple[Any, ...]:
 
 
 class _MaxPoolNd(Module):
-    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
+    __constants__: list[str] = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...]
+    padding: int | tuple[int, ...]
+    dilation: int | tuple[int, ...]
+    return_indices: bool
+    ceil_mode: bool
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        padding: int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
@@ -100,9 +106,14 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class _MaxUnpoolNd(Module):
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
     _rank: int
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(
+        self, kernel_size: int | tuple[int, ...], stride: int | tuple[int, ...] | None = None, padding: int | tuple[int, ...] = 0
+    ) -> None:
         super().__init__()
         self.kernel_size = _tuple(kernel_size, self._rank)
         self.stride = _tuple(stride if stride is not None else kernel_size, self._rank)
@@ -144,10 +155,12 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 
 class _AvgPoolNd(Module):
-    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
-    kernel_size: Any
-    stride: Any
-    padding: Any
+    __constants__: list[str] = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...]
+    padding: int | tuple[int, ...]
+    ceil_mode: bool
+    count_include_pad: bool
 
     def extra_repr(self) -> str:
         """The geometry of the windows."""
@@ -157,8 +170,17 @@ class _AvgPoolNd(Module):
 class AvgPool1d(_AvgPoolNd):
     """The mean of every window of a line."""
 
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+
     def __init__(
-        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
+        self,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        padding: int | tuple[int, ...] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
     ) -> None:
         super().__init__()
         self.kernel_size = _tuple(kernel_size, 1)
@@ -173,13 +195,17 @@ class AvgPool1d(_AvgPoolNd):
 
 
 class _AvgPoolDivided(_AvgPoolNd):
-    __constants__ = [*_AvgPoolNd.__constants__, "divisor_override"]
+    __constants__: list[str] = [*_AvgPoolNd.__constants__, "divisor_override"]
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...]
+    padding: int | tuple[int, ...]
+    divisor_override: int | None
 
     def __init__(
         self,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        padding: int | tuple[int, ...] = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
         divisor_override: int | None = None,
@@ -218,14 +244,18 @@ class AvgPool3d(_AvgPoolDivided):
 
 
 class _FractionalMaxPoolNd(Module):
-    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    __constants__: list[str] = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    kernel_size: tuple[int, ...]
+    return_indices: bool
+    output_size: tuple[int, ...] | None
+    output_ratio: tuple[float, ...] | None
     _rank: int
 
     def __init__(
         self,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
+        kernel_size: int | tuple[int, ...],
+        output_size: int | tuple[int, ...] | None = None,
+        output_ratio: float | tuple[float, ...] | None = None,
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> None:
@@ -268,7 +298,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 
 class _LPPoolNd(Module):
-    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
+    __constants__: list[str] = ["norm_type", "kernel_size", "stride", "ceil_mode"]
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
@@ -307,7 +337,7 @@ class LPPool3d(_LPPoolNd):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    __constants__ = ["output_size", "return_indices"]
+    __constants__: list[str] = ["output_size", "return_indices"]
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -344,7 +374,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
 
 class _AdaptiveAvgPoolNd(Module):
-    __constants__ = ["output_size"]
+    __constants__: list[str] = ["output_size"]
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()

@@ -52,7 +52,16 @@ def _check_options(input_size: Any, hidden_size: Any, num_layers: int, dropout: 
 class RNNBase(Module):
     """What RNN, LSTM and GRU share: parameters by layer and direction, checks, and the call."""
 
-    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    proj_size: int
+    __constants__: list[str] = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
     _names = ("hx",)  # of the states, as errors list them
 
     def __init__(

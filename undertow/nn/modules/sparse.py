@@ -23,6 +23,15 @@ class Embedding(Module):
     undertow.Size([1, 4, 3])
     """
 
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    max_norm: float | None
+    norm_type: float
+    scale_grad_by_freq: bool
+    sparse: bool
+    weight: Parameter
+
     def __init__(
         self,
         num_embeddings: int,
@@ -117,6 +126,15 @@ class EmbeddingBag(Module):
     >>> ut.nn.EmbeddingBag(10, 3)(ut.tensor([1, 2, 4, 5]), ut.tensor([0, 3])).shape
     undertow.Size([2, 3])
     """
+
+    num_embeddings: int
+    embedding_dim: int
+    max_norm: float | None
+    norm_type: float
+    weight: Parameter
+    mode: str
+    sparse: bool
+    include_last_offset: bool
 
     def __init__(
         self,

@@ -71,7 +71,11 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
 class _Layer(Module):
     """What encoder and decoder layers share: attention blocks, two linear layers between them, norms and dropouts."""
 
-    __constants__ = ["norm_first"]
+    linear1: Linear
+    dropout: Dropout
+    linear2: Linear
+    activation: Callable[[Tensor], Tensor]
+    __constants__: list[str] = ["norm_first"]
     _attentions: tuple[str, ...]
 
     def __init__(
@@ -199,7 +203,11 @@ class TransformerEncoder(Module):
     `enable_nested_tensor` and `mask_check` are kept for torch's sake: padded sequences are computed in full here.
     """
 
-    __constants__ = ["norm"]
+    layers: ModuleList
+    enable_nested_tensor: bool
+    use_nested_tensor: bool
+    mask_check: bool
+    __constants__: list[str] = ["norm"]
 
     def __init__(
         self,
@@ -230,7 +238,8 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """Decoder layers one after the other, all beginning as copies of one."""
 
-    __constants__ = ["norm"]
+    layers: ModuleList
+    __constants__: list[str] = ["norm"]
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -275,6 +284,10 @@ class Transformer(Module):
     >>> model(ut.ones(10, 3, 8), ut.ones(20, 3, 8)).shape
     undertow.Size([20, 3, 8])
     """
+
+    d_model: int
+    nhead: int
+    batch_first: bool
 
     def __init__(
         self,

@@ -21,7 +21,8 @@ class Upsample(Module):
     tensor([[[1., 1., 2., 2.]]])
     """
 
-    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
+    name: str
+    __constants__: list[str] = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
     def __init__(
         self,

@@ -13,11 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from undertow import device as _device
+
 __all__ = ["DistributedDataParallel"]
 
 
 class DistributedDataParallel(Module):
     """A module whose gradients every process of a group shares. `module` is the one that is wrapped."""
+
+    process_group: Any
+    dim: int
+    broadcast_buffers: bool
+    device_ids: None
+    output_device: None
+    device: _device
+    find_unused_parameters: bool
+    static_graph: bool
+    gradient_as_bucket_view: bool
+    require_backward_grad_sync: bool
 
     def __init__(
         self,

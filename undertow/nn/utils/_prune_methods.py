@@ -269,7 +269,10 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """The channels of the least norm."""
 
-    def __init__(self, amount: int | float, n: Any, dim: int = -1) -> None:
+    n: int | float | str
+    dim: int
+
+    def __init__(self, amount: int | float, n: int | float | str, dim: int = -1) -> None:
         super().__init__(amount)
         self.n, self.dim = n, dim
 

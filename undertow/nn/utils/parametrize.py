@@ -74,6 +74,9 @@ def _check_kept(what: str, names: tuple[str, str], before: Tensor, after: Any, f
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, applied one after the other, and the tensors they start from."""
 
+    is_tensor: bool
+    ntensors: int
+
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
         if len(modules) == 0:
             raise ValueError("ParametrizationList requires one or more modules.")

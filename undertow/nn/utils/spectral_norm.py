@@ -18,6 +18,11 @@ __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 class SpectralNorm:
     """The hook: computes the weight from `name_orig` before every forward, with the singular vectors `name_u` and `name_v`."""
 
+    name: str
+    dim: int
+    n_power_iterations: int
+    eps: float
+
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         if n_power_iterations <= 0:
             raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")

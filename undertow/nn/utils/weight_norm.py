@@ -18,6 +18,9 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 class WeightNorm:
     """The hook: computes the weight from `name_g` and `name_v` before every forward."""
 
+    name: str
+    dim: int
+
     def __init__(self, name: str, dim: int | None) -> None:
         self.name, self.dim = name, -1 if dim is None else dim
 

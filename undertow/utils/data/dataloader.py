@@ -14,8 +14,11 @@ from undertow.utils.data.sampler import BatchSampler, RandomSampler, Sampler, Se
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
+
+    from undertow import Generator
+    from undertow.utils.data.dataset import Dataset
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -23,7 +26,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
-class _Forever(Sampler):
+class _Forever(Sampler[None]):
     """Stands for the indices of an iterable dataset, which has none."""
 
     def __iter__(self) -> Iterator[None]:
@@ -46,13 +49,15 @@ class DataLoader(Generic[_T_co]):
     tensor([2]) tensor([1.])
     """
 
-    if TYPE_CHECKING:
-        multiprocessing_context: Any
+    dataset: Any  # a Dataset, or anything with samples by index
+    prefetch_factor: int | None
+    multiprocessing_context: Any  # None, the name of a start method, or a context of multiprocessing
+    collate_fn: Callable[[list[Any]], Any]
     _initialized = False
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[_T_co] | Sequence[_T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,
@@ -64,7 +69,7 @@ class DataLoader(Generic[_T_co]):
         timeout: float = 0,
         worker_init_fn: Callable[[int], None] | None = None,
         multiprocessing_context: Any = None,
-        generator: Any = None,
+        generator: Generator | None = None,
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
@@ -206,7 +211,7 @@ class DataLoader(Generic[_T_co]):
 class _FetcherMaker:
     """Makes a worker's fetcher; can be pickled, as spawned workers need it."""
 
-    def __init__(self, arguments: tuple) -> None:
+    def __init__(self, arguments: tuple[Any, ...]) -> None:
         self._arguments = arguments
 
     def __call__(self) -> _worker.Fetcher:
@@ -216,11 +221,11 @@ class _FetcherMaker:
 class _Iterator:
     """Batches made in this process; what both ways of making them share."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         self._set(loader)
         self._fetcher = self._make_fetcher()
 
-    def _set(self, loader: DataLoader) -> None:
+    def _set(self, loader: DataLoader[Any]) -> None:
         self._loader = loader
         self._make_fetcher = loader._fetcher()
         self._begin()
@@ -257,7 +262,7 @@ class _Iterator:
 class _WorkerIterator(_Iterator):
     """Batches made by worker processes, ahead of the time."""
 
-    def __init__(self, loader: DataLoader) -> None:
+    def __init__(self, loader: DataLoader[Any]) -> None:
         from undertow.utils.data._workers import WorkerPool
 
         self._set(loader)

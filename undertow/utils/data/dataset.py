@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from undertow import Generator
+
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]
 
+_T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 
 
@@ -35,7 +38,7 @@ class Dataset(Generic[_T_co]):
     def __getitem__(self, index: Any) -> _T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: Dataset) -> ConcatDataset:
+    def __add__(self, other: Dataset[_T_co]) -> ConcatDataset[_T_co]:
         return ConcatDataset([self, other])
 
 
@@ -45,11 +48,11 @@ class IterableDataset(Dataset[_T_co]):
     def __iter__(self) -> Iterator[_T_co]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
-    def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset):
+class TensorDataset(Dataset["tuple[Tensor, ...]"]):
     """Rows of tensors that have as many of them each.
 
     >>> import undertow as ut
@@ -70,10 +73,10 @@ class TensorDataset(Dataset):
         return self.tensors[0].shape[0]
 
 
-class StackDataset(Dataset):
+class StackDataset(Dataset["Any"]):
     """Several datasets side by side: a sample is a tuple, or a dict, of a sample of each."""
 
-    datasets: tuple | dict
+    datasets: tuple[Dataset[Any], ...] | dict[str, Dataset[Any]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -114,7 +117,10 @@ class StackDataset(Dataset):
 class ConcatDataset(Dataset[_T_co]):
     """Several datasets one behind the other."""
 
-    def __init__(self, datasets: Iterable[Dataset]) -> None:
+    datasets: list[Dataset[_T_co]]
+    cumulative_sizes: list[int]
+
+    def __init__(self, datasets: Iterable[Dataset[_T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -143,10 +149,12 @@ class ConcatDataset(Dataset[_T_co]):
         return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
 
 
-class ChainDataset(IterableDataset):
+class ChainDataset(IterableDataset["Any"]):
     """Several iterable datasets one behind the other."""
 
-    def __init__(self, datasets: Iterable[Dataset]) -> None:
+    datasets: Iterable[Dataset[Any]]
+
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
 
     def __iter__(self) -> Iterator[Any]:
@@ -167,6 +175,9 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset[_T_co]):
     """The samples of a dataset at some indices."""
 
+    dataset: Dataset[_T_co]
+    indices: Sequence[int]
+
     def __init__(self, dataset: Dataset[_T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
@@ -186,7 +197,7 @@ class Subset(Dataset[_T_co]):
         return len(self.indices)
 
 
-def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
+def random_split(dataset: Dataset[_T], lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[_T]]:
     """Parts of a dataset with no sample in common, of given lengths, or of given fractions that add up to 1.
 
     >>> import undertow as ut

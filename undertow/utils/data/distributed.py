@@ -23,6 +23,10 @@ class DistributedSampler(Sampler[int]):
     [1, 3, 0]
     """
 
+    epoch: int
+    num_samples: int
+    total_size: int
+
     def __init__(
         self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0, drop_last: bool = False
     ) -> None:

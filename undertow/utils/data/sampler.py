@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Sized
     from typing import Any
 
+    from undertow import Generator, Tensor
+
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
 
 _T_co = TypeVar("_T_co", covariant=True)
 
 
-def fresh_seed(generator: Any = None) -> int:
+def fresh_seed(generator: Generator | None = None) -> int:
     """A seed drawn from a generator, or from the default one."""
     return int(undertow.empty((), dtype=undertow.int64).random_(generator=generator).item())
 
@@ -48,7 +50,7 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """Indices by chance: each once, or with replacement, or as many as `num_samples` says."""
 
-    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None) -> None:
+    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Generator | None = None) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -84,7 +86,7 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """The given indices in an order by chance."""
 
-    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
         self.generator = generator
 
@@ -99,7 +101,9 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Indices by chance, each as likely as its weight says."""
 
-    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None) -> None:
+    weights: Tensor
+
+    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
@@ -118,7 +122,7 @@ class WeightedRandomSampler(Sampler[int]):
         return self.num_samples
 
 
-class BatchSampler(Sampler[list]):
+class BatchSampler(Sampler[list[int]]):
     """Lists of a sampler's indices; the last may be shorter, or is left out.
 
     >>> from undertow.utils.data import BatchSampler

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class FileWriter:
     """One event file in a folder."""
 
+    event_writer: Any  # tensorboard's, which has no types
+
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
@@ -54,11 +56,14 @@ class FileWriter:
 class SummaryWriter:
     """Writes the events of a run into `log_dir`; without one, into runs/ and a folder named by the time and the machine."""
 
+    log_dir: str
+    purge_step: int | None
+
     def __init__(
         self,
         log_dir: Any = None,
         comment: str = "",
-        purge_step: Any = None,
+        purge_step: int | None = None,
         max_queue: int = 10,
         flush_secs: int = 120,
         filename_suffix: str = "",
@@ -201,10 +206,40 @@ class SummaryWriter:
         with open(os.path.join(base, "projector_config.pbtxt"), "w", encoding="utf-8") as file:
             file.write(str(self._projector))
 
-    def _not_here(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def _not_here(self) -> NoReturn:
         raise NotImplementedError("SummaryWriter: graphs need a tracer, and sound, video and meshes are not written here")
 
-    add_graph = add_onnx_graph = add_video = add_audio = add_mesh = add_image_with_boxes = add_histogram_raw = add_pr_curve_raw = _not_here
+    def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
+
+    def add_onnx_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
+
+    def add_video(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
+
+    def add_audio(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
+
+    def add_mesh(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
+
+    def add_image_with_boxes(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
+
+    def add_histogram_raw(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
+
+    def add_pr_curve_raw(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises: not supported."""
+        self._not_here()
 
     def flush(self) -> None:
         """Writes what is waiting."""
