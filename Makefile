@@ -23,7 +23,7 @@ help:
 	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: only those in C++)"
 	@echo "make bench      compare speed and memory with PyTorch and NumPy"
 	@echo "make docs       build the documentation site in build/docs/html"
-	@echo "make lint       ruff, mypy, layers, notes, tables"
+	@echo "make lint       ruff, mypy, pyright, layers, notes, tables"
 	@echo "make mutate     break the code in many places, one at a time, and show which test notices"
 	@echo "make clean      remove .venv and every build folder"
 
@@ -79,6 +79,7 @@ lint: $(VENV)/.dev
 	$(PY) -m tools.lint
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/pyright
 
 # See tools/mutate/README.md.
 mutate: $(VENV)/.ready

@@ -71,6 +71,7 @@ def train(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Tensor, ut.T
         loss.backward()
         with ut.no_grad():
             for p, v in zip(parameters, velocities):
+                assert p.grad is not None
                 v.mul_(MOMENTUM).add_(p.grad)
                 p.sub_(v * RATE)
                 p.grad = None
@@ -82,7 +83,7 @@ def train(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Tensor, ut.T
 def check_gradients(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Tensor, ut.Tensor]]) -> float:
     """Compares one gradient of each parameter with its finite difference, in double precision; returns the largest error."""
     points, arms = points.to(ut.float64), arms.to(ut.float64)
-    layers = [tuple(p.detach().to(ut.float64).requires_grad_() for p in pair) for pair in layers]
+    layers = [(w.detach().to(ut.float64).requires_grad_(), b.detach().to(ut.float64).requires_grad_()) for w, b in layers]
     loss_of(network(points, layers), arms).backward()
     worst, h = 0.0, 1e-6
     print(f"  {'parameter':<12}{'gradient':>16}{'differences':>16}{'error':>11}")
@@ -96,6 +97,7 @@ def check_gradients(points: ut.Tensor, arms: ut.Tensor, layers: list[tuple[ut.Te
                     p[where] = value + shift
                     sides.append(loss_of(network(points, layers), arms).item())
                 p[where] = value
+            assert p.grad is not None
             exact, rough = p.grad[where].item(), (sides[0] - sides[1]) / (2 * h)
             error = abs(exact - rough) / max(abs(exact), 1e-4)
             worst = max(worst, error)

@@ -52,10 +52,12 @@ def main() -> int:
         opt.minimize(loss, global_step=step)
         average.apply([table, slope])
         if step.item() % 10 == 0:
-            progress(step.item(), loss.item(), rate().item(), start)
+            progress(int(step), loss.item(), rate().item(), start)
 
-    error = (average.average(table) - worth).abs().mean().item()
-    found = [round(v, 2) for v in average.average(slope).flatten().tolist()]
+    averaged_table, averaged_slope = average.average(table), average.average(slope)
+    assert averaged_table is not None and averaged_slope is not None
+    error = (averaged_table - worth).abs().mean().item()
+    found = [round(v, 2) for v in averaged_slope.flatten().tolist()]
     print(f"slope {found} (hidden: [2.0, -1.0]); mean error of the worths {error:.3f}")
     return 0 if error < 0.1 else 1
 

@@ -217,7 +217,7 @@ class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any, **kwargs: Any) -> Any:  # so that checkers accept any arguments in a subclass
         """Turn the gradients of the outputs into those of the inputs, one per argument of `forward`.
 
         Return None for an argument that is not a tensor or whose gradient nobody wants;
@@ -231,7 +231,7 @@ class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta
     vjp = backward  # another name for the same thing: derive one of them
 
     @staticmethod
-    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+    def jvp(ctx: Any, *grad_inputs: Any, **kwargs: Any) -> Any:
         """Turn the tangents of the inputs into those of the outputs, for forward mode.
 
         Called right after `forward`. For an input changed in place it must change the tangent in
@@ -243,7 +243,7 @@ class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta
         )
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any, **kwargs: Any) -> Any:
         """The function over a batch: returns `(output, out_dims)`.
 
         `info.batch_size` and `info.randomness` are vmap's; `in_dims` has, for each argument, the
