@@ -2,8 +2,7 @@
 
 import undertow as ut
 import undertow.nn.functional as F
-from undertow import nn
-from undertow import optim
+from undertow import nn, optim
 from undertow.nn import Linaer  # error
 
 x = ut.zeros(2, 3)
