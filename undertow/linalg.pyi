@@ -14,54 +14,6 @@ _float = float
 _bool = bool
 LinAlgError = _LinAlgError
 
-def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor: ...
-def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor: ...
-def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
-def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
-def vander(x: Tensor, *, N: _int | None = None) -> Tensor: ...
-def vector_norm(
-    input: Tensor,
-    ord: Number = 2,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor | None = None,
-) -> Tensor: ...
-@overload
-def norm(
-    input: Tensor,
-    ord: Number | None = None,
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor | None = None,
-) -> Tensor: ...
-@overload
-def norm(
-    input: Tensor,
-    ord: Literal["fro", "nuc"],
-    dim: _int | Sequence[_int] | None = None,
-    keepdim: _bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor | None = None,
-) -> Tensor: ...
-@overload
-def matrix_norm(
-    input: Tensor, ord: Number, dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None,
-) -> Tensor: ...
-@overload
-def matrix_norm(
-    input: Tensor,
-    ord: Literal["fro", "nuc"] = "fro",
-    dim: Sequence[_int] = (-2, -1),
-    keepdim: _bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-    out: Tensor | None = None,
-) -> Tensor: ...
 def lu_factor_ex(
     A: Tensor, *, pivot: _bool = True, check_errors: _bool = False, out: Sequence[Tensor] | None = None,
 ) -> return_types.linalg_lu_factor_ex: ...
@@ -133,3 +85,51 @@ def lstsq(
     out: Sequence[Tensor] | None = None,
 ) -> return_types.linalg_lstsq: ...
 def matrix_exp(input: Tensor) -> Tensor: ...
+def cross(input: Tensor, other: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor: ...
+def vecdot(x: Tensor, y: Tensor, *, dim: _int = -1, out: Tensor | None = None) -> Tensor: ...
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor: ...
+def diagonal(A: Tensor, *, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor: ...
+def vander(x: Tensor, *, N: _int | None = None) -> Tensor: ...
+def vector_norm(
+    input: Tensor,
+    ord: Number = 2,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def norm(
+    input: Tensor,
+    ord: Number | None = None,
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def norm(
+    input: Tensor,
+    ord: Literal["fro", "nuc"],
+    dim: _int | Sequence[_int] | None = None,
+    keepdim: _bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def matrix_norm(
+    input: Tensor, ord: Number, dim: Sequence[_int] = (-2, -1), keepdim: _bool = False, *, dtype: DTypeLike | None = None, out: Tensor | None = None,
+) -> Tensor: ...
+@overload
+def matrix_norm(
+    input: Tensor,
+    ord: Literal["fro", "nuc"] = "fro",
+    dim: Sequence[_int] = (-2, -1),
+    keepdim: _bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    out: Tensor | None = None,
+) -> Tensor: ...

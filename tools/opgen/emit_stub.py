@@ -15,7 +15,7 @@ import keyword
 import re
 from pathlib import Path
 
-from .emit_python import functions_and_methods, python_args
+from .public_names import functions_and_methods, python_args
 from .schema import Arg, Entry
 
 TEMPLATES = Path(__file__).resolve().parent / "stubs"
@@ -92,8 +92,8 @@ def parameters(group: list[Entry], kind: str, method: bool, separate: bool) -> l
     return out
 
 
-def declaration(name: str, list_: list[tuple[Entry, str]], method: bool) -> list[str]:
-    """All overloads of one public name. The variants of a Tensor|Scalar argument become one declaration with a union."""
+def overload_groups(list_: list[tuple[Entry, str]], method: bool) -> list[tuple[list[Entry], str]]:
+    """The overloads of a public name, each with its kind. The variants of a Tensor|Scalar argument are one."""
     groups: dict[tuple[str, str, str], list[Entry]] = {}
     for e, kind in list_:
         if method and e.args[0].type != "Tensor":
@@ -101,12 +101,22 @@ def declaration(name: str, list_: list[tuple[Entry, str]], method: bool) -> list
         if not method and kind == "plain" and "function" not in e.variants:
             continue
         groups.setdefault((e.name, e.overload, kind), []).append(e)
+    return [(group, kind) for (_, _, kind), group in groups.items()]
+
+
+def takes_separate_ints(e: Entry, kind: str, method: bool) -> bool:
+    """x.view(2, 4): a list of ints that is the only positional argument may be spelled as separate ints."""
+    positional = [a for a in python_args(e, kind)[method:] if not a.kwonly]
+    return len(positional) == 1 and positional[0].is_ints
+
+
+def declaration(name: str, list_: list[tuple[Entry, str]], method: bool) -> list[str]:
+    """All overloads of one public name."""
     forms = []
-    for (_, _, kind), group in groups.items():
+    for group, kind in overload_groups(list_, method):
         result = result_type(group[0], kind, method)
         forms.append((parameters(group, kind, method, False), result))
-        positional = [a for a in python_args(group[0], kind)[method:] if not a.kwonly]
-        if len(positional) == 1 and positional[0].is_ints:
+        if takes_separate_ints(group[0], kind, method):
             forms.append((parameters(group, kind, method, True), result))
     forms = [f for i, f in enumerate(forms) if f not in forms[:i]]
     indent = "    " if method else ""

@@ -22,6 +22,7 @@ KEYS = {
     "constants",  # floating tensors without a derivative: refused where they require one
     "devices",  # "any": its tensors may be on different devices (copies, indices)
     "hot",  # called often on small tensors: compiled for speed, where all others are made small
+    "example",  # lines of a Python session, `>>> ut.relu(...)` and what it prints; part of the docstring, run by tests/typed/test_help.py
     "choices",  # choices.mode: the strings that an argument `mode` takes, where they are a closed set; for the type stubs
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
 }

@@ -8,24 +8,24 @@ from undertow._C._functions import cosine_similarity as cosine_similarity
 from undertow._C._functions import pairwise_distance as pairwise_distance
 from undertow._C._types import DTypeLike, Number
 from undertow.nn import grad as grad
-from undertow.nn._attention import multi_head_attention_forward as multi_head_attention_forward
-from undertow.nn._ctc import ctc_loss as ctc_loss
-from undertow.nn._dropout import *
-from undertow.nn._embedding import embedding as embedding
-from undertow.nn._embedding_bag import embedding_bag as embedding_bag
-from undertow.nn._fold import fold as fold
-from undertow.nn._fold import unfold as unfold
-from undertow.nn._grid_sample import affine_grid as affine_grid
-from undertow.nn._grid_sample import grid_sample as grid_sample
-from undertow.nn._interpolate import *
+from undertow.nn._functions.attention import multi_head_attention_forward as multi_head_attention_forward
+from undertow.nn._functions.ctc import ctc_loss as ctc_loss
+from undertow.nn._functions.dropout import *
+from undertow.nn._functions.embedding import embedding as embedding
+from undertow.nn._functions.embedding_bag import embedding_bag as embedding_bag
+from undertow.nn._functions.fold import fold as fold
+from undertow.nn._functions.fold import unfold as unfold
+from undertow.nn._functions.grid_sample import affine_grid as affine_grid
+from undertow.nn._functions.grid_sample import grid_sample as grid_sample
+from undertow.nn._functions.interpolate import *
+from undertow.nn._functions.losses import *
+from undertow.nn._functions.margin_losses import *
+from undertow.nn._functions.normalization import *
+from undertow.nn._functions.padding import *
+from undertow.nn._functions.pooling import *
+from undertow.nn._functions.pooling_special import *
+from undertow.nn._functions.shuffle import *
 from undertow.nn._linear_cross_entropy import linear_cross_entropy as linear_cross_entropy
-from undertow.nn._losses import *
-from undertow.nn._margin_losses import *
-from undertow.nn._normalization import *
-from undertow.nn._padding import *
-from undertow.nn._pooling import *
-from undertow.nn._pooling_special import *
-from undertow.nn._shuffle import *
 
 _int = int
 _float = float
@@ -167,10 +167,10 @@ def conv_transpose3d(
     groups: _int = 1,
     dilation: _int | Sequence[_int] = 1,
 ) -> Tensor: ...
+def pdist(input: Tensor, p: _float = 2) -> Tensor: ...
 def one_hot(input: Tensor, num_classes: _int = -1) -> Tensor: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor: ...
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
-def pdist(input: Tensor, p: _float = 2) -> Tensor: ...
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[_int],

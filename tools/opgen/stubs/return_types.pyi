@@ -1,6 +1,6 @@
 # The types of results with names.
 from undertow._C import Tensor
-from undertow._histogram import Histogram, Histogramdd
+from undertow._functions.histogram import Histogram, Histogramdd
 
 histogram = Histogram
 histogramdd = Histogramdd
