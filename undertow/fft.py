@@ -380,4 +380,5 @@ def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """The inverse of fftshift."""
     return _shift(input, dim, 1)
 
-__getattr__ = _explain_missing(__name__)
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = _explain_missing(__name__)

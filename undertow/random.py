@@ -57,4 +57,5 @@ def fork_rng(
     finally:
         set_rng_state(state)
 
-__getattr__ = _explain_missing(__name__)
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = _explain_missing(__name__)

@@ -64,8 +64,8 @@ def readable(text: str) -> str:
     return re.sub(r"\b_(int|float|bool|memory_format|layout|dtype)\b", r"\1", text)
 
 
-def docstring(module: str, name: str, list_: list[tuple[Entry, str]], method: bool) -> str:
-    """What `__doc__` and `__text_signature__` are read from."""
+def docstring(module: str, name: str, list_: list[tuple[Entry, str]], method: bool, listed: bool = False) -> str:
+    """What `__doc__` and `__text_signature__` are read from. `listed`: the function of the same name lists the overloads."""
     groups = overload_groups(list_, method)
     called = name  # CPython looks for the function's own name, which is not its name in the module for linear algebra
     name = name.removeprefix("linalg_") if module == "linalg" else name
@@ -74,8 +74,10 @@ def docstring(module: str, name: str, list_: list[tuple[Entry, str]], method: bo
         return e.doc if method else re.sub(r"\bself\b", "input", e.doc)
 
     sentences = list(dict.fromkeys(sentence(group[0]) for group, _ in groups))
-    paragraphs = [sentences[0]] if len(sentences) == 1 else []
-    if len(groups) > 1:
+    paragraphs = [sentences[0]] if listed or len(sentences) == 1 else []
+    if len(groups) > 1 and listed:
+        paragraphs.append(f"All overloads: `help(undertow.{name})`; the tensor is its `input`.")
+    elif len(groups) > 1:
         lines = []
         for group, kind in groups:
             parts = parameters(group, kind, method, False)

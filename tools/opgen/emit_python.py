@@ -151,7 +151,7 @@ def binding_source(entries: list[Entry], chunk: str) -> str:
         if name not in shared:
             out += overload_table(id_, name, list_, emitted)
         out.append(method(id_, list_))
-        methods.append(f'  {{"{name}", reinterpret_cast<PyCFunction>(me_{id_}), METH_FASTCALL | METH_KEYWORDS, {c_string(docstring("", name, list_, True))}}}')
+        methods.append(f'  {{"{name}", reinterpret_cast<PyCFunction>(me_{id_}), METH_FASTCALL | METH_KEYWORDS, {c_string(docstring("", name, list_, True, ("", name) in functions_of))}}}')
     out += operator_table(entries, emitted)
     out += ["}  // namespace", f"void collect_bindings_{chunk}(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions) {{",
             "  static const PyMethodDef m[] = {", ",\n".join(methods + ["  {nullptr, nullptr, 0, nullptr}"]), "  };",

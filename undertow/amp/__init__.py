@@ -6,4 +6,6 @@ from undertow.amp.grad_scaler import GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-__getattr__ = _explain_missing(__name__)
+TYPE_CHECKING = False
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = _explain_missing(__name__)

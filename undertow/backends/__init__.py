@@ -5,4 +5,6 @@ from undertow.backends import cpu as cpu
 
 __all__ = ["cpu"]
 
-__getattr__ = _explain_missing(__name__)
+TYPE_CHECKING = False
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = _explain_missing(__name__)

@@ -486,4 +486,10 @@ class ChainedScheduler(_Several):
         self._last_lr = [_copy(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]
 
 
-__getattr__ = _names_from(__name__, {"undertow.optim._lr_cycles": "CosineAnnealingWarmRestarts CyclicLR OneCycleLR ReduceLROnPlateau"})
+if TYPE_CHECKING:
+    from undertow.optim._lr_cycles import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
+    from undertow.optim._lr_cycles import CyclicLR as CyclicLR
+    from undertow.optim._lr_cycles import OneCycleLR as OneCycleLR
+    from undertow.optim._lr_cycles import ReduceLROnPlateau as ReduceLROnPlateau
+else:
+    __getattr__ = _names_from(__name__, {"undertow.optim._lr_cycles": "CosineAnnealingWarmRestarts CyclicLR OneCycleLR ReduceLROnPlateau"})

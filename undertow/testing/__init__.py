@@ -6,4 +6,6 @@ from undertow.testing._creation import make_tensor
 
 __all__ = ["assert_close", "make_tensor"]
 
-__getattr__ = _explain_missing(__name__)
+TYPE_CHECKING = False
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = _explain_missing(__name__)

@@ -35,4 +35,6 @@ __all__ = [
     "weight_norm",
 ]
 
-__getattr__ = _explain_missing(__name__)
+TYPE_CHECKING = False
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = _explain_missing(__name__)
