@@ -51,7 +51,7 @@ def test_every_method_of_the_tables_has_a_signature_without_the_tensor():
         (ut.where, "(condition, input=Ellipsis, other=Ellipsis, *, out=None)"),
         (ut.max, "(input, *args, **kwargs)"),
         (ut.zeros, "(*size, dtype=None, device=None, out=None, layout=None, pin_memory=None, requires_grad=False)"),
-        (ut.Tensor.cumsum, "(self, dim, *, dtype=None)"),
+        (ut.Tensor.cumsum, "(self, /, dim, *, dtype=None)"),
     ],
 )
 def test_one_signature_stands_for_all_overloads(function, signature):

@@ -128,6 +128,7 @@ class inference_mode(_DecoratorContextManager):
     False
     """
 
+    mode: bool
     __slots__ = ("_guard", "mode")
 
     def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
