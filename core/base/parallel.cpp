@@ -4,9 +4,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +16,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "core/base/cpu_limit.h"
 
 namespace undertow {
 namespace detail {
@@ -49,18 +48,6 @@ inline void cpu_pause() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
-}
-
-int available_cores() {
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    int n = CPU_COUNT(&set);
-    if (n > 0) return n < kMaxThreads ? n : kMaxThreads;
-  }
-#endif
-  int n = static_cast<int>(std::thread::hardware_concurrency());
-  return n > 0 ? n : 1;
 }
 
 int64_t nanoseconds() {
@@ -257,7 +244,7 @@ class Pool {
   std::atomic<bool> caller_sleeps_{false};          // so that the last worker can skip the wake-up
   Job job_{};                                       // See Note [Claiming Chunks]
   int started_ = 0;                                 // guarded by busy_
-  const int cores_ = available_cores();
+  const int cores_ = available_cpus();
   Share shares_[kMaxThreads];  // of thread 0, the caller, and the workers; See Note [Claiming Chunks]
   std::mutex error_mutex_;     // guards error_ while chunks run
   std::exception_ptr error_;
@@ -289,7 +276,7 @@ Pool& pool() {
 
 int detail::init_num_threads() {
   int unset = 0;
-  thread_count.compare_exchange_strong(unset, available_cores(), std::memory_order_relaxed);
+  thread_count.compare_exchange_strong(unset, std::min(default_num_threads(), kMaxThreads), std::memory_order_relaxed);
   return thread_count.load(std::memory_order_relaxed);
 }
 

@@ -27,7 +27,7 @@ int init_num_threads();
 void run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFn fn, void* context);
 }  // namespace detail
 
-// The threads a parallel_for may use, the caller included; at first the cores this process may run on.
+// The threads a parallel_for may use, the caller included; at first default_num_threads() (cpu_limit.h).
 inline int num_threads() {
   int n = detail::thread_count.load(std::memory_order_relaxed);
   return n > 0 ? n : detail::init_num_threads();
