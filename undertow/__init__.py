@@ -17,8 +17,8 @@ from undertow._namespace import publish as _publish
 from undertow._tensor_methods import einsum
 from undertow._tensor_str import set_printoptions
 from undertow.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from undertow.version import __version__
 
-__version__ = "0.1.0"
 __array_api_version__ = "2023.12"  # of undertow.array_api, the namespace of the standard
 
 newaxis = None

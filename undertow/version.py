@@ -1,11 +1,13 @@
-"""What the package was built with, as `torch.version`: no CUDA, no ROCm."""
+"""The version, and what the package was built with, as `torch.version`. The build reads the version from this file."""
 
-import undertow
+from __future__ import annotations
 
-__version__ = undertow.__version__
-cuda = None
-hip = None
-rocm = None
-xpu = None
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
+
+__version__ = "0.1.0"
+cuda: str | None = None
+hip: str | None = None
+rocm: str | None = None
+xpu: str | None = None
 debug = False
-git_version = ""
+git_version = ""  # a build does not record its commit
