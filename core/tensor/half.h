@@ -1,17 +1,14 @@
 // half.h: the two 16-bit floats as storage types. Arithmetic happens in float (see OpMath in dtype.h).
+// The conversions are the same arithmetic in every translation unit, whatever instruction set it is compiled for:
+// inline functions that differ by a macro would break the one-definition rule. Kernels convert with vectors of their
+// own (kernels/cpu/half).
 #pragma once
 #include <bit>
 #include <cstdint>
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
 
 namespace undertow {
 
 inline float half_to_float(uint16_t h) {
-#if defined(__F16C__)
-  return _cvtsh_ss(h);
-#else
   uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 1023;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
   if (exponent == 0) {  // zero and subnormals: the value is mantissa * 2^-24
@@ -19,13 +16,9 @@ inline float half_to_float(uint16_t h) {
     return std::bit_cast<float>(std::bit_cast<uint32_t>(v) | sign);
   }
   return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
-#endif
 }
 
 inline uint16_t float_to_half(float f) {
-#if defined(__F16C__)
-  return _cvtss_sh(f, 0);
-#else
   uint32_t bits = std::bit_cast<uint32_t>(f), sign = (bits >> 16) & 0x8000, a = bits & 0x7fffffff;
   if (a > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00 | ((a >> 13) & 0x1ff));
   if (a >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to infinity
@@ -35,7 +28,6 @@ inline uint16_t float_to_half(float f) {
   }
   uint32_t rounded = a + 0xfff + ((a >> 13) & 1);
   return static_cast<uint16_t>(sign | ((rounded - 0x38000000) >> 13));
-#endif
 }
 
 struct Half {

@@ -25,7 +25,7 @@ struct F16 {
     // The exponent's bias differs by 112; a product moves it, for subnormals too.
     uint32_t magnitude = (h & 0x7fffu) << 13;
     uint32_t finite = bits_of(float_of(magnitude) * 0x1p112f);
-    uint32_t special = magnitude | 0x7f800000;
+    uint32_t special = magnitude | (h & 0x3ff ? 0x7fc00000 : 0x7f800000);  // a NaN becomes quiet, as vectors make it
     return float_of((h & 0x8000u) << 16 | ((h & 0x7c00) == 0x7c00 ? special : finite));
   }
   static uint16_t narrow(float value) {
