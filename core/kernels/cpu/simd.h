@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -135,29 +136,83 @@ inline Vec<Index<T>> lane_numbers() {
   return load(IndexOf<sizeof(T)>::kCount);
 }
 
+// Lane i of the result is lane kFrom(i) of the two vectors, those of b counted after those of a. Indices known to the
+// compiler, because Clang has no __builtin_shuffle.
+template <class T, int (*kFrom)(int), int... i>
+inline Vec<T> shuffle_listed(Vec<T> a, Vec<T> b, std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(a, b, kFrom(i)...);
+}
+template <class T, int (*kFrom)(int)>
+inline Vec<T> shuffle(Vec<T> a, Vec<T> b) {
+  return shuffle_listed<T, kFrom>(a, b, std::make_integer_sequence<int, kLanes<T>>());
+}
+
+constexpr int even_lane(int i) { return 2 * i; }
+constexpr int odd_lane(int i) { return 2 * i + 1; }
+constexpr int halved_lane(int i) { return i >> 1; }
+template <int kBit>
+constexpr int exchanged_lane(int i) {
+  return i ^ kBit;
+}
+template <int kLaneCount>
+constexpr int interleaved_lane(int i) {
+  return (i >> 1) + (i & 1) * kLaneCount;
+}
+template <int kLaneCount>
+constexpr int interleaved_high_lane(int i) {
+  return interleaved_lane<kLaneCount>(i) + kLaneCount / 2;
+}
+
+// Every other lane of a, then of b.
+template <class T>
+inline Vec<T> even_lanes(Vec<T> a, Vec<T> b) {
+  return shuffle<T, even_lane>(a, b);
+}
+template <class T>
+inline Vec<T> odd_lanes(Vec<T> a, Vec<T> b) {
+  return shuffle<T, odd_lane>(a, b);
+}
+// a0 b0 a1 b1 ...: of the lower halves, and of the upper halves.
+template <class T>
+inline Vec<T> interleave_low(Vec<T> a, Vec<T> b) {
+  return shuffle<T, interleaved_lane<kLanes<T>>>(a, b);
+}
+template <class T>
+inline Vec<T> interleave_high(Vec<T> a, Vec<T> b) {
+  return shuffle<T, interleaved_high_lane<kLanes<T>>>(a, b);
+}
+// Lanes whose numbers differ in kBit change places.
+template <class T, int kBit>
+inline Vec<T> exchange_lanes(Vec<T> v) {
+  return shuffle<T, exchanged_lane<kBit>>(v, v);
+}
+
+// Joins the upper half of the lanes to the lower half until one is left.
+template <class T, int kHalf = kLanes<T> / 2, class Join>
+inline T join_lanes(Vec<T> v, Join join) {
+  if constexpr (kHalf == 0) {
+    return v[0];
+  } else {
+    return join_lanes<T, kHalf / 2>(join(v, exchange_lanes<T, kHalf>(v)), join);
+  }
+}
+
 template <class T>
 inline T sum_of_lanes(Vec<T> v) {
-#pragma GCC unroll 4
-  for (int half = kLanes<T> / 2; half > 0; half /= 2) {
-    Vec<Index<T>> from = lane_numbers<T>() ^ half;
-    v += __builtin_shuffle(v, from);
-  }
-  return v[0];
+  return join_lanes<T>(v, [](Vec<T> a, Vec<T> b) { return a + b; });
 }
 
 // Transposes the square of lanes: each round deals the two halves of the rows together like cards.
 template <class T>
 inline void transpose(Vec<T> (&rows)[kLanes<T>]) {
   constexpr int kL = kLanes<T>;
-  Vec<Index<T>> low = (lane_numbers<T>() >> 1) + (lane_numbers<T>() & 1) * kL;
-  Vec<Index<T>> high = low + kL / 2;
 #pragma GCC unroll 4
   for (int round = 1; round < kL; round *= 2) {
     Vec<T> dealt[kL];
 #pragma GCC unroll 8
     for (int i = 0; i < kL / 2; ++i) {
-      dealt[2 * i] = __builtin_shuffle(rows[i], rows[i + kL / 2], low);
-      dealt[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + kL / 2], high);
+      dealt[2 * i] = interleave_low<T>(rows[i], rows[i + kL / 2]);
+      dealt[2 * i + 1] = interleave_high<T>(rows[i], rows[i + kL / 2]);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kL; ++i) rows[i] = dealt[i];

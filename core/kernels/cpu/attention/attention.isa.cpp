@@ -10,7 +10,7 @@ namespace {
 // NaN wins, as everywhere.
 template <class T>
 inline Vec<T> greater(Vec<T> x, Vec<T> v) {
-  return (x > v) | (x != x) ? x : v;
+  return ((x > v) | (x != x)) ? x : v;
 }
 template <class T>
 inline T greatest(const T* p, int64_t n) {
@@ -25,9 +25,9 @@ inline T greatest(const T* p, int64_t n) {
     }
     T lanes[L];
     store(lanes, greater<T>(w, v));
-    for (int k = 0; k < L; k++) m = (lanes[k] > m) | (lanes[k] != lanes[k]) ? lanes[k] : m;
+    for (int k = 0; k < L; k++) m = ((lanes[k] > m) | (lanes[k] != lanes[k])) ? lanes[k] : m;
   }
-  for (; i < n; i++) m = (p[i] > m) | (p[i] != p[i]) ? p[i] : m;
+  for (; i < n; i++) m = ((p[i] > m) | (p[i] != p[i])) ? p[i] : m;
   return m;
 }
 

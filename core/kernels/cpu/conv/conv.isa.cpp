@@ -52,13 +52,12 @@ void split_row(const T* line, int64_t from, int64_t to, int64_t step, int64_t pa
     if (step == 2) {
       // Every other element of two vectors, of which the line may have fewer; what spills is written again by what
       // comes next.
-      Vec<Index<T>> even = lane_numbers<T>() * 2;
       for (; j < end; j += kL) {
         const T* at = line + 2 * j + s;
         int64_t left = to - 2 * j - s;
         Vec<T> first = left >= kL ? load(at) : Partial<T>(left).load(at), second{};
         if (left > kL) second = left >= 2 * kL ? load(at + kL) : Partial<T>(left - kL).load(at + kL);
-        store(row + j, __builtin_shuffle(first, second, even));
+        store(row + j, even_lanes<T>(first, second));
       }
       j = end;
     }
@@ -74,10 +73,10 @@ void spread_row(int64_t count, const T* from, int64_t step, T* to) {
   if constexpr (sizeof(T) == 4) {
     if (step == 2) {
       constexpr int64_t kHalf = kLanes<T> / 2;
-      Vec<Index<T>> twice = lane_numbers<T>() >> 1;
       Partial<T> half(kHalf);
       for (; i + kHalf <= count; i += kHalf) {
-        _mm512_mask_storeu_epi32(to + 2 * i, 0x5555, (__m512i)__builtin_shuffle(half.load(from + i), twice));
+        Vec<T> loaded = half.load(from + i);
+        _mm512_mask_storeu_epi32(to + 2 * i, 0x5555, (__m512i)shuffle<T, halved_lane>(loaded, loaded));
       }
     }
   }

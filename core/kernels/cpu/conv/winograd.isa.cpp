@@ -148,7 +148,6 @@ inline Vec<int32_t> magnitude_of_first(int64_t lanes) {
 // --- lanes are tiles -----------------------------------------------------------------------------------------------
 
 void source(const Planes& from, const TileRun& run, int64_t plane, int64_t width, int64_t room, float* out) {
-  Vec<int32_t> even = lane_numbers<float>() * 2, odd = even + 1;
   int64_t size = from.height * from.width;
   for (int64_t i = 0; i < run.tiles; i += kL) {
     int64_t column = run.column + 2 * i;
@@ -168,10 +167,10 @@ void source(const Planes& from, const TileRun& run, int64_t plane, int64_t width
           const float* line = image + r * from.width;
           V a = windows[0].load(line), b = windows[1].load(line + kL), c2 = windows[2].load(line + 2),
             e = windows[3].load(line + 2 + kL);
-          d[r][0] = __builtin_shuffle(a, b, even);
-          d[r][1] = __builtin_shuffle(a, b, odd);
-          d[r][2] = __builtin_shuffle(c2, e, even);
-          d[r][3] = __builtin_shuffle(c2, e, odd);
+          d[r][0] = even_lanes<float>(a, b);
+          d[r][1] = odd_lanes<float>(a, b);
+          d[r][2] = even_lanes<float>(c2, e);
+          d[r][3] = odd_lanes<float>(c2, e);
         } else {
           d[r][0] = d[r][1] = d[r][2] = d[r][3] = V{};
         }
@@ -196,9 +195,7 @@ inline void result_pair(V m0, V m1, V m2, V m3, V& y0, V& y1) {
 }
 
 inline void store_columns(float* to, V first, V second, int64_t columns) {
-  Vec<int32_t> low = (lane_numbers<float>() >> 1) + (lane_numbers<float>() & 1) * static_cast<int32_t>(kL),
-               high = low + static_cast<int32_t>(kL / 2);
-  V a = __builtin_shuffle(first, second, low), b = __builtin_shuffle(first, second, high);
+  V a = interleave_low<float>(first, second), b = interleave_high<float>(first, second);
   if (columns >= 2 * kL) {
     store(to, a);
     store(to + kL, b);

@@ -203,7 +203,6 @@ constexpr int64_t kAhead =
 template <class T>
 void pairs_in(int64_t n, int64_t lanes, const T* from, int64_t stride, T* to) {
   constexpr int kL = kLanes<T>;
-  const Vec<Index<T>> even = lane_numbers<T>() * 2, odd = even + 1;
   if (lanes == kL) {
     for (int64_t k = 0; k < n; k++) {
       Vec<T> low = load(from + 2 * k * stride), high = load(from + 2 * k * stride + kL);
@@ -211,8 +210,8 @@ void pairs_in(int64_t n, int64_t lanes, const T* from, int64_t stride, T* to) {
         __builtin_prefetch(from + 2 * (k + kAhead) * stride);
         __builtin_prefetch(from + 2 * (k + kAhead) * stride + 2 * kL - 1);
       }
-      store(to + k * kElement<T>, __builtin_shuffle(low, high, even));
-      store(to + k * kElement<T> + kL, __builtin_shuffle(low, high, odd));
+      store(to + k * kElement<T>, even_lanes<T>(low, high));
+      store(to + k * kElement<T> + kL, odd_lanes<T>(low, high));
     }
     return;
   }
@@ -226,7 +225,6 @@ void pairs_in(int64_t n, int64_t lanes, const T* from, int64_t stride, T* to) {
 template <class T>
 void pairs_out(int64_t n, int64_t lanes, const T* from, T* to, int64_t stride, T scale) {
   constexpr int kL = kLanes<T>;
-  const Vec<Index<T>> low = (lane_numbers<T>() >> 1) + (lane_numbers<T>() & 1) * kL, high = low + kL / 2;
   for (int64_t k = 0; k < n; k++) {
     const T* at = from + k * kElement<T>;
     T* put = to + 2 * k * stride;
@@ -236,8 +234,8 @@ void pairs_out(int64_t n, int64_t lanes, const T* from, T* to, int64_t stride, T
         __builtin_prefetch(put + 2 * kAhead * stride + 2 * kL - 1, 1);
       }
       Vec<T> re = load(at) * scale, im = load(at + kL) * scale;
-      store(put, __builtin_shuffle(re, im, low));
-      store(put + kL, __builtin_shuffle(re, im, high));
+      store(put, interleave_low<T>(re, im));
+      store(put + kL, interleave_high<T>(re, im));
     } else {
       for (int64_t i = 0; i < lanes; i++) put[2 * i] = at[i] * scale, put[2 * i + 1] = at[kL + i] * scale;
     }

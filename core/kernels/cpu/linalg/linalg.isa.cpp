@@ -31,7 +31,7 @@ inline RealOf<T>* lanes_of(T* p) {
 // Real and imaginary parts exchanged.
 template <class R>
 inline Vec<R> exchanged(Vec<R> v) {
-  return __builtin_shuffle(v, lane_numbers<R>() ^ 1);
+  return exchange_lanes<R, 1>(v);
 }
 // -1, 1, -1, 1, ...
 template <class R>

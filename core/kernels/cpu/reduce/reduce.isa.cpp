@@ -15,7 +15,7 @@ namespace undertow::cpu {
 namespace {
 
 struct Sum {
-  static constexpr bool kPlainExtremum = false, kLargest = false, kIdempotent = false;
+  [[maybe_unused]] static constexpr bool kPlainExtremum = false, kLargest = false, kIdempotent = false;
   template <class V>
   static V map(V x) {
     return x;
@@ -44,7 +44,7 @@ struct SumSquares : Sum {
   }
 };
 struct Prod {
-  static constexpr bool kPlainExtremum = false, kLargest = false, kIdempotent = false;
+  [[maybe_unused]] static constexpr bool kPlainExtremum = false, kLargest = false, kIdempotent = false;
   template <class V>
   static V map(V x) {
     return x;
@@ -56,36 +56,36 @@ struct Prod {
 };
 // A NaN wins, and stays: x > NaN is false, and so is x != x for the ordinary x after it.
 struct Max {
-  static constexpr bool kPlainExtremum = true, kLargest = true, kIdempotent = true;
+  [[maybe_unused]] static constexpr bool kPlainExtremum = true, kLargest = true, kIdempotent = true;
   template <class V>
   static V map(V x) {
     return x;
   }
   template <class V>
   static V join(V a, V x) {
-    return (x > a) | (x != x) ? x : a;
+    return ((x > a) | (x != x)) ? x : a;
   }
 };
 struct Min {
-  static constexpr bool kPlainExtremum = true, kLargest = false, kIdempotent = true;
+  [[maybe_unused]] static constexpr bool kPlainExtremum = true, kLargest = false, kIdempotent = true;
   template <class V>
   static V map(V x) {
     return x;
   }
   template <class V>
   static V join(V a, V x) {
-    return (x < a) | (x != x) ? x : a;
+    return ((x < a) | (x != x)) ? x : a;
   }
 };
 struct MaxAbs : Max {
-  static constexpr bool kPlainExtremum = false;
+  [[maybe_unused]] static constexpr bool kPlainExtremum = false;
   template <class V>
   static V map(V x) {
     return x < V{} ? -x : x;
   }
 };
 struct MinAbs : Min {
-  static constexpr bool kPlainExtremum = false;
+  [[maybe_unused]] static constexpr bool kPlainExtremum = false;
   template <class V>
   static V map(V x) {
     return x < V{} ? -x : x;
@@ -132,9 +132,7 @@ inline T read_one(const In* p) {  // not by half.h, whose inline functions are n
 
 template <class Op, class T>
 inline T fold_lanes(Vec<T> v) {
-#pragma GCC unroll 4
-  for (int half = kLanes<T> / 2; half > 0; half /= 2) v = Op::join(v, __builtin_shuffle(v, lane_numbers<T>() ^ half));
-  return v[0];
+  return join_lanes<T>(v, [](Vec<T> a, Vec<T> b) { return Op::join(a, b); });
 }
 
 // Pairwise joining of any number of partial results, numbers or vectors: level k holds the join of 2^k of them.

@@ -41,7 +41,7 @@ void find(const char* in, const char* value, int64_t n, int64_t inner, int64_t* 
   for (int64_t j = 0; j < inner; j++) at[j] = 0;
   for (int64_t i = n - 1; i >= 0; i--) {
     const T* row = p + i * inner;
-    for (int64_t j = 0; j < inner; j++) at[j] = (row[j] == v[j]) | (is_nan(row[j]) & is_nan(v[j])) ? i : at[j];
+    for (int64_t j = 0; j < inner; j++) at[j] = ((row[j] == v[j]) | (is_nan(row[j]) & is_nan(v[j]))) ? i : at[j];
   }
 }
 

@@ -42,7 +42,7 @@ inline Vec<T> exp_down(Vec<T> x) {
 template <bool kNan, class V>
 inline V larger(V v, V x) {
   if constexpr (kNan)
-    return (x > v) | (x != x) ? x : v;
+    return ((x > v) | (x != x)) ? x : v;
   else
     return x > v ? x : v;
 }
@@ -69,9 +69,7 @@ inline T fold_max(const T* p, int64_t n) {
     for (; i + L <= n; i += L) v = larger<kNan>(v, load(p + i));
     if (i < n) v = larger<kNan>(v, load(p + n - L));  // some elements twice
   }
-#pragma GCC unroll 4
-  for (int half = L / 2; half > 0; half /= 2) v = larger<kNan>(v, __builtin_shuffle(v, lane_numbers<T>() ^ half));
-  return v[0];
+  return join_lanes<T>(v, [](Vec<T> a, Vec<T> b) { return larger<kNan>(a, b); });
 }
 
 // The sum over [0, n) of f(i, part), which gives a vector of the elements from i on: whole, or the first of them as
@@ -196,7 +194,7 @@ inline void columns_max(const T* in, int64_t n, int64_t stride, int64_t width, T
   for (int64_t j = 0; j < width; j++) m[j] = in[j];
   for (int64_t i = 1; i < n; i++) {
     const T* p = in + i * stride;
-    for (int64_t j = 0; j < width; j++) m[j] = (p[j] > m[j]) | (p[j] != p[j]) ? p[j] : m[j];
+    for (int64_t j = 0; j < width; j++) m[j] = ((p[j] > m[j]) | (p[j] != p[j])) ? p[j] : m[j];
   }
 }
 // s[j] = the sum of e^(x - m[j]) down column j; kKeep writes them to out.
