@@ -1,4 +1,5 @@
 // function_plan.cpp: what apply and backward need of a Function's class, remembered while the class stays as it is.
+#include "core/python/cpython_versions.h"
 #include "core/python/function_object.h"
 
 namespace undertow::python {
@@ -37,7 +38,7 @@ PyRef attribute(PyTypeObject* cls, const char* name) {
 // Does the class itself keep what looking `name` up gives?
 bool kept_by_class(PyTypeObject* cls, const char* name) {
   PyRef key(check(PyUnicode_InternFromString(name)));
-  PyObject* raw = _PyType_Lookup(cls, key.get());
+  PyObject* raw = kept_by_type(cls, key.get());
   return raw && (Py_TYPE(raw) == &PyStaticMethod_Type || PyFunction_Check(raw));
 }
 

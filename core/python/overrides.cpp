@@ -3,6 +3,7 @@
 // build: small
 #include "core/graph/profile.h"
 #include "core/python/args.h"
+#include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/python/overridable.h"
 #include "core/tensor/mode.h"
@@ -35,7 +36,7 @@ PyObject* disabled_function() {
 
 bool overrides(PyTypeObject* type) {
   if (type == tensor_type || type == parameter_type) return false;
-  PyObject* f = _PyType_Lookup(type, torch_function_name());
+  PyObject* f = kept_by_type(type, torch_function_name());
   return f && f != disabled_function();
 }
 
@@ -67,7 +68,7 @@ PyRef tuple_of(PyObject* const* items, size_t n) {
 // A call that nobody takes over; the profiler may have wanted to see it.
 PyObject* call_plainly(PyObject* function, PyObject* args, PyObject* kwargs) {
   ModeGuard seen(kOverrides, false);
-  if (!is_profiled || Py_IS_TYPE(function, &_PyMethodWrapper_Type))
+  if (!is_profiled || is_method_wrapper(function))
     return check(PyObject_Call(function, args, kwargs));  // reading an attribute
   PyRef name(PyObject_GetAttrString(function, "__name__"));
   if (!name) PyErr_Clear();

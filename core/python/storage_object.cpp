@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "core/python/convert.h"
+#include "core/python/cpython_versions.h"
 #include "core/python/dtype_object.h"
 #include "core/python/errors.h"
 #include "core/tensor/layout.h"
@@ -248,7 +249,7 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (!is_storage(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
   return PyBool_FromLong((as_storage(a)->storage == as_storage(b)->storage) == (op == Py_EQ));
 }
-Py_hash_t hash(PyObject* s) { return _Py_HashPointer(as_storage(s)->storage.get()); }
+Py_hash_t hash(PyObject* s) { return hash_of_address(as_storage(s)->storage.get()); }
 
 int get_buffer(PyObject* s, Py_buffer* view, int flags) {
   Storage& b = bytes_of(s);

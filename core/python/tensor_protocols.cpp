@@ -3,6 +3,7 @@
 
 #include "core/python/args.h"
 #include "core/python/convert.h"
+#include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/python/indexing.h"
 #include "core/python/overridable.h"
@@ -394,7 +395,7 @@ PyObject* iterate(PyObject* self) {
     return check(PyObject_GetIter(parts.get()));
   });
 }
-Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
+Py_hash_t hash(PyObject* self) { return hash_of_address(self); }
 
 PyObject* by_python(const char* function, PyObject* self) {
   PyRef module(PyImport_ImportModule("undertow._tensor_str"));
