@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 import sys
@@ -25,10 +26,32 @@ def test_importing_undertow_loads_no_numpy():
     assert run(f"import sys, undertow; print({heavy})") == "[]"
 
 
-def test_the_version_is_the_project_s(repository):
+def test_the_version_is_named_in_one_place(repository):
     import tomllib
 
-    assert undertow.__version__ == tomllib.loads((repository / "pyproject.toml").read_text())["project"]["version"]
+    project = tomllib.loads((repository / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"] and "version" not in project["project"]
+    assert project["tool"]["scikit-build"]["metadata"]["version"]["input"] == "undertow/version.py"
+    assert f'__version__ = "{undertow.__version__}"' in (repository / "undertow/version.py").read_text()
+    assert undertow._C._build_info()["version"] == undertow.__version__
+    assert undertow.__version__ not in (repository / "CMakeLists.txt").read_text()
+
+
+@installed
+def test_the_distribution_has_the_same_version():
+    from importlib import metadata
+
+    assert metadata.version("undertow") == undertow.__version__
+
+
+def test_one_address_of_the_project(repository):
+    import tomllib
+
+    address = tomllib.loads((repository / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
+    pages = ["CITATION.cff", ".github/ISSUE_TEMPLATE/config.yml"]
+    for page in pages:
+        found = re.findall(r"https://github\.com/[\w.-]+/[\w.-]+", (repository / page).read_text())
+        assert found and set(found) == {address}
 
 
 def test_the_package_is_typed():

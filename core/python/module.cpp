@@ -10,6 +10,7 @@
 #include "core/graph/provenance.h"
 #include "core/graph/trace.h"
 #include "core/python/args.h"
+#include "core/python/build_object.h"
 #include "core/python/convert.h"
 #include "core/python/dtype_object.h"
 #include "core/python/engine_object.h"
@@ -229,33 +230,67 @@ PyMethodDef functions[] = {
     {"_empty_cache", empty_cache_, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
-
 void warn_in_python(const std::string& message) {
   WithGil gil;
   if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw PythonError();  // the user made warnings errors
 }
 
+bool fill(PyObject* module) {
+  return init_errors(module) && init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) &&
+         init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
+         init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) &&
+         init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
+         init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) &&
+         init_optim_functions(module) && init_chosen_pass(module) && init_build_functions(module);
+}
+
+// Note [One Module]
+// Types, the graph and the thread pool belong to the process, so there is one module object, which a second import
+// gets again, and one interpreter that may have it. CPython 3.12 and later read that from the slots below; 3.11 is told
+// by the check here. Objects are guarded by the interpreter's lock: a free-threaded build turns it on for us.
+PyObject* the_module = nullptr;
+bool is_filled = false;
+
+PyObject* create(PyObject* spec, PyModuleDef*) {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError, "module undertow._C does not support loading in subinterpreters");
+    return nullptr;
+  }
+  if (!the_module) {
+    PyRef name(PyObject_GetAttrString(spec, "name"));
+    if (!name || !(the_module = PyModule_NewObject(name.get()))) return nullptr;
+  }
+  return new_ref(the_module);
+}
+
+int execute(PyObject* module) {
+  if (is_filled) return 0;
+  set_warning_sink(warn_in_python);
+  try {
+    num_threads();  // reads the environment now, so that a wrong value warns at the import
+    if (!fill(module)) return -1;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+  is_filled = true;
+  return 0;
+}
+
+PyModuleDef_Slot slots[] = {{Py_mod_create, reinterpret_cast<void*>(create)},
+                            {Py_mod_exec, reinterpret_cast<void*>(execute)},
+#if PY_VERSION_HEX >= 0x030C0000
+                            {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+                            {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+                            {0, nullptr}};
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "undertow._C", "Undertow's core.", 0, functions, slots, nullptr, nullptr, nullptr};
+
 }  // namespace
 }  // namespace undertow::python
 
-PyMODINIT_FUNC PyInit__C() {
-  using namespace undertow::python;
-  PyObject* module = PyModule_Create(&definition);
-  if (!module) return nullptr;
-  undertow::set_warning_sink(warn_in_python);
-  try {
-    if (init_errors(module) && init_dtype_types(module) && init_generator_type(module) && init_tensor_type(module) &&
-        init_node_types(module) && init_engine_type(module) && init_storage_type(module) &&
-        init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) &&
-        init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
-        init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) &&
-        init_optim_functions(module) && init_chosen_pass(module))
-      return module;
-  } catch (...) {
-    set_python_error();
-  }
-  Py_DECREF(module);
-  return nullptr;
-}
+PyMODINIT_FUNC PyInit__C() { return PyModuleDef_Init(&undertow::python::definition); }

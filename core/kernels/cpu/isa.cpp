@@ -6,6 +6,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "core/base/build_info.h"
+
 namespace undertow::cpu {
 namespace {
 
@@ -53,3 +55,5 @@ const char* isa_name(Isa isa) {
 }
 
 }  // namespace undertow::cpu
+
+const char* undertow::instruction_set() { return cpu::isa_name(cpu::isa()); }

@@ -1,0 +1,50 @@
+# Flags by compiler and system: what one of them does not know is left out, and what only warns there too.
+include(CheckCXXCompilerFlag)
+
+# Sets `out` to those of the flags in ARGN that the compiler takes without a word.
+function(flags_known out)
+  set(found)
+  set(CMAKE_REQUIRED_QUIET ON)
+  foreach(flag ${ARGN})
+    string(MAKE_C_IDENTIFIER "UNDERTOW_HAS${flag}" variable)
+    check_cxx_compiler_flag(${flag} ${variable})
+    if(${variable})
+      list(APPEND found ${flag})
+    endif()
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+if(WIN32)
+  message(FATAL_ERROR "Undertow does not support Windows yet: the core shares thread-local variables between its library and the "
+                      "extension module, and uses POSIX threads and fork handlers. Use Linux in WSL.")
+endif()
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  message(FATAL_ERROR "Undertow needs GCC or Clang, whose vector types its kernels are written in; this is ${CMAKE_CXX_COMPILER_ID}.")
+endif()
+
+set(WARNING_FLAGS -Wall -Wextra)
+if(UNDERTOW_WERROR)
+  list(APPEND WARNING_FLAGS -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # GCC's ivdep, which says that the pointers of a loop do not overlap; Clang compares them at run time.
+  # Conditions of loops that become vectors are joined by | and &, which have no branches.
+  list(APPEND WARNING_FLAGS -Wno-unknown-pragmas -Wno-bitwise-instead-of-logical)
+endif()
+flags_known(COMMON_FLAGS -Wno-psabi -fno-semantic-interposition -fno-plt -fcx-limited-range)
+flags_known(VECTORIZE -ftree-vectorize -fvect-cost-model=dynamic)
+flags_known(FLOAT_FLAGS -fno-math-errno -fno-trapping-math)
+flags_known(PEEL_LOOPS -fpeel-loops)
+
+# Our own calls inside the library need no table; what nothing calls is left out. Names stay for profilers; debug
+# information does not.
+if(APPLE)
+  set(LIBRARY_LINK_FLAGS -Wl,-dead_strip)
+  set(STRIP_LINK_FLAGS -Wl,-S)
+  set(LOADER_PATH "@loader_path")
+else()
+  set(LIBRARY_LINK_FLAGS -Wl,-Bsymbolic -Wl,--gc-sections)
+  set(STRIP_LINK_FLAGS -Wl,--strip-debug)
+  set(LOADER_PATH "$ORIGIN")
+endif()

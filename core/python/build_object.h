@@ -1,0 +1,10 @@
+// build_object.h: module functions that say how the core was built.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace undertow::python {
+
+bool init_build_functions(PyObject* module);
+
+}  // namespace undertow::python
