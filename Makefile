@@ -15,15 +15,17 @@ SOURCES := $(shell find core ops tools/opgen cmake tests/cpp CMakeLists.txt pypr
            $(shell find undertow -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 TORCH   := torch==2.13.0
 
-.PHONY: help demo demo-watch build test test-all instructions asan tsan bench lint docs mutate parity-deps clean
+.PHONY: help demo demo-watch build test test-all instructions asan tsan clang aarch64 tidy bench lint docs mutate parity-deps clean
 help:
 	@echo "make demo       build, train a small GPT on Shakespeare's sonnets, sample from it"
 	@echo "make demo-watch train a small network, check its gradients, write the trace of a backward pass"
 	@echo "make test       build and run the tests;  make test-all: also the slow ones"
-	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: only those in C++)"
+	@echo "make asan tsan  the engine tests under sanitizers (QUICKLY=1: only those in C++; SANITIZED_TESTS=tests: all)"
+	@echo "make clang      build with Clang and run the tests;  make aarch64: the same for 64-bit ARM in an emulator"
+	@echo "make tidy       clang-tidy over the core"
 	@echo "make bench      compare speed and memory with PyTorch and NumPy"
 	@echo "make docs       build the documentation site in build/docs/html"
-	@echo "make lint       ruff, mypy, pyright, layers, notes, tables"
+	@echo "make lint       ruff, mypy, pyright, clang-format, layers, notes, tables"
 	@echo "make mutate     break the code in many places, one at a time, and show which test notices"
 	@echo "make clean      remove .venv and every build folder"
 
@@ -64,9 +66,17 @@ parity-deps: $(VENV)/.ready
 
 # Sanitizer builds have their own folders and packages.
 asan: $(VENV)/.ready
-	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize.sh address,undefined build-asan $(PY) $(QUICKLY)
+	PATH="$(abspath $(BIN)):$$PATH" SANITIZED_TESTS="$(SANITIZED_TESTS)" tools/sanitize.sh address,undefined build-asan $(PY) $(QUICKLY)
 tsan: $(VENV)/.ready
-	PATH="$(abspath $(BIN)):$$PATH" tools/sanitize.sh thread build-tsan $(PY) $(QUICKLY)
+	PATH="$(abspath $(BIN)):$$PATH" SANITIZED_TESTS="$(SANITIZED_TESTS)" tools/sanitize.sh thread build-tsan $(PY) $(QUICKLY)
+
+# Other compilers and processors, in folders of their own; where the tools are missing, a message says so.
+clang: $(VENV)/.ready
+	PATH="$(abspath $(BIN)):$$PATH" tools/clang.sh build-clang $(PY) $(JOBS)
+aarch64: $(VENV)/.ready
+	PATH="$(abspath $(BIN)):$$PATH" tools/aarch64.sh build-aarch64 $(PY) $(JOBS)
+tidy: $(VENV)/.ready
+	PATH="$(abspath $(BIN)):$$PATH" tools/tidy.sh build-tidy $(PY) $(JOBS)
 
 bench: build parity-deps
 	$(PY) -m bench
@@ -78,6 +88,7 @@ lint: $(VENV)/.dev
 	$(PY) -m tools.opgen --check
 	$(PY) -m tools.lint
 	$(BIN)/ruff check .
+	git ls-files '*.cpp' '*.h' ':!tests/cpp/random_golden.h' | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy
 	$(BIN)/pyright
 

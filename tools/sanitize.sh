@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# sanitize.sh SANITIZERS FOLDER PYTHON [QUICKLY]: builds with the sanitizers, runs the C++ engine tests, then Python's
-# engine tests on a staged package with the sanitizer's runtime preloaded. QUICKLY builds and tests the engine alone.
+# sanitize.sh SANITIZERS FOLDER PYTHON [QUICKLY]: builds with the sanitizers, runs the C++ engine tests, then Python tests
+# (SANITIZED_TESTS, by default those of the engine) on a staged package with the sanitizer's runtime preloaded. QUICKLY
+# builds and tests the engine alone.
 set -euo pipefail
 sanitizers=$1 folder=$2 python=$3 quickly=${4:-}
 
@@ -25,11 +26,7 @@ if [ -n "$quickly" ]; then
   echo "sanitize.sh: operators and Python were left out, as asked"
   exit 0
 fi
-stage=$PWD/$folder/stage
-rm -rf "$stage"
-mkdir -p "$stage"
-tar --exclude='*.so' --exclude=__pycache__ -cf - undertow | tar -xf - -C "$stage"
-cmake --install "$folder" --prefix "$stage" >/dev/null
+stage=$(tools/stage.sh "$folder")
 case $sanitizers in
   thread) runtime=$(c++ -print-file-name=libtsan.so) ;;
   *) runtime="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libubsan.so)" ;;
@@ -37,4 +34,5 @@ esac
 # CPython keeps memory at exit on purpose, and its allocator hides what ours does. The safe path keeps the source tree
 # from hiding the staged package.
 export ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=$stage PYTHONSAFEPATH=1
-LD_PRELOAD=$runtime fixed "$python" -m pytest -q -p no:cacheprovider -m "not slow" --rootdir tests tests/autograd
+# shellcheck disable=SC2086  # a list of tests
+LD_PRELOAD=$runtime fixed "$python" -m pytest -q -p no:cacheprovider -m "not slow" --rootdir tests --ignore tests/parity ${SANITIZED_TESTS:-tests/autograd}
