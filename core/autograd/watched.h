@@ -29,7 +29,7 @@ class Watched {
   }
   template <class... T>
   void result(const std::tuple<T...>& t) {
-    std::apply([this](const auto&... x) { (result(x), ...); }, t);
+    std::apply([this](const auto&... x) { (this->result(x), ...); }, t);
   }
   void result(int64_t) {}
   void result(double) {}
