@@ -13,8 +13,8 @@ Isa isa();
 
 const char* isa_name(Isa isa);
 
-// Declares the same functions for every instruction set that kernels are compiled for: names of *.isa.cpp, whose code is
-// in the namespace of the set it is compiled for.
+// Declares the same functions for every instruction set that kernels are compiled for: names of *.isa.cpp, whose code
+// is in the namespace of the set it is compiled for.
 #define UNDERTOW_FOR_EACH_ISA(...) \
   namespace isa_baseline {         \
   __VA_ARGS__                      \
