@@ -30,7 +30,8 @@ endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # GCC's ivdep, which says that the pointers of a loop do not overlap; Clang compares them at run time.
   # Conditions of loops that become vectors are joined by | and &, which have no branches.
-  list(APPEND WARNING_FLAGS -Wno-unknown-pragmas -Wno-bitwise-instead-of-logical)
+  # std::stable_sort of GCC 12's library uses a function of its own that it marks as deprecated; GCC does not report it.
+  list(APPEND WARNING_FLAGS -Wno-unknown-pragmas -Wno-bitwise-instead-of-logical -Wno-deprecated-declarations)
 endif()
 flags_known(COMMON_FLAGS -Wno-psabi -fno-semantic-interposition -fno-plt -fcx-limited-range)
 flags_known(VECTORIZE -ftree-vectorize -fvect-cost-model=dynamic)
