@@ -3,6 +3,7 @@
 from . import _pytree as _pytree
 from . import benchmark as benchmark
 from . import checkpoint as checkpoint
+from . import collect_env as collect_env
 from . import cpp_extension as cpp_extension
 from . import data as data
 from . import dlpack as dlpack
