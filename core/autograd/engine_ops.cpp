@@ -34,7 +34,7 @@ void sweep(T* out, std::span<const T* const> terms, int64_t begin, int64_t end) 
 }
 template <class T>
 Tensor swept(std::span<const Tensor> terms) {
-  Tensor out = empty(terms[0].sizes(), terms[0].dtype());
+  Tensor out = empty_beside(terms[0], terms[0].sizes(), terms[0].dtype());
   std::vector<const T*> from;
   for (const Tensor& t : terms) from.push_back(t.data_as<T>());
   parallel_for(0, out.numel(), 16 * 1024,
@@ -64,7 +64,7 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
   if (!is_non_overlapping_and_dense(like->sizes(), like->strides())) return ops::clone(t, MemoryFormat::Contiguous);
   if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous)))
     return ops::clone(t, std::nullopt);
-  Tensor out = empty_strided(like->sizes(), like->strides(), t.dtype());
+  Tensor out = empty_strided_beside(t, like->sizes(), like->strides(), t.dtype());
   return ops::copy_(out, t, false);
 }
 

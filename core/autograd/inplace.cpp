@@ -156,7 +156,7 @@ void write_tangent(const Tensor& self, Tensor now) {
     Tensor base{Ref<TensorImpl>(self.impl()->base)};
     Tensor whole = tangent_of(base);
     if (!whole.defined()) {
-      whole = empty_strided(base.sizes(), base.strides(), base.dtype());
+      whole = empty_strided_beside(base, base.sizes(), base.strides(), base.dtype());
       fill_(whole, Scalar(0));
       forward_level::set_tangent(base, whole);
     }

@@ -31,7 +31,7 @@ bool lies_alike(const Tensor& a, const Tensor& b) {
 
 Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
   if (t.numel() == 0 || lies_alike(t, tangent) || !is_non_overlapping_and_dense(t.sizes(), t.strides())) return tangent;
-  return copy(empty_strided(t.sizes(), t.strides(), tangent.dtype()), tangent, false);
+  return copy(empty_strided_beside(tangent, t.sizes(), t.strides(), tangent.dtype()), tangent, false);
 }
 
 void set_tangent(const Tensor& t, const Tensor& tangent) {
