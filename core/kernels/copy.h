@@ -15,6 +15,9 @@ struct CopyKernels {
   Kernel<"fill_", void(const Tensor& dst, const Scalar& value)> fill;
   // Zeros, into row-major memory.
   Kernel<"zero_", void(const Tensor& dst)> zero;
+  // dst, of no dimensions, = the one element of src, after a check that raises where dst's dtype cannot hold it.
+  Kernel<"fill_", void(const Tensor& dst, const Tensor& src, void (*check)(const Scalar& value, DType dtype))>
+      convert_checked;
   // The one element of a tensor.
   Kernel<"item", Scalar(const Tensor& t)> item;
 };

@@ -6,6 +6,7 @@
 // item names. Tensors are collected, each at its dim, and applied at the end by one index or index_put.
 #include "core/python/indexing.h"
 
+#include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/python/args.h"
 #include "core/python/convert.h"
@@ -63,9 +64,7 @@ Tensor slice_item(const Tensor& t, int64_t dim, const SliceBounds& b) {
 // Python's True and False, and masks without dimensions: a new dimension of one or no elements.
 Tensor bool_as_index(bool b) {
   int64_t n = b ? 1 : 0;
-  Tensor t = empty(IntSpan(&n, 1), DType::Int64);
-  if (b) *t.data_as<int64_t>() = 0;
-  return t;
+  return fwd::zeros(IntSpan(&n, 1), DType::Int64, kCpu);
 }
 bool is_mask(const Tensor& t) { return t.dtype() == DType::Bool || t.dtype() == DType::UInt8; }
 
@@ -211,7 +210,7 @@ void assign(const Tensor& dst, PyObject* value) {
     ops::fill_(dst, number);
     return;
   }
-  Tensor src = value_from_data(value, dst.dtype());
+  Tensor src = value_from_data(value, dst);
   IntSpan sizes = src.sizes();
   size_t ones = 0;
   while (sizes.size() - ones > static_cast<size_t>(dst.dim()) && sizes[ones] == 1) ones++;
@@ -252,7 +251,7 @@ void set_item(PyObject* self, PyObject* index, PyObject* value) {
   Walk walk(t);
   walk.tuple(items.data(), items.size());
   if (!walk.has_tensors()) return assign(walk.view(), value);
-  Tensor src = value_from_data(value, t.dtype());
+  Tensor src = value_from_data(value, t);
   LongOp unlocked(walk.view(), src);
   ops::index_put_(walk.view(), walk.tensors(), src, false);
 }

@@ -18,8 +18,8 @@ bool is_disguised_tuple(PyObject* index);
 bool is_numpy_array(PyObject* o);
 bool is_integer_like(PyObject* o);  // an int or NumPy integer, no bool
 [[noreturn]] void refuse_index(PyObject* index);
-// The right-hand side of an assignment to a tensor of that dtype: tensors as they are, everything else converted.
-Tensor value_from_data(PyObject* value, DType dtype);
+// The right-hand side of an assignment to self: tensors as they are, everything else of self's dtype and device.
+Tensor value_from_data(PyObject* value, const Tensor& self);
 bool is_number_value(PyObject* value);
 
 }  // namespace undertow::python

@@ -63,12 +63,13 @@ bool is_number_value(PyObject* value) {
   return std::string_view(Py_TYPE(value)->tp_name).starts_with("numpy.") && PyNumber_Check(value);
 }
 
-Tensor value_from_data(PyObject* value, DType dtype) {
+Tensor value_from_data(PyObject* value, const Tensor& self) {
+  DType dtype = self.dtype();
   if (is_tensor(value)) return tensor_of(value);
-  if (is_number_value(value)) return fwd::element_of(scalar_arg(value), dtype);
+  if (is_number_value(value)) return fwd::element_of(scalar_arg(value), self);
   UT_CHECK_TYPE(PyList_Check(value) || PyTuple_Check(value) || is_numpy_array(value), "can't assign a ",
                 Py_TYPE(value)->tp_name, " to a undertow.", long_name(dtype), "Tensor");
-  return fwd::to_dtype(tensor_from_data(value, std::nullopt), dtype);
+  return fwd::on_device(fwd::to_dtype(tensor_from_data(value, std::nullopt), dtype), self.device());
 }
 
 }  // namespace undertow::python

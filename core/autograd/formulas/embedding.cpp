@@ -27,22 +27,21 @@ Tensor shares(const Tensor& counts, const Tensor& bags, DType dtype) {
 Tensor nothing_in_empty(const Tensor& t, const Tensor& counts) {
   return masked_fill(t, column(eq(counts, Scalar(0))), Scalar(0));
 }
-Tensor zeros_of(IntSpan sizes, DType dtype) { return fwd::zeros(sizes, dtype); }
 }  // namespace
 
 Tensor bag_weight_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const Tensor& bags,
                        const Tensor& counts, const Tensor& maxima, bool by_freq, int64_t mode, const Tensor& scales,
                        int64_t padding_idx) {
-  if (mode == kMax) return scatter_add(zeros_of(sizes, grad.dtype()), 0, maxima, nothing_in_empty(grad, counts));
+  if (mode == kMax) return scatter_add(zeros_of(sizes, grad), 0, maxima, nothing_in_empty(grad, counts));
   Tensor rows = index_select(grad, 0, bags);
   if (mode == kMean) rows = rows * column(shares(counts, bags, grad.dtype()));
   if (scales.defined()) rows = rows * column(scales);
   if (by_freq) {
-    Tensor uses = index_add(zeros_of(sizes.first(1), grad.dtype()), 0, indices,
-                            fwd::full(indices.sizes(), Scalar(1), grad.dtype()), Scalar(1));
+    Tensor uses = index_add(zeros_of(sizes.first(1), grad), 0, indices,
+                            fwd::full_beside(grad, indices.sizes(), Scalar(1), grad.dtype()), Scalar(1));
     rows = rows / column(index_select(uses, 0, indices));
   }
-  return index_add(zeros_of(sizes, grad.dtype()), 0, indices, without_padding(rows, indices, padding_idx), Scalar(1));
+  return index_add(zeros_of(sizes, grad), 0, indices, without_padding(rows, indices, padding_idx), Scalar(1));
 }
 Tensor bag_scales_grad(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& bags,
                        int64_t padding_idx) {
@@ -63,7 +62,7 @@ Tensor bag_jvp(const Tensor& weight_t, const Tensor& scales_t, const Tensor& wei
   if (scales_t.defined()) rows = self_t_plus(index_select(weight, 0, indices) * column(scales_t), rows);
   if (mode == kMean) rows = rows * column(shares(counts, bags, rows.dtype()));
   Dims sizes{counts.size(0), weight.size(1)};
-  return index_add(zeros_of(sizes, rows.dtype()), 0, bags, without_padding(rows, indices, padding_idx), Scalar(1));
+  return index_add(zeros_of(sizes, rows), 0, bags, without_padding(rows, indices, padding_idx), Scalar(1));
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_composite(const Tensor& weight, const Tensor& indices,

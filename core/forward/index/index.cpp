@@ -7,6 +7,7 @@
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
@@ -17,26 +18,36 @@ namespace {
 
 // The lists of positions, and how the result is laid out.
 struct Indexed {
-  SmallVector<Tensor, 4> held;           // int64, row-major, of the broadcast index shape
-  SmallVector<cpu::Positions, 4> lists;  // the same, for the kernels
-  Dims dims;                             // the dimensions of self they stand for
-  Dims sizes, strides;                   // the result's, strides being self's with zero over the index dimensions
-  size_t first = 0, count = 0;           // where the index dimensions lie in the result
-  int64_t positions = 1;                 // of each list
+  SmallVector<Tensor, 4> positions;  // int64, row-major, of the broadcast index shape
+  SmallVector<IndexedDim, 4> dims;   // the dimensions of self they stand for
+  Dims sizes, strides;               // the result's, strides being self's with zero over the index dimensions
+  size_t first = 0, count = 0;       // where the index dimensions lie in the result
   bool adjacent = true;
+
+  TensorSpan lists() const { return {positions.data(), positions.size()}; }
+  std::span<const IndexedDim> indexed() const { return {dims.data(), dims.size()}; }
 };
 
+bool is_mask(const Tensor& t) { return t.defined() && (t.dtype() == DType::Bool || t.dtype() == DType::UInt8); }
+
+void check_devices(const Tensor& self, TensorSpan indices) {
+  for (const Tensor& t : indices)
+    UT_CHECK(!t.defined() || t.is_cpu() || t.device() == self.device(),
+             "indices should be either on cpu or on the same device as the indexed tensor (", self.device(), ")");
+}
+
+// Integer tensors, on self's device, and the positions of masks.
 void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>& out) {
   for (const Tensor& t : indices) {
     if (!t.defined()) {
       out.push_back(t);
       continue;
     }
-    bool mask = t.dtype() == DType::Bool || t.dtype() == DType::UInt8;
+    bool mask = is_mask(t);
     UT_CHECK_INDEX(mask || t.dtype() == DType::Int64 || t.dtype() == DType::Int32,
                    "tensors used as indices must be long, int, byte or bool tensors; got ", t.dtype());
     if (!mask) {
-      out.push_back(as_int64(t));
+      out.push_back(on_device(as_int64(t), self.device()));
       continue;
     }
     if (t.dtype() == DType::UInt8)
@@ -48,31 +59,26 @@ void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>
       UT_CHECK_INDEX(t.size(d) == self.size(static_cast<int64_t>(at) + d), "The shape of the mask ",
                      ShapeText{t.sizes()}, " at index ", d, " does not match the shape of the indexed tensor ",
                      ShapeText{self.sizes()}, " at index ", static_cast<int64_t>(at) + d);
-    for (Tensor& column : nonzero(t, std::true_type())) out.push_back(std::move(column));
+    for (Tensor& column : nonzero(t, std::true_type())) out.push_back(on_device(column, self.device()));
   }
 }
 
-void refuse_outside(const Tensor& self, int64_t d, const Tensor& positions) {
-  int64_t n = self.size(d);
-  if (auto bad = first_outside(positions, -n, n))
-    UT_FAIL_AS(Index, "index ", *bad, " is out of bounds for dimension ", d, " with size ", n);
-}
-void refuse_outside(const Tensor& self, const Indexed& r) {
-  for (size_t i = 0; i < r.dims.size(); i++) refuse_outside(self, r.dims[i], r.held[i]);
+void refuse_position(int64_t position, int64_t dim, int64_t size) {
+  UT_FAIL_AS(Index, "index ", position, " is out of bounds for dimension ", dim, " with size ", size);
 }
 
 // The bytes from self's first element to each position.
 Tensor offsets_of(const Tensor& self, const Indexed& r) {
-  Tensor out = empty(IntSpan(r.sizes).subspan(r.first, r.count), DType::Int64);
-  if (UT_UNLIKELY(!cpu::byte_offsets(out.data_as<int64_t>(), {r.lists.data(), r.lists.size()}, r.positions)))
-    refuse_outside(self, r);
+  Tensor out = empty_beside(self, IntSpan(r.sizes).subspan(r.first, r.count), DType::Int64);
+  backend_of(self).index->offsets(out, r.lists(), r.indexed());
   return out;
 }
 
 // One mask that decides about every element needs no positions.
 const Tensor* whole_mask(const Tensor& self, TensorSpan indices) {
   if (indices.size() != 1 || !indices[0].defined() || self.dim() == 0) return nullptr;
-  return indices[0].dtype() == DType::Bool && same(indices[0].sizes(), self.sizes()) ? &indices[0] : nullptr;
+  const Tensor& t = indices[0];
+  return t.dtype() == DType::Bool && same(t.sizes(), self.sizes()) && t.device() == self.device() ? &t : nullptr;
 }
 
 Indexed resolve(const Tensor& self, TensorSpan given) {
@@ -113,17 +119,16 @@ Indexed resolve(const Tensor& self, TensorSpan given) {
            ShapeText{self.sizes()});
 
   Indexed r;
-  r.positions = product(shape);
+  bool empty = product(shape) == 0;
   for (int64_t d : indexed) {
     const Tensor& t = indices[static_cast<size_t>(d)];
-    if (r.positions == 0) refuse_outside(self, d, t);
-    r.held.push_back(contiguous(broadcast(t, shape)));
-    r.lists.push_back({r.held.back().data_as<int64_t>(), self.size(d), self.stride(d) * self.itemsize(), true});
+    r.dims.push_back({d, self.size(d), self.stride(d) * self.itemsize(), true, refuse_position});
+    if (empty) backend_of(self).index->check(t, r.dims.back());
+    r.positions.push_back(contiguous(broadcast(t, shape)));
   }
   r.adjacent = adjacent;
   r.first = adjacent ? static_cast<size_t>(indexed.front()) : 0;
   r.count = shape.size();
-  r.dims = indexed;
   auto add_plain = [&](int64_t d) {
     r.sizes.push_back(self.size(d));
     r.strides.push_back(self.stride(d));
@@ -142,86 +147,48 @@ Indexed resolve(const Tensor& self, TensorSpan given) {
 Tensor view_alias(const Tensor& self) { return alias(self); }
 
 Tensor index(const Tensor& self, TensorSpan indices) {
+  check_devices(self, indices);
   if (const Tensor* mask = whole_mask(self, indices)) return masked_select(self, *mask);
   Indexed r = resolve(self, indices);
   if (self.is_contiguous() && r.adjacent) {
-    Tensor out = empty(r.sizes, self.dtype());
-    if (UT_UNLIKELY(!read_rows(out, self, r.first, r.dims.size(), {r.lists.data(), r.lists.size()}, r.positions)))
-      refuse_outside(self, r);
+    Tensor out = empty_beside(self, r.sizes, self.dtype());
+    backend_of(self).index->read_rows(out, self, static_cast<int64_t>(r.first), r.lists(), r.indexed());
     return out;
   }
   Tensor offsets = offsets_of(self, r);
   Dims strides(r.sizes.size(), 0);
   for (size_t i = 0; i < r.count; i++) strides[r.first + i] = offsets.stride(static_cast<int64_t>(i));
-  return read_at({}, with_layout(self, r.sizes, r.strides), with_layout(offsets, r.sizes, strides));
+  ElementwiseIter iter;
+  iter.add_output({}, self.dtype());
+  iter.add_input(with_layout(self, r.sizes, r.strides));
+  iter.add_input(with_layout(offsets, r.sizes, strides));
+  iter.build();
+  backend_of(self).index->read(iter, self.dtype());
+  return iter.output();
 }
 
 void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const Tensor& values, bool accumulate) {
   UT_CHECK(out.dtype() == values.dtype(), "Index put requires the source and destination dtypes match, got ",
            long_name(out.dtype()), " for the destination and ", long_name(values.dtype()), " for the source.");
+  UT_CHECK(values.device() == out.device() || (values.is_cpu() && values.dim() == 0),
+           "index_put_: expected all tensors to be on the same device, but found values on ", values.device(),
+           " and self on ", out.device());
+  check_devices(out, indices);
   check_no_internal_overlap(out);
-  if (const Tensor* mask = whole_mask(out, indices); mask && put_masked(out, *mask, values, accumulate)) return;
+  if (std::any_of(indices.begin(), indices.end(), is_mask) &&
+      backend_of(out).index->put_masked(out, indices, values, accumulate))
+    return;
   Indexed r = resolve(out, indices);
   Tensor offsets = offsets_of(out, r);
   // Leading ones beyond the result's dimensions do no harm.
-  Tensor from = values;
+  Tensor from = on_device(values, out.device());
   while (from.dim() > static_cast<int64_t>(r.sizes.size()) && from.size(0) == 1)
     from = with_layout(from, from.sizes().subspan(1), from.strides().subspan(1));
   UT_CHECK(is_expandable_to(from.sizes(), r.sizes), "shape mismatch: value tensor of shape ", ShapeText{values.sizes()},
            " cannot be broadcast to indexing result of shape ", ShapeText{r.sizes});
-  if (out.numel() && &from.storage() == &out.storage()) from = clone_preserve(from);
-  from = broadcast(from, r.sizes);
-
-  cpu::IndexUpdate u;
-  int64_t w = out.itemsize();
-  u.dst = out.data();
-  u.src = from.data();
-  u.count = r.positions;
-  u.dst_offsets = offsets.data_as<int64_t>();
-  // The values' own offsets over the index dimensions, in the order of the positions: one step, or a list.
-  Dims index_sizes(r.sizes.begin() + r.first, r.sizes.begin() + r.first + r.count), steps;
-  for (size_t d = 0; d < r.count; d++) steps.push_back(from.stride(static_cast<int64_t>(r.first + d)) * w);
-  bool even = true, inner = true;
-  for (int64_t extent = 0, k = static_cast<int64_t>(r.count); k-- > 0;) {
-    size_t d = static_cast<size_t>(k);
-    if (index_sizes[d] == 1) continue;
-    if (inner)
-      u.src_step = steps[d];
-    else
-      even &= steps[d] == extent;
-    inner = false;
-    extent = steps[d] * index_sizes[d];
-  }
-  Tensor src_offsets;
-  if (!even) {
-    src_offsets = empty(index_sizes, DType::Int64);
-    int64_t* so = src_offsets.data_as<int64_t>();
-    Dims at(r.count, 0);
-    for (int64_t k = 0, offset = 0; k < u.count; k++) {
-      so[k] = offset;
-      for (size_t d = r.count; d-- > 0;) {
-        offset += steps[d];
-        if (++at[d] < index_sizes[d]) break;
-        offset -= steps[d] * index_sizes[d];
-        at[d] = 0;
-      }
-    }
-    u.src_offsets = so;
-  }
-  for (size_t d = r.sizes.size(); d-- > 0;) {
-    if (d >= r.first && d < r.first + r.count) continue;
-    if (r.sizes[d] == 1) continue;
-    int64_t ds = r.strides[d] * w, ss = from.stride(static_cast<int64_t>(d)) * w;
-    if (!u.sizes.empty() && ds == u.dst_strides.back() * u.sizes.back() &&
-        ss == u.src_strides.back() * u.sizes.back()) {
-      u.sizes.back() *= r.sizes[d];
-      continue;
-    }
-    u.sizes.push_back(r.sizes[d]);
-    u.dst_strides.push_back(ds);
-    u.src_strides.push_back(ss);
-  }
-  cpu::run_update(u, out.dtype(), accumulate ? Update::Add : Update::Set);
+  from = broadcast(apart(out, from), r.sizes);
+  backend_of(out).index->write(with_layout(out, r.sizes, r.strides), offsets, static_cast<int64_t>(r.first), from,
+                               accumulate ? Update::Add : Update::Set);
 }
 
 Tensor index_put(const Tensor& self, TensorSpan indices, const Tensor& values, bool accumulate) {

@@ -1,12 +1,12 @@
 // index_common.cpp: see index_common.h.
 #include "core/forward/index/index_common.h"
 
-#include <cstring>
 #include <limits>
 
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
-#include "core/kernels/cpu/elementwise_walk.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/copy.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 
@@ -27,69 +27,21 @@ Tensor broadcast(const Tensor& t, IntSpan sizes) {
   return with_layout(t, sizes, strides);
 }
 
-std::optional<int64_t> first_outside(const Tensor& index, int64_t low, int64_t high) {
-  Tensor in = contiguous(index);
-  const int64_t* p = in.data_as<int64_t>();
-  int64_t at = cpu::first_outside(p, in.numel(), low, high);
-  if (at == in.numel()) return std::nullopt;
-  return p[at];
+Tensor apart(const Tensor& out, const Tensor& src) {
+  return out.numel() && &out.storage() == &src.storage() ? clone_preserve(src) : src;
 }
 
-Tensor byte_offsets(const Tensor& index, int64_t size, int64_t stride_bytes) {
-  Tensor in = contiguous(index), out = empty(index.sizes(), DType::Int64);
-  cpu::Positions list{in.data_as<int64_t>(), size, stride_bytes, true};
-  cpu::byte_offsets(out.data_as<int64_t>(), {&list, 1}, in.numel());
+Tensor on_device(const Tensor& t, Device device) {
+  if (UT_LIKELY(t.device() == device)) return t;
+  Tensor out = empty_in_format(t, t.dtype(), MemoryFormat::Preserve, device);
+  copy_into(out, t);
   return out;
 }
 
-bool read_rows(const Tensor& out, const Tensor& self, size_t first, size_t indexed,
-               std::span<const cpu::Positions> lists, int64_t count) {
-  int64_t outer = product(self.sizes().subspan(0, first)), run = product(self.sizes().subspan(first + indexed));
-  return cpu::read_rows(
-      {out.data(), self.data(), outer, product(self.sizes().subspan(first)) * self.itemsize(), run, self.itemsize()},
-      lists, count);
-}
-
-void add_byte_offsets(const Tensor& offsets, const Tensor& index, int64_t size, int64_t stride_bytes) {
-  ElementwiseIter iter;
-  iter.add_output(offsets, DType::Int64);
-  iter.add_input(broadcast(index, offsets.sizes()));
-  iter.build();
-  cpu::walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
-    char *o = p[0], *in = p[1];
-    for (int64_t i = 0; i < n; i++, o += s[0], in += s[1]) {
-      int64_t v = *reinterpret_cast<const int64_t*>(in);
-      *reinterpret_cast<int64_t*>(o) += (v < 0 ? v + size : v) * stride_bytes;
-    }
-  });
-}
-
-Tensor read_at(const Tensor& out, const Tensor& src, const Tensor& offsets) {
-  ElementwiseIter iter;
-  iter.add_output(out, src.dtype());
-  iter.add_input(src);
-  iter.add_input(offsets);
-  iter.build();
-  dispatch_width(src.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
-      char* o = p[0];
-      const char *in = p[1], *off = p[2];
-      if (s[2] == 0) {  // one position for the whole run: a row
-        in += *reinterpret_cast<const int64_t*>(off);
-        if (s[0] == sizeof(T) && s[1] == sizeof(T)) {
-          std::memcpy(o, in, static_cast<size_t>(n) * sizeof(T));
-          return;
-        }
-        for (int64_t i = 0; i < n; i++, o += s[0], in += s[1])
-          *reinterpret_cast<T*>(o) = *reinterpret_cast<const T*>(in);
-        return;
-      }
-      for (int64_t i = 0; i < n; i++, o += s[0], in += s[1], off += s[2])
-        *reinterpret_cast<T*>(o) = *reinterpret_cast<const T*>(in + *reinterpret_cast<const int64_t*>(off));
-    });
-  });
-  return iter.output();
+Tensor byte_offsets(const Tensor& index, const IndexedDim& dim) {
+  Tensor in = contiguous(index), out = empty_beside(index, index.sizes(), DType::Int64);
+  backend_of(out).index->offsets(out, {&in, 1}, {&dim, 1});
+  return out;
 }
 
 Update update_of(ReduceKind kind) {
@@ -105,20 +57,21 @@ Update update_of(ReduceKind kind) {
   }
 }
 
-void store_identity(void* bytes, ReduceKind kind, DType dtype) {
-  dispatch(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T v = T(0.0f);
-    if (kind == ReduceKind::Prod) v = T(1.0f);
-    if (kind == ReduceKind::Max || kind == ReduceKind::Min) {
-      float sign = kind == ReduceKind::Max ? -1.0f : 1.0f;
+Tensor identity_of(ReduceKind kind, const Tensor& t) {
+  Scalar value(kind == ReduceKind::Prod ? 1 : 0);
+  if (kind == ReduceKind::Max || kind == ReduceKind::Min) {
+    bool lowest = kind == ReduceKind::Max;
+    value = dispatch(t.dtype(), [&](auto tag) -> Scalar {
+      using T = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<T>)
-        v = sign < 0 ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+        return Scalar(static_cast<long>(lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max()));
       else if constexpr (!kIsComplex<T>)
-        v = T(sign * std::numeric_limits<float>::infinity());
-    }
-    std::memcpy(bytes, &v, sizeof(T));
-  });
+        return Scalar(lowest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+      else
+        return Scalar(0);
+    });
+  }
+  return full_beside(t, {}, value, t.dtype());
 }
 
 void divide_by_counts(const Tensor& out, const Tensor& counts) {
@@ -126,31 +79,15 @@ void divide_by_counts(const Tensor& out, const Tensor& counts) {
   iter.add_output(out, out.dtype());
   iter.add_input(counts);
   iter.build();
-  dispatch(out.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    cpu::walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
-      char *o = p[0], *c = p[1];
-      for (int64_t i = 0; i < n; i++, o += s[0], c += s[1]) {
-        int64_t by = std::max<int64_t>(1, *reinterpret_cast<const int64_t*>(c));
-        T& v = *reinterpret_cast<T*>(o);
-        if constexpr (std::is_same_v<T, bool>) {
-          v = v && by == 1;
-        } else if constexpr (std::is_integral_v<T>) {
-          int64_t x = static_cast<int64_t>(v), q = x / by;
-          v = static_cast<T>(q - (x % by < 0));
-        } else if constexpr (kIsComplex<T>) {
-          v /= static_cast<typename T::value_type>(by);
-        } else {
-          v = T(static_cast<OpMath<T>>(v) / static_cast<OpMath<T>>(by));
-        }
-      }
-    });
-  });
+  backend_of(out).index->divide_by_counts(iter, out.dtype());
 }
 
-Tensor element_of(const Scalar& s, DType dtype) {
-  check_fits(s, dtype);
-  return full({}, s, dtype);
+Tensor element_of(const Scalar& s, const Tensor& t) { return full_beside(t, {}, s, t.dtype()); }
+
+Tensor element_of(const Tensor& value, const Tensor& t) {
+  Tensor element = empty_beside(value, {}, t.dtype());
+  backend_of(value).copy->convert_checked(element, materialize_bits(value), check_fits);
+  return on_device(element, t.device());
 }
 
 }  // namespace undertow::fwd

@@ -1,9 +1,7 @@
 // join.cpp: forward functions of ops/join.toml that put several tensors into one.
-#include <algorithm>
-
-#include "core/base/parallel.h"
+#include "core/kernels/join.h"
 #include "core/forward/copy/copy.h"
-#include "core/kernels/cpu/copy/strided_copy.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_join.h"
@@ -21,47 +19,6 @@ DType common_dtype(TensorSpan list) {
 
 // An empty vector joins anything, for the sake of old programs.
 bool is_legacy_empty(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
-
-// One part of a joined tensor: in every outer index, `bytes` of it go to byte `at` of the row.
-struct Block {
-  const char* from;
-  int64_t at, bytes;
-};
-
-// Parts that are row-major and of the result's dtype are blocks of bytes.
-void copy_blocks(const Tensor& out, TensorSpan list, int64_t d) {
-  constexpr int64_t kGrain = 128 << 10, kInCache = 16 << 10;
-  int64_t outer = product(out.sizes().subspan(0, static_cast<size_t>(d)));
-  int64_t row = outer ? out.nbytes() / outer : 0, at = 0;
-  SmallVector<Block, 8> blocks;
-  for (const Tensor& t : list) {
-    int64_t bytes = outer ? t.nbytes() / outer : 0;
-    if (is_legacy_empty(t) || bytes == 0) continue;
-    blocks.push_back({t.data(), at, bytes});
-    at += bytes;
-  }
-  if (row < kGrain) {  // whole rows; few enough at a time that what one block leaves out is still in cache for the next
-    parallel_for(0, outer, kGrain / row, [&](int64_t begin, int64_t end) {
-      int64_t step = std::max<int64_t>(1, kInCache / row);
-      for (int64_t i = begin; i < end; i += step)
-        for (const Block& b : blocks)
-          cpu::copy_rows(out.data() + i * row + b.at, row, b.from + i * b.bytes, b.bytes, b.bytes,
-                         std::min(step, end - i));
-    });
-    return;
-  }
-  parallel_for(0, out.nbytes(), kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t place = begin; place < end;) {
-      int64_t i = place / row, inside = place % row;
-      const Block& b =
-          *(std::upper_bound(blocks.begin(), blocks.end(), inside, [](int64_t x, const Block& y) { return x < y.at; }) -
-            1);
-      int64_t n = std::min(b.at + b.bytes - inside, end - place);
-      cpu::copy_bytes(out.data() + place, b.from + i * b.bytes + (inside - b.at), n);
-      place += n;
-    }
-  });
-}
 
 bool channels_last_like(TensorSpan list) {
   for (const Tensor& t : list)
@@ -81,7 +38,7 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
   DType dtype = common_dtype(tensors);
   if (!first) {
     wrap_dim(dim, 1);
-    return undertow::empty(Dims{0}, dtype);
+    return empty_beside(tensors[0], Dims{0}, dtype);
   }
   int64_t d = wrap_dim(dim, first->dim());
   Dims sizes(first->sizes());
@@ -101,7 +58,7 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
   }
   sizes[static_cast<size_t>(d)] = total;
   if (first->dim() == 4 && channels_last_like(tensors)) {
-    Tensor out = undertow::empty_strided(sizes, format_strides(sizes, MemoryFormat::ChannelsLast), dtype);
+    Tensor out = empty_strided_beside(*first, sizes, format_strides(sizes, MemoryFormat::ChannelsLast), dtype);
     int64_t at = 0;
     for (const Tensor& t : tensors) {
       if (is_legacy_empty(t)) continue;
@@ -110,10 +67,10 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
     }
     return out;
   }
-  Tensor out = undertow::empty(sizes, dtype);
+  Tensor out = empty_beside(*first, sizes, dtype);
   if (out.numel() == 0) return out;
   if (blocks) {
-    copy_blocks(out, tensors, d);
+    backend_of(out).join->cat(out, tensors, d);
     return out;
   }
   int64_t at = 0;
@@ -137,7 +94,7 @@ Tensor stack(TensorSpan tensors, int64_t dim) {
   if (tensors[0].numel() == 0) {
     Dims sizes(tensors[0].sizes());
     sizes.insert(static_cast<size_t>(d), static_cast<int64_t>(tensors.size()));
-    return undertow::empty(sizes, common_dtype(tensors));
+    return empty_beside(tensors[0], sizes, common_dtype(tensors));
   }
   for (Tensor& t : parts) t = unsqueeze(t, d);
   return tensors[0].dim() == 0 && !parts.empty() ? [&] {
@@ -157,8 +114,8 @@ Tensor _block_diag(TensorSpan tensors) {
     rows += tensors[i].dim() == 2 ? tensors[i].size(0) : 1;
     cols += tensors[i].dim() ? tensors[i].size(-1) : 1;
   }
-  if (tensors.empty()) return undertow::empty(Dims{1, 0}, default_dtype());
-  Tensor out = zeros(Dims{rows, cols}, common_dtype(tensors));
+  if (tensors.empty()) return undertow::empty(Dims{1, 0}, default_dtype(), kCpu);
+  Tensor out = zeros_beside(tensors[0], Dims{rows, cols}, common_dtype(tensors));
   int64_t r = 0, c = 0;
   for (const Tensor& t : tensors) {
     int64_t h = t.dim() == 2 ? t.size(0) : 1, w = t.dim() ? t.size(-1) : 1;

@@ -1,11 +1,9 @@
 // rearrange.cpp: forward functions of ops/join.toml on one tensor: repeats, flips, rolls, triangles.
 #include <algorithm>
-#include <cstring>
 
-#include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
-#include "core/kernels/cpu/copy/strided_copy.h"
-#include "core/tensor/elementwise_iter.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/join.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_join.h"
 #include "generated/fwd_shape.h"
@@ -26,7 +24,7 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
     strides.push_back(0);
     strides.push_back(d < lead ? 0 : self.stride(d - lead));
   }
-  Tensor out = undertow::empty(sizes, self.dtype());
+  Tensor out = empty_beside(self, sizes, self.dtype());
   if (out.numel() == 0) return out;
   copy_into(view(out, pairs), undertow::alias(self, pairs, strides, self.storage_offset(), self.dtype()));
   return out;
@@ -36,16 +34,10 @@ Tensor _repeat_indices(const Tensor& repeats, std::optional<int64_t> output_size
   UT_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   UT_CHECK(repeats.dtype() == DType::Int64 || repeats.dtype() == DType::Int32, "repeats has to be Long or Int tensor");
   Tensor counts = contiguous(to_dtype(repeats, DType::Int64));
-  const int64_t* c = counts.data_as<int64_t>();
-  int64_t total = 0;
-  for (int64_t i = 0; i < counts.numel(); i++) {
-    UT_CHECK(c[i] >= 0, "repeats can not be negative");
-    total += c[i];
-  }
-  UT_CHECK(!output_size || *output_size == total, "allocated size does not match required size");
-  Tensor out = undertow::empty(Dims{total}, DType::Int64);
-  int64_t* to = out.data_as<int64_t>();
-  for (int64_t i = 0; i < counts.numel(); i++) to = std::fill_n(to, c[i], i);
+  UT_CHECK(!output_size || *output_size >= 0, "allocated size does not match required size");
+  const JoinKernels& kernels = *backend_of(counts).join;
+  Tensor out = empty_beside(counts, Dims{output_size ? *output_size : kernels.sum_counts(counts)}, DType::Int64);
+  kernels.repeat_indices(out, counts);
   return out;
 }
 
@@ -53,18 +45,7 @@ Tensor flip(const Tensor& self, IntSpan dims) {
   uint64_t mask = dim_mask(dims, self.dim(), false);
   Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
   if (self.numel() == 0) return out;
-  // The same walk over both, but from self's far corner, backwards, along the flipped dimensions.
-  int64_t w = self.itemsize();
-  Dims to(out.strides()), from(self.strides());
-  const char* start = self.data();
-  for (size_t d = 0; d < to.size(); d++) {
-    to[d] *= w;
-    from[d] *= w;
-    if (!(mask >> d & 1)) continue;
-    start += (self.sizes()[d] - 1) * from[d];
-    from[d] = -from[d];
-  }
-  cpu::move_elements(out.data(), start, Dims(self.sizes()), to, from, w);
+  backend_of(self).join->flip(out, self, mask);
   return out;
 }
 
@@ -87,32 +68,8 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     shift[d] = (shift[d] + (s < 0 ? s + n : s)) % n;
   }
   if (self.numel() == 0) return clone_preserve(self);
-  // Along every rolled dimension there are two parts, which change places.
-  Tensor out = undertow::empty(self.sizes(), self.dtype());
-  int64_t w = self.itemsize();
-  Dims to(out.strides()), from(self.strides()), rolled;
-  for (size_t d = 0; d < nd; d++) {
-    to[d] *= w;
-    from[d] *= w;
-    if (shift[d]) rolled.push_back(static_cast<int64_t>(d));
-  }
-  for (uint64_t part = 0; part < uint64_t{1} << rolled.size(); part++) {
-    Dims sizes(self.sizes());
-    char* target = out.data();
-    const char* source = self.data();
-    for (size_t k = 0; k < rolled.size(); k++) {
-      size_t d = static_cast<size_t>(rolled[k]);
-      int64_t head = sizes[d] - shift[d];
-      if (part >> k & 1) {
-        source += head * from[d];
-        sizes[d] = shift[d];
-      } else {
-        target += shift[d] * to[d];
-        sizes[d] = head;
-      }
-    }
-    cpu::move_elements(target, source, sizes, to, from, w);
-  }
+  Tensor out = empty_beside(self, self.sizes(), self.dtype());
+  backend_of(self).join->roll(out, self, shift);
   return out;
 }
 
@@ -137,54 +94,37 @@ Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
 }
 
 namespace {
-// Keeps column j of row i where j - i is at most (lower) or at least (upper) the diagonal's number.
-Tensor triangle(const Tensor& self, int64_t diagonal, bool lower, const char* name) {
+Tensor triangle(const Tensor& self, int64_t diagonal, Triangle part, const char* name) {
   UT_CHECK(self.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
   Tensor out = contiguous_copy(self);
-  int64_t rows = self.size(-2), cols = self.size(-1);
-  if (out.numel() == 0) return out;
-  int64_t width = cols * out.itemsize();
-  parallel_for(0, out.numel() / cols, std::max<int64_t>(1, kParallelGrain / cols), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; r++) {
-      char* row = out.data() + r * width;
-      // The first column past the kept part (lower), or the first kept one (upper).
-      int64_t edge = std::clamp<int64_t>(r % rows + diagonal + (lower ? 1 : 0), 0, cols) * out.itemsize();
-      if (lower)
-        std::memset(row + edge, 0, static_cast<size_t>(width - edge));
-      else
-        std::memset(row, 0, static_cast<size_t>(edge));
-    }
-  });
+  if (out.numel()) backend_of(out).join->keep_triangle(out, diagonal, part);
   return out;
 }
 
-Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, bool lower) {
+Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype,
+                        std::optional<Device> device, Triangle part) {
   UT_CHECK(row >= 0, "row must be non-negative, got", row);
   UT_CHECK(col >= 0, "col must be non-negative, got", col);
-  auto from = [&](int64_t i) { return lower ? int64_t{0} : std::clamp<int64_t>(i + offset, 0, col); };
-  auto to = [&](int64_t i) { return lower ? std::clamp<int64_t>(i + offset + 1, 0, col) : col; };
   int64_t n = 0;
-  for (int64_t i = 0; i < row; i++) n += to(i) - from(i);
-  Tensor out = undertow::empty(Dims{2, n}, DType::Int64);
-  int64_t *rows = out.data_as<int64_t>(), *cols = rows + n;
-  for (int64_t i = 0; i < row; i++)
-    for (int64_t j = from(i), end = to(i); j < end; j++) {
-      *rows++ = i;
-      *cols++ = j;
-    }
+  for (int64_t i = 0; i < row; i++) {
+    TriangleRow in(part, i, col, offset);
+    n += in.end - in.begin;
+  }
+  Tensor out = undertow::empty(Dims{2, n}, DType::Int64, device.value_or(kCpu));
+  backend_of(out).join->triangle_indices(out, row, col, offset, part);
   return to_dtype(out, dtype.value_or(DType::Int64));
 }
 }  // namespace
 
-Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, true, "tril"); }
-Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, false, "triu"); }
+Tensor tril(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, Triangle::Lower, "tril"); }
+Tensor triu(const Tensor& self, int64_t diagonal) { return triangle(self, diagonal, Triangle::Upper, "triu"); }
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout>,
-                    std::optional<Device>, std::optional<bool>) {
-  return triangle_indices(row, col, offset, dtype, true);
+                    std::optional<Device> device, std::optional<bool>) {
+  return triangle_indices(row, col, offset, dtype, device, Triangle::Lower);
 }
 Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<DType> dtype, std::optional<Layout>,
-                    std::optional<Device>, std::optional<bool>) {
-  return triangle_indices(row, col, offset, dtype, false);
+                    std::optional<Device> device, std::optional<bool>) {
+  return triangle_indices(row, col, offset, dtype, device, Triangle::Upper);
 }
 
 }  // namespace undertow::fwd

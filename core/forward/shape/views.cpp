@@ -1,5 +1,6 @@
 // views.cpp: forward functions of ops/shape.toml whose results are new geometry on the same storage.
 #include "core/forward/copy/copy.h"
+#include "core/forward/shape/narrow.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_shape.h"
 
@@ -212,15 +213,19 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
   return g.on(self);
 }
 
-Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
-  UT_CHECK(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
+int64_t narrow_start(IntSpan sizes, int64_t dim, int64_t start, int64_t length) {
+  UT_CHECK(!sizes.empty(), "narrow() cannot be applied to a 0-dim tensor.");
   UT_CHECK(length >= 0, "narrow(): length must be non-negative.");
-  int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
+  int64_t size = sizes[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(sizes.size())))];
   UT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size,
                  "], but got ", start, ")");
   int64_t from = start < 0 ? start + size : start;
   UT_CHECK(from + length <= size, "start (", from, ") + length (", length, ") exceeds dimension size (", size, ").");
-  return contiguous_copy(slice(self, d, from, from + length, 1));
+  return from;
+}
+Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  int64_t from = narrow_start(self.sizes(), dim, start, length);
+  return contiguous_copy(slice(self, dim, from, from + length, 1));
 }
 
 Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {

@@ -10,11 +10,15 @@ const Backend backend = {
     .attention = &attention_kernels,
     .copy = &copy_kernels,
     .create = &create_kernels,
+    .embedding = &embedding_kernels,
+    .index = &index_kernels,
+    .join = &join_kernels,
     .loss = &loss_kernels,
     .normalization = &normalization_kernels,
     .optim = &optim_kernels,
     .pointwise = &pointwise_kernels,
     .random = &random_kernels,
+    .shape = &shape_kernels,
 };
 
 }  // namespace undertow::cpu

@@ -9,11 +9,15 @@ extern const Backend backend;
 extern const AttentionKernels attention_kernels;
 extern const CopyKernels copy_kernels;
 extern const CreateKernels create_kernels;
+extern const EmbeddingKernels embedding_kernels;
+extern const IndexKernels index_kernels;
+extern const JoinKernels join_kernels;
 extern const LossKernels loss_kernels;
 extern const NormalizationKernels normalization_kernels;
 extern const OptimKernels optim_kernels;
 extern const PointwiseKernels pointwise_kernels;
 extern const RandomKernels random_kernels;
+extern const ShapeKernels shape_kernels;
 
 std::unique_ptr<RandomStream> new_random_stream(Device device);
 

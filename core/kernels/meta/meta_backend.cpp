@@ -5,11 +5,15 @@
 #include "core/kernels/attention.h"
 #include "core/kernels/copy.h"
 #include "core/kernels/create.h"
+#include "core/kernels/embedding.h"
+#include "core/kernels/index.h"
+#include "core/kernels/join.h"
 #include "core/kernels/loss.h"
 #include "core/kernels/normalization.h"
 #include "core/kernels/optim.h"
 #include "core/kernels/pointwise.h"
 #include "core/kernels/random.h"
+#include "core/kernels/shape.h"
 
 namespace undertow::meta {
 
@@ -35,9 +39,40 @@ constexpr CopyKernels kCopy = {
     .conj_neg_in_place = no_work,
     .fill = no_work,
     .zero = no_work,
+    .convert_checked = no_work,
     .item = item,
 };
 constexpr CreateKernels kCreate = {.arange = no_work, .linspace = no_work, .logspace = no_work};
+constexpr EmbeddingKernels kEmbedding = {.bags = no_work, .renorm = no_work};
+// Positions without elements are taken to be right, and masks to fit their values.
+bool all_within(const Tensor&, int64_t, int64_t) { return true; }
+bool put_masked(const Tensor&, TensorSpan, const Tensor&, bool) { return true; }
+constexpr IndexKernels kIndex = {
+    .check = no_work,
+    .all_within = all_within,
+    .offsets = no_work,
+    .read = no_work,
+    .read_rows = no_work,
+    .gather = no_work,
+    .write = no_work,
+    .scatter = no_work,
+    .scale = no_work,
+    .divide_by_counts = no_work,
+    .flat_to_offsets = no_work,
+    .unravel = no_work,
+    .one_hot = no_work,
+    .masked_fill = no_work,
+    .masked_scatter = no_work,
+    .put_masked = put_masked,
+};
+constexpr JoinKernels kJoin = {
+    .cat = no_work,
+    .flip = no_work,
+    .roll = no_work,
+    .keep_triangle = no_work,
+    .triangle_indices = no_work,
+    .repeat_indices = no_work,
+};
 constexpr LossKernels kLoss = {
     .values = no_work,
     .total = no_work,
@@ -69,7 +104,6 @@ constexpr PointwiseKernels kPointwise = {
     .special_function = no_work,
     .special_polynomial = no_work,
 };
-
 constexpr RandomKernels kRandom = {
     .fill = no_work,
     .integers = no_work,
@@ -84,6 +118,7 @@ constexpr RandomKernels kRandom = {
     .binomial = no_work,
     .multinomial = no_work,
 };
+constexpr ShapeKernels kShape = {.strided_sum = no_work};
 
 }  // namespace
 
@@ -92,11 +127,15 @@ const Backend backend = {
     .attention = &kAttention,
     .copy = &kCopy,
     .create = &kCreate,
+    .embedding = &kEmbedding,
+    .index = &kIndex,
+    .join = &kJoin,
     .loss = &kLoss,
     .normalization = &kNormalization,
     .optim = &kOptim,
     .pointwise = &kPointwise,
     .random = &kRandom,
+    .shape = &kShape,
 };
 
 }  // namespace undertow::meta

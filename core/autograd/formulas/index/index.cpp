@@ -1,15 +1,16 @@
 // index.cpp: derivatives and compositions of indexing, gathers and scatters: reads and writes are each other's
 // transposes.
+#include "core/kernels/index.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"
-#include "core/forward/index/index_common.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 
 namespace undertow::ops {
 
-Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros(sizes, like.dtype()); }
+Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros_beside(like, sizes, like.dtype()); }
 
 namespace {
 // Does nobody look at the steps? Then a gradient is written straight into its zeros instead of into a copy of them.
@@ -44,8 +45,9 @@ Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, Int
   return same(read.sizes(), sizes) ? read : reshape(read, sizes);  // a scalar among vectors of one element
 }
 Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& index) {
-  Tensor mask = index_fill(fwd::zeros(grad.sizes(), DType::Bool), dim, index, Scalar(true));
-  return sum(masked_select(grad, mask));
+  Tensor others =
+      index_fill(fwd::full_beside(grad, grad.sizes(), Scalar(true), DType::Bool), dim, index, Scalar(false));
+  return sum(masked_fill(grad, others, Scalar(0)));
 }
 
 Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
@@ -77,7 +79,7 @@ Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index,
 }
 Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
                            std::string_view reduce) {
-  return scatter_with_reduce(self, dim, index, fwd::full(index.sizes(), value, self.dtype()), reduce);
+  return scatter_with_reduce(self, dim, index, fwd::full_beside(self, index.sizes(), value, self.dtype()), reduce);
 }
 
 Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
@@ -106,11 +108,8 @@ Tensor put_zero(const Tensor& grad, const Tensor& index) {
 namespace {
 // Positions beyond the end go round, as negative ones do.
 Tensor wrap_positions(const Tensor& indices, int64_t n) {
-  if (!fwd::first_outside(indices, 0, n)) return indices;
-  Tensor out = fwd::clone_preserve(fwd::contiguous(indices));
-  int64_t* p = out.data_as<int64_t>();
-  for (int64_t i = 0; i < out.numel() && n > 0; i++) p[i] = (p[i] % n + n) % n;
-  return out;
+  if (n == 0 || backend_of(indices).index->all_within(indices, 0, n)) return indices;
+  return remainder(indices, Scalar(static_cast<long>(n)));
 }
 }  // namespace
 
@@ -136,22 +135,16 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
                           bool scale_grad_by_freq) {
   Tensor at = fwd::contiguous(fwd::to_dtype(indices, DType::Int64));
   int64_t n = at.numel();
-  const int64_t* p = at.data_as<int64_t>();
   Tensor rows = reshape(grad, Dims{n, sizes[1]});
-  if (padding_idx >= 0) {
-    Tensor mask = empty(Dims{n, 1}, DType::Bool);
-    for (int64_t i = 0; i < n; i++) mask.data_as<bool>()[i] = p[i] == padding_idx;
-    rows = masked_fill(rows, mask, Scalar(0));
-  }
+  at = reshape(at, Dims{n});
+  if (padding_idx >= 0)
+    rows = masked_fill(rows, unsqueeze(eq(at, Scalar(static_cast<long>(padding_idx))), 1), Scalar(0));
   if (scale_grad_by_freq) {
-    std::vector<int64_t> count(static_cast<size_t>(sizes[0]), 0);
-    for (int64_t i = 0; i < n; i++) count[static_cast<size_t>(p[i])]++;
-    Tensor share = empty(Dims{n, 1}, DType::Float64);
-    for (int64_t i = 0; i < n; i++)
-      share.data_as<double>()[i] = 1.0 / static_cast<double>(count[static_cast<size_t>(p[i])]);
-    rows = rows * fwd::to_dtype(share, grad.dtype());
+    Tensor uses = index_add(fwd::zeros_beside(grad, sizes.first(1), DType::Float64), 0, at,
+                            fwd::full_beside(grad, at.sizes(), Scalar(1), DType::Float64), Scalar(1));
+    rows = rows * fwd::to_dtype(unsqueeze(reciprocal(index_select(uses, 0, at)), 1), grad.dtype());
   }
-  return index_select_backward(rows, sizes, 0, reshape(at, Dims{n}));
+  return index_select_backward(rows, sizes, 0, at);
 }
 
 Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value) {
@@ -159,8 +152,8 @@ Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_v
   Tensor found = nonzero(self, std::false_type());
   int64_t have = found.size(0);
   if (have >= size) return clone(narrow(found, 0, 0, size), std::nullopt);
-  Tensor parts[] = {found,
-                    fwd::full(Dims{size - have, found.size(1)}, Scalar(static_cast<long>(fill_value)), DType::Int64)};
+  Tensor parts[] = {found, fwd::full_beside(found, Dims{size - have, found.size(1)},
+                                            Scalar(static_cast<long>(fill_value)), DType::Int64)};
   return cat(TensorSpan(parts, 2), 0);
 }
 

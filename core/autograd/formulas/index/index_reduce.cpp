@@ -36,8 +36,8 @@ struct Reduction {
     return slices ? index_fill(t, dim, index, Scalar(0)) : scatter(t, dim, index, Scalar(0));
   }
 
-  Tensor zeros_like_self() const { return fwd::zeros(self.sizes(), self.dtype()); }
-  Tensor ones(const Tensor& like) const { return fwd::full(like.sizes(), Scalar(1), like.dtype()); }
+  Tensor zeros_like_self() const { return fwd::zeros_beside(self, self.sizes(), self.dtype()); }
+  Tensor ones(const Tensor& like) const { return fwd::full_beside(like, like.sizes(), Scalar(1), like.dtype()); }
   // How many elements are reduced at each place; at least one.
   Tensor counts() const {
     Tensor n = add(include_self ? ones(self) : zeros_like_self(), ones(source));

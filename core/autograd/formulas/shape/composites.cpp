@@ -4,6 +4,7 @@
 #include "core/autograd/inplace.h"
 #include "core/autograd/watched.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/shape/narrow.h"
 #include "core/graph/autograd_meta.h"
 #include "core/tensor/layout.h"
 
@@ -76,14 +77,8 @@ int64_t index_of(const Tensor& start) {
 }
 
 Tensor narrow_composite(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
-  UT_CHECK(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
-  UT_CHECK(length >= 0, "narrow(): length must be non-negative.");
-  int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
-  UT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size,
-                 "], but got ", start, ")");
-  int64_t from = start < 0 ? start + size : start;
-  UT_CHECK(from + length <= size, "start (", from, ") + length (", length, ") exceeds dimension size (", size, ").");
-  return slice(self, d, from, from + length, 1);
+  int64_t from = fwd::narrow_start(self.sizes(), dim, start, length);
+  return slice(self, dim, from, from + length, 1);
 }
 
 Tensor movedim_composite(const Tensor& self, IntSpan source, IntSpan destination) {
@@ -222,8 +217,9 @@ std::vector<Tensor> tensor_split_composite(const Tensor& self, const Tensor& by,
            "got a tensor with ",
            by.dim(), " dims");
   if (by.dim() == 0) return tensor_split_composite(self, item(by).to_int(), dim);
-  Tensor plain = fwd::contiguous(by);
-  return tensor_split_composite(self, IntSpan(plain.data_as<int64_t>(), static_cast<size_t>(plain.numel())), dim);
+  Dims places;
+  for (const Tensor& place : unbind(by, 0)) places.push_back(item(place).to_int());
+  return tensor_split_composite(self, IntSpan(places), dim);
 }
 
 namespace {

@@ -27,10 +27,10 @@ struct Stretch {
 };
 
 // How many elements of the input stand at each address; 1 where none does, so that it can be divided by.
-Tensor address_counts(IntSpan sizes, IntSpan strides, const Stretch& s, DType dtype) {
-  Tensor counts = fwd::_strided_sum(fwd::full(sizes, Scalar(1), DType::Float64), sizes, strides, s.input, s.extent);
-  for (int64_t i = 0; i < s.extent; i++) counts.data_as<double>()[i] = std::max(counts.data_as<double>()[i], 1.0);
-  return fwd::to_dtype(counts, dtype);
+Tensor address_counts(const Tensor& beside, IntSpan sizes, IntSpan strides, const Stretch& s) {
+  Tensor ones = fwd::full_beside(beside, sizes, Scalar(1), DType::Float64);
+  Tensor counts = clamp_min(fwd::_strided_sum(ones, sizes, strides, s.input, s.extent), Scalar(1));
+  return fwd::to_dtype(counts, to_real(beside.dtype()));
 }
 }  // namespace
 
@@ -38,11 +38,11 @@ Tensor address_counts(IntSpan sizes, IntSpan strides, const Stretch& s, DType dt
 // address, and reads the input's geometry there; an element that the input itself holds n times has an nth each.
 Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
                            IntSpan stride, std::optional<int64_t> storage_offset) {
-  if (product(sizes) == 0 || product(size) == 0) return fwd::zeros(sizes, grad.dtype());
+  if (product(sizes) == 0 || product(size) == 0) return fwd::zeros_beside(grad, sizes, grad.dtype());
   Stretch s(sizes, strides, offset, size, stride, storage_offset);
   Tensor flat = _strided_sum(grad, size, stride, s.output, s.extent);
   if (!is_non_overlapping_and_dense(sizes, strides)) {
-    flat = flat / address_counts(sizes, strides, s, to_real(grad.dtype()));
+    flat = flat / address_counts(grad, sizes, strides, s);
   }
   return as_strided(flat, sizes, strides, s.input);
 }
@@ -59,10 +59,10 @@ Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan siz
   if (tangent.impl()->has(kBatched)) {  // nothing batched can be written into a tensor that is not
     Tensor flat = _strided_sum(tangent, self.sizes(), self.strides(), s.input, s.extent);
     if (!is_non_overlapping_and_dense(self.sizes(), self.strides()))
-      flat = flat / address_counts(self.sizes(), self.strides(), s, to_real(tangent.dtype()));
+      flat = flat / address_counts(tangent, self.sizes(), self.strides(), s);
     return as_strided(flat, size, stride, s.output);
   }
-  Tensor flat = fwd::zeros(IntSpan(&s.extent, 1), tangent.dtype());
+  Tensor flat = fwd::zeros_beside(tangent, IntSpan(&s.extent, 1), tangent.dtype());
   copy_(as_strided(flat, self.sizes(), self.strides(), s.input), tangent, false);
   return as_strided(flat, size, stride, s.output);
 }
@@ -104,11 +104,11 @@ Tensor unfold_backward(const Tensor& grad, IntSpan sizes, int64_t dimension, int
 }
 
 Tensor copy_tangent(const Tensor& self, const Tensor& src_t) {
-  if (!src_t.defined()) return fwd::zeros(self.sizes(), self.dtype());
+  if (!src_t.defined()) return fwd::zeros_beside(self, self.sizes(), self.dtype());
   return copy(self, src_t, false);
 }
 Tensor fill_tangent(const Tensor& self, const Tensor& value_t) {
-  if (!value_t.defined()) return fwd::zeros(self.sizes(), self.dtype());
+  if (!value_t.defined()) return fwd::zeros_beside(self, self.sizes(), self.dtype());
   return clone(expand(value_t, self.sizes()), MemoryFormat::Contiguous);
 }
 
@@ -117,7 +117,7 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<Dims>& si
   int64_t at = 0, d = wrap_dim(dim, grad.dim());
   for (const Dims& s : sizes) {
     if (s.size() == 1 && s[0] == 0) {  // an empty vector, which joins anything
-      out.push_back(fwd::zeros(s, grad.dtype()));
+      out.push_back(fwd::zeros_beside(grad, s, grad.dtype()));
       continue;
     }
     int64_t n = s[static_cast<size_t>(d)];
@@ -142,7 +142,7 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, const std::vector<Di
 // The result seen as pairs (count, size), summed over the counts.
 Tensor repeat_backward(const Tensor& grad, IntSpan repeats, IntSpan sizes) {
   int64_t n = static_cast<int64_t>(repeats.size()), lead = n - static_cast<int64_t>(sizes.size());
-  if (product(repeats) == 0) return fwd::zeros(sizes, grad.dtype());
+  if (product(repeats) == 0) return fwd::zeros_beside(grad, sizes, grad.dtype());
   Dims pairs, counts;
   for (int64_t d = 0; d < n; d++) {
     pairs.push_back(repeats[static_cast<size_t>(d)]);

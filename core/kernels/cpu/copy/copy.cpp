@@ -148,10 +148,17 @@ Scalar item(const Tensor& t) {
   });
 }
 
-Tensor contiguous(const Tensor& t) {
-  if (t.is_contiguous()) return t;
-  Tensor out = empty(t.sizes(), t.dtype());
-  copy(out, t);
+void convert_checked(const Tensor& dst, const Tensor& src, void (*check)(const Scalar& value, DType dtype)) {
+  Scalar value = item(src);
+  check(value, dst.dtype());
+  fill(dst, value);
+}
+
+Tensor contiguous(const Tensor& t) { return contiguous_as(t, t.dtype()); }
+Tensor contiguous_as(const Tensor& t, DType dtype) {
+  if (t.is_contiguous() && t.dtype() == dtype) return t;
+  Tensor out = empty(t.sizes(), dtype, kCpu);
+  if (t.numel()) copy(out, t);
   return out;
 }
 
@@ -160,6 +167,7 @@ constinit const CopyKernels copy_kernels = {
     .conj_neg_in_place = conj_neg_in_place,
     .fill = fill,
     .zero = zero,
+    .convert_checked = convert_checked,
     .item = item,
 };
 

@@ -1,5 +1,5 @@
-// index.isa.cpp: the loops of index_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
-#include "core/kernels/cpu/index/index_kernels.h"
+// index.isa.cpp: the loops of index_loops.h. See Note [One Namespace Per Instruction Set] in simd.h.
+#include "core/kernels/cpu/index/index_loops.h"
 
 namespace undertow::cpu {
 namespace {
@@ -110,22 +110,21 @@ auto by_width(int64_t width) {
 }
 template <class T>
 struct GatherOf {
-  static constexpr IndexKernels::Gather fn = gather<T>;
+  static constexpr IndexLoops::Gather fn = gather<T>;
 };
 template <class T>
 struct PickOf {
-  static constexpr IndexKernels::Pick fn = pick<T>;
+  static constexpr IndexLoops::Pick fn = pick<T>;
 };
-IndexKernels::Gather gather_of(int64_t width) { return by_width<GatherOf>(width); }
-IndexKernels::Pick pick_of(int64_t width) { return by_width<PickOf>(width); }
+IndexLoops::Gather gather_of(int64_t width) { return by_width<GatherOf>(width); }
+IndexLoops::Pick pick_of(int64_t width) { return by_width<PickOf>(width); }
 
-constexpr IndexKernels kKernels = {all_within, offsets,        gather_of,      pick_of,
-                                   count_true, add_run<float>, add_run<double>};
+constexpr IndexLoops kKernels = {all_within, offsets, gather_of, pick_of, count_true, add_run<float>, add_run<double>};
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const IndexKernels& index_kernels() { return kKernels; }
+const IndexLoops& index_loops() { return kKernels; }
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

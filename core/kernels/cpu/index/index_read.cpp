@@ -6,14 +6,14 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/strided_copy_kernels.h"
-#include "core/kernels/cpu/index/index_kernels.h"
+#include "core/kernels/cpu/index/index_loops.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/temporary.h"
 
 namespace undertow::cpu {
 
-const IndexKernels& index_kernels() {
-  static const IndexKernels& chosen = UNDERTOW_CHOOSE_ISA(index_kernels());
+const IndexLoops& index_loops() {
+  static const IndexLoops& chosen = UNDERTOW_CHOOSE_ISA(index_loops());
   return chosen;
 }
 
@@ -30,7 +30,7 @@ struct ReadOffsets;                    // the purpose of borrowed memory
 bool block_offsets(int64_t* offsets, std::span<const Positions> lists, int64_t begin, int64_t n) {
   bool fine = true, first = true;
   for (const Positions& p : lists) {
-    fine &= index_kernels().offsets(offsets, p.at + begin, n, p.size, p.may_wrap ? p.size : 0, p.stride, !first);
+    fine &= index_loops().offsets(offsets, p.at + begin, n, p.size, p.may_wrap ? p.size : 0, p.stride, !first);
     first = false;
   }
   return fine;
@@ -39,7 +39,7 @@ bool block_offsets(int64_t* offsets, std::span<const Positions> lists, int64_t b
 // One block of the source: rows at n offsets.
 void copy_rows(char* to, const char* from, const int64_t* offsets, int64_t n, int64_t run, int64_t width) {
   if (run == 1) {
-    index_kernels().gather(width)(to, from, offsets, n, 1, 0);
+    index_loops().gather(width)(to, from, offsets, n, 1, 0);
     return;
   }
   int64_t bytes = run * width;
@@ -51,7 +51,7 @@ void copy_rows(char* to, const char* from, const int64_t* offsets, int64_t n, in
 int64_t first_outside(const int64_t* positions, int64_t n, int64_t low, int64_t high) {
   std::atomic<bool> bad{false};  // set by any chunk; only whether it ever was is asked
   parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
-    if (!index_kernels().all_within(positions + begin, end - begin, low, high))
+    if (!index_loops().all_within(positions + begin, end - begin, low, high))
       bad.store(true, std::memory_order_relaxed);
   });
   if (!bad) return n;
@@ -120,7 +120,7 @@ bool read_elements(const ElementRead& r) {
   }
   for (int64_t s : sizes) runs *= s;
   int64_t part = std::min(run, kGrain), parts = (run + part - 1) / part;
-  IndexKernels::Gather gather = index_kernels().gather(r.width);
+  IndexLoops::Gather gather = index_loops().gather(r.width);
   std::atomic<bool> fine{true};  // as in first_outside
   parallel_for(0, runs * parts, std::max<int64_t>(1, kGrain / part), [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; item++) {
@@ -138,7 +138,7 @@ bool read_elements(const ElementRead& r) {
       // In pieces, so that positions looked at are still in cache when they are used.
       for (int64_t i = 0; i < n; i += kBlock) {
         int64_t m = std::min(kBlock, n - i);
-        if (!index_kernels().all_within(r.positions + at + i, m, 0, r.size))
+        if (!index_loops().all_within(r.positions + at + i, m, 0, r.size))
           return fine.store(false, std::memory_order_relaxed);
         gather(r.to + (at + i) * r.width, from + i * step, r.positions + at + i, m, r.stride, step);
       }

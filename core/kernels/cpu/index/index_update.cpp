@@ -7,7 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/strided_copy.h"
-#include "core/kernels/cpu/index/index_kernels.h"
+#include "core/kernels/cpu/index/index_loops.h"
 #include "core/kernels/cpu/temporary.h"
 
 namespace undertow::cpu {
@@ -98,9 +98,9 @@ void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n
     if constexpr (std::is_same_v<Op, SetOp>)
       copy_bytes(d, s, n * static_cast<int64_t>(sizeof(T)));
     else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, float>)
-      index_kernels().add_float(out, in, n);
+      index_loops().add_float(out, in, n);
     else if constexpr (std::is_same_v<Op, AddOp> && std::is_same_v<T, double>)
-      index_kernels().add_double(out, in, n);
+      index_loops().add_double(out, in, n);
     else
       for (int64_t i = 0; i < n; i++) out[i] = op.apply(out[i], in[i]);
     return;
@@ -189,7 +189,7 @@ bool run_typed(const ScatterUpdate& u, Op op) {
   // n elements with positions one after the other: positions are looked at before anything is written there.
   auto run = [&](char* d, const char* s, const char* i, int64_t n, int64_t d_step, int64_t s_step) {
     auto* at = reinterpret_cast<const int64_t*>(i);
-    if (!index_kernels().all_within(at, n, 0, u.size)) {
+    if (!index_loops().all_within(at, n, 0, u.size)) {
       fine.store(false, std::memory_order_relaxed);
       return;
     }

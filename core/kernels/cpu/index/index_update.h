@@ -10,11 +10,10 @@
 #include <cstdint>
 
 #include "core/base/small_vector.h"
+#include "core/kernels/index.h"
 #include "core/tensor/dtype.h"
 
 namespace undertow::cpu {
-
-enum class Update : uint8_t { Set, Add, Multiply, Max, Min };
 
 // Positions are shared by all slices: dst[dst_offsets[k] + o] op= src[src_offsets[k] + o] for every o of the others.
 struct IndexUpdate {

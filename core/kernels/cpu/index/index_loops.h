@@ -1,12 +1,14 @@
-// index_kernels.h: loops over lists of positions and over truth values, compiled once per instruction set.
+// index_loops.h: loops over lists of positions and over truth values, compiled once per instruction set.
 // Works on pointers; knows no tensor.
 #pragma once
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
-struct IndexKernels {
+struct IndexLoops {
   // to[i] = the element `positions[i] * stride + i * step` bytes from `from`.
   using Gather = void (*)(char* to, const char* from, const int64_t* positions, int64_t n, int64_t stride,
                           int64_t step);
@@ -27,17 +29,9 @@ struct IndexKernels {
   void (*add_double)(double* to, const double* from, int64_t n);
 };
 
-namespace isa_baseline {
-const IndexKernels& index_kernels();
-}
-namespace isa_avx2 {
-const IndexKernels& index_kernels();
-}
-namespace isa_avx512 {
-const IndexKernels& index_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(const IndexLoops& index_loops();)
 
 // Those of this machine (index_read.cpp).
-const IndexKernels& index_kernels();
+const IndexLoops& index_loops();
 
 }  // namespace undertow::cpu
