@@ -1,214 +1,27 @@
 // average.cpp: forward functions of ops/pool.toml that average windows, and their transposes.
-#include <algorithm>
-
-#include "core/base/parallel.h"
-#include "core/forward/pool/window_table.h"
-#include "core/kernels/cpu/isa.h"
+#include "core/forward/pool/windows.h"
+#include "core/kernels/backend.h"
 #include "generated/fwd_pool.h"
 
-namespace undertow {
-
-namespace cpu {
-namespace {
-const PoolKernels<float>& kernels_of(float) { return UNDERTOW_CHOOSE_ISA(pool_float()); }
-const PoolKernels<double>& kernels_of(double) { return UNDERTOW_CHOOSE_ISA(pool_double()); }
-}  // namespace
-}  // namespace cpu
-
-namespace fwd {
+namespace undertow::fwd {
 
 namespace {
 
-// What a window's sum is divided by is a product over the axes: the elements of its span there.
-template <class T>
-struct Divisors {
-  std::vector<T> axis[3];
-};
-
-template <class T>
-Divisors<T> divisors_of(const Pooling& p, bool count_include_pad, std::optional<int64_t> divisor) {
-  Divisors<T> out;
-  for (int d = 0; d < 3; d++)
-    for (int64_t o = 0; o < p.axis[d].out(); o++) {
-      int64_t n = p.axis[d].last[static_cast<size_t>(o)] - p.axis[d].first[static_cast<size_t>(o)];
-      if (divisor)
-        n = d == 0 ? *divisor : 1;
-      else if (count_include_pad && p.regular) {
-        const cpu::PoolAxis& g = p.grid[d];
-        int64_t start = o * g.stride - g.padding;
-        n = std::min(start + g.kernel, g.in + g.padding) - start;
-      }
-      out.axis[d].push_back(static_cast<T>(n));
-    }
-  return out;
+Tensor averaged(const Tensor& self, const Pooling& p, const AverageBy& by) {
+  Tensor out = empty_beside(self, p.sizes, self.dtype());
+  if (out.numel() == 0) return out;
+  backend_of(self).pool->average(out, contiguous(self), p, by);
+  return in_format_of(out, self);
 }
 
-// Is every window divided by the same?
-template <class T>
-bool is_even(const Divisors<T>& by) {
-  for (const auto& axis : by.axis)
-    for (T d : axis)
-      if (d != axis[0]) return false;
-  return true;
-}
-
-// Windows of any shape, one by one.
-template <class T>
-void average_of(const Windows* axis, const Divisors<T>& by, const T* plane, T* out) {
-  const Windows &az = axis[0], &ay = axis[1], &ax = axis[2];
-  for (size_t z = 0; z < az.first.size(); z++)
-    for (size_t y = 0; y < ay.first.size(); y++)
-      for (size_t x = 0; x < ax.first.size(); x++) {
-        T sum = 0;
-        for (int64_t k = az.first[z]; k < az.last[z]; k++)
-          for (int64_t j = ay.first[y]; j < ay.last[y]; j++)
-            for (int64_t i = ax.first[x]; i < ax.last[x]; i++) sum += plane[(k * ay.in + j) * ax.in + i];
-        *out++ = sum / (by.axis[0][z] * by.axis[1][y] * by.axis[2][x]);
-      }
-}
-
-// The transpose: each element, divided, added to all of its window. `row` is room for one row of them.
-template <class T>
-void spread_over(const Pooling& p, const Divisors<T>& by, const std::vector<cpu::PoolSpan>& columns, const T* grad,
-                 T* plane, T* row) {
-  const Windows &az = p.axis[0], &ay = p.axis[1], &ax = p.axis[2];
-  const int64_t n = ax.out(), stride = p.grid[2].stride, padding = p.grid[2].padding;
-  std::fill_n(plane, p.in_plane, T(0));
-  for (size_t z = 0; z < az.first.size(); z++)
-    for (size_t y = 0; y < ay.first.size(); y++, grad += n) {
-      const T scale = by.axis[0][z] * by.axis[1][y];
-      for (int64_t x = 0; x < n; x++) row[x] = grad[x] / (scale * by.axis[2][static_cast<size_t>(x)]);
-      for (int64_t k = az.first[z]; k < az.last[z]; k++)
-        for (int64_t j = ay.first[y]; j < ay.last[y]; j++) {
-          T* to = plane + (k * ay.in + j) * ax.in;
-          if (!p.regular) {
-            for (size_t x = 0; x < static_cast<size_t>(n); x++)
-              for (int64_t i = ax.first[x]; i < ax.last[x]; i++) to[i] += row[x];
-            continue;
-          }
-          for (size_t tap = 0; tap < columns.size(); tap++) {
-            T* at = to - padding + static_cast<int64_t>(tap);
-            for (int64_t x = columns[tap].begin; x < columns[tap].end; x++) at[x * stride] += row[x];
-          }
-        }
-    }
-}
-
-// Do the windows cover the plane, each element once?
-bool tiles(const Pooling& p) {
-  if (!p.regular) return false;
-  for (const auto& g : p.grid)
-    if (g.stride != g.kernel || g.padding != 0 || g.in != g.out * g.kernel) return false;
-  return true;
-}
-
-// The transpose for windows that tile the plane: an element is written once, and rows of one window are copies.
-template <class T>
-void spread_tiles(const Pooling& p, const Divisors<T>& by, const T* grad, T* plane) {
-  const cpu::PoolAxis &az = p.grid[0], &ay = p.grid[1], &ax = p.grid[2];
-  const T divisor = by.axis[0][0] * by.axis[1][0] * by.axis[2][0];
-  if (p.out_plane == 1) {
-    std::fill_n(plane, p.in_plane, grad[0] / divisor);
-    return;
-  }
-  for (int64_t z = 0; z < az.out; z++) {
-    T* slab = plane + z * az.kernel * ay.in * ax.in;
-    for (int64_t y = 0; y < ay.out; y++, grad += ax.out) {
-      T* row = slab + y * ay.kernel * ax.in;
-      for (int64_t x = 0; x < ax.out; x++) {
-        const T each = grad[x] / divisor;
-        for (int64_t i = 0; i < ax.kernel; i++) row[x * ax.kernel + i] = each;
-      }
-      for (int64_t j = 1; j < ay.kernel; j++) std::copy_n(row, ax.in, row + j * ax.in);
-    }
-    for (int64_t k = 1; k < az.kernel; k++) std::copy_n(slab, ay.in * ax.in, slab + k * ay.in * ax.in);
-  }
-}
-
-std::vector<cpu::PoolSpan> columns_of(const Pooling& p) {
-  std::vector<cpu::PoolSpan> columns;
-  for (int64_t k = 0; p.regular && k < p.grid[2].kernel; k++) columns.push_back(cpu::windows_of_tap(p.grid[2], k));
-  return columns;
-}
-
-Tensor averaged(const Tensor& self, const Pooling& p, bool count_include_pad, std::optional<int64_t> divisor) {
-  DType t = self.dtype(), wide = wide_dtype(t);
-  Tensor in = contiguous(to_dtype(self, wide)), out = undertow::empty(p.sizes, wide);
-  if (out.numel() == 0) return to_dtype(out, t);
-  auto run = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    Divisors<T> by = divisors_of<T>(p, count_include_pad, divisor);
-    std::vector<cpu::PoolSpan> columns = columns_of(p);
-    cpu::PoolGrid grid{{p.grid[0], p.grid[1], p.grid[2]}, nullptr, columns.data()};
-    if constexpr (std::is_floating_point_v<T>) {
-      WindowTable table = table_of(p);
-      if (table.planes && table.alike && is_even(by)) {
-        T divisor = by.axis[0][0] * by.axis[1][0] * by.axis[2][0];
-        parallel_for(0, (p.planes + table.planes - 1) / table.planes, plane_grain(p.in_plane * table.planes),
-                     [&](int64_t begin, int64_t end) {
-                       for (int64_t g = begin; g < end; g++) {
-                         int64_t first = g * table.planes,
-                                 windows = std::min(table.planes, p.planes - first) * p.out_plane;
-                         cpu::kernels_of(T()).average_at(table.view(), windows, in.data_as<T>() + first * p.in_plane,
-                                                         divisor, out.data_as<T>() + first * p.out_plane);
-                       }
-                     });
-        return;
-      }
-    }
-    parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        const T* from = in.data_as<T>() + i * p.in_plane;
-        T* to = out.data_as<T>() + i * p.out_plane;
-        if constexpr (std::is_floating_point_v<T>) {
-          if (p.regular) {
-            cpu::kernels_of(T()).average(grid, from, to, by.axis[0].data(), by.axis[1].data(), by.axis[2].data());
-            continue;
-          }
-        }
-        average_of(p.axis, by, from, to);
-      }
-    });
-  };
-  if (wide == DType::Float32)
-    run(TypeTag<float>{});
-  else if (wide == DType::Float64)
-    run(TypeTag<double>{});
-  else
-    run(TypeTag<int64_t>{});
-  return in_format_of(to_dtype(out, t), self);
-}
-
-Tensor spread(const Tensor& grad_output, IntSpan sizes, const Pooling& p, bool count_include_pad,
-              std::optional<int64_t> divisor) {
+Tensor spread(const Tensor& grad_output, IntSpan sizes, const Pooling& p, const AverageBy& by) {
   UT_CHECK(grad_output.numel() == p.planes * p.out_plane, "pooling: gradient of shape ", ShapeText{grad_output.sizes()},
            " for an image of shape ", ShapeText{sizes});
   UT_CHECK_AS(NotImplemented, grad_output.is_floating(), "\"avg_pool_backward\" not implemented for '",
               long_name(grad_output.dtype()), "'");
-  DType wide = wide_dtype(grad_output.dtype());
-  Tensor grad = contiguous(to_dtype(grad_output, wide)), out = undertow::empty(sizes, wide);
-  std::vector<cpu::PoolSpan> columns = columns_of(p);
-  auto run = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    Divisors<T> by = divisors_of<T>(p, count_include_pad, divisor);
-    if (tiles(p) && p.out_plane > 0) {
-      parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++)
-          spread_tiles(p, by, grad.data_as<T>() + i * p.out_plane, out.data_as<T>() + i * p.in_plane);
-      });
-      return;
-    }
-    parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
-      std::vector<T> row(static_cast<size_t>(p.axis[2].out()));
-      for (int64_t i = begin; i < end; i++)
-        spread_over(p, by, columns, grad.data_as<T>() + i * p.out_plane, out.data_as<T>() + i * p.in_plane, row.data());
-    });
-  };
-  if (wide == DType::Float32)
-    run(TypeTag<float>{});
-  else
-    run(TypeTag<double>{});
-  return to_dtype(out, grad_output.dtype());
+  Tensor out = empty_beside(grad_output, sizes, grad_output.dtype());
+  backend_of(grad_output).pool->average_backward(out, contiguous(grad_output), p, by);
+  return out;
 }
 
 Tensor avg_pooled(const Tensor& self, int64_t spatial, IntSpan kernel, IntSpan stride, IntSpan padding, bool ceil_mode,
@@ -218,14 +31,14 @@ Tensor avg_pooled(const Tensor& self, int64_t spatial, IntSpan kernel, IntSpan s
   UT_CHECK(!divisor || *divisor != 0, "divisor must be not zero");
   UT_CHECK_AS(NotImplemented, self.is_floating() || self.dtype() == DType::Int64, "\"", name,
               "\" not implemented for '", long_name(self.dtype()), "'");
-  return averaged(self, p, include, divisor);
+  return averaged(self, p, {include, divisor});
 }
 
 Tensor adaptive(const Tensor& self, int64_t spatial, IntSpan output_size, const char* name) {
   Pooling p = adaptive_windows(self.sizes(), spatial, output_size,
                                spatial == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d");
   UT_CHECK_AS(NotImplemented, self.is_floating(), "\"", name, "\" not implemented for '", long_name(self.dtype()), "'");
-  return averaged(self, p, false, std::nullopt);
+  return averaged(self, p, {false, std::nullopt});
 }
 
 }  // namespace
@@ -246,7 +59,7 @@ Tensor _avg_unpool(const Tensor& grad_output, IntSpan sizes, IntSpan kernel_size
            ShapeText{grad_output.sizes()}, " for an image of shape ", ShapeText{sizes});
   Pooling p =
       known_windows(sizes, grad_output.sizes(), static_cast<int64_t>(kernel_size.size()), kernel_size, stride, padding);
-  return spread(grad_output, sizes, p, count_include_pad, divisor_override);
+  return spread(grad_output, sizes, p, {count_include_pad, divisor_override});
 }
 
 Tensor _adaptive_avg_pool2d(const Tensor& self, IntSpan output_size) {
@@ -259,8 +72,7 @@ Tensor _adaptive_avg_unpool(const Tensor& grad_output, IntSpan sizes, int64_t sp
   Pooling p = adaptive_windows(sizes, spatial,
                                grad_output.sizes().subspan(grad_output.sizes().size() - static_cast<size_t>(spatial)),
                                "adaptive_avg_pool");
-  return spread(grad_output, sizes, p, false, std::nullopt);
+  return spread(grad_output, sizes, p, {false, std::nullopt});
 }
 
-}  // namespace fwd
-}  // namespace undertow
+}  // namespace undertow::fwd

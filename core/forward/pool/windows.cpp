@@ -29,12 +29,6 @@ void set_axis(Pooling& p, int64_t d, int64_t in, int64_t out, int64_t kernel, in
   p.grid[d] = {in, out, kernel, stride, padding, dilation};
 }
 
-Pooling flat() {
-  Pooling p;
-  for (auto& g : p.grid) g = {1, 1, 1, 1, 0, 1};
-  return p;
-}
-
 void check_lists(int64_t spatial, IntSpan kernel, IntSpan stride, IntSpan padding, IntSpan dilation, const char* name) {
   const char* tuple = spatial == 2 ? "two ints" : "three ints";
   auto fits = [&](IntSpan v) { return v.size() == 1 || static_cast<int64_t>(v.size()) == spatial; };
@@ -66,14 +60,14 @@ int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
   return out;
 }
 
-void Pooling::finish(IntSpan in, int64_t spatial) {
-  sizes = Dims(in);
+void finish_pooling(Pooling& p, IntSpan in, int64_t spatial) {
+  p.sizes = Dims(in);
   for (int64_t d = 0; d < 3; d++) {
-    in_plane *= axis[d].in;
-    out_plane *= axis[d].out();
-    if (d >= 3 - spatial) sizes[in.size() - 3 + static_cast<size_t>(d)] = axis[d].out();
+    p.in_plane *= p.axis[d].in;
+    p.out_plane *= p.axis[d].out();
+    if (d >= 3 - spatial) p.sizes[in.size() - 3 + static_cast<size_t>(d)] = p.axis[d].out();
   }
-  planes = product(in.subspan(0, in.size() - static_cast<size_t>(spatial)));
+  p.planes = product(in.subspan(0, in.size() - static_cast<size_t>(spatial)));
 }
 
 Pooling kernel_windows(const Tensor& self, int64_t spatial, IntSpan kernel, IntSpan stride, IntSpan padding,
@@ -91,7 +85,7 @@ Pooling kernel_windows(const Tensor& self, int64_t spatial, IntSpan kernel, IntS
              ", kernel_size=", k, " and dilation=", l);
   }
   check_image(self, spatial, name);
-  Pooling p = flat();
+  Pooling p;
   p.regular = true;
   bool room = true;
   Dims out;
@@ -105,13 +99,13 @@ Pooling kernel_windows(const Tensor& self, int64_t spatial, IntSpan kernel, IntS
   for (int64_t d = 0; d < spatial; d++)
     set_axis(p, 3 - spatial + d, self.size(self.dim() - spatial + d), out[static_cast<size_t>(d)], at(kernel, d),
              at(stride, d), at(padding, d), at(dilation, d));
-  p.finish(self.sizes(), spatial);
+  finish_pooling(p, self.sizes(), spatial);
   return p;
 }
 
 Pooling known_windows(IntSpan in, IntSpan out, int64_t spatial, IntSpan kernel, IntSpan stride, IntSpan padding) {
   if (stride.empty()) stride = kernel;
-  Pooling p = flat();
+  Pooling p;
   p.regular = true;
   size_t lead = in.size() - static_cast<size_t>(spatial);
   for (int64_t d = 0; d < spatial; d++) {
@@ -131,7 +125,7 @@ Pooling adaptive_windows(IntSpan sizes, int64_t spatial, IntSpan output_size, co
            " ints, got ", output_size.size());
   UT_CHECK(dim == spatial + 1 || dim == spatial + 2, name, "(): Expected ", spatial + 1, "D or ", spatial + 2,
            "D tensor, but got ", ShapeText{sizes});
-  Pooling p = flat();
+  Pooling p;
   p.regular = true;
   for (int64_t d = 0; d < spatial; d++) {
     int64_t in = sizes[static_cast<size_t>(dim - spatial + d)], out = output_size[static_cast<size_t>(d)],
@@ -154,7 +148,7 @@ Pooling adaptive_windows(IntSpan sizes, int64_t spatial, IntSpan output_size, co
       w.last[static_cast<size_t>(o)] = ((o + 1) * in + out - 1) / out;
     }
   }
-  p.finish(sizes, spatial);
+  finish_pooling(p, sizes, spatial);
   return p;
 }
 

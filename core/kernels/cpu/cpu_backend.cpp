@@ -16,8 +16,11 @@ const Backend backend = {
     .loss = &loss_kernels,
     .normalization = &normalization_kernels,
     .optim = &optim_kernels,
+    .pad = &pad_kernels,
     .pointwise = &pointwise_kernels,
+    .pool = &pool_kernels,
     .random = &random_kernels,
+    .resample = &resample_kernels,
     .shape = &shape_kernels,
 };
 

@@ -15,8 +15,11 @@ extern const JoinKernels join_kernels;
 extern const LossKernels loss_kernels;
 extern const NormalizationKernels normalization_kernels;
 extern const OptimKernels optim_kernels;
+extern const PadKernels pad_kernels;
 extern const PointwiseKernels pointwise_kernels;
+extern const PoolKernels pool_kernels;
 extern const RandomKernels random_kernels;
+extern const ResampleKernels resample_kernels;
 extern const ShapeKernels shape_kernels;
 
 std::unique_ptr<RandomStream> new_random_stream(Device device);

@@ -11,8 +11,11 @@
 #include "core/kernels/loss.h"
 #include "core/kernels/normalization.h"
 #include "core/kernels/optim.h"
+#include "core/kernels/pad.h"
 #include "core/kernels/pointwise.h"
+#include "core/kernels/pool.h"
 #include "core/kernels/random.h"
+#include "core/kernels/resample.h"
 #include "core/kernels/shape.h"
 
 namespace undertow::meta {
@@ -94,6 +97,7 @@ constexpr NormalizationKernels kNormalization = {
     .group_norm_backward = no_work,
 };
 constexpr OptimKernels kOptim = {.step = no_work};
+constexpr PadKernels kPad = {.indexed = no_work, .indexed_backward = no_work, .constant = no_work};
 constexpr PointwiseKernels kPointwise = {
     .run = no_work,
     .where = no_work,
@@ -103,6 +107,15 @@ constexpr PointwiseKernels kPointwise = {
     .polar = no_work,
     .special_function = no_work,
     .special_polynomial = no_work,
+};
+constexpr PoolKernels kPool = {
+    .average = no_work,
+    .average_backward = no_work,
+    .largest = no_work,
+    .fractional_largest = no_work,
+    .gather = no_work,
+    .place = no_work,
+    .add_at = no_work,
 };
 constexpr RandomKernels kRandom = {
     .fill = no_work,
@@ -118,6 +131,7 @@ constexpr RandomKernels kRandom = {
     .binomial = no_work,
     .multinomial = no_work,
 };
+constexpr ResampleKernels kResample = {.resample = no_work, .backward = no_work};
 constexpr ShapeKernels kShape = {.strided_sum = no_work};
 
 }  // namespace
@@ -133,8 +147,11 @@ const Backend backend = {
     .loss = &kLoss,
     .normalization = &kNormalization,
     .optim = &kOptim,
+    .pad = &kPad,
     .pointwise = &kPointwise,
+    .pool = &kPool,
     .random = &kRandom,
+    .resample = &kResample,
     .shape = &kShape,
 };
 

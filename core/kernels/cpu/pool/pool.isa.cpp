@@ -1,7 +1,7 @@
-// pool.isa.cpp: the loops of pool_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
+// pool.isa.cpp: the loops of pool_loops.h. See Note [One Namespace Per Instruction Set] in simd.h.
 // A row of windows is done together: each of the kernel's columns is one pass over the row, which vectorises.
 // build: unrolled
-#include "core/kernels/cpu/pool/pool_kernels.h"
+#include "core/kernels/cpu/pool/pool_loops.h"
 
 namespace undertow::cpu {
 namespace {
@@ -138,13 +138,12 @@ void average_at(const PoolTable& t, int64_t windows, const T* __restrict planes,
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const PoolKernels<float>& pool_float() {
-  static constexpr PoolKernels<float> kernels{largest<float>, average<float>, largest_at<float>, average_at<float>};
+const PoolLoops<float>& pool_float() {
+  static constexpr PoolLoops<float> kernels{largest<float>, average<float>, largest_at<float>, average_at<float>};
   return kernels;
 }
-const PoolKernels<double>& pool_double() {
-  static constexpr PoolKernels<double> kernels{largest<double>, average<double>, largest_at<double>,
-                                               average_at<double>};
+const PoolLoops<double>& pool_double() {
+  static constexpr PoolLoops<double> kernels{largest<double>, average<double>, largest_at<double>, average_at<double>};
   return kernels;
 }
 }  // namespace UNDERTOW_ISA_NS

@@ -1,5 +1,5 @@
-// resample.isa.cpp: the loops of resample_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
-#include "core/kernels/cpu/resample/resample_kernels.h"
+// resample.isa.cpp: the loops of resample_loops.h. See Note [One Namespace Per Instruction Set] in simd.h.
+#include "core/kernels/cpu/resample/resample_loops.h"
 
 namespace undertow::cpu {
 namespace {
@@ -51,12 +51,12 @@ void spread(const T* in, const int32_t* index, const T* weight, int64_t step, in
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const ResampleKernels<float>& resample_float() {
-  static constexpr ResampleKernels<float> kernels{across<float>, down<float>, spread<float>};
+const ResampleLoops<float>& resample_float() {
+  static constexpr ResampleLoops<float> kernels{across<float>, down<float>, spread<float>};
   return kernels;
 }
-const ResampleKernels<double>& resample_double() {
-  static constexpr ResampleKernels<double> kernels{across<double>, down<double>, spread<double>};
+const ResampleLoops<double>& resample_double() {
+  static constexpr ResampleLoops<double> kernels{across<double>, down<double>, spread<double>};
   return kernels;
 }
 }  // namespace UNDERTOW_ISA_NS

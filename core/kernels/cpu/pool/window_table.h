@@ -8,9 +8,10 @@
 #pragma once
 #include <vector>
 
-#include "core/forward/pool/windows.h"
+#include "core/kernels/cpu/pool/pool_loops.h"
+#include "core/kernels/pool.h"
 
-namespace undertow::fwd {
+namespace undertow::cpu {
 
 struct WindowTable {
   std::vector<int32_t> at;
@@ -18,10 +19,10 @@ struct WindowTable {
   int64_t planes = 0;  // in one group
   bool alike = true;   // every window has all taps
 
-  cpu::PoolTable view() const { return {at.data(), taps, taps ? static_cast<int64_t>(at.size()) / taps : 0}; }
+  PoolTable view() const { return {at.data(), taps, taps ? static_cast<int64_t>(at.size()) / taps : 0}; }
 };
 
 // Without planes where a table would be too large, or rows of windows are long enough for the kernels of a grid.
 WindowTable table_of(const Pooling& p);
 
-}  // namespace undertow::fwd
+}  // namespace undertow::cpu

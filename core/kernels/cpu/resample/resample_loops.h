@@ -1,12 +1,14 @@
-// resample_kernels.h: weighted sums of a few elements or rows, compiled once per instruction set.
+// resample_loops.h: weighted sums of a few elements or rows, compiled once per instruction set.
 #pragma once
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 template <class T>
-struct ResampleKernels {
+struct ResampleLoops {
   // out[j] = sum over k < taps of weight[k * n + j] * in[index[k * n + j]], for j < n. in has at least one element.
   void (*across)(const T* in, const int32_t* index, const T* weight, int64_t taps, int64_t n, T* out);
   // out[i] = sum over k < taps of weight[k * step] * in[index[k * step] * length + i], for i < length.
@@ -16,14 +18,6 @@ struct ResampleKernels {
                  T* out);
 };
 
-#define UT_RESAMPLE_KERNELS(ns)                     \
-  namespace ns {                                    \
-  const ResampleKernels<float>& resample_float();   \
-  const ResampleKernels<double>& resample_double(); \
-  }
-UT_RESAMPLE_KERNELS(isa_baseline)
-UT_RESAMPLE_KERNELS(isa_avx2)
-UT_RESAMPLE_KERNELS(isa_avx512)
-#undef UT_RESAMPLE_KERNELS
+UNDERTOW_FOR_EACH_ISA(const ResampleLoops<float>& resample_float(); const ResampleLoops<double>& resample_double();)
 
 }  // namespace undertow::cpu

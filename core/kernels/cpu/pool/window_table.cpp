@@ -1,9 +1,9 @@
 // window_table.cpp: see window_table.h.
-#include "core/forward/pool/window_table.h"
+#include "core/kernels/cpu/pool/window_table.h"
 
 #include <algorithm>
 
-namespace undertow::fwd {
+namespace undertow::cpu {
 
 namespace {
 
@@ -49,4 +49,4 @@ WindowTable table_of(const Pooling& p) {
   return t;
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::cpu

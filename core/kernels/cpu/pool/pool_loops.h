@@ -1,9 +1,11 @@
-// pool_kernels.h: the largest element and the sum of every window of one plane, compiled once per instruction set.
+// pool_loops.h: the largest element and the sum of every window of one plane, compiled once per instruction set.
 // Windows are a regular grid: window o of an axis holds o * stride - padding + k * dilation for k below `kernel`,
 // what lies outside [0, in) left out. Every window must hold an element.
 #pragma once
 
 #include <cstdint>
+
+#include "core/kernels/cpu/isa.h"
 
 namespace undertow::cpu {
 
@@ -28,14 +30,14 @@ struct PoolGrid {
 
 // Where the windows of small planes stand, tap by tap: at[k * stride + o] is the place of tap k of window o, counted
 // from the first of several planes that lie one after the other, as their windows do in the result. See Note [Tables Of
-// Windows] in forward/pool_table.h.
+// Windows] in window_table.h.
 struct PoolTable {
   const int32_t* at;
   int64_t taps, stride;
 };
 
 template <class T>
-struct PoolKernels {
+struct PoolLoops {
   // best: out elements; index: where in the plane the first largest element stands (of NaNs, the last). `row`: room for
   // axis[2].out numbers. The plane has less than 2^31 elements.
   void (*largest)(const PoolGrid& g, const T* plane, T* best, int64_t* index, int32_t* row);
@@ -48,14 +50,6 @@ struct PoolKernels {
   void (*average_at)(const PoolTable& t, int64_t windows, const T* planes, T divisor, T* out);
 };
 
-#define UT_POOL_KERNELS(ns)                 \
-  namespace ns {                            \
-  const PoolKernels<float>& pool_float();   \
-  const PoolKernels<double>& pool_double(); \
-  }
-UT_POOL_KERNELS(isa_baseline)
-UT_POOL_KERNELS(isa_avx2)
-UT_POOL_KERNELS(isa_avx512)
-#undef UT_POOL_KERNELS
+UNDERTOW_FOR_EACH_ISA(const PoolLoops<float>& pool_float(); const PoolLoops<double>& pool_double();)
 
 }  // namespace undertow::cpu

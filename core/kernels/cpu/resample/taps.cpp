@@ -1,28 +1,12 @@
 // taps.cpp: the weights of interpolation along one axis. See taps.h.
 // build: small
-#include "core/forward/resample/taps.h"
+#include "core/kernels/cpu/resample/taps.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace undertow::fwd {
-
-ResampleKind resample_kind(std::string_view name) {
-  ResampleKind k{};
-  k.antialias = name.ends_with("Aa");
-  if (k.antialias) name.remove_suffix(2);
-  UT_CHECK(name.size() > 2 && name.back() == 'D' && name[name.size() - 2] >= '1' && name[name.size() - 2] <= '3',
-           "interpolate: unknown kind ", name);
-  k.spatial = name[name.size() - 2] - '0';
-  std::string_view filter = name.substr(0, name.size() - 2);
-  k.filter = filter == "Nearest"        ? ResampleKind::Nearest
-             : filter == "NearestExact" ? ResampleKind::NearestExact
-             : filter == "Bicubic"      ? ResampleKind::Cubic
-             : filter == "Lanczos"      ? ResampleKind::Lanczos
-                                        : ResampleKind::Linear;
-  return k;
-}
+namespace undertow::cpu {
 
 namespace {
 
@@ -45,11 +29,11 @@ double sinc(double x) {
   return std::sin(x) / x;
 }
 
-double antialias_weight(ResampleKind::Filter filter, double x) {
+double antialias_weight(Resampling::Filter filter, double x) {
   switch (filter) {
-    case ResampleKind::Cubic:
+    case Resampling::Cubic:
       return cubic(x, -0.5);
-    case ResampleKind::Lanczos:
+    case Resampling::Lanczos:
       return std::abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0.0;
     default:
       return std::max(0.0, 1 - std::abs(x));
@@ -96,8 +80,8 @@ Taps nearest_taps(int64_t in, int64_t out, bool exact, std::optional<double> sca
   return b.take();
 }
 
-Taps antialias_taps(ResampleKind::Filter filter, int64_t in, int64_t out, double step) {
-  double reach = filter == ResampleKind::Linear ? 1 : filter == ResampleKind::Cubic ? 2 : 3;
+Taps antialias_taps(Resampling::Filter filter, int64_t in, int64_t out, double step) {
+  double reach = filter == Resampling::Linear ? 1 : filter == Resampling::Cubic ? 2 : 3;
   double support = step >= 1 ? reach * step : reach, inverse = step >= 1 ? 1 / step : 1;
   int64_t most = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
   Builder b(in, out, most);
@@ -118,16 +102,16 @@ Taps antialias_taps(ResampleKind::Filter filter, int64_t in, int64_t out, double
 
 }  // namespace
 
-Taps resample_taps(const ResampleKind& kind, int64_t in, int64_t out, bool align_corners, std::optional<double> scale) {
+Taps resample_taps(const Resampling& kind, int64_t in, int64_t out, std::optional<double> scale) {
   UT_CHECK(in <= std::numeric_limits<int32_t>::max(), "interpolate: a dimension of ", in, " elements is too long");
-  if (kind.filter == ResampleKind::Nearest || kind.filter == ResampleKind::NearestExact)
-    return nearest_taps(in, out, kind.filter == ResampleKind::NearestExact, scale);
-  double step = step_of(in, out, align_corners, scale);
+  if (kind.filter == Resampling::Nearest || kind.filter == Resampling::NearestExact)
+    return nearest_taps(in, out, kind.filter == Resampling::NearestExact, scale);
+  double step = step_of(in, out, kind.align_corners, scale);
   if (kind.antialias) return antialias_taps(kind.filter, in, out, step);
-  bool is_cubic = kind.filter == ResampleKind::Cubic;
+  bool is_cubic = kind.filter == Resampling::Cubic;
   Builder b(in, out, is_cubic ? 4 : 2);
   for (int64_t j = 0; j < out; j++) {
-    double at = align_corners ? step * static_cast<double>(j) : step * (static_cast<double>(j) + 0.5) - 0.5;
+    double at = kind.align_corners ? step * static_cast<double>(j) : step * (static_cast<double>(j) + 0.5) - 0.5;
     if (is_cubic) {
       int64_t left = std::min<int64_t>(static_cast<int64_t>(std::floor(at)), in - 1);
       double t = std::clamp(at - static_cast<double>(left), 0.0, 1.0);
@@ -144,4 +128,4 @@ Taps resample_taps(const ResampleKind& kind, int64_t in, int64_t out, bool align
   return b.take();
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::cpu

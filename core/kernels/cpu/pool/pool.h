@@ -1,0 +1,26 @@
+// pool.h: what the CPU's pooling kernels share; average.cpp and max.cpp hold them, and max.cpp the table.
+#pragma once
+#include "core/kernels/cpu/copy/copy.h"
+#include "core/kernels/cpu/pool/pool_loops.h"
+#include "core/kernels/pool.h"
+
+namespace undertow::cpu {
+
+inline const PoolLoops<float>& pool_loops(float) { return UNDERTOW_CHOOSE_ISA(pool_float()); }
+inline const PoolLoops<double>& pool_loops(double) { return UNDERTOW_CHOOSE_ISA(pool_double()); }
+
+inline PoolAxis axis_of(const WindowGrid& g) { return {g.in, g.out, g.kernel, g.stride, g.padding, g.dilation}; }
+
+// compute(to) for a row-major tensor of dtype `wide`: out itself, or one that is converted into it.
+template <class F>
+void in_wide(const Tensor& out, DType wide, F&& compute) {
+  if (out.dtype() == wide) return compute(out);
+  Tensor to = empty(out.sizes(), wide, kCpu);
+  compute(to);
+  if (to.numel()) copy(out, to);
+}
+
+void average(const Tensor& out, const Tensor& in, const Pooling& p, const AverageBy& by);
+void average_backward(const Tensor& grad_input, const Tensor& grad_output, const Pooling& p, const AverageBy& by);
+
+}  // namespace undertow::cpu
