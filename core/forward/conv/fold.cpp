@@ -1,8 +1,9 @@
 // fold.cpp: sliding blocks of an image as columns, and their sum back into an image. Movement, not arithmetic:
-// convolutions do not come this way (kernels/cpu/conv/conv.h).
+// convolutions do not come this way.
 // build: small
-#include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/conv.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_conv.h"
 
@@ -48,22 +49,15 @@ struct Blocks {
   int64_t down() const { return count(height, kernel.height, dilation.height, padding.height, stride.height); }
   int64_t across() const { return count(width, kernel.width, dilation.width, padding.width, stride.width); }
 
-  // Calls f(place in the column, block, place in the plane) for every tap of every block that lies in the image.
-  template <class F>
-  void walk(F&& f) const {
-    int64_t n1 = down(), n2 = across();
-    for (int64_t t = 0; t < taps(); t++) {
-      int64_t shift1 = t / kernel.width * dilation.height - padding.height,
-              shift2 = t % kernel.width * dilation.width - padding.width;
-      for (int64_t i = 0; i < n1; i++) {
-        int64_t y = i * stride.height + shift1;
-        if (y < 0 || y >= height) continue;
-        for (int64_t j = 0; j < n2; j++) {
-          int64_t x = j * stride.width + shift2;
-          if (x >= 0 && x < width) f(t, i * n2 + j, y * width + x);
-        }
-      }
-    }
+  BlockGrid grid() const {
+    return {height,
+            width,
+            {kernel.height, kernel.width},
+            {dilation.height, dilation.width},
+            {padding.height, padding.width},
+            {stride.height, stride.width},
+            down(),
+            across()};
   }
 
  private:
@@ -72,8 +66,6 @@ struct Blocks {
     return (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
   }
 };
-
-constexpr int64_t kChunkElements = 1 << 15;
 
 void check_dtype(DType dtype, const char* name) {
   UT_CHECK_AS(NotImplemented, !is_integral(dtype) || dtype == DType::Bool, "\"", name,
@@ -100,21 +92,10 @@ Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan
            ", calculated shape of the array of sliding blocks as (", b.down(), ", ", b.across(),
            "), but its components must be at least one.");
   check_dtype(self.dtype(), "im2col");
-  int64_t blocks = b.down() * b.across(), plane = b.height * b.width, channels = self.size(-3);
+  int64_t blocks = b.down() * b.across(), channels = self.size(-3);
   Dims sizes = self.dim() == 4 ? Dims{self.size(0), channels * b.taps(), blocks} : Dims{channels * b.taps(), blocks};
-  Tensor out = zeros(sizes, self.dtype()), source = contiguous(self);
-  dispatch_width(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    int64_t column = b.taps() * blocks;
-    parallel_for(0, self.numel() / plane, std::max<int64_t>(1, kChunkElements / column),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t c = begin; c < end; c++) {
-                     const T* from = source.data_as<T>() + c * plane;
-                     T* to = out.data_as<T>() + c * column;
-                     b.walk([&](int64_t t, int64_t block, int64_t place) { to[t * blocks + block] = from[place]; });
-                   }
-                 });
-  });
+  Tensor out = empty_beside(self, sizes, self.dtype());
+  backend_of(self).conv->im2col(out, contiguous(self), b.grid());
   return out;
 }
 
@@ -126,7 +107,7 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
            "input, but got: ",
            ShapeText{self.sizes()});
-  int64_t rows = self.dim() - 2, blocks = b.down() * b.across(), plane = b.height * b.width;
+  int64_t rows = self.dim() - 2, blocks = b.down() * b.across();
   UT_CHECK(self.size(-2) % b.taps() == 0, "Expected size of input's dimension ", rows,
            " to be divisible by the product of kernel_size, but got input.size(", rows, ")=", self.size(-2),
            " and kernel_size=", b.kernel, ".");
@@ -135,29 +116,10 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
            ", expected size of input's dimension ", rows + 1, " to match the calculated number of sliding blocks ",
            b.down(), " * ", b.across(), " = ", blocks, ", but got input.size(", rows + 1, ")=", self.size(-1), ".");
   check_dtype(self.dtype(), "col2im");
-  bool half = self.dtype() == DType::Float16 || self.dtype() == DType::BFloat16;
-  if (half)
-    return to_dtype(col2im(to_dtype(self, DType::Float32), output_size, kernel_size, dilation, padding, stride),
-                    self.dtype());
-  int64_t channels = self.size(-2) / b.taps(), column = b.taps() * blocks;
+  int64_t channels = self.size(-2) / b.taps();
   Dims sizes = self.dim() == 3 ? Dims{self.size(0), channels, b.height, b.width} : Dims{channels, b.height, b.width};
-  Tensor out = zeros(sizes, self.dtype()), source = contiguous(self);
-  dispatch(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bool> ||
-                  std::is_same_v<T, Complex64> || std::is_same_v<T, Complex128>) {
-      parallel_for(0, self.numel() / column, std::max<int64_t>(1, kChunkElements / column),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t c = begin; c < end; c++) {
-                       const T* from = source.data_as<T>() + c * column;
-                       T* to = out.data_as<T>() + c * plane;
-                       b.walk([&](int64_t t, int64_t block, int64_t place) {
-                         to[place] = static_cast<T>(to[place] + from[t * blocks + block]);
-                       });
-                     }
-                   });
-    }
-  });
+  Tensor out = empty_beside(self, sizes, self.dtype());
+  backend_of(self).conv->col2im(out, contiguous(self), b.grid());
   return out;
 }
 

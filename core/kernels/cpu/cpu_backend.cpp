@@ -8,6 +8,7 @@ namespace undertow::cpu {
 const Backend backend = {
     .new_random_stream = new_random_stream,
     .attention = &attention_kernels,
+    .conv = &conv_kernels,
     .copy = &copy_kernels,
     .create = &create_kernels,
     .embedding = &embedding_kernels,

@@ -7,6 +7,7 @@ namespace undertow::cpu {
 extern const Backend backend;
 
 extern const AttentionKernels attention_kernels;
+extern const ConvKernels conv_kernels;
 extern const CopyKernels copy_kernels;
 extern const CreateKernels create_kernels;
 extern const EmbeddingKernels embedding_kernels;

@@ -3,6 +3,7 @@
 #include "core/kernels/meta/meta_backend.h"
 
 #include "core/kernels/attention.h"
+#include "core/kernels/conv.h"
 #include "core/kernels/copy.h"
 #include "core/kernels/create.h"
 #include "core/kernels/embedding.h"
@@ -36,6 +37,7 @@ void copy_across(const Tensor& dst, const Tensor&) {
 Scalar item(const Tensor&) { UT_FAIL("Tensor.item() cannot be called on meta tensors: they have no elements"); }
 
 constexpr AttentionKernels kAttention = {.forward = no_work, .backward = no_work};
+constexpr ConvKernels kConv = {.convolution = no_work, .im2col = no_work, .col2im = no_work};
 constexpr CopyKernels kCopy = {
     .copy = no_work,
     .copy_across = copy_across,
@@ -139,6 +141,7 @@ constexpr ShapeKernels kShape = {.strided_sum = no_work};
 const Backend backend = {
     .memory = &kMemory,
     .attention = &kAttention,
+    .conv = &kConv,
     .copy = &kCopy,
     .create = &kCreate,
     .embedding = &kEmbedding,

@@ -2,7 +2,7 @@
 // Compiled once per instruction set, as gemm.isa.cpp. See Note [One Namespace Per Instruction Set].
 #include <type_traits>
 
-#include "core/kernels/cpu/conv/conv_kernels.h"
+#include "core/kernels/cpu/conv/conv_loops.h"
 #include "core/kernels/cpu/simd.h"
 
 namespace undertow::cpu {
@@ -330,8 +330,8 @@ void weight_dots(const WeightTile<T>& t) {
 }
 
 template <class T>
-constexpr ConvKernels<T> make_kernels() {
-  ConvKernels<T> kernels{kTaps, copy_rows<T>, split_row<T>, spread_row<T>, pack<T>, nullptr, nullptr, nullptr, nullptr};
+constexpr ConvLoops<T> make_kernels() {
+  ConvLoops<T> kernels{kTaps, copy_rows<T>, split_row<T>, spread_row<T>, pack<T>, nullptr, nullptr, nullptr, nullptr};
   if constexpr (!std::is_integral_v<T>) {
     kernels.outputs = outputs<T>;
     kernels.direct = direct<T>;
@@ -342,18 +342,18 @@ constexpr ConvKernels<T> make_kernels() {
 }
 
 template <class T>
-constexpr ConvKernels<T> kKernels = make_kernels<T>();
+constexpr ConvLoops<T> kKernels = make_kernels<T>();
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
 template <class T>
-const ConvKernels<T>& conv_kernels() {
+const ConvLoops<T>& conv_loops() {
   return kKernels<T>;
 }
-template const ConvKernels<float>& conv_kernels<float>();
-template const ConvKernels<double>& conv_kernels<double>();
-template const ConvKernels<uint64_t>& conv_kernels<uint64_t>();
+template const ConvLoops<float>& conv_loops<float>();
+template const ConvLoops<double>& conv_loops<double>();
+template const ConvLoops<uint64_t>& conv_loops<uint64_t>();
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

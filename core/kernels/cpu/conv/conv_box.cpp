@@ -4,18 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/ceil_div.h"
 #include "core/kernels/cpu/isa.h"
 
 namespace undertow::cpu {
 namespace {
 
 template <class T>
-const ConvKernels<T>& kernels() {
-  static const ConvKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_kernels<T>());
+const ConvLoops<T>& kernels() {
+  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
   return chosen;
 }
 
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 int64_t floor_div(int64_t x, int64_t y) { return x >= 0 ? x / y : -ceil_div(-x, y); }
 
 // Rows a box should have: the most that fit, but rather those that leave fewest of `unit` outputs empty, and then those

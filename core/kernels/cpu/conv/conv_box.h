@@ -1,12 +1,12 @@
 // conv_box.h: how a convolution reads its source: axes, boxes of outputs, and the copies of the source they work on.
-// Knows geometry and movement; the arithmetic is the product's (gemm_kernels.h) and conv_kernels.h's.
+// Knows geometry and movement; the arithmetic is the product's (gemm_kernels.h) and conv_loops.h's.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "core/kernels/cpu/conv/conv.h"
-#include "core/kernels/cpu/conv/conv_kernels.h"
+#include "core/kernels/cpu/conv/conv_loops.h"
 
 namespace undertow::cpu {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/conv/conv_box.h"
 #include "core/kernels/cpu/isa.h"
@@ -30,12 +31,11 @@ struct PackedWeights;
 struct Panels;
 struct Sums;
 
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
 
 template <class T>
-const ConvKernels<T>& kernels() {
-  static const ConvKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_kernels<T>());
+const ConvLoops<T>& kernels() {
+  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
   return chosen;
 }
 template <class T>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/base/small_vector.h"
 #include "core/kernels/cpu/conv/conv_box.h"
@@ -37,16 +38,14 @@ struct TurnedTaps;
 struct AllBoxes;
 struct PackedPanel;
 
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
-
 template <class T>
 const GemmKernels<T>& products() {
   static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
   return chosen;
 }
 template <class T>
-const ConvKernels<T>& kernels() {
-  static const ConvKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_kernels<T>());
+const ConvLoops<T>& kernels() {
+  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
   return chosen;
 }
 

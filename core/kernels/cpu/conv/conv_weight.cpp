@@ -2,6 +2,7 @@
 // outputs of all images. The taps are read from boxes where they lie; only y is packed. See Note [Boxes].
 #include <algorithm>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/conv/conv_box.h"
 #include "core/kernels/cpu/conv/conv_columns.h"
@@ -29,7 +30,6 @@ struct Sums;
 struct BoxCopy;
 struct PackedY;
 
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
 
 template <class T>
@@ -38,8 +38,8 @@ const GemmKernels<T>& products() {
   return chosen;
 }
 template <class T>
-const ConvKernels<T>& kernels() {
-  static const ConvKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_kernels<T>());
+const ConvLoops<T>& kernels() {
+  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
   return chosen;
 }
 
@@ -127,7 +127,7 @@ class WeightWork {
 
   // Adds the sums of some boxes for taps [begin, end). The copies have begin's channel first.
   void add_boxes(WeightTile<T> tile, int64_t outputs, int64_t begin, int64_t end, T* sums) const {
-    const ConvKernels<T>& kernel = kernels<T>();
+    const ConvLoops<T>& kernel = kernels<T>();
     const T* packed = tile.y;
     int64_t lanes = products<T>().lanes, panel = products<T>().panel_cols;
     for (int64_t j = 0; j < rows_; j += panel) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/base/small_vector.h"
 #include "core/kernels/cpu/conv/conv_box.h"
@@ -23,8 +24,6 @@ const DepthwiseKernels& kernels() {
   static const DepthwiseKernels& chosen = UNDERTOW_CHOOSE_ISA(depthwise_kernels());
   return chosen;
 }
-
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 // The weights of a tap side by side, and behind them the bias.
 const float* turn_weights(const ConvShape& s, const float* w, const float* bias) {

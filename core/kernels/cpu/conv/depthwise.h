@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/kernels/cpu/conv/conv.h"
+#include "core/kernels/cpu/isa.h"
 
 namespace undertow::cpu {
 
@@ -41,14 +42,6 @@ struct DepthwiseKernels {
   void (*row)(const DepthwiseRow& row);
   void (*sums)(const DepthwiseSums& row);
 };
-namespace isa_baseline {
-const DepthwiseKernels& depthwise_kernels();
-}
-namespace isa_avx2 {
-const DepthwiseKernels& depthwise_kernels();
-}
-namespace isa_avx512 {
-const DepthwiseKernels& depthwise_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(const DepthwiseKernels& depthwise_kernels();)
 
 }  // namespace undertow::cpu

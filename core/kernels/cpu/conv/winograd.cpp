@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/conv/winograd_kernels.h"
 #include "core/kernels/cpu/isa.h"
@@ -27,8 +28,6 @@ struct Weights;
 struct Sources;
 struct Products;
 struct Biases;
-
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 const GemmKernels<float>& products() {
   static const GemmKernels<float>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<float>());

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 constexpr int64_t kPlanes = 16;  // elements of a transformed tile, each in a plane of its own
@@ -44,14 +46,6 @@ struct WinogradKernels {
   bool (*taps)(int64_t channels, const float* sums, int64_t plane, int64_t chunks, int64_t chunk_size, float* w);
 };
 
-namespace isa_baseline {
-const WinogradKernels& winograd_kernels();
-}
-namespace isa_avx2 {
-const WinogradKernels& winograd_kernels();
-}
-namespace isa_avx512 {
-const WinogradKernels& winograd_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(const WinogradKernels& winograd_kernels();)
 
 }  // namespace undertow::cpu

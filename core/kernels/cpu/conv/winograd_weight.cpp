@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/conv/winograd.h"
 #include "core/kernels/cpu/conv/winograd_kernels.h"
@@ -31,8 +32,6 @@ struct Results;
 struct AllSums;
 struct OwnSums;
 struct Lines;
-
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 const GemmKernels<float>& products() {
   static const GemmKernels<float>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<float>());

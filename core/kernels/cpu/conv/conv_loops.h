@@ -1,8 +1,10 @@
-// conv_kernels.h: the contract between the convolutions' drivers (conv_gather.cpp, conv_weight.cpp) and their kernels,
+// conv_loops.h: the contract between the convolutions' drivers (conv_gather.cpp, conv_weight.cpp) and their kernels,
 // compiled once per instruction set. Knows neither threads nor images. See Note [Boxes].
 #pragma once
 
 #include <cstdint>
+
+#include "core/kernels/cpu/isa.h"
 
 namespace undertow::cpu {
 
@@ -40,7 +42,7 @@ struct OutputPanel {
 };
 
 template <class T>
-struct ConvKernels {
+struct ConvLoops {
   int64_t weight_rows;  // taps that weight_tile and weight_dots take at once
 
   // Rows of a box: `before` zeros, `count` elements of the source, `after` zeros. Writes up to a vector behind a row's
@@ -72,17 +74,6 @@ struct ConvKernels {
 };
 
 // T is float, double or uint64_t.
-namespace isa_baseline {
-template <class T>
-const ConvKernels<T>& conv_kernels();
-}
-namespace isa_avx2 {
-template <class T>
-const ConvKernels<T>& conv_kernels();
-}
-namespace isa_avx512 {
-template <class T>
-const ConvKernels<T>& conv_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(template <class T> const ConvLoops<T>& conv_loops();)
 
 }  // namespace undertow::cpu
