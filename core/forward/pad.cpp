@@ -1,4 +1,5 @@
 // pad.cpp: forward functions of ops/pad.toml.
+// build: small
 #include "core/kernels/pad.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/image_format.h"

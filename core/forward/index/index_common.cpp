@@ -38,6 +38,10 @@ Tensor on_device(const Tensor& t, Device device) {
   return out;
 }
 
+bool all_within(const Tensor& index, int64_t low, int64_t high) {
+  return backend_of(index).index->all_within(index, low, high);
+}
+
 Tensor byte_offsets(const Tensor& index, const IndexedDim& dim) {
   Tensor in = contiguous(index), out = empty_beside(index, index.sizes(), DType::Int64);
   backend_of(out).index->offsets(out, {&in, 1}, {&dim, 1});

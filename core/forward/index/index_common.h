@@ -7,6 +7,8 @@ namespace undertow::fwd {
 
 // The index as int64 (itself, or a copy).
 Tensor as_int64(const Tensor& index);
+// Are all positions of [low, high)? A device without elements says yes.
+bool all_within(const Tensor& index, int64_t low, int64_t high);
 // Bytes from the first element of a dimension to each position along it, checked. Row-major, shaped like index.
 Tensor byte_offsets(const Tensor& index, const IndexedDim& dim);
 

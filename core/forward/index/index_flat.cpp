@@ -1,4 +1,5 @@
 // index_flat.cpp: a tensor seen as one dimension: take, put, unravel_index.
+// build: small
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"

@@ -1,4 +1,5 @@
 // rearrange.cpp: forward functions of ops/join.toml on one tensor: repeats, flips, rolls, triangles.
+// build: small
 #include <algorithm>
 
 #include "core/forward/copy/copy.h"

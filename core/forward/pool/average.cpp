@@ -1,4 +1,5 @@
 // average.cpp: forward functions of ops/pool.toml that average windows, and their transposes.
+// build: small
 #include "core/forward/pool/windows.h"
 #include "core/kernels/backend.h"
 #include "generated/fwd_pool.h"

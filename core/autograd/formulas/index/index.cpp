@@ -1,10 +1,9 @@
 // index.cpp: derivatives and compositions of indexing, gathers and scatters: reads and writes are each other's
 // transposes.
-#include "core/kernels/index.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"
-#include "core/kernels/backend.h"
+#include "core/forward/index/index_common.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
 
@@ -108,7 +107,7 @@ Tensor put_zero(const Tensor& grad, const Tensor& index) {
 namespace {
 // Positions beyond the end go round, as negative ones do.
 Tensor wrap_positions(const Tensor& indices, int64_t n) {
-  if (n == 0 || backend_of(indices).index->all_within(indices, 0, n)) return indices;
+  if (n == 0 || fwd::all_within(indices, 0, n)) return indices;
   return remainder(indices, Scalar(static_cast<long>(n)));
 }
 }  // namespace
