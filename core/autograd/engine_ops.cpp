@@ -1,12 +1,12 @@
 // engine_ops.cpp: the operators that graph/tensor_ops.h declares, from the operator table.
 #include <algorithm>
-#include <vector>
 
 #include "core/autograd/batched.h"
-#include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/aggregate.h"
 #include "core/graph/tensor_ops.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/reduce.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
 #include "generated/fwd.h"
@@ -20,36 +20,16 @@ void add_in_place(const Tensor& a, const Tensor& b) {
   ops::add_(a, b, Scalar(1));
 }
 
-namespace {
-constexpr int64_t kSweep = 2048;  // elements of the sum that stay in the first cache while the terms stream through
-
-template <class T>
-void sweep(T* out, std::span<const T* const> terms, int64_t begin, int64_t end) {
-  for (int64_t at = begin; at < end; at += kSweep) {
-    int64_t n = std::min(kSweep, end - at);
-    std::copy_n(terms[0] + at, n, out + at);
-    for (const T* term : terms.subspan(1))
-      for (int64_t i = 0; i < n; i++) out[at + i] += term[at + i];
-  }
-}
-template <class T>
-Tensor swept(std::span<const Tensor> terms) {
-  Tensor out = empty_beside(terms[0], terms[0].sizes(), terms[0].dtype());
-  std::vector<const T*> from;
-  for (const Tensor& t : terms) from.push_back(t.data_as<T>());
-  parallel_for(0, out.numel(), 16 * 1024,
-               [&](int64_t begin, int64_t end) { sweep<T>(out.data_as<T>(), from, begin, end); });
-  return out;
-}
-}  // namespace
-
 Tensor add_n(std::span<const Tensor> terms) {
   DType dtype = terms[0].dtype();
   bool plain = !grad_enabled() && std::all_of(terms.begin(), terms.end(), [&](const Tensor& t) {
     return t.dtype() == dtype && t.is_contiguous() && !t.impl()->has(kFlagSlow) && same(t.sizes(), terms[0].sizes());
   });
-  if (plain && dtype == DType::Float32) return swept<float>(terms);
-  if (plain && dtype == DType::Float64) return swept<double>(terms);
+  if (plain && (dtype == DType::Float32 || dtype == DType::Float64)) {
+    Tensor out = empty_beside(terms[0], terms[0].sizes(), dtype);
+    backend_of(out).reduce->add_n(out, terms);
+    return out;
+  }
   bool narrow = dtype == DType::Float16 || dtype == DType::BFloat16;
   Tensor sum = narrow ? cast(terms[0], DType::Float32) : terms[0];
   for (const Tensor& t : terms.subspan(1)) sum = add(sum, t);
@@ -71,7 +51,7 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
 Tensor detach(const Tensor& t) { return alias(t); }
 
 bool has_nan(const Tensor& t) {
-  if (!t.numel()) return false;
+  if (!t.numel() || t.is_meta()) return false;                              // a meta tensor has no elements to look at
   return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // of any sample
 }
 
@@ -79,6 +59,7 @@ Look look_at(const Tensor& t) {
   NoGradGuard no_grad;
   ModeGuard unwatched(kProfile, false);
   ModeGuard unrecorded(kProvenance, false);
+  if (t.is_meta()) return Look::Finite;
   if (has_nan(t)) return Look::Nan;
   if (t.numel() && ops::item(ops::any(ops::isinf(t))).to<bool>()) return Look::Infinite;
   return t.numel() && ops::item(ops::any(ops::ne(t, Scalar(0)))).to<bool>() ? Look::Finite : Look::Zero;

@@ -3,8 +3,8 @@
 #pragma once
 #include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
-#include "core/forward/reduce/lines.h"
 #include "core/kernels/cpu/linalg/factorizations.h"
+#include "core/tensor/dispatch.h"
 #include "core/tensor/layout.h"
 
 namespace undertow::fwd {

@@ -1,7 +1,7 @@
 // batch_norm.cpp: batch and group normalisation: statistics over images, a weight for each channel.
 // build: small
 #include "core/forward/normalization/normalization.h"
-#include "core/forward/reduce/plan.h"
+#include "core/forward/reduce/fold.h"
 #include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_normalization.h"

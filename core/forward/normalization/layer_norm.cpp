@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/forward/reduce/plan.h"
+#include "core/forward/reduce/fold.h"
 #include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_normalization.h"

@@ -2,11 +2,10 @@
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/reduce/lines.h"
-#include "core/forward/reduce/plan.h"
+#include "core/forward/reduce/dims.h"
+#include "core/forward/reduce/fold.h"
 #include "core/forward/softmax.h"
-#include "core/kernels/cpu/math/scalar_math.h"
-#include "core/tensor/elementwise_iter.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd.h"
 
@@ -14,30 +13,12 @@ namespace undertow::fwd {
 
 namespace {
 
-template <class F>
-void each_real(const Tensor& t, F&& f) {
-  dispatch_inexact(t.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (!kIsComplex<T>) {
-      T* p = t.data_as<T>();
-      parallel_for(0, t.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; i++) p[i] = f(p[i]);
-      });
-    }
-  });
-}
+void finish(const Tensor& t, Finish op, double number = 0) { backend_of(t).reduce->finish(t, op, number); }
 
 // |self| in the real dtype, a fresh contiguous tensor.
 Tensor magnitudes(const Tensor& self) {
-  Tensor in = contiguous(self), out = empty(self.sizes(), to_real(self.dtype()));
-  dispatch_inexact(in.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* p = in.data_as<T>();
-    auto* o = out.data_as<RealOf<T>>();
-    parallel_for(0, in.numel(), kParallelGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) o[i] = std::abs(p[i]);
-    });
-  });
+  Tensor in = contiguous(self), out = empty_beside(self, self.sizes(), to_real(self.dtype()));
+  backend_of(in).reduce->magnitudes(out, in);
   return out;
 }
 
@@ -66,17 +47,13 @@ Moments moments(const Tensor& self, const std::optional<IntSpan>& dim, const std
   if (away.is_complex()) away = magnitudes(away);
   Tensor variance = fold(Fold::SumSquares, away, mask, true, "std_var_cpu");
   double over = n ? std::max(0.0, n - c) : 0;
-  each_real(variance, [over](auto v) { return static_cast<decltype(v)>(v / static_cast<decltype(v)>(over)); });
+  finish(variance, Finish::Divide, over);
   auto shaped = [&](const Tensor& t) {
     if (keepdim) return t;
     Dims sizes = reduced_sizes(in.sizes(), mask, false);
     return alias(t, sizes, contiguous_strides(sizes), t.storage_offset(), t.dtype());
   };
   return {shaped(variance), shaped(contiguous(mean))};
-}
-
-void root(const Tensor& t) {
-  each_real(t, [](auto v) { return std::sqrt(v); });
 }
 
 }  // namespace
@@ -88,7 +65,7 @@ Tensor var(const Tensor& self, std::optional<IntSpan> dim, const std::optional<S
 Tensor std(const Tensor& self, std::optional<IntSpan> dim, const std::optional<Scalar>& correction, bool keepdim) {
   UT_CHECK(is_differentiable(self.dtype()), "std and var only support floating point and complex dtypes");
   Tensor v = moments(self, dim, correction, keepdim, "std").variance;
-  root(v);
+  finish(v, Finish::Sqrt);
   return to_dtype(v, to_real(self.dtype()));
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, std::optional<IntSpan> dim,
@@ -101,7 +78,7 @@ std::tuple<Tensor, Tensor> std_mean(const Tensor& self, std::optional<IntSpan> d
                                     const std::optional<Scalar>& correction, bool keepdim) {
   UT_CHECK(is_differentiable(self.dtype()), "std_mean only support floating point and complex dtypes");
   Moments m = moments(self, dim, correction, keepdim, "std_mean");
-  root(m.variance);
+  finish(m.variance, Finish::Sqrt);
   return {to_dtype(m.variance, to_real(self.dtype())), to_dtype(m.mean, self.dtype())};
 }
 
@@ -147,12 +124,12 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, std::optional<I
     out = fold(Fold::SumAbs, in, mask, keepdim, kernel);
   else if (p == 2) {
     out = fold(Fold::SumSquares, in, mask, keepdim, kernel);
-    root(out);
+    finish(out, Finish::Sqrt);
   } else {
     Tensor powers = magnitudes(in);
-    each_real(powers, [p](auto v) { return static_cast<decltype(v)>(std::pow(v, static_cast<decltype(v)>(p))); });
+    finish(powers, Finish::Power, p);
     out = fold(Fold::Sum, powers, mask, keepdim, kernel);
-    each_real(out, [p](auto v) { return static_cast<decltype(v)>(std::pow(v, static_cast<decltype(v)>(1 / p))); });
+    finish(out, Finish::Power, 1 / p);
   }
   return to_dtype(out, result);
 }
@@ -164,19 +141,14 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   uint64_t mask = mask_of(dim, in);
   Dims sizes = reduced_sizes(in.sizes(), mask, keepdim);
   if (in.numel() == 0)
-    return to_dtype(full(sizes, Scalar(-std::numeric_limits<double>::infinity()), in.dtype()), result);
+    return to_dtype(full_beside(in, sizes, Scalar(-std::numeric_limits<double>::infinity()), in.dtype()), result);
   if (!in.is_complex())
     if (Tensor out = logsumexp_of_neighbours(in, mask, sizes); out.defined()) return to_dtype(out, result);
   Tensor keys = in.is_complex() ? select(view_as_real(in), -1, 0) : in;
   Tensor most = fold(Fold::Max, keys, mask, true, "logsumexp_cpu");
-  each_real(most, [](auto v) { return std::isinf(v) ? decltype(v)(0) : v; });
+  finish(most, Finish::ZeroInfinite);
   Tensor sum = fold(Fold::Sum, exp(sub(in, most, Scalar(1))), mask, true, "logsumexp_cpu");
-  dispatch_inexact(sum.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* s = sum.data_as<T>();
-    auto* m = most.data_as<RealOf<T>>();
-    for (int64_t i = 0; i < sum.numel(); i++) s[i] = std::log(s[i]) + m[i];
-  });
+  backend_of(sum).reduce->log_plus(sum, most);
   return to_dtype(alias(sum, sizes, contiguous_strides(sizes), 0, sum.dtype()), result);
 }
 
@@ -200,10 +172,7 @@ Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& ma
   for (int64_t d = 0; d < self.dim(); d++)
     if (d != keep) others.push_back(d);
   Tensor norm = linalg_vector_norm(to_dtype(self, wide_of(self.dtype())), p, IntSpan(others), true, std::nullopt);
-  double most = maxnorm.to_double();
-  each_real(norm, [most](auto v) {
-    return static_cast<decltype(v)>(static_cast<double>(v) > most ? most / (static_cast<double>(v) + 1e-7) : 1.0);
-  });
+  finish(norm, Finish::ScaleDownTo, maxnorm.to_double());
   return mul(self, to_dtype(norm, to_real(self.dtype())));
 }
 

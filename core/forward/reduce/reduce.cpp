@@ -1,7 +1,8 @@
-// reduce.cpp: sums, products, means, extrema and tests over any dimensions. How memory is walked is plan.h's.
+// reduce.cpp: sums, products, means, extrema and tests over any dimensions.
 #include "core/forward/copy/copy.h"
-#include "core/forward/reduce/lines.h"
-#include "core/forward/reduce/plan.h"
+#include "core/forward/reduce/dims.h"
+#include "core/forward/reduce/fold.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_reduce.h"
@@ -9,16 +10,6 @@
 namespace undertow::fwd {
 
 namespace {
-
-// A small contiguous float tensor folded whole: no plan, no threads.
-bool is_quick(const Tensor& t) {
-  return t.dtype() == DType::Float32 && t.is_contiguous() && t.numel() > 0 && t.numel() <= 4096;
-}
-Tensor quick(const cpu::FoldFn& fn, const Tensor& self) {
-  Tensor out = empty({}, DType::Float32);
-  fn.fold(self.data(), 1, 0, self.numel(), sizeof(float), out.data());
-  return out;
-}
 
 DType sum_dtype(const Tensor& self, std::optional<DType> dtype) {
   return dtype ? *dtype : is_integral(self.dtype()) ? DType::Int64 : self.dtype();
@@ -36,8 +27,11 @@ Tensor sum_in(Fold op, const Tensor& self, uint64_t mask, bool keepdim, std::opt
 }  // namespace
 
 Tensor sum(const Tensor& self, std::optional<DType> dtype) {
-  static const cpu::FoldFn fn = cpu::fold_fn(Fold::Sum, DType::Float32);
-  if (UT_LIKELY(!dtype && is_quick(self))) return quick(fn, self);
+  if (UT_LIKELY(!dtype && self.dtype() == DType::Float32 && self.numel() > 0)) {
+    Tensor out = empty_beside(self, {}, DType::Float32);
+    backend_of(self).reduce->fold(out, self, all_dims(self), Fold::Sum);
+    return out;
+  }
   return sum_in(Fold::Sum, self, all_dims(self), false, dtype, "sum_cpu");
 }
 Tensor sum(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::optional<DType> dtype) {
@@ -58,11 +52,7 @@ Tensor mean(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::o
   uint64_t mask = mask_of(dim, self);
   Tensor sum = fold_wide(Fold::Sum, to_dtype(self, t), mask, keepdim, "mean_cpu");
   double n = static_cast<double>(reduced_count(self.sizes(), mask));
-  dispatch_inexact(sum.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* p = sum.data_as<T>();
-    for (int64_t i = 0; i < sum.numel(); i++) p[i] = p[i] / RealOf<T>(n);
-  });
+  backend_of(sum).reduce->finish(sum, Finish::Divide, n);
   return to_dtype(sum, t);
 }
 

@@ -1,18 +1,16 @@
 // search.cpp: searching sorted sequences, and histograms.
-#include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "core/forward/copy/copy.h"
-#include "core/forward/reduce/lines.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/sort.h"
+#include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_sort.h"
 
 namespace undertow::fwd {
 
 namespace {
-
-constexpr int64_t kCountGrain = 256 << 10;  // elements counted by one chunk, which has bins of its own
 
 bool is_right(bool right, const std::optional<std::string_view>& side) {
   if (!side) return right;
@@ -24,52 +22,12 @@ bool is_right(bool right, const std::optional<std::string_view>& side) {
   return *side == "right";
 }
 
-// NaN counts as greater than every number. Without a branch: where a search goes is as good as random.
-template <class T>
-bool less_without_branch(T a, T b) {
-  auto x = static_cast<OpMath<T>>(a), y = static_cast<OpMath<T>>(b);
-  if constexpr (std::is_integral_v<T>)
-    return x < y;
-  else
-    return static_cast<int>(x < y) | (static_cast<int>(y != y) & static_cast<int>(x == x));
-}
-
-// How many of the n sorted keys (reached through `sorter` if given) come before v.
-template <bool right, class T>
-int64_t rank(const T* keys, const int64_t* sorter, int64_t n, T v) {
-  int64_t low = 0;
-  for (int64_t length = n; length > 0;) {
-    int64_t half = length / 2, mid = low + half;
-    T key = keys[sorter ? sorter[mid] : mid];
-    int64_t before = right ? !less_without_branch<T>(v, key) : less_without_branch<T>(key, v);
-    low += (half + 1) & -before;
-    length = half - (before & ~length & 1);  // behind the middle there is one less, if their number is even
-  }
-  return low;
-}
-
 Tensor search(const Tensor& sequence, const Tensor& values, bool out_int32, bool right, const Tensor& sorter) {
   UT_CHECK_AS(NotImplemented, !sequence.is_complex() && sequence.dtype() != DType::Bool,
               "\"searchsorted_out_cpu\" not implemented for '", long_name(sequence.dtype()), "'");
-  bool one_sequence = sequence.dim() == 1;
-  DType t = sequence.dtype();
-  Tensor keys = contiguous(sequence), in = contiguous(values.dtype() == t ? values : to_dtype(values, t));
-  Tensor by = sorter.defined() ? contiguous(sorter) : Tensor();
-  Tensor out = empty(values.sizes(), DType::Int64);
-  int64_t n = keys.dim() ? keys.size(-1) : 1, per_row = one_sequence ? in.numel() : in.dim() ? in.size(-1) : 1;
-  dispatch_real(t, "searchsorted_out_cpu", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T *k = keys.data_as<T>(), *v = in.data_as<T>();
-    const int64_t* s = by.defined() ? by.data_as<int64_t>() : nullptr;
-    int64_t* o = out.data_as<int64_t>();
-    parallel_for(0, in.numel(), 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) {
-        int64_t row = one_sequence ? 0 : i / per_row * n;
-        const int64_t* order = s ? s + row : nullptr;
-        o[i] = right ? rank<true>(k + row, order, n, v[i]) : rank<false>(k + row, order, n, v[i]);
-      }
-    });
-  });
+  Tensor keys = contiguous(sequence), in = contiguous(values), by = sorter.defined() ? contiguous(sorter) : Tensor(),
+         out = empty_beside(keys, values.sizes(), DType::Int64);
+  backend_of(keys).sort->searchsorted(out, keys, in, by, right);
   return out_int32 ? to_dtype(out, DType::Int32) : out;
 }
 
@@ -91,10 +49,6 @@ void check_search(const Tensor& sequence, IntSpan sizes, bool is_number, const T
            "and got sorter tensor ", ShapeText{sorter.sizes()});
   UT_CHECK(sorter.dtype() == DType::Int64, who, "sorter must be a tensor of long dtype but got dtype ",
            long_name(sorter.dtype()));
-  Tensor s = contiguous(sorter);
-  for (int64_t i = 0; i < s.numel(); i++)
-    UT_CHECK(s.data_as<int64_t>()[i] >= 0 && s.data_as<int64_t>()[i] < sequence.size(-1), who,
-             "sorter index out of range");
 }
 
 }  // namespace
@@ -111,7 +65,7 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_
   bool r = is_right(right, side);
   check_search(sorted_sequence, {}, true, sorter);
   DType wide = promote_types(sorted_sequence.dtype(), scalar_dtype(self));
-  return search(to_dtype(sorted_sequence, wide), full({}, self, wide), out_int32, r, sorter);
+  return search(to_dtype(sorted_sequence, wide), full_beside(sorted_sequence, {}, self, wide), out_int32, r, sorter);
 }
 Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
   UT_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
@@ -121,7 +75,7 @@ Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, b
 Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32, bool right) {
   UT_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
   DType t = promote_types(boundaries.dtype(), scalar_dtype(self));
-  return search(to_dtype(boundaries, t), full({}, self, t), out_int32, right, {});
+  return search(to_dtype(boundaries, t), full_beside(boundaries, {}, self, t), out_int32, right, {});
 }
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
@@ -131,26 +85,13 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
               "\"histogram_cpu\" not implemented for '", long_name(self.dtype()), "'");
   double low = min.to_double(), high = max.to_double();
   Tensor in = contiguous(to_dtype(self, DType::Float64));
-  const double* p = in.data_as<double>();
-  if (low == high && in.numel() > 0) {
-    low = high = p[0];
-    for (int64_t i = 0; i < in.numel(); i++) {
-      UT_CHECK(std::isfinite(p[i]), "undertow.histc: range of [", low, ", ", p[i], "] is not finite");
-      low = std::min(low, p[i]);
-      high = std::max(high, p[i]);
-    }
+  if (low != high) {
+    UT_CHECK(std::isfinite(low) && std::isfinite(high), "undertow.histc: range of [", low, ", ", high,
+             "] is not finite");
+    UT_CHECK(low < high, "undertow.histc: max must be larger than min");
   }
-  UT_CHECK(std::isfinite(low) && std::isfinite(high), "undertow.histc: range of [", low, ", ", high, "] is not finite");
-  if (low == high) low -= 1, high += 1;
-  UT_CHECK(low < high, "undertow.histc: max must be larger than min");
-  std::vector<int64_t> count(static_cast<size_t>(bins));
-  for (int64_t i = 0; i < in.numel(); i++) {
-    if (!(p[i] >= low && p[i] <= high)) continue;
-    int64_t at = static_cast<int64_t>((p[i] - low) / (high - low) * static_cast<double>(bins));
-    count[static_cast<size_t>(std::min(at, bins - 1))]++;
-  }
-  Tensor out = empty(IntSpan(&bins, 1), DType::Float64);
-  for (int64_t i = 0; i < bins; i++) out.data_as<double>()[i] = static_cast<double>(count[static_cast<size_t>(i)]);
+  Tensor out = empty_beside(in, IntSpan(&bins, 1), DType::Float64);
+  backend_of(in).sort->histc(out, in, low, high);
   return to_dtype(out, self.dtype());
 }
 
@@ -159,49 +100,17 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
               "\"bincount_cpu\" not implemented for '", long_name(self.dtype()), "'");
   UT_CHECK(minlength >= 0, "minlength should be >= 0");
   bool weighted = weights.defined() && weights.numel() > 0;
-  if (self.dim() == 1 && self.numel() == 0) return zeros(IntSpan(&minlength, 1), DType::Int64);
+  if (self.dim() == 1 && self.numel() == 0) return zeros_beside(self, IntSpan(&minlength, 1), DType::Int64);
   Tensor in = contiguous(to_dtype(self, DType::Int64));
-  const int64_t* p = in.data_as<int64_t>();
-  const int64_t numel = in.numel();
-  std::vector<std::pair<int64_t, int64_t>> extents(static_cast<size_t>((numel + kCountGrain - 1) / kCountGrain));
-  parallel_for(0, numel, kCountGrain, [&](int64_t begin, int64_t end) {
-    int64_t low = 0, high = 0;
-    for (int64_t i = begin; i < end; i++) high = std::max(high, p[i]), low = std::min(low, p[i]);
-    extents[static_cast<size_t>(begin / kCountGrain)] = {low, high};
-  });
-  int64_t most = 0, least = 0;
-  for (auto [low, high] : extents) least = std::min(least, low), most = std::max(most, high);
+  auto [least, most] = backend_of(in).sort->extent(in);
   UT_CHECK(self.dim() == 1 && least >= 0, "bincount only supports 1-d non-negative integral inputs.");
   UT_CHECK(!weights.defined() || (weights.dim() == 1 && weights.size(0) == self.size(0)),
            "weights should be 1-d and have the same length as input");
   int64_t n = std::max(most + 1, minlength);
-  if (!weighted) {
-    Tensor out = zeros(IntSpan(&n, 1), DType::Int64);
-    int64_t* total = out.data_as<int64_t>();
-    if (n > kCountGrain / 4) {
-      for (int64_t i = 0; i < numel; i++) total[p[i]]++;
-      return out;
-    }
-    // Few bins: every chunk has its own, in four copies, because one count waits for the one before it.
-    std::mutex sums;  // guards total
-    parallel_for(0, numel, kCountGrain, [&](int64_t begin, int64_t end) {
-      std::vector<int32_t> mine(static_cast<size_t>(4 * n));
-      int32_t *a = mine.data(), *b = a + n, *c = b + n, *d = c + n;
-      int64_t i = begin;
-      for (; i + 4 <= end; i += 4) a[p[i]]++, b[p[i + 1]]++, c[p[i + 2]]++, d[p[i + 3]]++;
-      for (; i < end; i++) a[p[i]]++;
-      std::lock_guard lock(sums);
-      for (int64_t k = 0; k < n; k++) total[k] += int64_t{a[k]} + b[k] + c[k] + d[k];
-    });
-    return out;
-  }
-  auto add = [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    Tensor w = contiguous(to_dtype(weights, DTypeOf<T>::value)), out = zeros(IntSpan(&n, 1), DTypeOf<T>::value);
-    for (int64_t i = 0; i < in.numel(); i++) out.template data_as<T>()[p[i]] += w.template data_as<T>()[i];
-    return out;
-  };
-  return weights.dtype() == DType::Float32 ? add(TypeTag<float>{}) : add(TypeTag<double>{});
+  DType t = !weighted ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
+  Tensor out = zeros_beside(in, IntSpan(&n, 1), t);
+  backend_of(in).sort->bincount(out, in, weighted ? contiguous(to_dtype(weights, t)) : Tensor());
+  return out;
 }
 
 }  // namespace undertow::fwd

@@ -1,10 +1,7 @@
 // sort.cpp: sorting and selecting along one dimension: forward functions of ops/sort.toml.
-#include <algorithm>
-
-#include "core/forward/copy/copy.h"
-#include "core/forward/sort/keys.h"
-#include "core/tensor/promotion.h"
-#include "generated/fwd_shape.h"
+#include "core/kernels/sort.h"
+#include "core/forward/reduce/dims.h"
+#include "core/kernels/backend.h"
 #include "generated/fwd_sort.h"
 
 namespace undertow::fwd {
@@ -18,94 +15,6 @@ Picked as_given(const Tensor& self, const Tensor& values, const Tensor& indices)
   return {drop_dim(values, 0, false, 0), drop_dim(indices, 0, false, 0)};
 }
 
-// Elements are worth more work here than in a pointwise loop, so fewer make a chunk.
-constexpr int64_t kSortGrain = 4096;
-
-// f(line of in, line of values, line of indices) for row-major tensors, along their last dimension.
-template <class T, class F>
-void for_rows(const Tensor& in, const Tensor& values, const Tensor& indices, F&& f) {
-  int64_t n = in.size(-1), k = values.size(-1), w = in.itemsize();
-  if (n == 0 || k == 0) return;
-  parallel_for(0, in.numel() / n, std::max<int64_t>(1, kSortGrain / n), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; r++)
-      f(Line<T>{in.data() + r * n * w, w}, values.data_as<T>() + r * k, indices.data_as<int64_t>() + r * k);
-  });
-}
-
-// rows(in, values, indices) does the work on row-major tensors whose lines are along the last dimension; other layouts
-// are turned to that and back.
-template <class Rows>
-void along(int64_t d, const Tensor& in, const Tensor& values, const Tensor& indices, Rows&& rows) {
-  if (d == in.dim() - 1 && in.is_contiguous() && values.is_contiguous() && indices.is_contiguous())
-    return rows(in, values, indices);
-  Tensor v = transpose(values, d, -1), i = transpose(indices, d, -1);
-  Tensor plain_v = empty(v.sizes(), v.dtype()), plain_i = empty(i.sizes(), DType::Int64);
-  rows(contiguous(transpose(in, d, -1)), plain_v, plain_i);
-  copy_into(v, plain_v);
-  copy_into(i, plain_i);
-}
-
-template <class K>
-struct Keyed {
-  K key;
-  int64_t index;
-};
-template <class K>
-bool key_before(const Keyed<K>& a, const Keyed<K>& b) {
-  return a.key < b.key;
-}
-
-struct TopItems;  // purposes of borrowed memory
-struct TopOrder;
-
-// The k least by a heap, in order. At each step it holds what std::partial_sort would, so among equals the choice is
-// the same.
-template <class K>
-void heap_top(const K* keys, int64_t n, int64_t k, Keyed<K>* top) {
-  for (int64_t i = 0; i < k; i++) top[i] = {keys[i], i};
-  std::make_heap(top, top + k, key_before<K>);
-  for (int64_t i = cpu::first_below(keys, k, n, top[0].key); i < n; i = cpu::first_below(keys, i + 1, n, top[0].key)) {
-    top[k] = {keys[i], i};
-    std::pop_heap(top, top + k + 1, key_before<K>);  // the largest goes, and the new one finds its place
-  }
-  std::sort_heap(top, top + k, key_before<K>);
-}
-
-// The positions of the k least keys of n, as torch's algorithms find them: a heap for few of many, else a partition
-// that is then sorted. Where no two keys that matter are equal there is one answer only, and the quickest way to it is
-// taken.
-template <class K>
-void top_positions(const K* keys, int64_t n, int64_t k, bool sorted, bool likely_equal, int64_t* out) {
-  bool few = k * 64 <= n, one_answer = sorted && !likely_equal, by_heap = few || (one_answer && k <= 32 && k * 8 <= n);
-  if (by_heap) {
-    cpu::Temporary<TopItems, Keyed<K>> heap(k + 1);
-    Keyed<K>* items = heap.get();
-    heap_top(keys, n, k, items);
-    bool unique = few || cpu::count_upto(keys, n, items[k - 1].key) == k;
-    for (int64_t i = 0; i < k; i++) {
-      out[i] = items[i].index;
-      unique &= few || i == 0 || items[i - 1].key != items[i].key;
-    }
-    if (unique) return;
-  } else if (one_answer) {
-    cpu::Temporary<TopOrder, int64_t> all(n);
-    int64_t* order = all.get();
-    cpu::sort_positions(keys, n, order);
-    bool unique = true;
-    for (int64_t i = 0; i < k; i++) {
-      out[i] = order[i];
-      unique &= i + 1 == n || keys[order[i]] != keys[order[i + 1]];
-    }
-    if (unique) return;
-  }
-  cpu::Temporary<TopItems, Keyed<K>> line(n);
-  Keyed<K>* items = line.get();
-  for (int64_t i = 0; i < n; i++) items[i] = {keys[i], i};
-  std::nth_element(items, items + k - 1, items + n, key_before<K>);
-  if (sorted) std::sort(items, items + k - 1, key_before<K>);
-  for (int64_t i = 0; i < k; i++) out[i] = items[i].index;
-}
-
 }  // namespace
 
 Picked sort(const Tensor& self, int64_t dim, bool descending) { return sort(self, std::nullopt, dim, descending); }
@@ -114,20 +23,10 @@ Picked sort(const Tensor& self, std::optional<bool>, int64_t dim, bool descendin
   Tensor in = at_least_1d(self);
   Dims strides =
       is_non_overlapping_and_dense(in.sizes(), in.strides()) ? Dims(in.strides()) : contiguous_strides(in.sizes());
-  Tensor values = empty_strided(in.sizes(), strides, in.dtype()),
-         indices = empty_strided(in.sizes(), strides, DType::Int64);
+  Tensor values = empty_strided_beside(in, in.sizes(), strides, in.dtype()),
+         indices = empty_strided_beside(in, in.sizes(), strides, DType::Int64);
   UT_CHECK(!in.is_complex(), "Sort currently does not support complex dtypes on CPU, got ", in.dtype());
-  if (in.numel())
-    dispatch_real(in.dtype(), "sort", [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      int64_t n = in.size(d);
-      along(d, in, values, indices, [&](const Tensor& from, const Tensor& v, const Tensor& i) {
-        for_rows<T>(from, v, i, [&](const Line<T>& x, T* to, int64_t* order) {
-          cpu::sort_positions(LineKeys<T>(x, n, descending).get(), n, order);
-          for (int64_t r = 0; r < n; r++) to[r] = x[order[r]];
-        });
-      });
-    });
+  if (in.numel()) backend_of(in).sort->sort(values, indices, in, d, descending);
   return as_given(self, values, indices);
 }
 
@@ -140,17 +39,8 @@ Picked topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
   UT_CHECK(k >= 0 && k <= n, "selected index k out of range: k is ", k, ", dimension ", d, " has ", n, " elements");
   Dims sizes(in.sizes());
   sizes[static_cast<size_t>(d)] = k;
-  Tensor values = empty(sizes, in.dtype()), indices = empty(sizes, DType::Int64);
-  if (values.numel())
-    dispatch_real(in.dtype(), "topk_cpu", [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      along(d, in, values, indices, [&](const Tensor& from, const Tensor& v, const Tensor& i) {
-        for_rows<T>(from, v, i, [&](const Line<T>& x, T* to, int64_t* order) {
-          top_positions(LineKeys<T>(x, n, largest).get(), n, k, sorted, std::is_integral_v<T> || kIsHalf<T>, order);
-          for (int64_t r = 0; r < k; r++) to[r] = x[order[r]];
-        });
-      });
-    });
+  Tensor values = empty_beside(in, sizes, in.dtype()), indices = empty_beside(in, sizes, DType::Int64);
+  if (values.numel()) backend_of(in).sort->topk(values, indices, in, d, largest, sorted);
   if (!self.dim() && k == 0) return {values, indices};
   return as_given(self, values, indices);
 }

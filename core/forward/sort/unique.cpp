@@ -1,10 +1,8 @@
 // unique.cpp: distinct elements and slices, membership.
-#include <algorithm>
-#include <numeric>
-
 #include "core/forward/copy/copy.h"
-#include "core/forward/reduce/lines.h"
-#include "core/forward/sort/keys.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/sort.h"
+#include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_sort.h"
 
@@ -14,94 +12,16 @@ namespace {
 
 using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
-Tensor ints(const std::vector<int64_t>& v) {
-  int64_t n = static_cast<int64_t>(v.size());
-  Tensor t = empty(IntSpan(&n, 1), DType::Int64);
-  std::copy(v.begin(), v.end(), t.data_as<int64_t>());
-  return t;
-}
-Tensor no_ints() {
+Tensor no_ints(const Tensor& beside) {
   const int64_t none = 0;
-  return empty(IntSpan(&none, 1), DType::Int64);
-}
-Tensor shaped(const Tensor& t, IntSpan sizes) {
-  return alias(t, sizes, contiguous_strides(sizes), t.storage_offset(), t.dtype());
-}
-
-// order: positions, equal ones next to each other. same(a, b): are two positions equal?
-struct Groups {
-  std::vector<int64_t> first, inverse, counts;
-};
-template <class Same>
-Groups group(const std::vector<int64_t>& order, bool inverse, Same&& same) {
-  Groups g;
-  if (inverse) g.inverse.resize(order.size());
-  for (size_t i = 0; i < order.size(); i++) {
-    if (i == 0 || !same(order[i - 1], order[i])) {
-      g.first.push_back(order[i]);
-      g.counts.push_back(0);
-    }
-    g.counts.back()++;
-    if (inverse) g.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
-  }
-  return g;
-}
-
-std::vector<int64_t> positions(int64_t n) {
-  std::vector<int64_t> p(static_cast<size_t>(n));
-  std::iota(p.begin(), p.end(), int64_t{0});
-  return p;
-}
-
-// Integers that lie close together are counted in a table instead of sorted; false if they do not.
-bool count_integers(const Tensor& in, bool inverse, bool counts, Unique& result) {
-  if (!is_integral(in.dtype()) || in.dtype() == DType::Bool || in.numel() == 0) return false;
-  Tensor wide = to_dtype(in, DType::Int64);
-  const int64_t* p = wide.data_as<int64_t>();
-  const int64_t n = wide.numel();
-  auto [least, most] = std::minmax_element(p, p + n);
-  const int64_t low = *least, high = *most;
-  if (static_cast<uint64_t>(high) - static_cast<uint64_t>(low) >= static_cast<uint64_t>(n)) return false;
-  std::vector<int64_t> table(static_cast<size_t>(high - low + 1));
-  for (int64_t i = 0; i < n; i++) table[static_cast<size_t>(p[i] - low)]++;
-  std::vector<int64_t> values, many;
-  for (size_t v = 0; v < table.size(); v++) {
-    if (!table[v]) continue;
-    values.push_back(low + static_cast<int64_t>(v));
-    many.push_back(table[v]);
-    table[v] = static_cast<int64_t>(values.size()) - 1;  // from here on where the value stands
-  }
-  Tensor places = no_ints();
-  if (inverse) {
-    places = empty(in.sizes(), DType::Int64);
-    int64_t* to = places.data_as<int64_t>();
-    parallel_for(0, n, 32768, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++) to[i] = table[static_cast<size_t>(p[i] - low)];
-    });
-  }
-  result = {to_dtype(ints(values), in.dtype()), places, counts ? ints(many) : no_ints()};
-  return true;
+  return empty_beside(beside, IntSpan(&none, 1), DType::Int64);
 }
 
 Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
   Tensor in = contiguous(self);
-  if (Unique found; sort && count_integers(in, inverse, counts, found)) return found;
-  Groups g;
-  Tensor values;
-  dispatch_real(in.dtype(), "unique", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const T* p = in.data_as<T>();
-    std::vector<int64_t> order = positions(in.numel());
-    if (sort && in.numel())
-      cpu::sort_positions(LineKeys<T>(Line<T>{in.data(), in.itemsize()}, in.numel(), false).get(), in.numel(),
-                          order.data());
-    g = group(order, inverse,
-              [&](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); });
-    int64_t n = static_cast<int64_t>(g.first.size());
-    values = empty(IntSpan(&n, 1), in.dtype());
-    for (int64_t i = 0; i < n; i++) values.data_as<T>()[i] = p[g.first[static_cast<size_t>(i)]];
-  });
-  return {values, inverse ? shaped(ints(g.inverse), self.sizes()) : no_ints(), counts ? ints(g.counts) : no_ints()};
+  UT_CHECK_AS(NotImplemented, !in.is_complex(), "\"unique\" not implemented for '", long_name(in.dtype()), "'");
+  UniqueElements found = backend_of(in).sort->unique(in, sort, inverse, counts);
+  return {found.values, found.inverse, found.counts};
 }
 
 // Slices along d, compared element by element in order.
@@ -114,7 +34,7 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
   for (int64_t s : sizes) zeros += s == 0;
   if (n == 0) {
     UT_CHECK(zeros == 1, "Number of zero sized dimensions is more than one, so unique cannot be applied ");
-    return {empty(self.sizes(), self.dtype()), no_ints(), no_ints()};
+    return {empty_beside(self, self.sizes(), self.dtype()), no_ints(self), no_ints(self)};
   }
   UT_CHECK(zeros == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   // Slices as rows of a matrix.
@@ -122,34 +42,9 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
   for (int64_t k = 0; k < self.dim(); k++)
     if (k != d) view_sizes.push_back(self.size(k)), view_strides.push_back(self.stride(k));
   Tensor rows = contiguous(alias(self, view_sizes, view_strides, self.storage_offset(), self.dtype()));
-  int64_t width = rows.numel() / n;
-  Groups g;
-  Tensor picked;
-  dispatch_real(rows.dtype(), "unique_dim", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using M = OpMath<T>;
-    const T* p = rows.data_as<T>();
-    auto less = [&](int64_t a, int64_t b) {
-      for (int64_t i = 0; i < width; i++) {
-        M x = static_cast<M>(p[a * width + i]), y = static_cast<M>(p[b * width + i]);
-        if (x < y) return true;
-        if (x > y) return false;
-      }
-      return false;
-    };
-    auto same = [&](int64_t a, int64_t b) {
-      for (int64_t i = 0; i < width; i++)
-        if (static_cast<M>(p[a * width + i]) != static_cast<M>(p[b * width + i])) return false;
-      return true;
-    };
-    std::vector<int64_t> order = positions(n);
-    if (sort) std::stable_sort(order.begin(), order.end(), less);
-    g = group(order, inverse, same);
-    view_sizes[0] = static_cast<int64_t>(g.first.size());
-    picked = empty(view_sizes, rows.dtype());
-    for (size_t i = 0; i < g.first.size(); i++)
-      std::copy_n(p + g.first[i] * width, width, picked.data_as<T>() + static_cast<int64_t>(i) * width);
-  });
+  UT_CHECK_AS(NotImplemented, !rows.is_complex(), "\"unique_dim\" not implemented for '", long_name(rows.dtype()), "'");
+  UniqueElements found = backend_of(rows).sort->unique_rows(rows, sort, inverse, counts);
+  const Tensor& picked = found.values;
   // Back to the order of dimensions self has.
   Dims out_sizes, out_strides;
   for (int64_t k = 0, other = 1; k < self.dim(); k++) {
@@ -157,8 +52,7 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
     out_sizes.push_back(picked.size(from));
     out_strides.push_back(picked.stride(from));
   }
-  return {alias(picked, out_sizes, out_strides, 0, picked.dtype()), inverse ? ints(g.inverse) : no_ints(),
-          counts ? ints(g.counts) : no_ints()};
+  return {alias(picked, out_sizes, out_strides, 0, picked.dtype()), found.inverse, found.counts};
 }
 
 }  // namespace
@@ -180,37 +74,23 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
              "Unsupported input type encountered for isin(): ", long_name(side->dtype()));
   DType t = result_type(elements, test_elements);
   Tensor in = contiguous(to_dtype(elements, t)), among = contiguous(to_dtype(test_elements, t)),
-         out = empty(elements.sizes(), DType::Bool);
-  dispatch_real(t, "isin", [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using M = OpMath<T>;
-    std::vector<M> sorted;
-    for (int64_t i = 0; i < among.numel(); i++)
-      if (!is_nan_value(among.data_as<T>()[i])) sorted.push_back(static_cast<M>(among.data_as<T>()[i]));
-    std::sort(sorted.begin(), sorted.end());
-    const T* p = in.data_as<T>();
-    bool* o = out.data_as<bool>();
-    parallel_for(0, in.numel(), 8192, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i++)
-        o[i] =
-            (!is_nan_value(p[i]) && std::binary_search(sorted.begin(), sorted.end(), static_cast<M>(p[i]))) != invert;
-    });
-  });
+         out = empty_beside(in, elements.sizes(), DType::Bool);
+  backend_of(in).sort->isin(out, in, among, invert);
   return out;
 }
 namespace {
 // A number as a zero-dimensional tensor that is weak in promotion.
-Tensor number(const Scalar& s) {
-  Tensor t = full({}, s, scalar_dtype(s));
+Tensor number(const Scalar& s, const Tensor& beside) {
+  Tensor t = full_beside(beside, {}, s, scalar_dtype(s));
   t.impl()->set(kWrappedNumber);
   return t;
 }
 }  // namespace
 Tensor isin(const Tensor& elements, const Scalar& test_element, bool unique, bool invert) {
-  return isin(elements, number(test_element), unique, invert);
+  return isin(elements, number(test_element, elements), unique, invert);
 }
 Tensor isin(const Scalar& element, const Tensor& test_elements, bool unique, bool invert) {
-  return isin(number(element), test_elements, unique, invert);
+  return isin(number(element, test_elements), test_elements, unique, invert);
 }
 
 }  // namespace undertow::fwd

@@ -21,8 +21,12 @@ const Backend backend = {
     .pointwise = &pointwise_kernels,
     .pool = &pool_kernels,
     .random = &random_kernels,
+    .reduce = &reduce_kernels,
     .resample = &resample_kernels,
+    .scan = &scan_kernels,
     .shape = &shape_kernels,
+    .softmax = &softmax_kernels,
+    .sort = &sort_kernels,
 };
 
 }  // namespace undertow::cpu

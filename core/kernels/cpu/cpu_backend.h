@@ -20,8 +20,12 @@ extern const PadKernels pad_kernels;
 extern const PointwiseKernels pointwise_kernels;
 extern const PoolKernels pool_kernels;
 extern const RandomKernels random_kernels;
+extern const ReduceKernels reduce_kernels;
 extern const ResampleKernels resample_kernels;
+extern const ScanKernels scan_kernels;
 extern const ShapeKernels shape_kernels;
+extern const SoftmaxKernels softmax_kernels;
+extern const SortKernels sort_kernels;
 
 std::unique_ptr<RandomStream> new_random_stream(Device device);
 

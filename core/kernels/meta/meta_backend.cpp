@@ -16,8 +16,12 @@
 #include "core/kernels/pointwise.h"
 #include "core/kernels/pool.h"
 #include "core/kernels/random.h"
+#include "core/kernels/reduce.h"
 #include "core/kernels/resample.h"
+#include "core/kernels/scan.h"
 #include "core/kernels/shape.h"
+#include "core/kernels/softmax.h"
+#include "core/kernels/sort.h"
 
 namespace undertow::meta {
 
@@ -135,6 +139,26 @@ constexpr RandomKernels kRandom = {
 };
 constexpr ResampleKernels kResample = {.resample = no_work, .backward = no_work};
 constexpr ShapeKernels kShape = {.strided_sum = no_work};
+constexpr ReduceKernels kReduce = {
+    .fold = no_work,
+    .finish = no_work,
+    .magnitudes = no_work,
+    .log_plus = no_work,
+    .first_index = no_work,
+    .median = no_work,
+    .kthvalue = no_work,
+    .mode = no_work,
+    .add_n = no_work,
+};
+constexpr ScanKernels kScan = {.scan = no_work, .extremum = no_work};
+constexpr SoftmaxKernels kSoftmax = {.softmax = no_work, .softmax_backward = no_work, .logsumexp = no_work};
+constexpr SortKernels kSort = {
+    .sort = no_work,
+    .topk = no_work,
+    .searchsorted = no_work,
+    .histc = no_work,
+    .isin = no_work,
+};
 
 }  // namespace
 
@@ -154,8 +178,12 @@ const Backend backend = {
     .pointwise = &kPointwise,
     .pool = &kPool,
     .random = &kRandom,
+    .reduce = &kReduce,
     .resample = &kResample,
+    .scan = &kScan,
     .shape = &kShape,
+    .softmax = &kSoftmax,
+    .sort = &kSort,
 };
 
 }  // namespace undertow::meta

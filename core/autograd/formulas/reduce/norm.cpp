@@ -24,7 +24,7 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p_, c
                      const std::optional<IntSpan>& dim, bool keepdim) {
   double p = p_.to_double();
   Tensor g = restore_dims(grad, self.dim(), dim, keepdim), norm = restore_dims(norm_, self.dim(), dim, keepdim);
-  if (p == 0) return fwd::zeros(self.sizes(), self.dtype());
+  if (p == 0) return fwd::zeros_beside(self, self.sizes(), self.dtype());
   if (p == 1) return sgn(self) * g;
   if (p == 2 && must_be_operators()) return g * zero_where_zero(self / norm, norm);
   // The same over infinity where the norm is zero: a mask as small as the norm, not as large as self. Its derivative
@@ -49,7 +49,7 @@ Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, const Scalar
 }
 Tensor norm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, const Tensor& norm,
                 const std::optional<IntSpan>& dim, bool keepdim) {
-  Tensor one = fwd::full(norm.sizes(), Scalar(1), norm.dtype());
+  Tensor one = fwd::full_beside(norm, norm.sizes(), Scalar(1), norm.dtype());
   Tensor parts = conj(self_t) * norm_backward(one, self, p, norm, dim, keepdim);
   return sum_over(parts.is_complex() ? real(parts) : parts, dim, keepdim);
 }
@@ -68,7 +68,8 @@ Renorm renorm_parts(const Tensor& self, const Scalar& p, int64_t dim, const Scal
     if (d != keep) r.dims.push_back(d);
   r.norm = linalg_vector_norm(self, p, IntSpan(r.dims), true, std::nullopt);
   r.over = gt(r.norm, maxnorm);
-  r.factor = where(r.over, maxnorm * reciprocal(r.norm + Scalar(1e-7)), fwd::full({}, Scalar(1), r.norm.dtype()));
+  r.factor = where(r.over, maxnorm * reciprocal(r.norm + Scalar(1e-7)),
+                   fwd::full_beside(r.norm, {}, Scalar(1), r.norm.dtype()));
   return r;
 }
 }  // namespace
@@ -234,7 +235,7 @@ struct Pairs {
   Tensor first, second;
 };
 Pairs pairs_of(const Tensor& self) {
-  Tensor both = triu_indices(self.size(0), self.size(0), 1, std::nullopt, std::nullopt, std::nullopt, std::nullopt);
+  Tensor both = triu_indices(self.size(0), self.size(0), 1, std::nullopt, std::nullopt, self.device(), std::nullopt);
   return {select(both, 0, 0), select(both, 0, 1)};
 }
 Tensor apart(const Tensor& self, const Pairs& pairs) {
@@ -245,7 +246,7 @@ Tensor apart(const Tensor& self, const Pairs& pairs) {
 Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tensor& result) {
   Pairs pairs = pairs_of(self);
   Tensor each = norm_backward(grad, apart(self, pairs), Scalar(p), result, IntSpan(kLast), false);
-  Tensor out = index_add(fwd::zeros(self.sizes(), self.dtype()), 0, pairs.first, each, Scalar(1));
+  Tensor out = index_add(fwd::zeros_beside(self, self.sizes(), self.dtype()), 0, pairs.first, each, Scalar(1));
   return index_add(out, 0, pairs.second, each, Scalar(-1));
 }
 Tensor pdist_jvp(const Tensor& self_t, const Tensor& self, double p, const Tensor& result) {

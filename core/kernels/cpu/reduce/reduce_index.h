@@ -11,14 +11,6 @@ namespace undertow::cpu {
 using FindFn = void (*)(const char* in, const char* value, int64_t n, int64_t inner, int64_t* at);
 FindFn find_fn(DType t);
 
-namespace isa_baseline {
-FindFn find_for(DType t);
-}
-namespace isa_avx2 {
-FindFn find_for(DType t);
-}
-namespace isa_avx512 {
-FindFn find_for(DType t);
-}
+UNDERTOW_FOR_EACH_ISA(FindFn find_for(DType t);)
 
 }  // namespace undertow::cpu

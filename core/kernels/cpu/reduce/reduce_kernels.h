@@ -1,13 +1,14 @@
 // reduce_kernels.h: folding a rectangle of elements with one operation, chosen by dtype and instruction set.
-// Knows pointers and byte strides; how a tensor is cut into rectangles is forward/reduce_plan.h's.
+// Knows pointers and byte strides; how a tensor is cut into rectangles is fold.h's.
 #pragma once
 
 #include "core/kernels/cpu/isa.h"
+#include "core/kernels/fold.h"
 #include "core/tensor/dtype.h"
 
 namespace undertow::cpu {
 
-enum class Fold : uint8_t { Sum, NanSum, Prod, Max, Min, SumAbs, SumSquares, MaxAbs, MinAbs, Any, All, CountNonzero };
+using undertow::Fold;
 
 struct FoldFn {
   // acc[j] = fold over i < n of in[j * out_stride + i * stride], for j < outs. Strides in bytes, n >= 1; acc is
@@ -23,17 +24,6 @@ struct FoldFn {
 // numbers are folded as pairs of reals.
 FoldFn fold_fn(Fold op, DType in);
 
-namespace isa_baseline {
-FoldFn real_fold(Fold op, DType in);
-FoldFn int_fold(Fold op, DType in);
-}  // namespace isa_baseline
-namespace isa_avx2 {
-FoldFn real_fold(Fold op, DType in);
-FoldFn int_fold(Fold op, DType in);
-}  // namespace isa_avx2
-namespace isa_avx512 {
-FoldFn real_fold(Fold op, DType in);
-FoldFn int_fold(Fold op, DType in);
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(FoldFn real_fold(Fold op, DType in); FoldFn int_fold(Fold op, DType in);)
 
 }  // namespace undertow::cpu

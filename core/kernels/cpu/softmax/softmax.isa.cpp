@@ -275,14 +275,14 @@ void columns_backward(const T* grad, const T* out, T* to, int64_t n, int64_t str
 }
 
 template <class T>
-constexpr SoftmaxKernels<T> kKernels = {lines<T>,     lines_backward<T>, columns<T>, columns_backward<T>,
-                                        lines_lse<T>, columns_lse<T>};
+constexpr SoftmaxLoops<T> kKernels = {lines<T>,     lines_backward<T>, columns<T>, columns_backward<T>,
+                                      lines_lse<T>, columns_lse<T>};
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const SoftmaxKernels<float>& softmax_float() { return kKernels<float>; }
-const SoftmaxKernels<double>& softmax_double() { return kKernels<double>; }
+const SoftmaxLoops<float>& softmax_float() { return kKernels<float>; }
+const SoftmaxLoops<double>& softmax_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

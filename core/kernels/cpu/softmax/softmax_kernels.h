@@ -8,7 +8,7 @@
 namespace undertow::cpu {
 
 template <class T>
-struct SoftmaxKernels {
+struct SoftmaxLoops {
   // in and out: `lines` contiguous lines of n elements, each normalised.
   void (*lines)(const T* in, T* out, int64_t lines, int64_t n, bool log);
   // grad_in = out * (grad - sum(grad * out)), or grad - exp(out) * sum(grad) for log.
@@ -22,17 +22,6 @@ struct SoftmaxKernels {
 };
 inline constexpr int64_t kSoftmaxWidth = 256;
 
-namespace isa_baseline {
-const SoftmaxKernels<float>& softmax_float();
-const SoftmaxKernels<double>& softmax_double();
-}  // namespace isa_baseline
-namespace isa_avx2 {
-const SoftmaxKernels<float>& softmax_float();
-const SoftmaxKernels<double>& softmax_double();
-}  // namespace isa_avx2
-namespace isa_avx512 {
-const SoftmaxKernels<float>& softmax_float();
-const SoftmaxKernels<double>& softmax_double();
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(const SoftmaxLoops<float>& softmax_float(); const SoftmaxLoops<double>& softmax_double();)
 
 }  // namespace undertow::cpu

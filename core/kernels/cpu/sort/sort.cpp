@@ -1,166 +1,152 @@
-// sort.cpp: see sort.h. Short lines are ranked by counting, longer ones sorted digit by digit from the last.
-#include "core/kernels/cpu/sort/sort.h"
+// sort.cpp: the CPU's SortKernels, and of them sort and topk.
+#include "core/kernels/sort.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "core/kernels/cpu/isa.h"
-#include "core/kernels/cpu/sort/sort_kernels.h"
-#include "core/kernels/cpu/temporary.h"
+#include "core/kernels/cpu/copy/copy.h"
+#include "core/kernels/cpu/cpu_backend.h"
+#include "core/kernels/cpu/sort/keys.h"
+#include "core/kernels/cpu/sort/search.h"
+#include "core/kernels/cpu/sort/unique.h"
 
 namespace undertow::cpu {
 
 namespace {
 
-const OrderKernels& kernels() {
-  static const OrderKernels& chosen = UNDERTOW_CHOOSE_ISA(order_kernels());
-  return chosen;
+// Elements are worth more work here than in a pointwise loop, so fewer make a chunk.
+constexpr int64_t kSortGrain = 4096;
+
+// f(line of in, line of values, line of indices) for row-major tensors, along their last dimension.
+template <class T, class F>
+void for_rows(const Tensor& in, const Tensor& values, const Tensor& indices, F&& f) {
+  int64_t n = in.size(-1), k = values.size(-1), w = in.itemsize();
+  if (n == 0 || k == 0) return;
+  parallel_for(0, in.numel() / n, std::max<int64_t>(1, kSortGrain / n), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; r++)
+      f(Line<T>{in.data() + r * n * w, w}, values.data_as<T>() + r * k, indices.data_as<int64_t>() + r * k);
+  });
 }
-const KeyKernels<uint32_t>& kernels_for(uint32_t) { return kernels().narrow; }
-const KeyKernels<uint64_t>& kernels_for(uint64_t) { return kernels().wide; }
 
-struct SortItems;  // purposes of borrowed memory
-struct SelectItems;
-struct NarrowKeys;
+// Dimension d exchanged with the last one.
+Tensor with_last(const Tensor& t, int64_t d) {
+  Dims sizes(t.sizes()), strides(t.strides());
+  std::swap(sizes[static_cast<size_t>(d)], sizes.back());
+  std::swap(strides[static_cast<size_t>(d)], strides.back());
+  return alias(t, sizes, strides, t.storage_offset(), t.dtype());
+}
 
-// Comparing everything with everything is quick while it is few vectors.
-constexpr int64_t kRanked = 128;
+// rows(in, values, indices) does the work on row-major tensors whose lines are along the last dimension; other layouts
+// are turned to that and back.
+template <class Rows>
+void along(int64_t d, const Tensor& in, const Tensor& values, const Tensor& indices, Rows&& rows) {
+  if (d == in.dim() - 1 && in.is_contiguous() && values.is_contiguous() && indices.is_contiguous())
+    return rows(in, values, indices);
+  Tensor v = with_last(values, d), i = with_last(indices, d);
+  Tensor plain_v = empty_beside(v, v.sizes(), v.dtype()), plain_i = empty_beside(i, i.sizes(), DType::Int64);
+  rows(contiguous(with_last(in, d)), plain_v, plain_i);
+  copy(v, plain_v);
+  copy(i, plain_i);
+}
 
-// What is sorted: a key of 32 bits and its position in one word, or both side by side.
-struct Narrow {
-  using Count = uint32_t;
-  uint64_t word;
-  Narrow() = default;
-  Narrow(uint32_t key, int64_t at) : word(uint64_t{key} << 32 | static_cast<uint64_t>(at)) {}
-  uint64_t digits() const { return word >> 32; }
-  int64_t position() const { return static_cast<int64_t>(word & 0xffffffff); }
-  bool operator<(const Narrow& o) const { return word < o.word; }
+template <class K>
+struct Keyed {
+  K key;
+  int64_t index;
 };
-struct Wide {
-  using Count = int64_t;
-  uint64_t key;
-  int64_t at;
-  Wide() = default;
-  Wide(uint64_t k, int64_t i) : key(k), at(i) {}
-  uint64_t digits() const { return key; }
-  int64_t position() const { return at; }
-  bool operator<(const Wide& o) const { return key < o.key || (key == o.key && at < o.at); }
-};
+template <class K>
+bool key_before(const Keyed<K>& a, const Keyed<K>& b) {
+  return a.key < b.key;
+}
 
-template <int kBits, int kPasses, class Item, class Key>
-void sort_by_digits(const Key* keys, int64_t n, int64_t* order) {
-  constexpr int64_t kBuckets = int64_t{1} << kBits;
-  constexpr uint64_t kMask = kBuckets - 1;
-  Temporary<SortItems, Item> items(2 * n);
-  Item *from = items.get(), *to = from + n;
-  using Count = typename Item::Count;
-  Count counts[kPasses][kBuckets];
-  std::fill(&counts[0][0], &counts[0][0] + kPasses * kBuckets, 0);
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t key = keys[i];
-    from[i] = Item(keys[i], i);
-    for (int p = 0; p < kPasses; p++) counts[p][key >> (p * kBits) & kMask]++;
+struct TopItems;  // purposes of borrowed memory
+struct TopOrder;
+
+// The k least by a heap, in order. At each step it holds what std::partial_sort would, so among equals the choice is
+// the same.
+template <class K>
+void heap_top(const K* keys, int64_t n, int64_t k, Keyed<K>* top) {
+  for (int64_t i = 0; i < k; i++) top[i] = {keys[i], i};
+  std::make_heap(top, top + k, key_before<K>);
+  for (int64_t i = first_below(keys, k, n, top[0].key); i < n; i = first_below(keys, i + 1, n, top[0].key)) {
+    top[k] = {keys[i], i};
+    std::pop_heap(top, top + k + 1, key_before<K>);  // the largest goes, and the new one finds its place
   }
-  for (int p = 0; p < kPasses; p++) {
-    Count* count = counts[p];
-    if (count[from[0].digits() >> (p * kBits) & kMask] == static_cast<Count>(n)) continue;  // all alike in this digit
-    Count at = 0;
-    for (int64_t b = 0; b < kBuckets; b++) {
-      Count here = count[b];
-      count[b] = at;
-      at += here;
+  std::sort_heap(top, top + k, key_before<K>);
+}
+
+// The positions of the k least keys of n, as torch's algorithms find them: a heap for few of many, else a partition
+// that is then sorted. Where no two keys that matter are equal there is one answer only, and the quickest way to it is
+// taken.
+template <class K>
+void top_positions(const K* keys, int64_t n, int64_t k, bool sorted, bool likely_equal, int64_t* out) {
+  bool few = k * 64 <= n, one_answer = sorted && !likely_equal, by_heap = few || (one_answer && k <= 32 && k * 8 <= n);
+  if (by_heap) {
+    Temporary<TopItems, Keyed<K>> heap(k + 1);
+    Keyed<K>* items = heap.get();
+    heap_top(keys, n, k, items);
+    bool unique = few || count_upto(keys, n, items[k - 1].key) == k;
+    for (int64_t i = 0; i < k; i++) {
+      out[i] = items[i].index;
+      unique &= few || i == 0 || items[i - 1].key != items[i].key;
     }
-    for (int64_t i = 0; i < n; i++) to[count[from[i].digits() >> (p * kBits) & kMask]++] = from[i];
-    std::swap(from, to);
+    if (unique) return;
+  } else if (one_answer) {
+    Temporary<TopOrder, int64_t> all(n);
+    int64_t* order = all.get();
+    sort_positions(keys, n, order);
+    bool unique = true;
+    for (int64_t i = 0; i < k; i++) {
+      out[i] = order[i];
+      unique &= i + 1 == n || keys[order[i]] != keys[order[i + 1]];
+    }
+    if (unique) return;
   }
-  for (int64_t i = 0; i < n; i++) order[i] = from[i].position();
+  Temporary<TopItems, Keyed<K>> line(n);
+  Keyed<K>* items = line.get();
+  for (int64_t i = 0; i < n; i++) items[i] = {keys[i], i};
+  std::nth_element(items, items + k - 1, items + n, key_before<K>);
+  if (sorted) std::sort(items, items + k - 1, key_before<K>);
+  for (int64_t i = 0; i < k; i++) out[i] = items[i].index;
 }
 
-template <class Key>
-bool sort_by_ranks(const Key* keys, int64_t n, int64_t* order) {
-  if (n > kRanked) return false;
-  Key padded[kRanked], ranks[kRanked];
-  int64_t rounded = (n + kRankPad - 1) / kRankPad * kRankPad;
-  std::copy(keys, keys + n, padded);
-  std::fill(padded + n, padded + rounded, Key{0});
-  kernels_for(Key{}).ranks(padded, n, rounded, ranks);
-  uint8_t equal[kRanked] = {};  // how many of one rank were met before
-  for (int64_t i = 0; i < n; i++) order[static_cast<int64_t>(ranks[i]) + equal[ranks[i]]++] = i;
-  return true;
+void sort(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool descending) {
+  int64_t n = in.size(d);
+  dispatch_real(in.dtype(), "sort", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    along(d, in, values, indices, [&](const Tensor& from, const Tensor& v, const Tensor& i) {
+      for_rows<T>(from, v, i, [&](const Line<T>& x, T* to, int64_t* order) {
+        sort_positions(LineKeys<T>(x, n, descending).get(), n, order);
+        for (int64_t r = 0; r < n; r++) to[r] = x[order[r]];
+      });
+    });
+  });
 }
 
-// Buckets by a few leading bits of what lies between the least and the largest key; the bucket of rank k is then sorted
-// out alone.
-template <class Item, class Key>
-int64_t select(const Key* keys, int64_t n, int64_t k) {
-  constexpr int64_t kMost = 2048;
-  int64_t buckets = std::min<int64_t>(kMost, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))));
-  Key least, most;
-  kernels_for(Key{}).extent(keys, n, &least, &most);
-  int shift = std::max<int>(0, static_cast<int>(std::bit_width(static_cast<uint64_t>(most - least))) -
-                                   static_cast<int>(std::bit_width(static_cast<uint64_t>(buckets))) + 1);
-  int64_t counts[kMost];
-  std::fill(counts, counts + buckets, 0);
-  auto bucket = [&](Key key) { return static_cast<int64_t>(static_cast<Key>(key - least) >> shift); };
-  for (int64_t i = 0; i < n; i++) counts[bucket(keys[i])]++;
-  int64_t b = 0, below = 0;
-  while (below + counts[b] <= k) below += counts[b++];
-  int64_t inside = counts[b];
-  Temporary<SelectItems, Item> chosen(inside);
-  Item* items = chosen.get();
-  for (int64_t i = 0, at = 0; at < inside; i++) {
-    items[at] = Item(keys[i], i);
-    at += bucket(keys[i]) == b;
-  }
-  std::nth_element(items, items + (k - below), items + inside);
-  return items[k - below].position();
+void topk(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool largest, bool sorted) {
+  int64_t n = in.size(d), k = values.size(d);
+  dispatch_real(in.dtype(), "topk", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    along(d, in, values, indices, [&](const Tensor& from, const Tensor& v, const Tensor& i) {
+      for_rows<T>(from, v, i, [&](const Line<T>& x, T* to, int64_t* order) {
+        top_positions(LineKeys<T>(x, n, largest).get(), n, k, sorted, std::is_integral_v<T> || kIsHalf<T>, order);
+        for (int64_t r = 0; r < k; r++) to[r] = x[order[r]];
+      });
+    });
+  });
 }
-
-constexpr int64_t kPositions = int64_t{1} << 32;  // that fit beside a narrow key
 
 }  // namespace
 
-void float_keys(const float* from, int64_t n, uint32_t flip, uint32_t* keys) {
-  kernels().float_keys(from, n, flip, keys);
-}
-
-void sort_positions(const uint32_t* keys, int64_t n, int64_t* order) {
-  if (sort_by_ranks(keys, n, order)) return;
-  if (n >= kPositions) return sort_by_digits<11, 3, Wide>(keys, n, order);
-  if (n < 16384) return sort_by_digits<8, 4, Narrow>(keys, n, order);
-  sort_by_digits<11, 3, Narrow>(keys, n, order);
-}
-void sort_positions(const uint64_t* keys, int64_t n, int64_t* order) {
-  if (sort_by_ranks(keys, n, order)) return;
-  uint64_t least, most;
-  kernels().wide.extent(keys, n, &least, &most);
-  if (most - least > 0xffffffff || n >= kPositions) return sort_by_digits<8, 8, Wide>(keys, n, order);
-  // Integers seldom use all their digits.
-  Temporary<NarrowKeys, uint32_t> narrow(n);
-  for (int64_t i = 0; i < n; i++) narrow.get()[i] = static_cast<uint32_t>(keys[i] - least);
-  sort_positions(narrow.get(), n, order);
-}
-
-int64_t select_position(const uint32_t* keys, int64_t n, int64_t k) {
-  return n >= kPositions ? select<Wide>(keys, n, k) : select<Narrow>(keys, n, k);
-}
-int64_t select_position(const uint64_t* keys, int64_t n, int64_t k) { return select<Wide>(keys, n, k); }
-
-int64_t first_below(const uint32_t* keys, int64_t at, int64_t n, uint32_t bound) {
-  return kernels().narrow.first_below(keys, at, n, bound);
-}
-int64_t first_below(const uint64_t* keys, int64_t at, int64_t n, uint64_t bound) {
-  return kernels().wide.first_below(keys, at, n, bound);
-}
-int64_t count_upto(const uint32_t* keys, int64_t n, uint32_t bound) {
-  constexpr int64_t kPart = int64_t{1} << 30;  // what a narrow count holds
-  int64_t count = 0;
-  for (int64_t at = 0; at < n; at += kPart)
-    count += kernels().narrow.count_upto(keys + at, std::min(kPart, n - at), bound);
-  return count;
-}
-int64_t count_upto(const uint64_t* keys, int64_t n, uint64_t bound) {
-  return kernels().wide.count_upto(keys, n, bound);
-}
+constinit const SortKernels sort_kernels = {
+    .sort = sort,
+    .topk = topk,
+    .searchsorted = searchsorted,
+    .histc = histc,
+    .extent = extent,
+    .bincount = bincount,
+    .unique = unique,
+    .unique_rows = unique_rows,
+    .isin = isin,
+};
 
 }  // namespace undertow::cpu

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 inline constexpr int64_t kRankPad = 16;
@@ -27,14 +29,6 @@ struct OrderKernels {
   void (*float_keys)(const float* from, int64_t n, uint32_t flip, uint32_t* keys);
 };
 
-namespace isa_baseline {
-const OrderKernels& order_kernels();
-}
-namespace isa_avx2 {
-const OrderKernels& order_kernels();
-}
-namespace isa_avx512 {
-const OrderKernels& order_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(const OrderKernels& order_kernels();)
 
 }  // namespace undertow::cpu

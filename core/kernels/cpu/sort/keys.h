@@ -1,13 +1,13 @@
-// keys.h: elements as unsigned keys of the same order, for the loops of kernels/cpu/sort/sort.h.
+// keys.h: elements as unsigned keys of the same order, for the loops of positions.h.
 // -0 is as large as 0, and NaN larger than everything.
 #pragma once
 #include <bit>
 
-#include "core/forward/reduce/lines.h"
-#include "core/kernels/cpu/sort/sort.h"
+#include "core/kernels/cpu/lines.h"
+#include "core/kernels/cpu/sort/positions.h"
 #include "core/kernels/cpu/temporary.h"
 
-namespace undertow::fwd {
+namespace undertow::cpu {
 
 template <class T>
 using KeyOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -44,7 +44,7 @@ class LineKeys {
     K* keys = keys_.get();
     if constexpr (std::is_same_v<T, float>) {
       if (x.stride == sizeof(float)) {
-        cpu::float_keys(&x[0], n, flip, keys);
+        float_keys(&x[0], n, flip, keys);
         return;
       }
     }
@@ -53,7 +53,7 @@ class LineKeys {
   const K* get() const { return keys_.get(); }
 
  private:
-  cpu::Temporary<SortKeys, K> keys_;
+  Temporary<SortKeys, K> keys_;
 };
 
-}  // namespace undertow::fwd
+}  // namespace undertow::cpu

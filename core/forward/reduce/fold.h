@@ -1,13 +1,9 @@
-// plan.h: reduces a tensor over any set of dimensions with one folding operation.
-// Cuts the work into rectangles and threads; what is folded is kernels/cpu/reduce/reduce_kernels.h's, what it means
-// reduce.cpp's.
+// fold.h: reduces a tensor over any set of dimensions with one folding operation: sizes and dtypes of the result.
 #pragma once
 #include "core/forward/forward_types.h"
-#include "core/kernels/cpu/reduce/reduce_kernels.h"
+#include "core/kernels/reduce.h"
 
 namespace undertow::fwd {
-
-using cpu::Fold;
 
 // Sizes after reducing the dims of mask.
 Dims reduced_sizes(IntSpan sizes, uint64_t mask, bool keepdim);

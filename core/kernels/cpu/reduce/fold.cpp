@@ -1,4 +1,5 @@
-// plan.cpp: see plan.h.
+// fold.cpp: folds a tensor over any set of dimensions: cuts the work into rectangles and threads.
+// What is folded is reduce_kernels.h's.
 //
 // Note [Reduction Plan]
 // Dimensions are sorted by stride and merged where memory allows. The innermost reduced dimension r and the innermost
@@ -6,16 +7,17 @@
 // other reduced dimensions, and the cuts of r, give a tile's outputs further partial results, which are joined pairwise
 // (Note [Accurate Sums]). A work unit is a tile of outputs and a run of its partials; the units' results are joined in
 // order. Nothing here depends on the number of threads, so results do not either (Note [Fixed Chunks]).
-#include "core/forward/reduce/plan.h"
+#include "core/kernels/cpu/reduce/fold.h"
 
 #include <cstring>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
-#include "core/forward/copy/copy.h"
 #include "core/kernels/cpu/half/half_loops.h"
+#include "core/kernels/cpu/reduce/reduce_kernels.h"
 #include "core/tensor/layout.h"
 
-namespace undertow::fwd {
+namespace undertow::cpu {
 
 namespace {
 
@@ -80,12 +82,11 @@ int64_t count_outer(const SmallVector<Axis, 6>& axes) {
   for (size_t d = 1; d < axes.size(); d++) n *= axes[d].size;
   return n;
 }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Pairwise joining of rows of accumulators: level k holds the join of 2^k of them.
 class RowCounter {
  public:
-  RowCounter(const cpu::FoldFn& fn, int64_t outs)
+  RowCounter(const FoldFn& fn, int64_t outs)
       : fn_(fn), outs_(outs), bytes_(static_cast<size_t>(outs * itemsize(fn.acc))) {}
   // Where the next partial result is to be written; then push() it.
   char* next() {
@@ -116,7 +117,7 @@ class RowCounter {
   }
 
  private:
-  const cpu::FoldFn& fn_;
+  const FoldFn& fn_;
   int64_t outs_;
   size_t bytes_;
   std::vector<std::vector<char>> levels_;
@@ -127,11 +128,11 @@ class RowCounter {
 class Reducer {
  public:
   // in_float: a half type, folded by a kernel of float.
-  Reducer(const cpu::FoldFn& fn, const Tensor& in, uint64_t mask, char* acc, bool in_float)
+  Reducer(const FoldFn& fn, const Tensor& in, uint64_t mask, char* acc, bool in_float)
       : fn_(fn), plan_(make_plan(in, mask)), in_(in.data()), acc_(acc), acc_size_(itemsize(fn.acc)) {
     const Axis &k = plan_.kept[0], &r = plan_.reduced[0];
     bool rows = r.in <= k.in || k.size == 1;
-    if (in_float) half_ = cpu::HalfLines(in.dtype());
+    if (in_float) half_ = HalfLines(in.dtype());
     if (rows) {
       int64_t most = half_ ? kHalfTile : kTile / 2;
       cut_r_ = std::min(r.size, most);
@@ -250,31 +251,14 @@ class Reducer {
         std::memcpy(to + j * stride * acc_size_, from + j * acc_size_, static_cast<size_t>(acc_size_));
   }
 
-  const cpu::FoldFn& fn_;
+  const FoldFn& fn_;
   Plan plan_;
-  cpu::HalfLines half_;
+  HalfLines half_;
   const char* in_;
   char* acc_;
   int64_t acc_size_;
   int64_t cut_k_, cut_r_, tiles_k_, parts_r_, outer_k_, parts_, run_, runs_;
 };
-
-Scalar neutral(Fold op) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
-  switch (op) {
-    case Fold::Prod:
-      return Scalar(1);
-    case Fold::All:
-      return Scalar(true);
-    case Fold::Max:
-      return Scalar(-inf);
-    case Fold::Min:
-    case Fold::MinAbs:
-      return Scalar(inf);
-    default:
-      return Scalar(0);
-  }
-}
 
 // Complex numbers add as pairs: an inner dimension of two reals that is kept.
 Tensor pairs_of(const Tensor& z) {
@@ -285,48 +269,22 @@ Tensor pairs_of(const Tensor& z) {
   return alias(z, sizes, strides, 2 * z.storage_offset(), to_real(z.dtype()));
 }
 
+// A small contiguous float tensor summed whole: no plan, no threads.
+bool is_quick(const Tensor& out, const Tensor& in, Fold op) {
+  return op == Fold::Sum && in.dtype() == DType::Float32 && in.is_contiguous() && in.numel() <= 4096 &&
+         out.numel() == 1;
+}
+
 }  // namespace
 
-Dims reduced_sizes(IntSpan sizes, uint64_t mask, bool keepdim) {
-  Dims out;
-  for (size_t d = 0; d < sizes.size(); d++) {
-    if (!(mask >> d & 1))
-      out.push_back(sizes[d]);
-    else if (keepdim)
-      out.push_back(1);
-  }
-  return out;
-}
-
-int64_t reduced_count(IntSpan sizes, uint64_t mask) {
-  int64_t n = 1;
-  for (size_t d = 0; d < sizes.size(); d++)
-    if (mask >> d & 1) n *= sizes[d];
-  return n;
-}
-
-Tensor fold(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name) {
-  Tensor wide = fold_wide(op, in, mask, keepdim, name);
-  return op < Fold::Any && is_reduced_float(in.dtype()) ? to_dtype(wide, in.dtype()) : wide;
-}
-
-Tensor fold_wide(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name) {
-  Dims sizes = reduced_sizes(in.sizes(), mask, keepdim);
-  if (op == Fold::Sum && in.is_complex()) {
-    Tensor pairs = fold(op, pairs_of(in), mask, false, name);
-    return alias(pairs, sizes, contiguous_strides(sizes), 0, in.dtype());
-  }
-  cpu::FoldFn fn = cpu::fold_fn(op, in.dtype());
+void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op) {
+  static const FoldFn sum_of_floats = fold_fn(Fold::Sum, DType::Float32);
+  if (is_quick(out, in, op)) return sum_of_floats.fold(in.data(), 1, 0, in.numel(), sizeof(float), out.data());
+  if (op == Fold::Sum && in.is_complex()) return fold(pairs_of(out), pairs_of(in), mask, op);
+  FoldFn fn = fold_fn(op, in.dtype());
   bool in_float = !fn.fold && op < Fold::Any && is_reduced_float(in.dtype());
-  if (in_float) fn = cpu::fold_fn(op, DType::Float32);
-  UT_CHECK_AS(NotImplemented, fn.fold, "\"", name, "\" not implemented for '", long_name(in.dtype()), "'");
-  Tensor out = empty(sizes, fn.acc);
-  if (out.numel() == 0) return out;
-  if (in.numel() == 0)
-    fill_into(out, neutral(op));
-  else
-    Reducer(fn, in, mask, out.data(), in_float).go();
-  return out;
+  if (in_float) fn = fold_fn(op, DType::Float32);
+  if (out.numel()) Reducer(fn, in, mask, out.data(), in_float).go();
 }
 
-}  // namespace undertow::fwd
+}  // namespace undertow::cpu

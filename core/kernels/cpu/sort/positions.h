@@ -1,4 +1,4 @@
-// sort.h: sorting and selecting by unsigned keys. Equal keys stay in the order of their positions.
+// positions.h: sorting and selecting by unsigned keys. Equal keys stay in the order of their positions.
 // Knows keys and positions; not elements, tensors or threads.
 #pragma once
 

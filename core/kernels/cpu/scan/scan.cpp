@@ -1,0 +1,158 @@
+// scan.cpp: the CPU's ScanKernels: running sums, products, logsumexp and extrema.
+#include "core/kernels/scan.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/kernels/cpu/copy/copy.h"
+#include "core/kernels/cpu/cpu_backend.h"
+#include "core/kernels/cpu/lines.h"
+
+namespace undertow::cpu {
+
+namespace {
+
+struct Shape3 {
+  int64_t outer = 1, n = 1, inner = 1;
+};
+Shape3 around(const Tensor& t, int64_t d) {
+  Shape3 s;
+  for (int64_t k = 0; k < t.dim(); k++) (k < d ? s.outer : k == d ? s.n : s.inner) *= t.size(k);
+  return s;
+}
+
+// kLines lines of n elements, one after the other in memory, side by side: a step waits for the one before it in its
+// own line only. `by` is 1, or -1 to begin at the last element.
+template <int kLines, class T, class Acc, class Step>
+void scan_lines(const T* in, T* out, int64_t n, int64_t by, Acc start, Step&& step) {
+  Acc acc[kLines];
+  for (Acc& a : acc) a = start;
+  for (int64_t i = 0, at = by > 0 ? 0 : n - 1; i < n; i++, at += by)
+#pragma GCC unroll 8
+    for (int k = 0; k < kLines; k++)
+      out[k * n + at] = convert<T>(acc[k] = step(acc[k], static_cast<Acc>(in[k * n + at])));
+}
+
+// out[i] = step(out[i - by], in[i]) along d. Row-major on both sides; lines when d is innermost, else whole rows at
+// once. Sums of float run in double, as torch's do.
+template <class T, class Acc, class Step>
+void scan(const T* in, T* out, const Shape3& s, int64_t by, Acc start, Step&& step) {
+  constexpr int kLines = std::is_floating_point_v<T> ? 8 : std::is_same_v<T, int64_t> ? 4 : 1;
+  int64_t slab = s.n * s.inner;
+  parallel_for(0, s.outer, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, slab)), [&](int64_t begin, int64_t end) {
+    if (s.inner == 1) {
+      int64_t o = begin;
+      for (; o + kLines <= end; o += kLines) scan_lines<kLines>(in + o * s.n, out + o * s.n, s.n, by, start, step);
+      for (; o < end; o++) scan_lines<1>(in + o * s.n, out + o * s.n, s.n, by, start, step);
+      return;
+    }
+    std::vector<Acc> row(static_cast<size_t>(s.inner));
+    for (int64_t o = begin; o < end; o++) {
+      std::fill(row.begin(), row.end(), start);
+      for (int64_t i = 0, at = o * slab + (by > 0 ? 0 : slab - s.inner); i < s.n; i++, at += by * s.inner)
+        for (int64_t j = 0; j < s.inner; j++) {
+          Acc& acc = row[static_cast<size_t>(j)];
+          acc = step(acc, static_cast<Acc>(in[at + j]));
+          out[at + j] = convert<T>(acc);
+        }
+    }
+  });
+}
+
+template <class T>
+struct ScanAcc {
+  using type = OpMath<T>;
+};
+template <>
+struct ScanAcc<float> {
+  using type = double;
+};
+template <>
+struct ScanAcc<Complex64> {
+  using type = Complex128;
+};
+
+// log(exp(a) + exp(b)), exact where one is minus infinity, NaN where one is.
+template <class T>
+T log_add_exp(T a, T b) {
+  if constexpr (kIsComplex<T>) {
+    using R = RealOf<T>;
+    if (std::isnan(a.real()) || std::isnan(a.imag()) || std::isnan(b.real()) || std::isnan(b.imag()))
+      return T(std::numeric_limits<R>::quiet_NaN(), std::numeric_limits<R>::quiet_NaN());
+    T low = a.real() < b.real() ? a : b, high = a.real() < b.real() ? b : a;
+    if (!std::isfinite(low.real()) && low.real() == high.real()) {
+      if (low.real() < 0) return low;  // both are log(0)
+      return std::log(std::exp(low) + std::exp(high));
+    }
+    if (std::isinf(low.real())) return high;
+    return high + std::log(T(1) + std::exp(low - high));
+  } else {
+    T low = std::isnan(b) || a > b ? b : a, high = std::isnan(b) || b > a ? b : a;
+    if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+    if (low == high && std::isinf(low)) return low;
+    return high + std::log1p(std::exp(low - high));
+  }
+}
+
+template <class Step>
+void scan_with(const Tensor& out, const Tensor& in, int64_t d, bool from_the_end, double start, Step&& step) {
+  Shape3 shape = around(in, d);
+  int64_t by = from_the_end ? -1 : 1;
+  if (is_reduced_float(in.dtype())) {  // conversions of whole tensors run on vectors, those of single elements do not
+    Tensor wide = empty_beside(in, in.sizes(), DType::Float32), sums = empty_beside(in, in.sizes(), DType::Float32);
+    copy(wide, in);
+    scan<float, float>(wide.data_as<float>(), sums.data_as<float>(), shape, by, static_cast<float>(start), step);
+    return copy(out, sums);
+  }
+  dispatch(in.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<T, bool> && !kIsHalf<T>) {
+      using Acc = typename ScanAcc<T>::type;
+      scan<T, Acc>(in.data_as<T>(), out.data_as<T>(), shape, by, Acc(start), step);
+    }
+  });
+}
+
+void scan_along(const Tensor& out, const Tensor& in, int64_t d, Scan op, bool from_the_end) {
+  if (op == Scan::Sum) return scan_with(out, in, d, from_the_end, 0, [](auto a, auto x) { return a + x; });
+  if (op == Scan::Prod) return scan_with(out, in, d, from_the_end, 1, [](auto a, auto x) { return a * x; });
+  scan_with(out, in, d, from_the_end, -std::numeric_limits<double>::infinity(), [](auto a, auto x) {
+    if constexpr (std::is_integral_v<decltype(a)>)
+      return a + x;
+    else
+      return log_add_exp(a, x);
+  });
+}
+
+template <bool kMax>
+void running_extremum(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d) {
+  int64_t n = in.size(d);
+  dispatch_real(in.dtype(), "cummax", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for_each_line(d, {&in, &values, &indices}, [&](char* const* p) {
+      Line<T> x = line<T>(p[0], in, d), v = line<T>(p[1], values, d);
+      Line<int64_t> at = line<int64_t>(p[2], indices, d);
+      T best = x[0];
+      int64_t where = 0;
+      for (int64_t i = 0; i < n; i++) {
+        auto a = static_cast<OpMath<T>>(x[i]), b = static_cast<OpMath<T>>(best);
+        if (is_nan_value<T>(x[i]) || (!is_nan_value<T>(best) && (kMax ? a >= b : a <= b))) {
+          best = x[i];
+          where = i;
+        }
+        v[i] = best;
+        at[i] = where;
+      }
+    });
+  });
+}
+void extremum(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool max) {
+  return max ? running_extremum<true>(values, indices, in, d) : running_extremum<false>(values, indices, in, d);
+}
+
+}  // namespace
+
+constinit const ScanKernels scan_kernels = {.scan = scan_along, .extremum = extremum};
+
+}  // namespace undertow::cpu

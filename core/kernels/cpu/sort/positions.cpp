@@ -1,0 +1,166 @@
+// positions.cpp: see positions.h. Short lines are ranked by counting, longer ones sorted digit by digit from the last.
+#include "core/kernels/cpu/sort/positions.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/kernels/cpu/isa.h"
+#include "core/kernels/cpu/sort/sort_kernels.h"
+#include "core/kernels/cpu/temporary.h"
+
+namespace undertow::cpu {
+
+namespace {
+
+const OrderKernels& kernels() {
+  static const OrderKernels& chosen = UNDERTOW_CHOOSE_ISA(order_kernels());
+  return chosen;
+}
+const KeyKernels<uint32_t>& kernels_for(uint32_t) { return kernels().narrow; }
+const KeyKernels<uint64_t>& kernels_for(uint64_t) { return kernels().wide; }
+
+struct SortItems;  // purposes of borrowed memory
+struct SelectItems;
+struct NarrowKeys;
+
+// Comparing everything with everything is quick while it is few vectors.
+constexpr int64_t kRanked = 128;
+
+// What is sorted: a key of 32 bits and its position in one word, or both side by side.
+struct Narrow {
+  using Count = uint32_t;
+  uint64_t word;
+  Narrow() = default;
+  Narrow(uint32_t key, int64_t at) : word(uint64_t{key} << 32 | static_cast<uint64_t>(at)) {}
+  uint64_t digits() const { return word >> 32; }
+  int64_t position() const { return static_cast<int64_t>(word & 0xffffffff); }
+  bool operator<(const Narrow& o) const { return word < o.word; }
+};
+struct Wide {
+  using Count = int64_t;
+  uint64_t key;
+  int64_t at;
+  Wide() = default;
+  Wide(uint64_t k, int64_t i) : key(k), at(i) {}
+  uint64_t digits() const { return key; }
+  int64_t position() const { return at; }
+  bool operator<(const Wide& o) const { return key < o.key || (key == o.key && at < o.at); }
+};
+
+template <int kBits, int kPasses, class Item, class Key>
+void sort_by_digits(const Key* keys, int64_t n, int64_t* order) {
+  constexpr int64_t kBuckets = int64_t{1} << kBits;
+  constexpr uint64_t kMask = kBuckets - 1;
+  Temporary<SortItems, Item> items(2 * n);
+  Item *from = items.get(), *to = from + n;
+  using Count = typename Item::Count;
+  Count counts[kPasses][kBuckets];
+  std::fill(&counts[0][0], &counts[0][0] + kPasses * kBuckets, 0);
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t key = keys[i];
+    from[i] = Item(keys[i], i);
+    for (int p = 0; p < kPasses; p++) counts[p][key >> (p * kBits) & kMask]++;
+  }
+  for (int p = 0; p < kPasses; p++) {
+    Count* count = counts[p];
+    if (count[from[0].digits() >> (p * kBits) & kMask] == static_cast<Count>(n)) continue;  // all alike in this digit
+    Count at = 0;
+    for (int64_t b = 0; b < kBuckets; b++) {
+      Count here = count[b];
+      count[b] = at;
+      at += here;
+    }
+    for (int64_t i = 0; i < n; i++) to[count[from[i].digits() >> (p * kBits) & kMask]++] = from[i];
+    std::swap(from, to);
+  }
+  for (int64_t i = 0; i < n; i++) order[i] = from[i].position();
+}
+
+template <class Key>
+bool sort_by_ranks(const Key* keys, int64_t n, int64_t* order) {
+  if (n > kRanked) return false;
+  Key padded[kRanked], ranks[kRanked];
+  int64_t rounded = (n + kRankPad - 1) / kRankPad * kRankPad;
+  std::copy(keys, keys + n, padded);
+  std::fill(padded + n, padded + rounded, Key{0});
+  kernels_for(Key{}).ranks(padded, n, rounded, ranks);
+  uint8_t equal[kRanked] = {};  // how many of one rank were met before
+  for (int64_t i = 0; i < n; i++) order[static_cast<int64_t>(ranks[i]) + equal[ranks[i]]++] = i;
+  return true;
+}
+
+// Buckets by a few leading bits of what lies between the least and the largest key; the bucket of rank k is then sorted
+// out alone.
+template <class Item, class Key>
+int64_t select(const Key* keys, int64_t n, int64_t k) {
+  constexpr int64_t kMost = 2048;
+  int64_t buckets = std::min<int64_t>(kMost, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))));
+  Key least, most;
+  kernels_for(Key{}).extent(keys, n, &least, &most);
+  int shift = std::max<int>(0, static_cast<int>(std::bit_width(static_cast<uint64_t>(most - least))) -
+                                   static_cast<int>(std::bit_width(static_cast<uint64_t>(buckets))) + 1);
+  int64_t counts[kMost];
+  std::fill(counts, counts + buckets, 0);
+  auto bucket = [&](Key key) { return static_cast<int64_t>(static_cast<Key>(key - least) >> shift); };
+  for (int64_t i = 0; i < n; i++) counts[bucket(keys[i])]++;
+  int64_t b = 0, below = 0;
+  while (below + counts[b] <= k) below += counts[b++];
+  int64_t inside = counts[b];
+  Temporary<SelectItems, Item> chosen(inside);
+  Item* items = chosen.get();
+  for (int64_t i = 0, at = 0; at < inside; i++) {
+    items[at] = Item(keys[i], i);
+    at += bucket(keys[i]) == b;
+  }
+  std::nth_element(items, items + (k - below), items + inside);
+  return items[k - below].position();
+}
+
+constexpr int64_t kPositions = int64_t{1} << 32;  // that fit beside a narrow key
+
+}  // namespace
+
+void float_keys(const float* from, int64_t n, uint32_t flip, uint32_t* keys) {
+  kernels().float_keys(from, n, flip, keys);
+}
+
+void sort_positions(const uint32_t* keys, int64_t n, int64_t* order) {
+  if (sort_by_ranks(keys, n, order)) return;
+  if (n >= kPositions) return sort_by_digits<11, 3, Wide>(keys, n, order);
+  if (n < 16384) return sort_by_digits<8, 4, Narrow>(keys, n, order);
+  sort_by_digits<11, 3, Narrow>(keys, n, order);
+}
+void sort_positions(const uint64_t* keys, int64_t n, int64_t* order) {
+  if (sort_by_ranks(keys, n, order)) return;
+  uint64_t least, most;
+  kernels().wide.extent(keys, n, &least, &most);
+  if (most - least > 0xffffffff || n >= kPositions) return sort_by_digits<8, 8, Wide>(keys, n, order);
+  // Integers seldom use all their digits.
+  Temporary<NarrowKeys, uint32_t> narrow(n);
+  for (int64_t i = 0; i < n; i++) narrow.get()[i] = static_cast<uint32_t>(keys[i] - least);
+  sort_positions(narrow.get(), n, order);
+}
+
+int64_t select_position(const uint32_t* keys, int64_t n, int64_t k) {
+  return n >= kPositions ? select<Wide>(keys, n, k) : select<Narrow>(keys, n, k);
+}
+int64_t select_position(const uint64_t* keys, int64_t n, int64_t k) { return select<Wide>(keys, n, k); }
+
+int64_t first_below(const uint32_t* keys, int64_t at, int64_t n, uint32_t bound) {
+  return kernels().narrow.first_below(keys, at, n, bound);
+}
+int64_t first_below(const uint64_t* keys, int64_t at, int64_t n, uint64_t bound) {
+  return kernels().wide.first_below(keys, at, n, bound);
+}
+int64_t count_upto(const uint32_t* keys, int64_t n, uint32_t bound) {
+  constexpr int64_t kPart = int64_t{1} << 30;  // what a narrow count holds
+  int64_t count = 0;
+  for (int64_t at = 0; at < n; at += kPart)
+    count += kernels().narrow.count_upto(keys + at, std::min(kPart, n - at), bound);
+  return count;
+}
+int64_t count_upto(const uint64_t* keys, int64_t n, uint64_t bound) {
+  return kernels().wide.count_upto(keys, n, bound);
+}
+
+}  // namespace undertow::cpu

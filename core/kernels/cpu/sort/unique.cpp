@@ -1,0 +1,159 @@
+// unique.cpp: distinct elements and rows, membership.
+#include "core/kernels/cpu/sort/unique.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/base/parallel.h"
+#include "core/kernels/cpu/copy/copy.h"
+#include "core/kernels/cpu/sort/keys.h"
+#include "core/tensor/layout.h"
+
+namespace undertow::cpu {
+
+namespace {
+
+Tensor ints(const std::vector<int64_t>& v) {
+  int64_t n = static_cast<int64_t>(v.size());
+  Tensor t = empty(IntSpan(&n, 1), DType::Int64, kCpu);
+  std::copy(v.begin(), v.end(), t.data_as<int64_t>());
+  return t;
+}
+Tensor no_ints() {
+  const int64_t none = 0;
+  return empty(IntSpan(&none, 1), DType::Int64, kCpu);
+}
+Tensor shaped(const Tensor& t, IntSpan sizes) {
+  return alias(t, sizes, contiguous_strides(sizes), t.storage_offset(), t.dtype());
+}
+
+// order: positions, equal ones next to each other. same(a, b): are two positions equal?
+struct Groups {
+  std::vector<int64_t> first, inverse, counts;
+};
+template <class Same>
+Groups group(const std::vector<int64_t>& order, bool inverse, Same&& same) {
+  Groups g;
+  if (inverse) g.inverse.resize(order.size());
+  for (size_t i = 0; i < order.size(); i++) {
+    if (i == 0 || !same(order[i - 1], order[i])) {
+      g.first.push_back(order[i]);
+      g.counts.push_back(0);
+    }
+    g.counts.back()++;
+    if (inverse) g.inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(g.first.size()) - 1;
+  }
+  return g;
+}
+
+std::vector<int64_t> positions(int64_t n) {
+  std::vector<int64_t> p(static_cast<size_t>(n));
+  std::iota(p.begin(), p.end(), int64_t{0});
+  return p;
+}
+
+// Integers that lie close together are counted in a table instead of sorted; false if they do not.
+bool count_integers(const Tensor& in, bool inverse, bool counts, UniqueElements& result) {
+  if (!is_integral(in.dtype()) || in.dtype() == DType::Bool || in.numel() == 0) return false;
+  Tensor wide = to_dtype(in, DType::Int64);
+  const int64_t* p = wide.data_as<int64_t>();
+  const int64_t n = wide.numel();
+  auto [least, most] = std::minmax_element(p, p + n);
+  const int64_t low = *least, high = *most;
+  if (static_cast<uint64_t>(high) - static_cast<uint64_t>(low) >= static_cast<uint64_t>(n)) return false;
+  std::vector<int64_t> table(static_cast<size_t>(high - low + 1));
+  for (int64_t i = 0; i < n; i++) table[static_cast<size_t>(p[i] - low)]++;
+  std::vector<int64_t> values, many;
+  for (size_t v = 0; v < table.size(); v++) {
+    if (!table[v]) continue;
+    values.push_back(low + static_cast<int64_t>(v));
+    many.push_back(table[v]);
+    table[v] = static_cast<int64_t>(values.size()) - 1;  // from here on where the value stands
+  }
+  Tensor places = no_ints();
+  if (inverse) {
+    places = empty_beside(in, in.sizes(), DType::Int64);
+    int64_t* to = places.data_as<int64_t>();
+    parallel_for(0, n, 32768, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++) to[i] = table[static_cast<size_t>(p[i] - low)];
+    });
+  }
+  result = {to_dtype(ints(values), in.dtype()), places, counts ? ints(many) : no_ints()};
+  return true;
+}
+
+}  // namespace
+
+UniqueElements unique(const Tensor& in, bool sort, bool inverse, bool counts) {
+  if (UniqueElements found; sort && count_integers(in, inverse, counts, found)) return found;
+  Groups g;
+  Tensor values;
+  dispatch_real(in.dtype(), "unique", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* p = in.data_as<T>();
+    std::vector<int64_t> order = positions(in.numel());
+    if (sort && in.numel())
+      sort_positions(LineKeys<T>(Line<T>{in.data(), in.itemsize()}, in.numel(), false).get(), in.numel(), order.data());
+    g = group(order, inverse,
+              [&](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); });
+    int64_t n = static_cast<int64_t>(g.first.size());
+    values = empty_beside(in, IntSpan(&n, 1), in.dtype());
+    for (int64_t i = 0; i < n; i++) values.data_as<T>()[i] = p[g.first[static_cast<size_t>(i)]];
+  });
+  return {values, inverse ? shaped(ints(g.inverse), in.sizes()) : no_ints(), counts ? ints(g.counts) : no_ints()};
+}
+
+// Rows are compared element by element in order.
+UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool counts) {
+  const int64_t n = rows.size(0), width = rows.numel() / n;
+  Groups g;
+  Tensor picked;
+  dispatch_real(rows.dtype(), "unique_dim", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using M = OpMath<T>;
+    const T* p = rows.data_as<T>();
+    auto less = [&](int64_t a, int64_t b) {
+      for (int64_t i = 0; i < width; i++) {
+        M x = static_cast<M>(p[a * width + i]), y = static_cast<M>(p[b * width + i]);
+        if (x < y) return true;
+        if (x > y) return false;
+      }
+      return false;
+    };
+    auto same = [&](int64_t a, int64_t b) {
+      for (int64_t i = 0; i < width; i++)
+        if (static_cast<M>(p[a * width + i]) != static_cast<M>(p[b * width + i])) return false;
+      return true;
+    };
+    std::vector<int64_t> order = positions(n);
+    if (sort) std::stable_sort(order.begin(), order.end(), less);
+    g = group(order, inverse, same);
+    Dims sizes(rows.sizes());
+    sizes[0] = static_cast<int64_t>(g.first.size());
+    picked = empty_beside(rows, sizes, rows.dtype());
+    for (size_t i = 0; i < g.first.size(); i++)
+      std::copy_n(p + g.first[i] * width, width, picked.data_as<T>() + static_cast<int64_t>(i) * width);
+  });
+  return {picked, inverse ? ints(g.inverse) : no_ints(), counts ? ints(g.counts) : no_ints()};
+}
+
+void isin(const Tensor& out, const Tensor& in, const Tensor& among, bool invert) {
+  dispatch_real(in.dtype(), "isin", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using M = OpMath<T>;
+    std::vector<M> sorted;
+    for (int64_t i = 0; i < among.numel(); i++)
+      if (!is_nan_value(among.data_as<T>()[i])) sorted.push_back(static_cast<M>(among.data_as<T>()[i]));
+    std::sort(sorted.begin(), sorted.end());
+    const T* p = in.data_as<T>();
+    bool* o = out.data_as<bool>();
+    parallel_for(0, in.numel(), 8192, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++)
+        o[i] =
+            (!is_nan_value(p[i]) && std::binary_search(sorted.begin(), sorted.end(), static_cast<M>(p[i]))) != invert;
+    });
+  });
+}
+
+}  // namespace undertow::cpu

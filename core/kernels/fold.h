@@ -1,0 +1,9 @@
+// fold.h: the operations a reduction folds elements with. Alone here because loops of every instruction set include it.
+#pragma once
+#include <cstdint>
+
+namespace undertow {
+
+enum class Fold : uint8_t { Sum, NanSum, Prod, Max, Min, SumAbs, SumSquares, MaxAbs, MinAbs, Any, All, CountNonzero };
+
+}  // namespace undertow

@@ -1,0 +1,45 @@
+// dispatch.h: dispatch over some of the dtypes only; see dispatch in dtype.h.
+#pragma once
+#include "core/tensor/dtype.h"
+
+namespace undertow {
+
+template <class T>
+struct RealOfType {
+  using type = T;
+};
+template <class T>
+struct RealOfType<std::complex<T>> {
+  using type = T;
+};
+template <class T>
+using RealOf = typename RealOfType<T>::type;
+
+// Everything that can be ordered: all but the complex types. `name` is the operator's, for the error.
+template <class F>
+decltype(auto) dispatch_real(DType t, const char* name, F&& f) {
+  UT_CHECK_AS(NotImplemented, !is_complex(t), "\"", name, "\" not implemented for '", long_name(t), "'");
+  using Result = decltype(f(TypeTag<float>{}));
+  return dispatch(t, [&](auto tag) -> Result {
+    if constexpr (kIsComplex<typename decltype(tag)::type>)
+      __builtin_unreachable();
+    else
+      return f(tag);
+  });
+}
+
+// float, double and the complex types.
+template <class F>
+decltype(auto) dispatch_inexact(DType t, F&& f) {
+  UT_CHECK_AS(NotImplemented, t >= DType::Float32, "not implemented for '", long_name(t), "'");
+  using Result = decltype(f(TypeTag<float>{}));
+  return dispatch(t, [&](auto tag) -> Result {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_floating_point_v<T> || kIsComplex<T>)
+      return f(tag);
+    else
+      __builtin_unreachable();
+  });
+}
+
+}  // namespace undertow
