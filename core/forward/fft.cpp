@@ -1,9 +1,9 @@
-// fft.cpp: Fourier transforms of tensors: line by line along each dimension. See ops/resample.toml and
-// kernels/cpu/fft/fft.h.
+// fft.cpp: forward functions of ops/fft.toml: Fourier transforms along each dimension in turn.
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
-#include "core/kernels/cpu/fft/fft.h"
+#include "core/kernels/backend.h"
+#include "core/kernels/fft.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_fft.h"
 
@@ -37,38 +37,16 @@ void check_dtype(const Tensor& self, bool complex) {
       " numbers are transformed here");
 }
 
-cpu::FftLines lines_of(IntSpan sizes, int64_t dim) {
-  return {product(sizes.subspan(0, static_cast<size_t>(dim))), product(sizes.subspan(static_cast<size_t>(dim) + 1))};
-}
-
-// Along one dimension of row-major complex tensors, which may be the same; the results times `scale`.
-template <class T>
-void transform(const Tensor& in, const Tensor& out, int64_t dim, bool inverse, double scale) {
-  using C = std::complex<T>;
-  cpu::fft_complex<T>(lines_of(out.sizes(), dim), out.size(dim), in.data_as<C>(), out.data_as<C>(), inverse,
-                      static_cast<T>(scale));
-}
-
-template <class F>
-void by_precision(DType t, F&& f) {
-  if (to_real(t) == DType::Float32)
-    f(TypeTag<float>{});
-  else
-    f(TypeTag<double>{});
-}
-
 }  // namespace
 
 Tensor _fft_c2c(const Tensor& self, IntSpan dim, int64_t normalization, bool forward) {
   check_dtype(self, true);
   Dims dims = wrapped(dim, self.dim());
   if (dims.empty() || self.numel() == 0) return contiguous_copy(self);
-  Tensor in = contiguous(self), out = undertow::empty(self.sizes(), self.dtype());
+  Tensor in = contiguous(self), out = empty_beside(self, self.sizes(), self.dtype());
   double scale = scale_of(normalization, length_of(self.sizes(), dims));
-  by_precision(self.dtype(), [&](auto tag) {
-    for (size_t i = 0; i < dims.size(); i++)
-      transform<typename decltype(tag)::type>(i ? out : in, out, dims[i], !forward, i + 1 == dims.size() ? scale : 1.0);
-  });
+  for (size_t i = 0; i < dims.size(); i++)
+    backend_of(in).fft->complex(out, i ? out : in, dims[i], !forward, i + 1 == dims.size() ? scale : 1.0);
   return out;
 }
 
@@ -79,15 +57,11 @@ Tensor _fft_r2c(const Tensor& self, IntSpan dim, int64_t normalization, bool one
   int64_t last = dims.back(), n = self.size(last), kept = onesided ? n / 2 + 1 : n;
   Dims sizes(self.sizes());
   sizes[static_cast<size_t>(last)] = kept;
-  Tensor in = contiguous(self), out = undertow::empty(sizes, to_complex(self.dtype()));
+  Tensor in = contiguous(self), out = empty_beside(self, sizes, to_complex(self.dtype()));
   if (out.numel() == 0) return out;
   double scale = scale_of(normalization, length_of(self.sizes(), dims));
-  by_precision(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    cpu::fft_from_real<T>(lines_of(self.sizes(), last), n, in.data_as<T>(), out.data_as<std::complex<T>>(), kept,
-                          static_cast<T>(scale));
-    for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(out, out, dims[d], false, 1.0);
-  });
+  backend_of(in).fft->from_real(out, in, last, scale);
+  for (size_t d = 0; d + 1 < dims.size(); d++) backend_of(in).fft->complex(out, out, dims[d], false, 1.0);
   return out;
 }
 
@@ -100,16 +74,12 @@ Tensor _fft_c2r(const Tensor& self, IntSpan dim, int64_t normalization, int64_t 
            " complex ones, got ", self.size(last));
   Dims sizes(self.sizes());
   sizes[static_cast<size_t>(last)] = n;
-  Tensor in = contiguous(self), out = undertow::empty(sizes, to_real(self.dtype()));
+  Tensor in = contiguous(self), out = empty_beside(self, sizes, to_real(self.dtype()));
   if (out.numel() == 0) return out;
   double scale = scale_of(normalization, length_of(sizes, dims));
-  by_precision(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    Tensor half = dims.size() > 1 ? undertow::empty(self.sizes(), self.dtype()) : in;
-    for (size_t d = 0; d + 1 < dims.size(); d++) transform<T>(d ? half : in, half, dims[d], true, 1.0);
-    cpu::fft_to_real<T>(lines_of(sizes, last), n, half.data_as<std::complex<T>>(), out.data_as<T>(),
-                        static_cast<T>(scale));
-  });
+  Tensor half = dims.size() > 1 ? empty_beside(self, self.sizes(), self.dtype()) : in;
+  for (size_t d = 0; d + 1 < dims.size(); d++) backend_of(in).fft->complex(half, d ? half : in, dims[d], true, 1.0);
+  backend_of(in).fft->to_real(out, half, last, scale);
   return out;
 }
 

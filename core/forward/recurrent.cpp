@@ -1,27 +1,11 @@
-// recurrent.cpp: forward functions of ops/recurrent.toml, and the derivatives of recurrent.h: products step by step,
-// then one loop over the gates for each step.
+// recurrent.cpp: forward functions of ops/recurrent.toml, and the derivatives of recurrent.h.
 // build: small
 #include "core/forward/recurrent.h"
 
-#include "core/base/parallel.h"
 #include "core/forward/copy/copy.h"
-#include "core/kernels/cpu/matmul/gemm.h"
-#include "core/kernels/cpu/matmul/gemm_panels.h"
-#include "core/kernels/cpu/recurrent/recurrent_kernels.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd.h"
-
-namespace undertow::cpu {
-namespace {
-template <class T>
-const LstmKernels<T>& lstm_kernels() {
-  if constexpr (std::is_same_v<T, float>)
-    return UNDERTOW_CHOOSE_ISA(lstm_float());
-  else
-    return UNDERTOW_CHOOSE_ISA(lstm_double());
-}
-}  // namespace
-}  // namespace undertow::cpu
 
 namespace undertow::fwd {
 
@@ -29,39 +13,6 @@ namespace {
 
 struct Sizes {
   int64_t steps, batch, hidden;
-  int64_t grain() const { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, hidden)); }  // rows for one thread
-
-  // Note [Rows Of A Batch]
-  // The sequences of a batch never meet in a recurrent layer, only in its weights. So a thread takes some rows through
-  // all steps without waiting for anybody, with weights packed once for all steps and threads. A batch of fewer rows
-  // than two threads need for good products, or weights that a product of few rows would read too often, is cut step by
-  // step instead.
-  bool by_rows() const { return batch >= 8 && steps > 1 && hidden * hidden * batch >= (1 << 15); }
-  // Rows of one thread: eight already keep the multipliers busy; with large weights more, which come from the last
-  // cache.
-  int64_t rows() const {
-    int64_t least = 4 * hidden * hidden > (1 << 17) ? 16 : 8;
-    return batch >= 2 * least ? least : (batch + 1) / 2;
-  }
-};
-
-// A matrix packed as the right side of products. See Note [Packed Panels].
-template <class T>
-struct Packed {
-  Tensor panels;
-  int64_t k, n;
-  Packed(int64_t k, int64_t n, const T* b, int64_t row_stride, int64_t column_stride, DType dtype) : k(k), n(n) {
-    const int64_t size = cpu::panel_elements<T>(k, n), panel = cpu::panel_columns<T>();
-    panels = empty(IntSpan(&size, 1), dtype);
-    T* to = panels.data_as<T>();
-    parallel_for(0, n, std::max<int64_t>(1, (1 << 15) / (k * panel)) * panel, [&](int64_t begin, int64_t end) {
-      cpu::pack_panels<T>(k, end - begin, b + begin * column_stride, row_stride, column_stride, to + begin * k);
-    });
-  }
-  // c = a b + beta c, all rows contiguous.
-  void multiply(int64_t rows, const T* a, T beta, T* c) const {
-    cpu::multiply_panels<T>({rows, n, k, T(1), a, k, 1, panels.data_as<T>(), 0, 0, beta, c, n, 1});
-  }
 };
 
 void check_shape(const Tensor& t, const char* name, std::initializer_list<int64_t> expected) {
@@ -86,132 +37,19 @@ Sizes checked(const Tensor& gates, const Tensor& hx, const Tensor& cx, const Ten
   return s;
 }
 
-// Calls f(t, previous t, or -1 for the first step) in the order in which the layer runs.
-template <class F>
-void run_steps(const Sizes& s, bool reverse, F&& f) {
-  for (int64_t k = 0; k < s.steps; k++)
-    if (reverse)
-      f(s.steps - 1 - k, k == 0 ? -1 : s.steps - k);
-    else
-      f(k, k - 1);
-}
-template <class F>
-void run_steps_back(const Sizes& s, bool reverse, F&& f) {
-  for (int64_t k = s.steps - 1; k >= 0; k--)
-    if (reverse)
-      f(s.steps - 1 - k, k == 0 ? -1 : s.steps - k);
-    else
-      f(k, k - 1);
-}
-
-template <class T>
-void run(const Sizes& s, const Tensor& hx, const Tensor& cx, const Tensor& weight, const Tensor& output,
-         const Tensor& cells, const Tensor& activations, bool reverse) {
-  const auto& kernels = cpu::lstm_kernels<T>();
-  int64_t n = s.hidden, row = s.batch * n;
-  T *gates = activations.data_as<T>(), *out = output.data_as<T>(), *c = cells.data_as<T>();
-  run_steps(s, reverse, [&](int64_t t, int64_t before) {
-    const T* h = before < 0 ? hx.data_as<T>() : out + before * row;
-    cpu::gemm<T>(s.batch, 4 * n, n, T(1), h, n, 1, weight.data_as<T>(), weight.stride(1), weight.stride(0), T(1),
-                 gates + t * 4 * row, 4 * n, 1);
-    const T* c_before = before < 0 ? cx.data_as<T>() : c + before * row;
-    parallel_for(0, s.batch, s.grain(), [&](int64_t begin, int64_t end) {
-      int64_t at = t * row + begin * n;
-      kernels.step({gates + 4 * at, c_before + begin * n, c + at, out + at}, end - begin, n);
-    });
-  });
-}
-
-template <class T>
-void run_by_rows(const Sizes& s, const Tensor& gates, const Tensor& hx, const Tensor& cx, const Tensor& weight,
-                 const Tensor& output, const Tensor& cells, const Tensor& activations, bool reverse) {
-  const auto& kernels = cpu::lstm_kernels<T>();
-  int64_t n = s.hidden, row = s.batch * n;
-  T *a = activations.data_as<T>(), *out = output.data_as<T>(), *c = cells.data_as<T>();
-  const T* given = gates.data_as<T>();
-  Packed<T> turned(n, 4 * n, weight.data_as<T>(), weight.stride(1), weight.stride(0), gates.dtype());
-  parallel_for(0, s.batch, s.rows(), [&](int64_t begin, int64_t end) {
-    int64_t mine = begin * n, rows = end - begin;
-    run_steps(s, reverse, [&](int64_t t, int64_t before) {
-      int64_t at = t * row + mine;
-      const T *h = before < 0 ? hx.data_as<T>() + mine : out + before * row + mine,
-              *c_before = before < 0 ? cx.data_as<T>() + mine : c + before * row + mine;
-      std::copy(given + 4 * at, given + 4 * (at + rows * n), a + 4 * at);
-      turned.multiply(rows, h, T(1), a + 4 * at);
-      kernels.step({a + 4 * at, c_before, c + at, out + at}, rows, n);
-    });
-  });
-}
-
-template <class T>
-void run_back(const Sizes& s, std::span<const Tensor> grads, const LstmLayer& layer, const Tensor& grad_gates,
-              const Tensor& grad_hx, const Tensor& grad_cx, const Tensor& grad_weight) {
-  const auto& kernels = cpu::lstm_kernels<T>();
-  int64_t n = s.hidden, row = s.batch * n;
-  T *sums = grad_gates.data_as<T>(), *dh = grad_hx.data_as<T>(), *dc = grad_cx.data_as<T>(),
-    *dw = grad_weight.data_as<T>();
-  const T *weight = layer.weight.data_as<T>(), *cells = layer.cells.data_as<T>(),
-          *gates = layer.activations.data_as<T>(), *out = layer.output.data_as<T>();
-  const T* given[3];
-  for (int k = 0; k < 3; k++) given[k] = grads[k].defined() ? grads[k].data_as<T>() : nullptr;
-  auto step_back = [&](int64_t t, int64_t before, int64_t begin, int64_t end) {
-    const T* c_before = before < 0 ? layer.cx.data_as<T>() : cells + before * row;
-    int64_t at = t * row + begin * n, in_row = begin * n;
-    kernels.backward({gates + 4 * at, c_before + in_row, cells + at, given[0] ? given[0] + at : nullptr,
-                      given[1] ? given[1] + at : nullptr, given[2] ? given[2] + 4 * at : nullptr, dh + in_row,
-                      dc + in_row, sums + 4 * at},
-                     end - begin, n);
-  };
-  if (s.by_rows()) {
-    Packed<T> packed(4 * n, n, weight, n, 1, grad_gates.dtype());
-    parallel_for(0, s.batch, s.rows(), [&](int64_t begin, int64_t end) {
-      run_steps_back(s, layer.reverse, [&](int64_t t, int64_t before) {
-        step_back(t, before, begin, end);
-        packed.multiply(end - begin, sums + 4 * (t * row + begin * n), T(0), dh + begin * n);
-      });
-    });
-  } else {
-    run_steps_back(s, layer.reverse, [&](int64_t t, int64_t before) {
-      parallel_for(0, s.batch, s.grain(), [&](int64_t begin, int64_t end) { step_back(t, before, begin, end); });
-      cpu::gemm<T>(s.batch, n, 4 * n, T(1), sums + t * 4 * row, 4 * n, 1, weight, n, 1, T(0), dh, n, 1);
-    });
-  }
-  // The weight's gradient is the sum over steps of (gradient of the sums)^T (hidden state before): two products over
-  // all rows at once, since the states before are the outputs moved by one step.
-  int64_t first = layer.reverse ? s.steps - 1 : 0, rest = layer.reverse ? 0 : 1, states = layer.reverse ? 1 : 0;
-  cpu::gemm<T>(4 * n, n, s.batch, T(1), sums + first * 4 * row, 1, 4 * n, layer.hx.data_as<T>(), n, 1, T(0), dw, n, 1);
-  cpu::gemm<T>(4 * n, n, (s.steps - 1) * s.batch, T(1), sums + rest * 4 * row, 1, 4 * n, out + states * row, n, 1, T(1),
-               dw, n, 1);
-}
-
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> lstm_layer(const Tensor& gates, const Tensor& hx, const Tensor& cx,
                                               const Tensor& weight, bool reverse) {
   Sizes s = checked(gates, hx, cx, weight);
   Dims states{s.steps, s.batch, s.hidden};
-  Tensor output = empty(states, gates.dtype()), cells = empty(states, gates.dtype()), h = contiguous(hx),
-         c = contiguous(cx), activations;
-  bool is_float = gates.dtype() == DType::Float32;
-  if (s.by_rows()) {
-    Tensor given = contiguous(gates);
-    activations = empty(gates.sizes(), gates.dtype());
-    if (is_float)
-      run_by_rows<float>(s, given, h, c, weight, output, cells, activations, reverse);
-    else
-      run_by_rows<double>(s, given, h, c, weight, output, cells, activations, reverse);
-  } else {
-    activations = contiguous_copy(gates);
-    if (is_float)
-      run<float>(s, h, c, weight, output, cells, activations, reverse);
-    else
-      run<double>(s, h, c, weight, output, cells, activations, reverse);
-  }
+  Tensor output = empty_beside(gates, states, gates.dtype()), cells = empty_beside(gates, states, gates.dtype()),
+         activations = empty_beside(gates, gates.sizes(), gates.dtype());
+  backend_of(gates).recurrent->lstm(output, cells, activations, gates, contiguous(hx), contiguous(cx), weight, reverse);
   return {output, cells, activations};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<const Tensor> grads, const LstmLayer& layer) {
-  Sizes s{layer.output.size(0), layer.output.size(1), layer.output.size(2)};
   DType t = layer.output.dtype();
   Tensor hx = contiguous(layer.hx), cx = contiguous(layer.cx), weight = contiguous(layer.weight);
   Tensor output = contiguous(layer.output), cells = contiguous(layer.cells),
@@ -219,13 +57,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<const T
   Tensor given[3];
   for (int k = 0; k < 3; k++)
     if (grads[k].defined()) given[k] = contiguous(to_dtype(grads[k], t));
-  Tensor grad_gates = empty(activations.sizes(), t), grad_hx = zeros(hx.sizes(), t), grad_cx = zeros(cx.sizes(), t),
-         grad_weight = empty(weight.sizes(), t);
-  LstmLayer plain{hx, cx, weight, output, cells, activations, layer.reverse};
-  if (t == DType::Float32)
-    run_back<float>(s, given, plain, grad_gates, grad_hx, grad_cx, grad_weight);
-  else
-    run_back<double>(s, given, plain, grad_gates, grad_hx, grad_cx, grad_weight);
+  Tensor grad_gates = empty_beside(output, activations.sizes(), t), grad_hx = zeros_beside(output, hx.sizes(), t),
+         grad_cx = zeros_beside(output, cx.sizes(), t), grad_weight = empty_beside(output, weight.sizes(), t);
+  backend_of(output).recurrent->lstm_backward(given, {hx, cx, weight, output, cells, activations, layer.reverse},
+                                              {grad_gates, grad_hx, grad_cx, grad_weight});
   return {grad_gates, grad_hx, grad_cx, grad_weight};
 }
 

@@ -4,14 +4,9 @@
 #include <span>
 
 #include "core/forward/forward_types.h"
+#include "core/kernels/recurrent.h"
 
 namespace undertow::fwd {
-
-// The tensors of a layer that ran, in lstm_layer's order: arguments, then results.
-struct LstmLayer {
-  const Tensor &hx, &cx, &weight, &output, &cells, &activations;
-  bool reverse;
-};
 
 // Gradients of gates, hx, cx and weight from those of the three results, of which some may be undefined.
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<const Tensor> grads, const LstmLayer& layer);

@@ -1,5 +1,4 @@
-// recurrent.cpp: derivatives of recurrent layers: one pass over raw memory where nothing watches, operators where
-// something does.
+// recurrent.cpp: derivatives of recurrent layers: one kernel where nothing watches, operators where something does.
 // build: small
 #include "core/forward/recurrent.h"
 

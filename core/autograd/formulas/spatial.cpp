@@ -48,7 +48,7 @@ Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, int64_t normalization) 
   Tensor half = _fft_r2c(grad, dim, normalization, true);
   int64_t last = dim.back() < 0 ? dim.back() + grad.dim() : dim.back(), twice = grad.size(last) - half.size(last);
   if (twice <= 0) return half;
-  Tensor ends = fwd::full(Dims{half.size(last)}, Scalar(1), grad.dtype());
+  Tensor ends = fwd::full_beside(grad, Dims{half.size(last)}, Scalar(1), grad.dtype());
   fwd::fill_into(fwd::slice(ends, 0, 1, 1 + twice, 1), Scalar(2));
   Dims shape(static_cast<size_t>(grad.dim()), 1);
   shape[static_cast<size_t>(last)] = half.size(last);

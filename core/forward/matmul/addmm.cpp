@@ -3,7 +3,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/forward/matmul/matmul.h"
-#include "core/kernels/cpu/matmul/gemm.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
@@ -14,18 +14,15 @@ namespace undertow::fwd {
 
 namespace {
 
-// Results of fewer rows or columns are not worth asking for addmm in one pass.
-constexpr int64_t kRowsAtOnce = 32;
-
-Matrices matrices_of(const Tensor& t) {
-  if (t.dim() == 3) return {t.data(), t.stride(0), t.stride(1), t.stride(2)};
-  return {t.data(), 0, t.stride(0), t.dim() == 2 ? t.stride(1) : 0};
+MatrixStrides matrices_of(const Tensor& t) {
+  if (t.dim() == 3) return {t.stride(0), t.stride(1), t.stride(2)};
+  return {0, t.stride(0), t.dim() == 2 ? t.stride(1) : 0};
 }
 
 // A fresh result that holds self where it will be read.
 Tensor start_from(const Tensor& self, IntSpan sizes, const Scalar& beta) {
   Tensor seen = expand(self, sizes, false);
-  Tensor out = undertow::empty(sizes, self.dtype());
+  Tensor out = empty_beside(self, sizes, self.dtype());
   if (!beta.equals(0)) copy_into(out, seen);
   return out;
 }
@@ -63,19 +60,8 @@ Dims check_addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2) {
 }
 void addmm_into(const Tensor& c, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   check_factors(c.dtype(), beta, alpha);
-  multiply(c.dtype(), "addmm_impl_cpu_", 1, c.size(0), c.size(1), mat1.size(1), alpha, matrices_of(mat1),
-           matrices_of(mat2), beta, matrices_of(c));
-}
-
-// The whole of addmm in one pass over the result; undefined where the product is too small, or too large, for that.
-template <class T>
-Tensor addmm_at_once(const Tensor& self, IntSpan sizes, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
-                     const Scalar& alpha) {
-  Tensor seen = expand(self, sizes, false), out = undertow::empty(sizes, self.dtype());
-  bool done = cpu::gemm_onto<T>(sizes[0], sizes[1], mat1.size(1), alpha.to<T>(), mat1.data_as<T>(), mat1.stride(0),
-                                mat1.stride(1), mat2.data_as<T>(), mat2.stride(0), mat2.stride(1), beta.to<T>(),
-                                seen.data_as<T>(), seen.stride(0), seen.stride(1), out.data_as<T>(), sizes[1], 1);
-  return done ? out : Tensor();
+  multiply("addmm_impl_cpu_", c, mat1, mat2,
+           {1, c.size(0), c.size(1), mat1.size(1), matrices_of(mat1), matrices_of(mat2), matrices_of(c)}, alpha, beta);
 }
 
 Dims check_addmv(const Tensor& self, const Tensor& mat, const Tensor& vec) {
@@ -91,8 +77,8 @@ Dims check_addmv(const Tensor& self, const Tensor& mat, const Tensor& vec) {
 }
 void addmv_into(const Tensor& c, const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha) {
   check_factors(c.dtype(), beta, alpha);
-  multiply(c.dtype(), "addmv_impl_cpu", 1, mat.size(0), 1, mat.size(1), alpha, matrices_of(mat), matrices_of(vec), beta,
-           matrices_of(c));
+  multiply("addmv_impl_cpu", c, mat, vec,
+           {1, mat.size(0), 1, mat.size(1), matrices_of(mat), matrices_of(vec), matrices_of(c)}, alpha, beta);
 }
 
 void check_batches(const Tensor& batch1, const Tensor& batch2) {
@@ -110,8 +96,9 @@ void check_baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch
 void baddbmm_into(const Tensor& c, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                   const Scalar& alpha) {
   check_factors(c.dtype(), beta, alpha);
-  multiply(c.dtype(), "baddbmm", c.size(0), c.size(1), c.size(2), batch1.size(2), alpha, matrices_of(batch1),
-           matrices_of(batch2), beta, matrices_of(c));
+  multiply("baddbmm", c, batch1, batch2,
+           {c.size(0), c.size(1), c.size(2), batch1.size(2), matrices_of(batch1), matrices_of(batch2), matrices_of(c)},
+           alpha, beta);
 }
 
 void check_addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2) {
@@ -126,13 +113,13 @@ void check_addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2
 }
 void addbmm_into(const Tensor& c, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {
   check_factors(c.dtype(), beta, alpha);
-  Matrices a = matrices_of(batch1), b = matrices_of(batch2);
-  int64_t m = c.size(0), n = c.size(1), k = batch1.size(2), count = batch1.size(0), width = c.itemsize();
-  if (count == 0) return multiply(c.dtype(), "addbmm", 1, m, n, 0, alpha, a, b, beta, matrices_of(c));
-  for (int64_t i = 0; i < count; i++) {
-    multiply(c.dtype(), "addbmm", 1, m, n, k, alpha, a, b, i ? Scalar(1) : beta, matrices_of(c));
-    a.data += a.batch_stride * width;
-    b.data += b.batch_stride * width;
+  int64_t count = batch1.size(0);
+  ProductShape shape{
+      1, c.size(0), c.size(1), count ? batch1.size(2) : 0, matrices_of(batch1), matrices_of(batch2), matrices_of(c)};
+  for (int64_t i = 0; i < std::max<int64_t>(1, count); i++) {
+    multiply("addbmm", c, batch1, batch2, shape, alpha, i ? Scalar(1) : beta);
+    shape.a.offset += shape.a.batch;
+    shape.b.offset += shape.b.batch;
   }
 }
 
@@ -142,15 +129,10 @@ Tensor times(const Tensor& t, const Scalar& s) { return s.equals(1) ? t : mul(t,
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   Dims sizes = check_addmm(self, mat1, mat2);
-  DType t = self.dtype();
-  if ((t == DType::Float32 || t == DType::Float64) && sizes[0] > kRowsAtOnce && sizes[1] > kRowsAtOnce) {
-    check_factors(t, beta, alpha);
-    Tensor at_once = t == DType::Float32 ? addmm_at_once<float>(self, sizes, mat1, mat2, beta, alpha)
-                                         : addmm_at_once<double>(self, sizes, mat1, mat2, beta, alpha);
-    if (at_once.defined()) return at_once;
-  }
-  Tensor out = start_from(self, sizes, beta);
-  addmm_into(out, mat1, mat2, beta, alpha);
+  Tensor seen = expand(self, sizes, false), out = empty_beside(self, sizes, self.dtype());
+  check_factors(self.dtype(), beta, alpha);
+  UT_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
+  backend_of(self).matmul->addmm(out, seen, mat1, mat2, alpha, beta);
   return out;
 }
 void addmm_out(const Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,

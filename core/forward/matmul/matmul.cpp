@@ -3,7 +3,7 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
-#include "core/kernels/cpu/matmul/gemm.h"
+#include "core/kernels/backend.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_matmul.h"
 
@@ -11,21 +11,13 @@ namespace undertow::fwd {
 
 namespace {
 
-Matrices matrix_of(const Tensor& t) { return {t.data(), 0, t.stride(0), t.stride(1)}; }
-Matrices column_of(const Tensor& t) { return {t.data(), 0, t.stride(0), 0}; }
-Matrices row_of(const Tensor& t) { return {t.data(), 0, 0, t.stride(0)}; }
+MatrixStrides matrix_of(const Tensor& t) { return {0, t.stride(0), t.stride(1)}; }
+MatrixStrides column_of(const Tensor& t) { return {0, t.stride(0), 0}; }
+MatrixStrides row_of(const Tensor& t) { return {0, 0, t.stride(0)}; }
 
-template <class T>
-void run(int64_t batch, int64_t m, int64_t n, int64_t k, const Scalar& alpha, const Matrices& a, const Matrices& b,
-         const Scalar& beta, const Matrices& c) {
-  const T *pa = reinterpret_cast<const T*>(a.data), *pb = reinterpret_cast<const T*>(b.data);
-  T* pc = reinterpret_cast<T*>(c.data);
-  T va = alpha.to<T>(), vb = beta.to<T>();
-  if (batch == 1)
-    return cpu::gemm<T>(m, n, k, va, pa, a.row_stride, a.column_stride, pb, b.row_stride, b.column_stride, vb, pc,
-                        c.row_stride, c.column_stride);
-  cpu::bgemm<T>(batch, m, n, k, va, pa, a.batch_stride, a.row_stride, a.column_stride, pb, b.batch_stride, b.row_stride,
-                b.column_stride, vb, pc, c.batch_stride, c.row_stride, c.column_stride);
+// A product into fresh memory.
+void product(const char* name, const Tensor& c, const Tensor& a, const Tensor& b, const ProductShape& shape) {
+  multiply(name, c, a, b, shape, Scalar(1), Scalar(0));
 }
 
 void check_vectors(const Tensor& a, const Tensor& b, const char* name) {
@@ -73,39 +65,10 @@ bool batch_dims(const Tensor& x, const Tensor& y, int64_t matrix, SmallVector<Ba
 
 }  // namespace
 
-void multiply(DType dtype, const char* kernel, int64_t batch, int64_t m, int64_t n, int64_t k, const Scalar& alpha,
-              const Matrices& a, const Matrices& b, const Scalar& beta, const Matrices& c) {
-  switch (dtype) {
-    case DType::Float32:
-      return run<float>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Float64:
-      return run<double>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Complex64:
-      return run<Complex64>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Complex128:
-      return run<Complex128>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::UInt8:
-      return run<uint8_t>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Int8:
-      return run<int8_t>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Int16:
-      return run<int16_t>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Int32:
-      return run<int32_t>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Int64:
-      return run<int64_t>(batch, m, n, k, alpha, a, b, beta, c);
-    case DType::Float16:
-    case DType::BFloat16: {
-      auto* product = dtype == DType::Float16 ? cpu::bgemm_f16 : cpu::bgemm_bf16;
-      return product(batch, m, n, k, alpha.to<float>(), reinterpret_cast<const uint16_t*>(a.data), a.batch_stride,
-                     a.row_stride, a.column_stride, reinterpret_cast<const uint16_t*>(b.data), b.batch_stride,
-                     b.row_stride, b.column_stride, beta.to<float>(), reinterpret_cast<uint16_t*>(c.data),
-                     c.batch_stride, c.row_stride, c.column_stride);
-    }
-    case DType::Bool:
-      break;
-  }
-  UT_FAIL_AS(NotImplemented, "\"", kernel, "\" not implemented for '", long_name(dtype), "'");
+void multiply(const char* name, const Tensor& c, const Tensor& a, const Tensor& b, const ProductShape& shape,
+              const Scalar& alpha, const Scalar& beta) {
+  UT_CHECK_AS(NotImplemented, c.dtype() != DType::Bool, "\"", name, "\" not implemented for 'Bool'");
+  backend_of(c).matmul->multiply(c, a, b, shape, alpha, beta);
 }
 
 Tensor matmul_direct(const Tensor& self, const Tensor& other) {
@@ -116,15 +79,15 @@ Tensor matmul_direct(const Tensor& self, const Tensor& other) {
                 *ty = y->strides_ptr() + dy;
   int64_t m = dx > 1 ? sx[-2] : 1, k = sx[-1], n = dy > 1 ? sy[-1] : 1;
   if (k != (dy > 1 ? sy[-2] : sy[-1])) return {};
-  Matrices a{x->data(), 0, dx > 1 ? tx[-2] : 0, tx[-1]};
-  Matrices b{y->data(), 0, dy > 1 ? ty[-2] : ty[-1], dy > 1 ? ty[-1] : 0};
+  ProductShape shape{
+      1, m, n, k, {0, dx > 1 ? tx[-2] : 0, tx[-1]}, {0, dy > 1 ? ty[-2] : ty[-1], dy > 1 ? ty[-1] : 0}, {0, n, 1}};
   if (dx <= 2 && dy <= 2) {
     int64_t sizes[2] = {m, n};
-    IntSpan shape = dx == 2   ? (dy == 2 ? IntSpan(sizes, 2) : IntSpan(sizes, 1))
-                    : dy == 2 ? IntSpan(sizes + 1, 1)
-                              : IntSpan();
-    Tensor out = undertow::empty(shape, x->dtype);
-    multiply(x->dtype, "matmul", 1, m, n, k, Scalar(1), a, b, Scalar(0), {out.data(), 0, n, 1});
+    IntSpan out_sizes = dx == 2   ? (dy == 2 ? IntSpan(sizes, 2) : IntSpan(sizes, 1))
+                        : dy == 2 ? IntSpan(sizes + 1, 1)
+                                  : IntSpan();
+    Tensor out = empty_beside(self, out_sizes, x->dtype);
+    product("matmul", out, self, other, shape);
     return out;
   }
   SmallVector<BatchDim, 6> dims;
@@ -132,25 +95,26 @@ Tensor matmul_direct(const Tensor& self, const Tensor& other) {
   if (!batch_dims(self, other, m * n, dims, sizes)) return {};
   if (dx > 1) sizes.push_back(m);
   if (dy > 1) sizes.push_back(n);
-  Tensor out = undertow::empty(sizes, x->dtype);
+  Tensor out = empty_beside(self, sizes, x->dtype);
   if (out.numel() == 0) return out;
   BatchDim inner = dims.empty() ? BatchDim{1, 0, 0, 0} : dims.back();
   if (!dims.empty()) dims.pop_back();
-  a.batch_stride = inner.a;
-  b.batch_stride = inner.b;
-  Matrices c{out.data(), inner.c, n, 1};
-  int64_t width = self.itemsize(), rest = 1;
+  shape.batch = inner.size;
+  shape.a.batch = inner.a;
+  shape.b.batch = inner.b;
+  shape.c.batch = inner.c;
+  int64_t rest = 1;
   for (const BatchDim& d : dims) rest *= d.size;
   for (int64_t i = 0; i < rest; i++) {
-    Matrices at[3] = {a, b, c};
+    shape.a.offset = shape.b.offset = shape.c.offset = 0;
     int64_t index = i;
     for (size_t d = dims.size(); d-- > 0; index /= dims[d].size) {
       int64_t j = index % dims[d].size;
-      at[0].data += j * dims[d].a * width;
-      at[1].data += j * dims[d].b * width;
-      at[2].data += j * dims[d].c * width;
+      shape.a.offset += j * dims[d].a;
+      shape.b.offset += j * dims[d].b;
+      shape.c.offset += j * dims[d].c;
     }
-    multiply(x->dtype, "matmul", inner.size, m, n, k, Scalar(1), at[0], at[1], Scalar(0), at[2]);
+    product("matmul", out, self, other, shape);
   }
   return out;
 }
@@ -164,9 +128,8 @@ Tensor mm(const Tensor& self, const Tensor& mat2) {
            "expected m1 and m2 to have the same dtype, but got: ", meta_name(self.dtype()),
            " != ", meta_name(mat2.dtype()));
   int64_t m = self.size(0), n = mat2.size(1), sizes[2] = {m, n};
-  Tensor out = undertow::empty(sizes, self.dtype());
-  multiply(self.dtype(), "addmm_impl_cpu_", 1, m, n, self.size(1), Scalar(1), matrix_of(self), matrix_of(mat2),
-           Scalar(0), {out.data(), 0, n, 1});
+  Tensor out = empty_beside(self, sizes, self.dtype());
+  product("addmm_impl_cpu_", out, self, mat2, {1, m, n, self.size(1), matrix_of(self), matrix_of(mat2), {0, n, 1}});
   return out;
 }
 
@@ -180,10 +143,9 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
   UT_CHECK(self.dtype() == mat2.dtype(), "expected scalar type ", long_name(self.dtype()), " but found ",
            long_name(mat2.dtype()));
   int64_t sizes[3] = {batch, m, n};
-  Tensor out = undertow::empty(sizes, self.dtype());
-  multiply(self.dtype(), "bmm", batch, m, n, k, Scalar(1),
-           {self.data(), self.stride(0), self.stride(1), self.stride(2)},
-           {mat2.data(), mat2.stride(0), mat2.stride(1), mat2.stride(2)}, Scalar(0), {out.data(), m * n, n, 1});
+  Tensor out = empty_beside(self, sizes, self.dtype());
+  MatrixStrides a{self.stride(0), self.stride(1), self.stride(2)}, b{mat2.stride(0), mat2.stride(1), mat2.stride(2)};
+  product("bmm", out, self, mat2, {batch, m, n, k, a, b, {m * n, n, 1}});
   return out;
 }
 
@@ -194,17 +156,15 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   UT_CHECK(vec.size(0) == k, "size mismatch, got input (", m, "), mat (", m, "x", k, "), vec (", vec.size(0), ")");
   UT_CHECK(self.dtype() == vec.dtype(), "addmv input tensors must have the same dtype, but got ",
            long_name(vec.dtype()), ", ", long_name(self.dtype()), ", and ", long_name(vec.dtype()));
-  Tensor out = undertow::empty(IntSpan(&m, 1), self.dtype());
-  multiply(self.dtype(), "addmv_impl_cpu", 1, m, 1, k, Scalar(1), matrix_of(self), column_of(vec), Scalar(0),
-           {out.data(), 0, 1, 1});
+  Tensor out = empty_beside(self, IntSpan(&m, 1), self.dtype());
+  product("addmv_impl_cpu", out, self, vec, {1, m, 1, k, matrix_of(self), column_of(vec), {0, 1, 1}});
   return out;
 }
 
 Tensor dot(const Tensor& self, const Tensor& tensor) {
   check_vectors(self, tensor, "dot");
-  Tensor out = undertow::empty({}, self.dtype());
-  multiply(self.dtype(), "dot", 1, 1, 1, self.numel(), Scalar(1), row_of(self), column_of(tensor), Scalar(0),
-           {out.data(), 0, 1, 1});
+  Tensor out = empty_beside(self, {}, self.dtype());
+  product("dot", out, self, tensor, {1, 1, 1, self.numel(), row_of(self), column_of(tensor), {0, 1, 1}});
   return out;
 }
 
@@ -219,17 +179,8 @@ Tensor vdot(const Tensor& self, const Tensor& other) {
 Tensor trace(const Tensor& self) {
   UT_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
   UT_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"trace\" not implemented for 'Bool'");
-  Tensor out = undertow::empty({}, is_integral(self.dtype()) ? DType::Int64 : self.dtype());
-  int64_t n = std::min(self.size(0), self.size(1)), step = self.stride(0) + self.stride(1);
-  dispatch(self.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, OpMath<T>>;
-    Sum sum{};
-    const T* p = self.data_as<T>();
-    for (int64_t i = 0; i < n; i++) sum += static_cast<Sum>(p[i * step]);
-    using Out = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
-    *out.data_as<Out>() = Out(sum);
-  });
+  Tensor out = empty_beside(self, {}, is_integral(self.dtype()) ? DType::Int64 : self.dtype());
+  backend_of(self).matmul->trace(out, self);
   return out;
 }
 

@@ -6,16 +6,21 @@
 #include "core/kernels/conv.h"
 #include "core/kernels/copy.h"
 #include "core/kernels/create.h"
+#include "core/kernels/distance.h"
 #include "core/kernels/embedding.h"
+#include "core/kernels/fft.h"
 #include "core/kernels/index.h"
 #include "core/kernels/join.h"
+#include "core/kernels/linalg.h"
 #include "core/kernels/loss.h"
+#include "core/kernels/matmul.h"
 #include "core/kernels/normalization.h"
 #include "core/kernels/optim.h"
 #include "core/kernels/pad.h"
 #include "core/kernels/pointwise.h"
 #include "core/kernels/pool.h"
 #include "core/kernels/random.h"
+#include "core/kernels/recurrent.h"
 #include "core/kernels/reduce.h"
 #include "core/kernels/resample.h"
 #include "core/kernels/scan.h"
@@ -82,6 +87,37 @@ constexpr JoinKernels kJoin = {
     .triangle_indices = no_work,
     .repeat_indices = no_work,
 };
+constexpr DistanceKernels kDistance = {.cdist = no_work, .pdist = no_work};
+constexpr FftKernels kFft = {.complex = no_work, .from_real = no_work, .to_real = no_work};
+// Matrices of which nothing is known count as regular ones.
+LinalgFailure first_failure(const Tensor&) { return {}; }
+int64_t divide_columns(const Tensor& a, const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
+  return a.size(-1);
+}
+bool least_squares(const Tensor&, const Tensor&, bool, double) { return true; }
+constexpr LinalgKernels kLinalg = {
+    .first_failure = first_failure,
+    .lu_factor = no_work,
+    .permutation = no_work,
+    .split_lu = no_work,
+    .invert = no_work,
+    .solve = no_work,
+    .solve_triangular = no_work,
+    .det = no_work,
+    .slogdet = no_work,
+    .cholesky = no_work,
+    .ldl_factor = no_work,
+    .ldl_solve = no_work,
+    .qr = no_work,
+    .reflections = no_work,
+    .eigh = no_work,
+    .eig = no_work,
+    .svd = no_work,
+    .divide_columns = divide_columns,
+    .least_squares = least_squares,
+    .squared_distances = no_work,
+    .exponential = no_work,
+};
 constexpr LossKernels kLoss = {
     .values = no_work,
     .total = no_work,
@@ -92,6 +128,7 @@ constexpr LossKernels kLoss = {
     .ctc = no_work,
     .ctc_backward = no_work,
 };
+constexpr MatmulKernels kMatmul = {.multiply = no_work, .addmm = no_work, .trace = no_work, .cross = no_work};
 constexpr NormalizationKernels kNormalization = {
     .layer_norm = no_work,
     .layer_norm_backward = no_work,
@@ -139,6 +176,7 @@ constexpr RandomKernels kRandom = {
 };
 constexpr ResampleKernels kResample = {.resample = no_work, .backward = no_work};
 constexpr ShapeKernels kShape = {.strided_sum = no_work};
+constexpr RecurrentKernels kRecurrent = {.lstm = no_work, .lstm_backward = no_work};
 constexpr ReduceKernels kReduce = {
     .fold = no_work,
     .finish = no_work,
@@ -168,16 +206,21 @@ const Backend backend = {
     .conv = &kConv,
     .copy = &kCopy,
     .create = &kCreate,
+    .distance = &kDistance,
     .embedding = &kEmbedding,
+    .fft = &kFft,
     .index = &kIndex,
     .join = &kJoin,
+    .linalg = &kLinalg,
     .loss = &kLoss,
+    .matmul = &kMatmul,
     .normalization = &kNormalization,
     .optim = &kOptim,
     .pad = &kPad,
     .pointwise = &kPointwise,
     .pool = &kPool,
     .random = &kRandom,
+    .recurrent = &kRecurrent,
     .reduce = &kReduce,
     .resample = &kResample,
     .scan = &kScan,

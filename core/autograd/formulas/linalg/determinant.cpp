@@ -23,14 +23,16 @@ Tensor det_backward(const Tensor& grad, const Tensor& A, const Tensor& result) {
   if (A.size(-1) == 0) return zeros_like_grad(A);
   if (A.size(-1) == 1) return expand(unsqueeze(unsqueeze(grad, -1), -1), A.sizes());
   Tensor tiny = lt(abs(detach(result)), Scalar(100 * epsilon_of(A.dtype())));
-  if (!item(any(tiny)).to<bool>()) return scaled_inverse_adjoint(A, grad * conj(result));
+  // Without elements to look at (meta) the second way is taken, which is right for every matrix.
+  if (!tiny.is_meta() && !item(any(tiny)).to<bool>()) return scaled_inverse_adjoint(A, grad * conj(result));
   auto [U, S, Vh] = _linalg_svd(A, false, true, std::nullopt);
-  Tensor turn = conj(linalg_det(U) * linalg_det(Vh)) * grad, ones = fwd::full(fwd::batch_of(A), Scalar(1.0), S.dtype());
+  Tensor turn = conj(linalg_det(U) * linalg_det(Vh)) * grad,
+         ones = fwd::full_beside(A, fwd::batch_of(A), Scalar(1.0), S.dtype());
   Tensor others = prod_backward(ones, S, prod(S, -1, false, std::nullopt), -1, false);
   return matmul(U * unsqueeze(unsqueeze(turn, -1) * others, -2), Vh);
 }
 Tensor det_jvp(const Tensor& A_t, const Tensor& A, const Tensor& result) {
-  Tensor one = fwd::full(result.sizes(), Scalar(1.0), result.dtype());
+  Tensor one = fwd::full_beside(result, result.sizes(), Scalar(1.0), result.dtype());
   return sum(A_t * conj(det_backward(one, A, result)), IntSpan(Dims{-2, -1}), false, std::nullopt);
 }
 
@@ -73,11 +75,11 @@ Tensor cholesky_jvp(const Tensor& self_t, const Tensor& factor, bool upper) {
 }
 Tensor cholesky_composite(const Tensor& self, bool upper) {
   auto [L, info] = linalg_cholesky_ex(self, upper, false);
-  int64_t bad = fwd::first_failure(info);
-  UT_CHECK_AS(LinAlg, bad < 0, "linalg.cholesky: ", fwd::batch_text(info, bad),
+  LinalgFailure bad = fwd::first_failure(info);
+  UT_CHECK_AS(LinAlg, !bad, "linalg.cholesky: ", fwd::batch_text(info, bad),
               "The factorization could not be completed because the input is not positive-definite (the leading minor "
               "of order ",
-              info.data_as<int32_t>()[bad], " is not positive-definite).");
+              bad.info, " is not positive-definite).");
   return L;
 }
 namespace {
@@ -149,7 +151,7 @@ Tensor vander_composite(const Tensor& x, std::optional<int64_t> n) {
   Dims shape(x.sizes());
   shape.push_back(1);
   Tensor powers = cumprod(expand(unsqueeze(to_dtype(x, t), -1), fwd::joined(x.sizes(), {count - 1})), -1, std::nullopt);
-  Tensor parts[] = {fwd::full(shape, Scalar(1), t), powers};
+  Tensor parts[] = {fwd::full_beside(x, shape, Scalar(1), t), powers};
   return cat(TensorSpan(parts, 2), -1);
 }
 

@@ -20,7 +20,7 @@ Tensor permutation(const Tensor& LU, const Tensor& pivots) {
   return std::get<0>(lu_unpack(detach(LU), pivots, false, true));
 }
 Tensor with_unit_diagonal(const Tensor& lower) {
-  return tril(lower, -1) + eye(lower.size(-2), lower.size(-1), lower.dtype());
+  return tril(lower, -1) + eye(lower.size(-2), lower.size(-1), lower.dtype(), lower.device());
 }
 Tensor rows(const Tensor& t, int64_t from, int64_t to) { return narrow(t, -2, from, to - from); }
 Tensor columns(const Tensor& t, int64_t from, int64_t to) { return narrow(t, -1, from, to - from); }
@@ -76,9 +76,8 @@ Tensor lu_factor_jvp(const Tensor& A_t, const Tensor& LU, const Tensor& pivots) 
 }
 std::tuple<Tensor, Tensor> lu_factor_composite(const Tensor& A, bool pivot) {
   auto [LU, pivots, info] = linalg_lu_factor_ex(A, pivot, false);
-  int64_t bad = fwd::first_failure(info);
-  UT_CHECK_AS(LinAlg, bad < 0, "undertow.linalg.lu_factor: ", fwd::batch_text(info, bad), "U[",
-              info.data_as<int32_t>()[bad], ",", info.data_as<int32_t>()[bad],
+  LinalgFailure bad = fwd::first_failure(info);
+  UT_CHECK_AS(LinAlg, !bad, "undertow.linalg.lu_factor: ", fwd::batch_text(info, bad), "U[", bad.info, ",", bad.info,
               "] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
               "factorization, consider calling linalg.lu(A, pivot) or "
               "linalg.lu_factor_ex(A, pivot)");
@@ -103,14 +102,14 @@ Tensor lu_unpack_backward(std::span<Tensor> grads, IntSpan sizes) {
   if (gL.defined()) {
     lower = tril(gL, -1);
     if (n > k) {
-      Tensor parts[] = {lower, fwd::zeros(fwd::joined(fwd::batch_of(lower), {m, n - k}), lower.dtype())};
+      Tensor parts[] = {lower, fwd::zeros_beside(lower, fwd::joined(fwd::batch_of(lower), {m, n - k}), lower.dtype())};
       lower = cat(TensorSpan(parts, 2), -1);
     }
   }
   if (gU.defined()) {
     upper = triu(gU, 0);
     if (m > k) {
-      Tensor parts[] = {upper, fwd::zeros(fwd::joined(fwd::batch_of(upper), {m - k, n}), upper.dtype())};
+      Tensor parts[] = {upper, fwd::zeros_beside(upper, fwd::joined(fwd::batch_of(upper), {m - k, n}), upper.dtype())};
       upper = cat(TensorSpan(parts, 2), -2);
     }
   }
@@ -194,9 +193,8 @@ std::tuple<Tensor, Tensor> triangular_solve_composite(const Tensor& self, const 
 }
 Tensor inv_composite(const Tensor& A) {
   auto [inverse, info] = linalg_inv_ex(A, false);
-  int64_t bad = fwd::first_failure(info);
-  UT_CHECK_AS(LinAlg, bad < 0, "linalg.inv: ", fwd::batch_text(info, bad), "The diagonal element ",
-              info.data_as<int32_t>()[bad],
+  LinalgFailure bad = fwd::first_failure(info);
+  UT_CHECK_AS(LinAlg, !bad, "linalg.inv: ", fwd::batch_text(info, bad), "The diagonal element ", bad.info,
               " is zero, the inversion could not be completed because the input matrix is singular.");
   return inverse;
 }

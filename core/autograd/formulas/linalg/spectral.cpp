@@ -16,7 +16,7 @@ Tensor rows(const Tensor& t, int64_t count) { return t.size(-2) == count ? t : n
 Tensor as_row(const Tensor& v) { return unsqueeze(v, -2); }
 Tensor as_column(const Tensor& v) { return unsqueeze(v, -1); }
 // v_j - v_i, with ones on the diagonal, where nothing is divided.
-Tensor gaps(const Tensor& v) { return as_row(v) - as_column(v) + eye(v.size(-1), v.dtype()); }
+Tensor gaps(const Tensor& v) { return as_row(v) - as_column(v) + eye(v.size(-1), v.dtype(), v.device()); }
 Tensor without_diagonal(const Tensor& t) { return t - diagonal_matrix(diagonal(t, 0, -2, -1)); }
 // Values alone are wanted, but their derivative needs vectors too.
 bool will_differentiate(const Tensor& t) {
@@ -52,7 +52,7 @@ Tensor qr_backward(std::span<Tensor> grads, const Tensor& Q, const Tensor& R, st
       gQ = self_t_plus(gQ, matmul(Q, matmul(narrow(R, -1, k, n - k), adjoint_of(g2))));
       gR = columns(gR, k);
     } else {
-      extra = fwd::zeros(fwd::joined(fwd::batch_of(Q), {Q.size(-2), n - k}), Q.dtype());
+      extra = fwd::zeros_beside(Q, fwd::joined(fwd::batch_of(Q), {Q.size(-2), n - k}), Q.dtype());
     }
   }
   Tensor inner = self_t_plus(gR.defined() ? matmul(gR, adjoint_of(square)) : Tensor(),
@@ -99,7 +99,8 @@ Tensor reflection_vector(const Tensor& input, int64_t i) {
   int64_t m = input.size(-2);
   Tensor below = slice(select(input, -1, i), -1, i + 1, m, 1);
   Dims head = fwd::joined(fwd::batch_of(input), {i}), one = fwd::joined(fwd::batch_of(input), {1});
-  Tensor parts[] = {fwd::zeros(head, input.dtype()), fwd::full(one, Scalar(1), input.dtype()), below};
+  Tensor parts[] = {fwd::zeros_beside(input, head, input.dtype()),
+                    fwd::full_beside(input, one, Scalar(1), input.dtype()), below};
   return as_column(cat(TensorSpan(parts, 3), -1));
 }
 // (I - factor v v^H) x
@@ -120,7 +121,7 @@ Tensor householder_product_composite(const Tensor& input, const Tensor& tau) {
            tau.dim(), " and input.ndim is equal to ", input.dim());
   UT_CHECK(tau.dtype() == input.dtype(), "undertow.linalg.householder_product: tau dtype ", tau.dtype(),
            " does not match input dtype ", input.dtype());
-  Tensor out = expand(eye(input.size(-2), input.size(-1), input.dtype()), input.sizes());
+  Tensor out = expand(eye(input.size(-2), input.size(-1), input.dtype(), input.device()), input.sizes());
   for (int64_t i = tau.size(-1) - 1; i >= 0; i--) out = reflected(out, reflection_vector(input, i), select(tau, -1, i));
   return out;
 }
@@ -151,7 +152,8 @@ Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& othe
 
 namespace {
 void check_phase(const Tensor& turned, const char* name) {
-  if (!turned.is_complex() || batched::is_batched(turned)) return;  // samples have no common answer
+  // Samples have no common answer, and meta tensors none at all.
+  if (!turned.is_complex() || batched::is_batched(turned) || turned.is_meta()) return;
   Tensor phase = imag_part(diagonal(detach(turned), 0, -2, -1));
   UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(), name,
            ": The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. "
@@ -220,7 +222,7 @@ Tensor svd_backward(std::span<Tensor> grads, const Tensor& U_, const Tensor& S, 
   Tensor square = S * S, gap = gaps(square), inner;
   Tensor u_turned = gU.defined() ? matmul(adjoint_of(U), gU) : Tensor(),
          v_turned = gVh.defined() ? matmul(Vh, adjoint_of(gVh)) : Tensor();
-  if (U.is_complex() && !batched::is_batched(gU) && !batched::is_batched(gVh)) {
+  if (U.is_complex() && !batched::is_batched(gU) && !batched::is_batched(gVh) && !U.is_meta()) {
     Tensor phase = self_t_plus(u_turned.defined() ? imag_part(diagonal(detach(u_turned), 0, -2, -1)) : Tensor(),
                                v_turned.defined() ? imag_part(diagonal(detach(v_turned), 0, -2, -1)) : Tensor());
     UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(),
@@ -281,7 +283,8 @@ std::tuple<Tensor, Tensor, Tensor> svd_composite(const Tensor& self, bool some, 
   if (!compute_uv) {
     Dims u = fwd::joined(fwd::batch_of(self), {self.size(-2), self.size(-2)}),
          v = fwd::joined(fwd::batch_of(self), {self.size(-1), self.size(-1)});
-    return {fwd::zeros(u, self.dtype()), svdvals_composite(self, std::nullopt), fwd::zeros(v, self.dtype())};
+    return {fwd::zeros_beside(self, u, self.dtype()), svdvals_composite(self, std::nullopt),
+            fwd::zeros_beside(self, v, self.dtype())};
   }
   auto [U, S, Vh] = _linalg_svd(self, !some, true, std::nullopt);
   return {U, S, adjoint_of(Vh)};

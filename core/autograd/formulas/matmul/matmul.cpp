@@ -23,7 +23,9 @@ Tensor mm_right_grad(const Tensor& grad, const Tensor& mat1, bool column_major) 
 Tensor repeat_in_batch(const Tensor& matrix, const Tensor& batch) {
   return expand(unsqueeze(matrix, 0), Dims{batch.size(0), matrix.size(0), matrix.size(1)}, false);
 }
-Tensor trace_backward(const Tensor& grad, IntSpan sizes) { return grad * eye(sizes[0], sizes[1], grad.dtype()); }
+Tensor trace_backward(const Tensor& grad, IntSpan sizes) {
+  return grad * eye(sizes[0], sizes[1], grad.dtype(), grad.device());
+}
 
 namespace {
 template <class F>

@@ -204,7 +204,7 @@ Tensor matrix_power_composite(const Tensor& self, int64_t n) {
            self.size(-2), " by ", self.size(-1), " matrices");
   if (n == 0) {
     Tensor out = clone(self, std::nullopt);
-    return copy_(out, expand(eye(self.size(-1), self.dtype()), self.sizes(), false), false);
+    return copy_(out, expand(eye(self.size(-1), self.dtype(), self.device()), self.sizes(), false), false);
   }
   Tensor a = n < 0 ? inv_composite(self) : self;
   uint64_t times = n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n);

@@ -55,13 +55,13 @@ bool finish(T* to, T own, const T* others, int64_t n) {
 }
 
 template <class T>
-constexpr DistanceKernels<T> kKernels = {square<T>, finish<T>, direct<T>};
+constexpr DistanceLoops<T> kKernels = {square<T>, finish<T>, direct<T>};
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
-const DistanceKernels<float>& distance_float() { return kKernels<float>; }
-const DistanceKernels<double>& distance_double() { return kKernels<double>; }
+const DistanceLoops<float>& distance_float() { return kKernels<float>; }
+const DistanceLoops<double>& distance_double() { return kKernels<double>; }
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

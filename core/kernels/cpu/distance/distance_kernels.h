@@ -8,7 +8,7 @@
 namespace undertow::cpu {
 
 template <class T>
-struct DistanceKernels {
+struct DistanceLoops {
   // The sum of the squares of n elements.
   T (*square)(const T* x, int64_t n);
   // to[j] is -2 x.y[j]; it becomes the distance sqrt(own + others[j] + to[j]), own and others the squares of x and of
@@ -18,17 +18,6 @@ struct DistanceKernels {
   T (*direct)(const T* x, const T* y, int64_t n);
 };
 
-namespace isa_baseline {
-const DistanceKernels<float>& distance_float();
-const DistanceKernels<double>& distance_double();
-}  // namespace isa_baseline
-namespace isa_avx2 {
-const DistanceKernels<float>& distance_float();
-const DistanceKernels<double>& distance_double();
-}  // namespace isa_avx2
-namespace isa_avx512 {
-const DistanceKernels<float>& distance_float();
-const DistanceKernels<double>& distance_double();
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(const DistanceLoops<float>& distance_float(); const DistanceLoops<double>& distance_double();)
 
 }  // namespace undertow::cpu

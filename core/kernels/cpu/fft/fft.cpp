@@ -49,7 +49,7 @@ struct Group {
 
 template <class T>
 void load_complex(const Group& g, int64_t length, const C<T>* in, T* block) {
-  const FftKernels<T>& kernels = fft_kernels<T>();
+  const FftLoops<T>& kernels = fft_loops<T>();
   const int64_t lanes = kernels.lanes;
   if (g.inner == 1) return kernels.rows_in(2 * length, g.count, parts(in + g.first * length), 2 * length, block, lanes);
   if (g.side_by_side()) return kernels.pairs_in(length, g.count, parts(in + g.start(0, length)), g.inner, block);
@@ -65,7 +65,7 @@ void load_complex(const Group& g, int64_t length, const C<T>* in, T* block) {
 
 template <class T>
 void store_complex(const Group& g, int64_t length, const T* block, C<T>* out, T scale) {
-  const FftKernels<T>& kernels = fft_kernels<T>();
+  const FftLoops<T>& kernels = fft_loops<T>();
   const int64_t lanes = kernels.lanes;
   if (g.inner == 1)
     return kernels.rows_out(2 * length, g.count, block, lanes, parts(out + g.first * length), 2 * length, scale);
@@ -81,7 +81,7 @@ void store_complex(const Group& g, int64_t length, const T* block, C<T>* out, T 
 // Real numbers, a vector of each `stride` apart in the block.
 template <class T>
 void load_real(const Group& g, int64_t length, const T* in, T* block, int64_t stride) {
-  const FftKernels<T>& kernels = fft_kernels<T>();
+  const FftLoops<T>& kernels = fft_loops<T>();
   if (g.inner == 1) return kernels.rows_in(length, g.count, in + g.first * length, length, block, stride);
   for (int64_t k = 0; k < length; k++) std::fill(block + k * stride, block + k * stride + kernels.lanes, T(0));
   if (g.side_by_side()) {
@@ -99,7 +99,7 @@ void load_real(const Group& g, int64_t length, const T* in, T* block, int64_t st
 template <class T>
 void store_real(const Group& g, int64_t length, const T* block, int64_t stride, T* out, T scale) {
   if (g.inner == 1)
-    return fft_kernels<T>().rows_out(length, g.count, block, stride, out + g.first * length, length, scale);
+    return fft_loops<T>().rows_out(length, g.count, block, stride, out + g.first * length, length, scale);
   bool adjacent = g.side_by_side();
   for (int64_t lane = 0; lane < (adjacent ? 1 : g.count); lane++) {
     T* to = out + g.start(lane, length);
@@ -111,7 +111,7 @@ void store_real(const Group& g, int64_t length, const T* block, int64_t stride, 
 // f(group, block, block) for every group of lines; each block has `room` elements.
 template <class T, class F>
 void for_groups(FftLines lines, int64_t room, F&& f) {
-  const int64_t lanes = fft_kernels<T>().lanes, total = lines.outer * lines.inner;
+  const int64_t lanes = fft_loops<T>().lanes, total = lines.outer * lines.inner;
   // Groups that would mostly be cut by the ends of blocks run over them.
   bool flat = lines.inner == 1 || lines.inner * 2 < lanes;
   int64_t span = flat ? total : lines.inner, per_span = (span + lanes - 1) / lanes,
@@ -129,7 +129,7 @@ void for_groups(FftLines lines, int64_t room, F&& f) {
 template <class T>
 void run_square(const FftSplit<T>& split, const C<T>* in, int64_t in_step, C<T>* out, int64_t out_step, T scale,
                 bool swapped) {
-  const FftKernels<T>& kernels = fft_kernels<T>();
+  const FftLoops<T>& kernels = fft_loops<T>();
   const int64_t lanes = kernels.lanes, rows = split.rows, columns = split.columns, element = 2 * lanes;
   const int64_t column_groups = (columns + lanes - 1) / lanes, row_groups = (rows + lanes - 1) / lanes;
   const int64_t block = rows * element;
@@ -198,7 +198,7 @@ void run_line(const LinePlan<T>& with, const C<T>* in, int64_t in_step, C<T>* ou
               bool inverse) {
   if (!with.plan) return run_square(*with.split, in, in_step, out, out_step, scale, inverse);
   const FftPlan<T>& plan = *with.plan;
-  const int64_t lanes = fft_kernels<T>().lanes, n = with.n;
+  const int64_t lanes = fft_loops<T>().lanes, n = with.n;
   if (!with.split) {
     T *block = Scratch<Blocks>::get<T>(4 * lanes * plan.room()), *other = block + 2 * lanes * plan.room();
     std::fill(block, other, T(0));
@@ -242,7 +242,7 @@ void for_each_line(FftLines lines, int64_t n, F&& f) {
 // Whether lines of n numbers are better taken one at a time.
 template <class T>
 bool one_by_one(FftLines lines, int64_t n) {
-  int64_t lanes = fft_kernels<T>().lanes, room = fft_is_smooth(n) ? n : 2 * n;
+  int64_t lanes = fft_loops<T>().lanes, room = fft_is_smooth(n) ? n : 2 * n;
   return n >= kShortLine && (lines.outer * lines.inner * 2 < lanes || room * lanes > kBlockNumbers);
 }
 
@@ -328,7 +328,7 @@ void fft_from_real(FftLines lines, int64_t n, const T* in, C<T>* out, int64_t ke
                    scale);
     });
   }
-  const FftKernels<T>& kernels = fft_kernels<T>();
+  const FftLoops<T>& kernels = fft_loops<T>();
   const int64_t lanes = kernels.lanes, element = 2 * lanes, h = n / 2;
   auto plan = FftPlan<T>::of(n % 2 ? n : h);
   auto roots = n % 2 ? nullptr : FftRoots<T>::of(n);
@@ -359,7 +359,7 @@ void fft_to_real(FftLines lines, int64_t n, const C<T>* in, T* out, T scale) {
                       scale);
     });
   }
-  const FftKernels<T>& kernels = fft_kernels<T>();
+  const FftLoops<T>& kernels = fft_loops<T>();
   const int64_t lanes = kernels.lanes, element = 2 * lanes;
   auto plan = FftPlan<T>::of(n % 2 ? n : h);
   auto roots = n % 2 ? nullptr : FftRoots<T>::of(n);

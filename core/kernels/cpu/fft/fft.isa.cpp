@@ -296,26 +296,26 @@ void ravel(int64_t h, const T* from, T* to, const T* roots) {
 }
 
 template <class T>
-constexpr FftKernels<T> kKernels = {.lanes = kLanes<T>,
-                                    .rows_in = rows_in<T>,
-                                    .rows_out = rows_out<T>,
-                                    .pairs_in = pairs_in<T>,
-                                    .pairs_out = pairs_out<T>,
-                                    .stage = stage<T>,
-                                    .scale_elements = scale_elements<T>,
-                                    .scale_lanes = scale_lanes<T>,
-                                    .unravel = unravel<T>,
-                                    .ravel = ravel<T>};
+constexpr FftLoops<T> kKernels = {.lanes = kLanes<T>,
+                                  .rows_in = rows_in<T>,
+                                  .rows_out = rows_out<T>,
+                                  .pairs_in = pairs_in<T>,
+                                  .pairs_out = pairs_out<T>,
+                                  .stage = stage<T>,
+                                  .scale_elements = scale_elements<T>,
+                                  .scale_lanes = scale_lanes<T>,
+                                  .unravel = unravel<T>,
+                                  .ravel = ravel<T>};
 
 }  // namespace
 
 namespace UNDERTOW_ISA_NS {
 template <class T>
-const FftKernels<T>& fft_kernels() {
+const FftLoops<T>& fft_loops() {
   return kKernels<T>;
 }
-template const FftKernels<float>& fft_kernels<float>();
-template const FftKernels<double>& fft_kernels<double>();
+template const FftLoops<float>& fft_loops<float>();
+template const FftLoops<double>& fft_loops<double>();
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

@@ -14,7 +14,7 @@ namespace undertow::cpu {
 // root of unity is one number for all lanes. The inverse transform is the forward one with the two parts exchanged:
 // `swapped` makes a kernel read the second vector as the real part, and write it so.
 template <class T>
-struct FftKernels {
+struct FftLoops {
   int64_t lanes;
 
   // to[e * to_stride + lane] = from[lane * row_stride + e] for e < length and lane < rows; zeros in the other lanes.
@@ -41,17 +41,6 @@ struct FftKernels {
   void (*ravel)(int64_t h, const T* from, T* to, const T* roots);
 };
 
-namespace isa_baseline {
-template <class T>
-const FftKernels<T>& fft_kernels();
-}
-namespace isa_avx2 {
-template <class T>
-const FftKernels<T>& fft_kernels();
-}
-namespace isa_avx512 {
-template <class T>
-const FftKernels<T>& fft_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(template <class T> const FftLoops<T>& fft_loops();)
 
 }  // namespace undertow::cpu

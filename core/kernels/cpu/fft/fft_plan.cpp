@@ -132,7 +132,7 @@ FftPlan<T>::FftPlan(int64_t n) : n_(n) {
   }
   // Its transform in double, in the first lane of a block.
   auto exact = FftPlan<double>::of(m);
-  int64_t lanes = fft_kernels<double>().lanes;
+  int64_t lanes = fft_loops<double>().lanes;
   std::vector<double> blocks(static_cast<size_t>(4 * lanes * m), 0.0);
   for (int64_t k = 0; k < m; k++) {
     blocks[static_cast<size_t>(2 * lanes * k)] = bent[static_cast<size_t>(k)].real();
@@ -149,7 +149,7 @@ std::shared_ptr<const FftPlan<T>> FftPlan<T>::of(int64_t n) {
 
 template <class T>
 T* FftPlan<T>::run(T* block, T* other, bool swapped) const {
-  const FftKernels<T>& kernels = fft_kernels<T>();
+  const FftLoops<T>& kernels = fft_loops<T>();
   if (!inner_) {
     for (const Stage& s : stages_) {
       kernels.stage(s.radix, s.m, s.stride, block, other, reinterpret_cast<const T*>(s.roots.data()),
@@ -177,7 +177,7 @@ FftSplit<T>::FftSplit(int64_t n) : rows(1) {
   columns = n / rows;
   along_rows = FftPlan<T>::of(rows);
   along_columns = FftPlan<T>::of(columns);
-  int64_t lanes = fft_kernels<T>().lanes, groups = (columns + lanes - 1) / lanes;
+  int64_t lanes = fft_loops<T>().lanes, groups = (columns + lanes - 1) / lanes;
   roots.assign(static_cast<size_t>(groups * rows * 2 * lanes), T(0));
   for (int64_t g = 0; g < groups; g++)
     for (int64_t a = 0; a < rows; a++)

@@ -12,8 +12,8 @@
 namespace undertow::cpu {
 
 template <class T>
-const FftKernels<T>& fft_kernels() {
-  static const FftKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(fft_kernels<T>());
+const FftLoops<T>& fft_loops() {
+  static const FftLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(fft_loops<T>());
   return chosen;
 }
 

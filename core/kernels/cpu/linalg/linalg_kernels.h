@@ -47,21 +47,8 @@ struct SecularKernels {
   void (*ratios)(int64_t n, const double* gap, const double* poles, double pole, bool squares, double* product);
 };
 
-namespace isa_baseline {
-template <class T>
-const DenseKernels<T>& dense_kernels();
-const SecularKernels& secular_kernels();
-}  // namespace isa_baseline
-namespace isa_avx2 {
-template <class T>
-const DenseKernels<T>& dense_kernels();
-const SecularKernels& secular_kernels();
-}  // namespace isa_avx2
-namespace isa_avx512 {
-template <class T>
-const DenseKernels<T>& dense_kernels();
-const SecularKernels& secular_kernels();
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(template <class T> const DenseKernels<T>& dense_kernels();
+                      const SecularKernels& secular_kernels();)
 
 template <class T>
 const DenseKernels<T>& dense_kernels() {

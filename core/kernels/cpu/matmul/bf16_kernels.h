@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 // Note [Pairs Of Halves]
@@ -24,14 +26,6 @@ struct Bf16Kernels {
 };
 
 // Null where the processor, or the instruction set chosen, has no such instruction.
-namespace isa_baseline {
-const Bf16Kernels* bf16_kernels();
-}
-namespace isa_avx2 {
-const Bf16Kernels* bf16_kernels();
-}
-namespace isa_avx512 {
-const Bf16Kernels* bf16_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(const Bf16Kernels* bf16_kernels();)
 
 }  // namespace undertow::cpu

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
@@ -51,8 +52,6 @@ struct PackShared;
 struct PackOwn;
 struct ThinCopy;
 struct LongSums;
-
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 template <class T>
 const GemmKernels<T>& kernels() {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 // C = alpha * A B + beta * C, where C is m by n, A is m by k, B is k by n, each with a row and a column
@@ -72,23 +74,7 @@ struct ThinKernels {
 
 // T is float, double, or uint8_t to uint64_t (which serve the signed integers too: the low bits of a product
 // are the same).
-namespace isa_baseline {
-template <class T>
-const GemmKernels<T>& gemm_kernels();
-template <class T>
-const ThinKernels<T>& thin_kernels();
-}  // namespace isa_baseline
-namespace isa_avx2 {
-template <class T>
-const GemmKernels<T>& gemm_kernels();
-template <class T>
-const ThinKernels<T>& thin_kernels();
-}  // namespace isa_avx2
-namespace isa_avx512 {
-template <class T>
-const GemmKernels<T>& gemm_kernels();
-template <class T>
-const ThinKernels<T>& thin_kernels();
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(template <class T> const GemmKernels<T>& gemm_kernels();
+                      template <class T> const ThinKernels<T>& thin_kernels();)
 
 }  // namespace undertow::cpu

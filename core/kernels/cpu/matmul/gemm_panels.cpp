@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/base/ceil_div.h"
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/scratch.h"
@@ -28,8 +29,6 @@ constexpr int64_t kMaxPacked = 1 << 21;
 constexpr int64_t kMaxNarrow = 1024;
 // Columns of a chunk that copies its rows of A, in panels.
 constexpr int64_t kLeastCopied = 8;
-
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 template <class T>
 const GemmKernels<T>& kernels() {

@@ -30,17 +30,6 @@ struct LstmKernels {
   void (*backward)(const LstmStepBackward<T>& s, int64_t rows, int64_t hidden);
 };
 
-namespace isa_baseline {
-const LstmKernels<float>& lstm_float();
-const LstmKernels<double>& lstm_double();
-}  // namespace isa_baseline
-namespace isa_avx2 {
-const LstmKernels<float>& lstm_float();
-const LstmKernels<double>& lstm_double();
-}  // namespace isa_avx2
-namespace isa_avx512 {
-const LstmKernels<float>& lstm_float();
-const LstmKernels<double>& lstm_double();
-}  // namespace isa_avx512
+UNDERTOW_FOR_EACH_ISA(const LstmKernels<float>& lstm_float(); const LstmKernels<double>& lstm_double();)
 
 }  // namespace undertow::cpu
