@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .files import text
 
-ASSERTING = ("assert", "gradcheck", "gradgradcheck", "raises", "warns", "fail", "deprecated_call")
+ASSERTING = ("assert", "gradcheck", "gradgradcheck", "raises", "warns", "fail", "deprecated_call", "same_as_torch")
 BROAD = {"Exception", "BaseException", "RuntimeError"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
