@@ -30,17 +30,19 @@ bool is_number_like(PyObject* o) {
   PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
   return n && (n->nb_index || n->nb_float) && !PySequence_Check(o);  // NumPy's scalars
 }
+// A number that differs from sample to sample, or that has no memory, cannot be read; item() says why.
+bool is_readable(const Tensor& t) { return !t.impl()->has(kBatched) && !t.is_meta(); }
 bool is_int_like(PyObject* o) {
   if (PyLong_Check(o)) return !PyBool_Check(o);
   if (PyFloat_Check(o)) return false;
   if (is_tensor(o))
     return tensor_of(o).dim() == 0 && is_integral(tensor_of(o).dtype()) && tensor_of(o).dtype() != DType::Bool &&
-           !tensor_of(o).impl()->has(kBatched);
+           is_readable(tensor_of(o));
   return PyIndex_Check(o);
 }
 bool is_float_like(PyObject* o) {
   if (PyFloat_Check(o) || PyLong_Check(o)) return true;
-  if (is_tensor(o)) return tensor_of(o).dim() == 0 && !tensor_of(o).is_complex() && !tensor_of(o).impl()->has(kBatched);
+  if (is_tensor(o)) return tensor_of(o).dim() == 0 && !tensor_of(o).is_complex() && is_readable(tensor_of(o));
   PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
   return n && (n->nb_float || n->nb_index) && !PySequence_Check(o);
 }
@@ -309,10 +311,9 @@ bool older_order(const Function& f, PyObject* self, PyObject* const* args, Py_ss
 
 [[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                            PyObject* kwnames, const Mismatch& only) {
-  // A number that differs from sample to sample: what item() says of it is the reason.
+  // A number that cannot be read: what item() says of it is the reason.
   for (Py_ssize_t i = 0; i < nargs; i++)
-    if (is_tensor(args[i]) && tensor_of(args[i]).dim() == 0 && tensor_of(args[i]).impl()->has(kBatched))
-      scalar_arg(args[i]);
+    if (is_tensor(args[i]) && tensor_of(args[i]).dim() == 0 && !is_readable(tensor_of(args[i]))) scalar_arg(args[i]);
   if (f.count == 1) UT_FAIL_AS(Type, only.text);
   std::string got, expected;
   for (Py_ssize_t i = 0; i < nargs; i++) got += str(i ? ", " : "", Py_TYPE(args[i])->tp_name);
