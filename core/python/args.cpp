@@ -76,7 +76,7 @@ bool fits(PyObject* o, ArgKind kind) {
       return is_tensor_list(o, true);
     case ArgKind::Scalar:
       return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad() &&
-                                   !tensor_of(o).impl()->has(kBatched | kHasTangent));
+                                   !tensor_of(o).impl()->has(kHasTangent) && is_readable(tensor_of(o)));
     case ArgKind::OptScalar:
       return o == Py_None || fits(o, ArgKind::Scalar);
     case ArgKind::Int:

@@ -49,7 +49,10 @@ Tensor fill(const Tensor& self, const Tensor& value) {
 void fill_out(const Tensor& out, const Tensor&, const Tensor& value) {
   UT_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
            " dimensions.");
-  fill_into(out, item(value));
+  if (value.is_cpu())
+    fill_into(out, item(value));
+  else
+    copy_into(out, value);
 }
 
 Tensor zero(const Tensor& self) { return fill(self, Scalar(0)); }

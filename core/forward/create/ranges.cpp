@@ -55,7 +55,12 @@ DType space_dtype(const char* name, const Scalar& start, const Scalar& end, std:
 Scalar number_of(const char* name, const char* which, const Tensor& t) {
   UT_CHECK(t.dim() == 0, name, " only supports 0-dimensional start and end tensors, but got ", which, " with ", t.dim(),
            " dimension(s).");
+  if (t.is_meta()) return t.is_complex() ? Scalar(std::complex<double>()) : Scalar(0.0);  // of its kind: no element
   return item(t);
+}
+// The result is beside the tensor that gives an end, unless a device is given.
+std::optional<Device> place_of(std::optional<Device> device, const Tensor& end) {
+  return device ? device : std::optional<Device>(end.device());
 }
 
 Tensor empty_spaced(const char* name, int64_t steps, DType dtype, std::optional<Device> device) {
@@ -98,13 +103,14 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType 
   return out;
 }
 Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, OptDType dtype, OptDevice device) {
-  return linspace(number_of("linspace", "start", start), number_of("linspace", "end", end), steps, dtype, device);
+  return linspace(number_of("linspace", "start", start), number_of("linspace", "end", end), steps, dtype,
+                  place_of(device, start));
 }
 Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, OptDType dtype, OptDevice device) {
-  return linspace(number_of("linspace", "start", start), end, steps, dtype, device);
+  return linspace(number_of("linspace", "start", start), end, steps, dtype, place_of(device, start));
 }
 Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, OptDType dtype, OptDevice device) {
-  return linspace(start, number_of("linspace", "end", end), steps, dtype, device);
+  return linspace(start, number_of("linspace", "end", end), steps, dtype, place_of(device, end));
 }
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
@@ -116,13 +122,14 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   return out;
 }
 Tensor logspace(const Tensor& start, const Tensor& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
-  return logspace(number_of("logspace", "start", start), number_of("logspace", "end", end), steps, base, dtype, device);
+  return logspace(number_of("logspace", "start", start), number_of("logspace", "end", end), steps, base, dtype,
+                  place_of(device, start));
 }
 Tensor logspace(const Tensor& start, const Scalar& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
-  return logspace(number_of("logspace", "start", start), end, steps, base, dtype, device);
+  return logspace(number_of("logspace", "start", start), end, steps, base, dtype, place_of(device, start));
 }
 Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
-  return logspace(start, number_of("logspace", "end", end), steps, base, dtype, device);
+  return logspace(start, number_of("logspace", "end", end), steps, base, dtype, place_of(device, end));
 }
 
 }  // namespace undertow::fwd
