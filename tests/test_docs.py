@@ -73,5 +73,7 @@ def test_examples_in_docstrings(name):
     if name.endswith(".tensorboard"):
         pytest.importorskip("tensorboard", reason="event files are written by the tensorboard package")
     module = importlib.import_module(name)
+    for lazy in getattr(module, "__all__", ()):  # loaded before doctest walks the module's names
+        getattr(module, lazy, None)
     result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     assert result.failed == 0

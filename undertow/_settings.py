@@ -120,7 +120,7 @@ def set_default_device(device: Any) -> None:
 
 def get_default_device() -> _device:
     """The device that factories use when none is given: by `with device:`, else by `set_default_device`."""
-    return _C._get_default_device()
+    return _C._default_device()
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -219,7 +219,7 @@ PyMethodDef functions[] = {
     {"set_num_threads", set_threads, METH_O, "How many threads large operations may use."},
     {"get_num_threads", get_threads, METH_NOARGS, "How many threads large operations may use."},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, nullptr},
-    {"_get_default_device", get_default_device_, METH_NOARGS, nullptr},
+    {"_default_device", get_default_device_, METH_NOARGS, nullptr},
     {"_set_default_device", set_default_device_, METH_O, nullptr},
     {"set_default_dtype", set_default_dtype_, METH_O, nullptr},
     {"_set_overrides", set_overrides, METH_VARARGS, nullptr},

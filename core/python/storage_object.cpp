@@ -420,6 +420,7 @@ Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_
            ShapeText{strides}, ", storage offset ", offset, ", and itemsize ", itemsize(dtype),
            " requiring a storage size of ", needed, " are out of bounds for storage of size ", storage->nbytes());
   auto* impl = new TensorImpl;
+  impl->set_device(storage->device());
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
   impl->set_layout(sizes, strides);

@@ -203,3 +203,11 @@ def test_an_optimizer_step_on_meta_changes_nothing_and_raises_nothing():
         optimizer.step()
         optimizer.zero_grad()
     assert all(p.is_meta for p in net.parameters())
+
+
+def test_a_file_is_loaded_to_meta_without_its_bytes():
+    file = io.BytesIO()
+    ut.save({"x": ut.arange(6.0).view(2, 3).t(), "mask": ut.tensor([True])}, file)
+    file.seek(0)
+    loaded = ut.load(file, map_location="meta")
+    assert loaded["x"].is_meta and loaded["x"].shape == (3, 2) and loaded["x"].stride() == (1, 3) and loaded["mask"].is_meta

@@ -309,7 +309,7 @@ def compare(name: str, dtypes: list[str], limit: int | None) -> set[Excuse]:
                 d = pair.run()
                 if d and (excuse := excuse_of(name, f"{dtype_name} {d}", pair)):
                     used.add(excuse)
-                    ran += ":" in excuse.begins  # the values agree
+                    ran += ":" in excuse.begins or excuse.begins.startswith(("gradient", "tangent"))  # the values agree
                     continue
                 label = f"{op.name}{'.' + op.variant_test_name if op.variant_test_name else ''} {dtype_name} sample {k}"
                 assert d is None, f"{label}: {d}\n{sample}"

@@ -11,7 +11,7 @@ from undertow import _C
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "undertow"
-OBJECT = set(dir(object)) | {"__dict__", "__module__", "__weakref__"}
+OBJECT = set(dir(object)) | {"__dict__", "__module__", "__weakref__", "__slotnames__"}  # the last one is left by copyreg
 HELPERS = {"_int", "_float", "_bool", "_complex", "_type", "_T", "_device", "_layout", "_memory_format"}  # names for types, in stubs alone
 
 

@@ -32,7 +32,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     shared = _from_foreign(data)
     if shared is None:
         return undertow.tensor(data, dtype=dtype, device=device)
-    return shared.to(_C._get_default_device() if device is None else device, dtype)
+    return shared.to(_C._default_device() if device is None else device, dtype)
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:

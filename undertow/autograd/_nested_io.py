@@ -67,9 +67,10 @@ def _unflatten(flat: Sequence[Any], like: Any) -> Any:
 class NestedIOFunction(Function):
     """Only here for old programs: use `Function`."""
 
-    to_save: tuple[Tensor | None, ...] | None
-    dirty_tensors: tuple[Tensor, ...] | None
-    non_differentiable: tuple[Tensor, ...] | None
+    if TYPE_CHECKING:
+        to_save: tuple[Tensor | None, ...] | None
+        dirty_tensors: tuple[Tensor, ...] | None
+        non_differentiable: tuple[Tensor, ...] | None
 
     if TYPE_CHECKING:
         _nested_input: Any

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class LocationScale(Distribution):
     """One shape, moved by `loc`, where its density is highest, and stretched by `scale`."""
 
-    loc: Tensor
-    scale: Tensor
+    if TYPE_CHECKING:
+        loc: Tensor
+        scale: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

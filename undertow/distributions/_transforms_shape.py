@@ -74,8 +74,9 @@ class IndependentTransform(Transform):
 class ReshapeTransform(Transform):
     """The last dimensions in another shape."""
 
-    in_shape: Size
-    out_shape: Size
+    if TYPE_CHECKING:
+        in_shape: Size
+        out_shape: Size
     bijective = True
 
     def __init__(self, in_shape: Any, out_shape: Any, cache_size: int = 0) -> None:

@@ -23,7 +23,8 @@ class Binomial(OddsDistribution):
     tensor([1., 5.])
     """
 
-    total_count: Tensor
+    if TYPE_CHECKING:
+        total_count: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,

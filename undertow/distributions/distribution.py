@@ -24,7 +24,10 @@ class Distribution:
     has_rsample: bool = False
     has_enumerate_support: bool = False
     arg_constraints: dict[str, constraints.Constraint] = {}
-    support: Any = None  # a Constraint; None until a subclass says
+    if TYPE_CHECKING:
+        support: Any
+    else:
+        support = None  # a Constraint, once a subclass says
     _validate_args = __debug__
 
     @staticmethod

@@ -23,7 +23,8 @@ class Exponential(ExponentialFamily):
     tensor(0.5000)
     """
 
-    rate: Tensor
+    if TYPE_CHECKING:
+        rate: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True

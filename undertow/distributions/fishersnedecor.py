@@ -23,8 +23,9 @@ class FisherSnedecor(Distribution):
     tensor(2.)
     """
 
-    df1: Tensor
-    df2: Tensor
+    if TYPE_CHECKING:
+        df1: Tensor
+        df2: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True

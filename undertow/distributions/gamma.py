@@ -24,8 +24,9 @@ class Gamma(ExponentialFamily):
     tensor([0.5000, 1.0000])
     """
 
-    concentration: Tensor
-    rate: Tensor
+    if TYPE_CHECKING:
+        concentration: Tensor
+        rate: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True

@@ -24,9 +24,10 @@ class GeneralizedPareto(Distribution):
     tensor(2.)
     """
 
-    loc: Tensor
-    scale: Tensor
-    concentration: Tensor
+    if TYPE_CHECKING:
+        loc: Tensor
+        scale: Tensor
+        concentration: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
 

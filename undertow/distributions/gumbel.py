@@ -27,8 +27,9 @@ class Gumbel(TransformedDistribution):
     tensor(0.5772)
     """
 
-    loc: Tensor
-    scale: Tensor
+    if TYPE_CHECKING:
+        loc: Tensor
+        scale: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"loc": constraints.real, "scale": constraints.positive}
     support: constraints.Constraint = constraints.real  # type: ignore[assignment]
 

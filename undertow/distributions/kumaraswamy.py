@@ -24,8 +24,9 @@ class Kumaraswamy(TransformedDistribution):
     tensor(0.5000)
     """
 
-    concentration1: Tensor
-    concentration0: Tensor
+    if TYPE_CHECKING:
+        concentration1: Tensor
+        concentration0: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support: constraints.Constraint = constraints.unit_interval  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]

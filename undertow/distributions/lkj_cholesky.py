@@ -25,7 +25,8 @@ class LKJCholesky(Distribution):
     """
 
     dim: int
-    concentration: Tensor
+    if TYPE_CHECKING:
+        concentration: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 

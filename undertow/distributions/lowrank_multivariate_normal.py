@@ -26,9 +26,10 @@ class LowRankMultivariateNormal(Distribution):
     tensor([2., 1.])
     """
 
-    loc: Tensor
-    cov_diag: Tensor
-    cov_factor: Tensor
+    if TYPE_CHECKING:
+        loc: Tensor
+        cov_diag: Tensor
+        cov_factor: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),

@@ -24,7 +24,8 @@ class MixtureSameFamily(Distribution):
     tensor(1.)
     """
 
-    mixture_distribution: Categorical
+    if TYPE_CHECKING:
+        mixture_distribution: Categorical
     component_distribution: Distribution
 
     def __init__(self, mixture_distribution: Categorical, component_distribution: Distribution, validate_args: bool | None = None) -> None:

@@ -32,7 +32,8 @@ class MultivariateNormal(Distribution):
     tensor(-1.8379)
     """
 
-    loc: Tensor
+    if TYPE_CHECKING:
+        loc: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,

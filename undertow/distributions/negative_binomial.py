@@ -23,7 +23,8 @@ class NegativeBinomial(OddsDistribution):
     tensor(3.)
     """
 
-    total_count: Tensor
+    if TYPE_CHECKING:
+        total_count: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),

@@ -23,8 +23,9 @@ class Pareto(TransformedDistribution):
     tensor(2.)
     """
 
-    scale: Tensor
-    alpha: Tensor
+    if TYPE_CHECKING:
+        scale: Tensor
+        alpha: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:

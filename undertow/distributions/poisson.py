@@ -24,7 +24,8 @@ class Poisson(ExponentialFamily):
     tensor(-2.)
     """
 
-    rate: Tensor
+    if TYPE_CHECKING:
+        rate: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 

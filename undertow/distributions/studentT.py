@@ -27,9 +27,10 @@ class StudentT(Distribution):
     tensor(-1.0397)
     """
 
-    df: Tensor
-    loc: Tensor
-    scale: Tensor
+    if TYPE_CHECKING:
+        df: Tensor
+        loc: Tensor
+        scale: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True

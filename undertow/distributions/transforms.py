@@ -348,7 +348,8 @@ class TanhTransform(_Rising):
 class PowerTransform(Transform):
     """x^exponent, of positive numbers."""
 
-    exponent: Tensor
+    if TYPE_CHECKING:
+        exponent: Tensor
     domain: constraints.Constraint = constraints.positive
     codomain: constraints.Constraint = constraints.positive
     bijective = True
@@ -394,8 +395,9 @@ class AbsTransform(Transform):
 class AffineTransform(Transform):
     """loc + scale * x, elementwise or, with event_dim, as one vector."""
 
-    loc: Tensor | float
-    scale: Tensor | float
+    if TYPE_CHECKING:
+        loc: Tensor | float
+        scale: Tensor | float
     bijective = True
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:

@@ -23,8 +23,9 @@ class Uniform(Distribution):
     tensor(0.6931)
     """
 
-    low: Tensor
-    high: Tensor
+    if TYPE_CHECKING:
+        low: Tensor
+        high: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"low": constraints.real, "high": constraints.real}
     has_rsample = True
 

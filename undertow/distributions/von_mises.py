@@ -30,8 +30,9 @@ class VonMises(Distribution):
     tensor(0.5000)
     """
 
-    loc: Tensor
-    concentration: Tensor
+    if TYPE_CHECKING:
+        loc: Tensor
+        concentration: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = False

@@ -24,9 +24,10 @@ class Weibull(TransformedDistribution):
     tensor(2.)
     """
 
-    scale: Tensor
-    concentration: Tensor
-    concentration_reciprocal: Tensor
+    if TYPE_CHECKING:
+        scale: Tensor
+        concentration: Tensor
+        concentration_reciprocal: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive, "concentration": constraints.positive}
     support: constraints.Constraint = constraints.positive  # type: ignore[assignment]
 

@@ -33,7 +33,8 @@ class Wishart(ExponentialFamily):
             [0., 3.]])
     """
 
-    df: Tensor
+    if TYPE_CHECKING:
+        df: Tensor
     support = constraints.positive_definite
     has_rsample = True
 

@@ -60,7 +60,8 @@ def _copy(value: Any) -> Any:
 class LRScheduler:
     """The base: counts epochs and writes what `get_lr` says into the optimizer's groups."""
 
-    base_lrs: list[Any]
+    if TYPE_CHECKING:
+        base_lrs: list[Any]
     last_epoch: int
     _get_lr_called_within_step = False
     _is_initial = False
@@ -179,7 +180,8 @@ def _per_group(optimizer: Optimizer, functions: Any) -> list[Any]:
 class LambdaLR(LRScheduler):
     """The initial rate times `lr_lambda(epoch)`."""
 
-    lr_lambdas: list[Any]
+    if TYPE_CHECKING:
+        lr_lambdas: list[Any]
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.optimizer = optimizer

@@ -78,8 +78,9 @@ class AveragedModel(Module):
     """A copy of a model that holds the average of what `update_parameters` was shown."""
 
     module: Module
-    avg_fn: Callable[..., Any] | None
-    multi_avg_fn: Callable[..., Any] | None
+    if TYPE_CHECKING:
+        avg_fn: Callable[..., Any] | None
+        multi_avg_fn: Callable[..., Any] | None
     use_buffers: bool
     n_averaged: Tensor
 

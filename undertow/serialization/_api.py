@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import undertow
 from undertow import _C
 from undertow._C import UntypedStorage
 from undertow.serialization import _safetensors, _torch_legacy, _torch_zip
@@ -187,9 +188,11 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
 
 
 def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
-    """The storage, if `location` names the CPU; other places are refused."""
+    """The storage itself on the CPU, one of its size without memory on meta; raises for other places."""
     if location == "cpu" or location.startswith("cpu:"):
         return storage
+    if location == "meta":
+        return undertow.empty(storage.nbytes(), dtype=undertow.uint8, device="meta").untyped_storage()
     if location.startswith("cuda"):
         raise RuntimeError(
             f"Attempting to deserialize object on a CUDA device ({location}), but there is none here. Use map_location='cpu' to load it to the CPU"

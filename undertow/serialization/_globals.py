@@ -73,7 +73,7 @@ def check_layout(nbytes: int, dtype: Any, offset: Any, size: Any, stride: Any) -
 
 def check_bools(storage: UntypedStorage) -> None:
     """Refuse bytes that no bool has: what computes with them may count on 0 and 1."""
-    if storage.nbytes() and _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).amax().item() > 1:
+    if storage.is_cpu and storage.nbytes() and _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).amax().item() > 1:
         raise UnpicklingError("corrupt file: a storage of bool holds bytes other than 0 and 1")
 
 

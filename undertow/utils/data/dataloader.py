@@ -49,10 +49,12 @@ class DataLoader(Generic[_T_co]):
     tensor([2]) tensor([1.])
     """
 
-    dataset: Any  # a Dataset, or anything with samples by index
+    if TYPE_CHECKING:
+        dataset: Any  # a Dataset, or anything with samples by index
     prefetch_factor: int | None
-    multiprocessing_context: Any  # None, the name of a start method, or a context of multiprocessing
-    collate_fn: Callable[[list[Any]], Any]
+    if TYPE_CHECKING:
+        multiprocessing_context: Any  # None, the name of a start method, or a context of multiprocessing
+        collate_fn: Callable[[list[Any]], Any]
     _initialized = False
 
     def __init__(

@@ -76,7 +76,8 @@ class TensorDataset(Dataset["tuple[Tensor, ...]"]):
 class StackDataset(Dataset["Any"]):
     """Several datasets side by side: a sample is a tuple, or a dict, of a sample of each."""
 
-    datasets: tuple[Dataset[Any], ...] | dict[str, Dataset[Any]]
+    if TYPE_CHECKING:
+        datasets: tuple[Dataset[Any], ...] | dict[str, Dataset[Any]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
@@ -152,7 +153,8 @@ class ConcatDataset(Dataset[_T_co]):
 class ChainDataset(IterableDataset["Any"]):
     """Several iterable datasets one behind the other."""
 
-    datasets: Iterable[Dataset[Any]]
+    if TYPE_CHECKING:
+        datasets: Iterable[Dataset[Any]]
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
@@ -176,7 +178,8 @@ class Subset(Dataset[_T_co]):
     """The samples of a dataset at some indices."""
 
     dataset: Dataset[_T_co]
-    indices: Sequence[int]
+    if TYPE_CHECKING:
+        indices: Sequence[int]
 
     def __init__(self, dataset: Dataset[_T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset

@@ -101,7 +101,8 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Indices by chance, each as likely as its weight says."""
 
-    weights: Tensor
+    if TYPE_CHECKING:
+        weights: Tensor
 
     def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:

@@ -1,0 +1,3 @@
+"""What `torch.distributed` has beyond `undertow.distributed`."""
+
+__all__: list[str] = []
