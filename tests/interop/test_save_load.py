@@ -276,7 +276,7 @@ def test_map_location_sees_every_storage_once(tmp_path):
     with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device"):
         through([x], "zip", tmp_path, map_location="cuda")
     with pytest.raises(RuntimeError, match="don't know how to restore data location"):
-        through([x], "zip", tmp_path, map_location="meta")
+        through([x], "zip", tmp_path, map_location="xla")
     with pytest.raises(TypeError, match="map_location must be"):
         through([x], "zip", tmp_path, map_location=3)
     with pytest.raises(TypeError, match="map_location returned a int"):

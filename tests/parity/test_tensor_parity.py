@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch", reason="parity needs torch")
 np = pytest.importorskip("numpy")
 
 import undertow as ut  # noqa: E402
+from undertow.as_torch import shims  # noqa: E402
 
 EXPRESSIONS = """
 t.tensor([np.float64(1), 2])
