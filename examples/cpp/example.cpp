@@ -16,8 +16,8 @@ class ClipGradientBackward final : public NodeWithEdges<1> {
   UT_NODE_MEMORY(ClipGradientBackward)
   std::string name() const override { return "ClipGradientBackward"; }
 
-  // grad_outputs: the incoming gradients, one per forward output. grad_inputs: the outgoing ones, one per edge. Public operators
-  // only, so that with create_graph this derivative can be differentiated again.
+  // grad_outputs: the incoming gradients, one per forward output. grad_inputs: the outgoing ones, one per edge. Public
+  // operators only, so that with create_graph this derivative can be differentiated again.
   void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) override {
     const Tensor& grad = grad_outputs[0];
     if (!grad.defined()) return;

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 from torch_names import Names
-from torch_public_names import NAMESPACES, found, stored
+from torch_public_names import NAMESPACES, stored
 
 from undertow import _missing_names
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.opgen import schema
-from tools.opgen.emit_python import FACTORY_ARGS
+from tools.opgen.public_names import FACTORY_ARGS
 
 ROOT = Path(__file__).resolve().parents[2]
 TYPES = {key: python for key, (_, python) in schema.TYPES.items()}

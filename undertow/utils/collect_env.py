@@ -139,7 +139,7 @@ def pretty_str(envinfo: SystemEnv) -> str:
     >>> pretty_str(get_env_info()).splitlines()[0].startswith("Undertow version: ")
     True
     """
-    e = SystemEnv(*("N/A" if value is None or value == "" else value for value in envinfo))
+    e = SystemEnv._make("N/A" if value is None or value == "" else value for value in envinfo)
     return f"""Undertow version: {e.undertow_version}
 Location: {e.undertow_location}
 Is debug build: {e.is_debug_build}
