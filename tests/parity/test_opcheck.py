@@ -113,7 +113,7 @@ def operators() -> list[str]:
         if not e.variants & {"function", "method"}:
             continue
         for module, name in e.python_names:
-            if module in ("_nn", "_rare") or (name.startswith("_") and not name.endswith("__")):
+            if module in ("_nn", "_special") or (name.startswith("_") and not name.endswith("__")):
                 continue  # internal; nn.functional has functions around them
             names[".".join(filter(None, [module, name.removeprefix("linalg_") if module == "linalg" else name]))] = None
     functional = [f"nn.functional.{name}" for name, f in vars(ut.nn.functional).items() if callable(f) and not name.startswith("_")]

@@ -40,7 +40,7 @@ POLYNOMIALS = {
 
 def _one(name: str) -> Callable[..., Tensor]:
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        return _ops["_rare.special_one"](input, name, out=out)
+        return _ops["_special.special_one"](input, name, out=out)
 
     return function
 
@@ -51,7 +51,7 @@ def _polynomial(name: str) -> Callable[..., Tensor]:
             raise TypeError(f"special_{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         dtype = undertow.result_type(input, n)
         x, degree = (undertow.as_tensor(value).to(dtype) for value in (input, n))
-        return _ops["_rare.special_polynomial"](*undertow.broadcast_tensors(x, degree), name, out=out)
+        return _ops["_special.special_polynomial"](*undertow.broadcast_tensors(x, degree), name, out=out)
 
     return function
 
