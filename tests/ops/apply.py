@@ -19,24 +19,20 @@ TOLERANCE = {"float16": (4e-3, 1e-3), "bfloat16": (2e-2, 1e-2), "float32": (2e-5
 # What a refusal of a dtype says. A message about anything else, a shape or a bug of ours, is none.
 ABOUT_DTYPES = re.compile(
     r"not implemented for|dtype|floating.point|complex|\b[bB]ool(ean)?\b|integral|Low precision|scalar type|tensors? but got|input type|unsigned type|"
-    r"Integer division|converted to type \w+ without overflow"
+    r"Integer division|expected float32 or float64|integers have no derivative|converted to type \w+ without overflow"
 )
 REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 
 
 def cases_of(key: str, e) -> list[Case]:
-    """Hand-made cases if there are any, else those of the entry's `samples`."""
-    by_hand = cases.CASES.get(key) or cases.CASES.get(plain_id(key))
-    if by_hand is not None:
-        return by_hand
-    name = e.spec.get("samples", "none")
-    if name == "none" or name not in GENERATORS:
-        return []
-    return GENERATORS[name](e)
+    """Those of the generator that the entry's `samples` names, if it names one, and the hand-made ones."""
+    by_hand = cases.CASES.get(key) or cases.CASES.get(plain_id(key)) or []
+    name = e.spec.get("samples")
+    return [*GENERATORS[name](e), *by_hand] if name in GENERATORS else by_hand
 
 
-def is_real_only(key: str, e, c: Case) -> bool:
-    return c.real_only or (not (key in cases.CASES or plain_id(key) in cases.CASES) and e.spec.get("samples") in REAL_ONLY)
+def is_real_only(e, c: Case) -> bool:
+    return c.real_only or e.spec.get("samples") in REAL_ONLY
 
 
 def drawn(key: str, c: Case, dtype: str, number: int = 0):
@@ -59,8 +55,8 @@ def attempt(function, args, kwargs, dtype: str):
 
 
 def accepted(key: str, e, c: Case, number: int = 0, floating: str = "float64"):
-    """(dtype, arguments, keywords, result) in a floating dtype, or in int64 where the operator takes integers alone; or None."""
-    for dtype in (floating, "int64"):
+    """(dtype, arguments, keywords, result) in a floating dtype, or in one that the operator takes instead; or None."""
+    for dtype in (floating, "int64", "complex128"):
         args, kwargs = drawn(key, c, dtype, number)
         if (result := attempt(find(e), args, kwargs, dtype)) is not None:
             return dtype, args, kwargs, result

@@ -26,7 +26,7 @@ REFUSED = {
     "resize_", "resize_as_", "nonzero_static", "repeat_interleave.indices", "repeat_interleave.Tensor",
 }
 # Their elements' order is their meaning: samples of them are copies.
-ORDERED = {"searchsorted", "bucketize", "searchsorted.number", "bucketize.number", "embedding_bag"}
+ORDERED = {"searchsorted", "bucketize", "searchsorted.number", "bucketize.number", "embedding_bag", "_embedding_bag", "_unique_dim", "_unique_consecutive"}
 # They take positive definite matrices: samples of them are multiples.
 DEFINITE = {"linalg_cholesky", "cholesky"}
 # Errors of a single call after which there is nothing to compare: the operator has no derivative there, or the result does
@@ -43,10 +43,13 @@ _WITHOUT_DERIVATIVE = {
         "to_bool", "to_uint8", "to_int8", "to_int16", "to_int32", "to_int64", "argwhere", "where.condition", "nonzero_static", "argsort", "__rlshift__",
         "__rrshift__", "linalg_matrix_rank", "linalg_matrix_rank.float", "linalg_matrix_rank.tol", "linalg_matrix_rank.tol_tensor", "repeat_interleave.indices",
         "view.dtype"),
-    "has none": ("floor_divide", "floor_divide.self", "__rfloordiv__", "heaviside"),
+    "has none": ("floor_divide", "floor_divide.self", "__rfloordiv__", "heaviside", "linalg_ldl_factor_ex", "linalg_ldl_factor", "linalg_ldl_solve",
+                 "_standard_gamma_grad"),
 }
 EXCEPT: dict[str, dict[str, str]] = {
     **{name: dict.fromkeys(("gradient", "tangent"), reason) for reason, names in _WITHOUT_DERIVATIVE.items() for name in names},
+    **{name: {"tangent": "has no forward mode"} for name in ("_ctc_loss", "lstm_layer")},
+    **{name: dict.fromkeys(("vmap", "nested", "gradient", "tangent"), "writes its argument, which the single calls have changed") for name in ("__ilshift__", "__irshift__")},
     "resize_": {"gradient": "does not resize what requires grad"},
     "resize_as_": {"gradient": "does not resize what requires grad"},
     "copy": {"gradient": "does not write to a leaf"},
@@ -125,7 +128,7 @@ def choices(e, which):
 def tensor_cases(key: str, e):
     """The arguments of each case as tensors, with those that are keywords in the function."""
     takes = dtypes_listed().get(key, LETTERS)
-    dtype = "int64" if takes[DTYPES.index("float64")] == "." else "float64"
+    dtype = next(d for d in ("float64", "int64", "complex128") if takes[DTYPES.index(d)] != ".")
     for number, c in enumerate(cases_of(key, e)):
         args, kwargs = drawn(key, c, dtype, number)
         made = tensors_of(tuple(args), dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases_indexing import MASK, ROWS
+from cases.index import MASK, ROWS
 from samples import Array, Fixed, case, index
 
 A = Array((3, 4))

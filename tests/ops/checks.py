@@ -10,7 +10,7 @@ import checks_derivative
 import checks_values
 from apply import cases_of, reference_of, smooth_arguments, undifferentiable
 from samples import Array
-from table import find, formula, plain_id
+from table import find, formula, is_hidden, plain_id
 
 HAS_FORWARD_MODE = importlib.util.find_spec("undertow.autograd.forward_ad") is not None
 
@@ -26,7 +26,7 @@ def properties_of(key: str, e) -> list[str]:
     chosen = []
     if any(reference_of(e, c) for c in found) and e.name not in cases.RANDOM:
         chosen.append("values")
-    chosen += ["dtypes", "refused"]
+    chosen += ["dtypes"] if is_hidden(e) else ["dtypes", "refused"]  # nobody can pass nonsense to a hidden operator
     arrays = [a for c in found for a in c.args if isinstance(a, Array)]
     in_lists = [b for c in found for a in c.args if isinstance(a, list) for b in a if isinstance(b, Array)]
     deterministic = e.name not in cases.RANDOM
@@ -46,11 +46,11 @@ def properties_of(key: str, e) -> list[str]:
         chosen.append("constants")
     if find(e, "inplace") and arrays and deterministic and "function" in e.variants:
         chosen.append("inplace")
-    if "out" in e.variants and deterministic and e.return_type == "Tensor":
+    if "out" in e.variants and deterministic and not is_hidden(e) and e.return_type == "Tensor":
         chosen.append("out")
     if e.grad and not e.is_composite and formula.all_saved(e) and deterministic:
         chosen.append("saved_names")
-    pointwise_or_reduction = e.is_pointwise or str(e.spec.get("samples")).startswith("reduc")
+    pointwise_or_reduction = e.is_pointwise or e.family == "scan" or str(e.spec.get("samples")).startswith("reduc")
     if pointwise_or_reduction and deterministic and any(a.shape and 0 not in a.shape for a in arrays):
         chosen.append("threads")
     return [c for c in chosen if c not in cases.EXCEPT.get(plain_id(key), ())]

@@ -161,6 +161,24 @@ REFERENCES = {
     "linalg_inv_ex": lambda a: (np.linalg.inv(a), np.zeros(a.shape[:-2])),
     "linalg_cholesky_ex": lambda a: (np.linalg.cholesky(a), np.zeros(a.shape[:-2])),
     "triangular_solve": lambda b, a: (np.linalg.solve(np.triu(a), b), a),
+    # operators without a Python name
+    "gelu_tanh": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "sigmoid_backward": lambda g, y: g * np.conj((1 - y) * y),
+    "tanh_backward": lambda g, y: g * np.conj(1 - y * y),
+    "silu_backward": lambda g, x: g * (1 + x * (1 - 1 / (1 + np.exp(-x)))) / (1 + np.exp(-x)),
+    "log_sigmoid_backward": lambda g, x: g / (1 + np.exp(x)),
+    "square_kernel": np.square,
+    "cube_kernel": lambda x: x * x * x,
+    "nextafter_kernel": np.nextafter,
+    "power": np.power,
+    "trunc_divide": lambda x, y: np.trunc(x / y),
+    "clamp_kernel": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "angle_kernel": np.angle,
+    "conj_kernel": np.conj,
+    "_alias": np.copy,
+    "_neg_view": np.negative,
 }
 if scipy is not None:
     REFERENCES |= {"linalg_matrix_exp": scipy.linalg.expm, "igamma": scipy.special.gammainc, "igammac": scipy.special.gammaincc}
+    REFERENCES["gelu_erf"] = lambda x: x * scipy.special.ndtr(x)
+    REFERENCES["gelu_erf_backward"] = lambda g, x: g * (scipy.special.ndtr(x) + x * np.exp(-x * x / 2) / np.sqrt(2 * np.pi))

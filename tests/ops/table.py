@@ -5,6 +5,7 @@ Run as a program it lists how many properties each entry has; with the argument 
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 import sys
@@ -12,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import undertow as ut
+from undertow._vmap._dispatch import OPERATORS
 
 ROOT = Path(__file__).resolve().parents[2]
 DTYPES_FILE = Path(__file__).with_name("dtypes.txt")
@@ -53,9 +55,12 @@ def plain_id(key: str) -> str:
 
 
 def find(e, variant: str = "function"):
-    """The Python function of an entry: from its module, or its method. None where Python does not see it."""
-    if not e.python_names or (variant not in e.variants and variant != "function"):
+    """The Python function of an entry: from its module, or its method; an entry without a Python name is called by its key.
+    None where the entry has no such variant."""
+    if variant not in e.variants and variant != "function":
         return None
+    if not e.python_names:
+        return hidden(e, variant)
     if variant == "out":
         return find(e)
     module, public = e.python_names[0]
@@ -67,6 +72,31 @@ def find(e, variant: str = "function"):
     if variant == "function" and "method" not in e.variants:
         name = public + "_"
     return getattr(ut.Tensor, name, None)
+
+
+def is_hidden(e) -> bool:
+    """Only formulas and composites call it: it takes every argument in its place, and checks no types."""
+    return not e.python_names
+
+
+def hidden(e, variant: str):
+    """An operator without a Python name, from the table that the core keeps for vmap. That calls no out= variants."""
+    operator = OPERATORS.get(e.key + "_" * (variant == "inplace"))
+    if operator is None or variant == "out":
+        return None
+
+    def function(*args, **kwargs):
+        given = dict(zip(operator.names, args, strict=False)) | kwargs
+        last = max(operator.names.index(name) for name in given)
+        return operator(*[given.get(name, default_of(e, name)) for name in operator.names[: last + 1]])
+
+    return function
+
+
+def default_of(e, name: str):
+    """The value in the signature; the glue leaves only what follows the last argument to its own defaults."""
+    text = next(a.default for a in e.args if a.name == name)
+    return None if text is None else ast.literal_eval(text)
 
 
 def computes_in(e, dtype: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 KEYS = {
     "sig", "doc", "scalar", "dtypes", "promote", "composite", "grad", "jvp", "variants", "view", "aliases", "node", "nondiff",
-    "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "inplace_node", "result_dtype", "torch", "factory",
+    "module", "returns", "reference", "samples", "lazy_conj", "may_return_self", "materialize", "python", "inplace_forward", "inplace_node", "factory",
     "public",  # the Python name, where C++ needs another one
     "inplace_argument",  # nn.functional names take `inplace=False`
     "inplace_composite",  # a composite's in-place form as an expression of in-place operators
@@ -24,6 +24,7 @@ KEYS = {
     "hot",  # called often on small tensors: compiled for speed, where all others are made small
     "example",  # lines of a Python session, `>>> ut.relu(...)` and what it prints; part of the docstring, run by tests/typed/test_help.py
     "choices",  # choices.mode: the strings that an argument `mode` takes, where they are a closed set; for the type stubs
+    "tested_by",  # in place of samples: the entry whose property tests call this one
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.

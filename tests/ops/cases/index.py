@@ -1,9 +1,9 @@
-"""Cases for reading and writing by index, sorting and searching."""
+"""Cases for the entries of ops/index.toml."""
 
 from __future__ import annotations
 
 import numpy as np
-from samples import Array, case, index, mask
+from samples import Array, Fixed, case, index, mask
 
 A = Array((3, 4))
 DISTINCT = Array((3, 4), distinct=True)
@@ -42,13 +42,8 @@ def _scattered(x, d, i, s, reduce):
     return x
 
 
-def _renormed(w, i, most, p):
-    w = w.copy()
-    for k in set(i.ravel().tolist()):
-        size = (np.abs(w[k]) ** p).sum() ** (1 / p)
-        w[k] *= most / (size + 1e-7) if size > most else 1
-    return w
-
+SQUARE4 = Array((4, 4))
+SQUARE, MATRICES = Array((3, 3)), Array((2, 3, 3))
 
 CASES = {
     "gather": [case(A, 1, COLUMNS, reference=lambda x, d, i: np.take_along_axis(x, i, d))],
@@ -77,27 +72,18 @@ CASES = {
     "nonzero": [case(A, reference=np.argwhere)],
     "nonzero.numpy": [case(A, as_tuple=True, reference=lambda x, as_tuple: np.nonzero(x)), case(mask([[True, False], [True, True]]), as_tuple=True)],
     "argwhere": [case(A, reference=np.argwhere)],
-    "embedding": [case(Array((5, 3)), index([[0, 4], [2, 2]]), reference=lambda w, i: w[i])],
-    "embedding_renorm": [case(Array((5, 3)), index([[0, 4], [2, 2]]), 1.5, 2.0, reference=_renormed, real_only=True)],
     "one_hot": [case(index([0, 2, 1]), reference=lambda i: np.eye(3)[i])],
-    "sort": [case(DISTINCT, reference=lambda x: (np.sort(x), np.argsort(x, kind="stable")), real_only=True)],
-    "argsort": [case(DISTINCT, reference=lambda x: np.argsort(x, kind="stable"), real_only=True)],
-    "topk": [case(DISTINCT, 2, real_only=True)],
-    "kthvalue": [case(DISTINCT, 2, real_only=True)],
-    "mode": [case(Array((3, 5), distinct=True), real_only=True, differentiable=False)],
     "unravel_index": [case(index([0, 5, 11]), [3, 4], reference=np.unravel_index)],
-    "searchsorted": [case(index([1, 3, 5]), index([2, 5]), reference=np.searchsorted)],
-    "bucketize": [case(index([2, 5]), index([1, 3, 5]), reference=lambda x, b: np.searchsorted(b, x))],
-    "searchsorted.number": [case(index([1, 3, 5]), 3), case(index([1, 3, 5]), 3, right=True)],
-    "bucketize.number": [case(3, index([1, 3, 5])), case(3, index([1, 3, 5]), right=True)],
-    "isin": [case(A, Array((5,))), case(index([[1, 2], [3, 4]]), index([2, 4, 9])), case(A, A, invert=True)],
-    "isin.number": [case(index([1, 2, 3]), 2)],
-    "isin.in_tensor": [case(2, index([1, 2, 3])), case(7, index([1, 2, 3]))],
     "where.condition": [case(MASK, reference=np.nonzero)],
-    "cumsum": [case(A, 0, reference=np.cumsum), case(A, -1, reference=np.cumsum)],
-    "cumprod": [case(A, 0, reference=np.cumprod), case(Array((4,)), 0, reference=np.cumprod)],
-    "cummax": [case(DISTINCT, 1, real_only=True)],
-    "cummin": [case(DISTINCT, 1, real_only=True)],
-    "logcumsumexp": [case(A, 1, real_only=True, reference=lambda x, d: np.log(np.cumsum(np.exp(x), d)))],
-    "diff": [case(A, reference=np.diff)],
+    "diagonal_scatter": [case(SQUARE4, Array((4,)))],
+    "select_scatter": [case(A, Array((4,)), 0, 1)],
+    "slice_scatter": [case(A, Array((2, 4)), 0, 1, 3)],
+    "as_strided_scatter": [case(SQUARE, Array((2, 2)), [2, 2], [3, 1], 0)],
+    "nonzero_static": [case(Fixed([0, 3, 4], "int64"), size=3, reference=lambda x, size: np.array([[1], [2], [-1]]))],
+    "view_alias": [case(A, reference=np.copy)],
+    "_repeat_indices": [case(index([1, 0, 2]), reference=lambda n: np.repeat(np.arange(len(n)), n))],
+}
+EXCEPT = {
+    "argwhere": dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "a composite whose result is integers"),
+    "as_strided_scatter": {"layouts": "reads the memory itself"},
 }

@@ -1,9 +1,9 @@
-"""Cases for interpolation and Fourier transforms. Interpolation is a matrix along each axis; NumPy has the transforms."""
+"""Cases for the entries of ops/resample.toml. Interpolation is a matrix along each axis."""
 
 from __future__ import annotations
 
 import numpy as np
-from samples import Array, Fixed, case
+from samples import Array, case
 
 LINE, IMAGE, VOLUME = Array((2, 2, 5)), Array((1, 2, 4, 5)), Array((1, 1, 3, 2, 4))
 
@@ -56,37 +56,10 @@ def _rank(kind):
     return int(kind[-2])
 
 
-def _forward(x, dims, normalization, forward):
-    f = np.fft.fftn if forward else np.fft.ifftn
-    mode = {0: "backward" if forward else "forward", 1: "ortho", 2: "forward" if forward else "backward"}[normalization]
-    return f(x, axes=dims, norm=mode)
-
-
-def _half(x, dims, normalization, onesided):
-    mode = ("backward", "ortho", "forward")[normalization]
-    return (np.fft.rfftn if onesided else np.fft.fftn)(x, axes=dims, norm=mode)
-
-
-def _whole(x, dims, normalization, last):
-    mode = ("forward", "ortho", "backward")[normalization]
-    return np.fft.irfftn(x, s=[*(x.shape[d] for d in dims[:-1]), last], axes=dims, norm=mode)
-
-
-def _spectrum(shape):
-    rng = np.random.default_rng(5)
-    return Fixed((rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).tolist(), "complex128")
-
-
 CASES = {
     "_resample": [case(SHAPES[_rank(k)][0], size, k, align, *NO, reference=_resample, real_only=True) for k, align in KINDS for size in SHAPES[_rank(k)][1]]
     + [case(IMAGE, [6, 9], "Bilinear2D", False, None, 1.6, 1.9, reference=_resample, real_only=True)]
     + [case(IMAGE, size, f"{k}2DAa", False, *NO, real_only=True) for k in ("Bilinear", "Bicubic", "Lanczos") for size in ([2, 3], [7, 9])],
     "_resample_backward": [case(Array((1, 2, *size)), [1, 2, *SHAPES[_rank(k)][0].shape[2:]], k, align, *NO, reference=_back, real_only=True)
                            for k, align in KINDS for size in SHAPES[_rank(k)][1]],
-    "_fft_c2c": [case(_spectrum((3, n)), [1], k, forward, reference=_forward) for n, k, forward in ((1, 0, True), (4, 1, False), (7, 2, True), (30, 0, False), (37, 2, True))]
-    + [case(_spectrum((3, 4, 5)), [0, 2], 1, True, reference=_forward)],
-    "_fft_r2c": [case(Array((3, n)), [1], k, half, reference=_half, real_only=True) for n, k, half in ((1, 0, True), (8, 1, True), (9, 2, False), (41, 0, True))]
-    + [case(Array((3, 4, 6)), [1, 0], 2, True, reference=_half, real_only=True)],
-    "_fft_c2r": [case(_spectrum((2, n // 2 + 1)), [1], k, n, reference=_whole) for n, k in ((1, 0), (8, 1), (9, 2))]
-    + [case(_spectrum((3, 4)), [0, 1], 2, 6, reference=_whole)],
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from samples import Array, Fixed, case, index
 
@@ -80,6 +82,19 @@ def _cross_entropy(x, t, w=None, r=MEAN, ignore=-100, smoothing=0.0):
     smooth = -(logs * (1 if w is None else w[None, :])).sum(1)
     smooth = smooth if r == NONE else smooth.sum() if r == SUM else smooth.sum() / total
     return (1 - smoothing) * loss + smoothing / x.shape[1] * smooth
+def _alignments(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
+    """The loss as a sum over every path of classes that spells the target, and the recursion over its beginnings."""
+    steps, batch, classes = log_probs.shape
+    nll, alpha = np.empty(batch), np.full((batch, steps, 2 * targets.shape[1] + 1), -np.inf)
+    for n, target in enumerate(targets.tolist()):
+        spelled = [c for c in itertools.product(range(classes), repeat=steps) if [k for k, _ in itertools.groupby(c) if k != blank] == target]
+        nll[n] = -np.log(sum(np.exp(sum(log_probs[t, n, k] for t, k in enumerate(path))) for path in spelled))
+        labels = [blank, *(k for label in target for k in (label, blank))]
+        alpha[n, 0, :2] = log_probs[0, n, labels[:2]]
+        for t, s in itertools.product(range(1, steps), range(len(labels))):
+            far = 2 if labels[s] != blank and s > 1 and labels[s] != labels[s - 2] else 1
+            alpha[n, t, s] = np.log(np.exp(alpha[n, t - 1, max(s - far, 0) : s + 1]).sum()) + log_probs[t, n, labels[s]]
+    return nll, alpha
 
 
 CASES = {
@@ -105,4 +120,5 @@ CASES = {
     "cross_entropy_loss": [case(LOGITS, TARGET, reference=_cross_entropy, real_only=True), case(IMAGE, LABELS, WEIGHT, SUM, reference=_cross_entropy, real_only=True),
                            case(LOGITS, TARGET, WEIGHT, MEAN, -100, 0.2, reference=_cross_entropy, real_only=True),
                            case(LOGITS, PROBABILITY, reference=lambda x, p: -(p * log_softmax(x)).sum(1).mean(), real_only=True)],
+    "_ctc_loss": [case(Array((4, 2, 3), -3.0, -0.1), Fixed([[1, 2], [2, 2]], "int64"), [4, 4], [2, 2], 0, False, reference=_alignments, real_only=True, differentiable=False)],
 }

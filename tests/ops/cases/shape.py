@@ -1,13 +1,15 @@
-"""Cases for views, shapes and joins."""
+"""Cases for the entries of ops/shape.toml."""
 
 from __future__ import annotations
 
 import numpy as np
 from samples import Array, Fixed, case, index
 
+import undertow as ut
+
 A = Array((3, 4))
 B = Array((2, 3, 4))
-SQUARE = Array((4, 4))
+SQUARE4 = Array((4, 4))
 ONES = Array((1, 3, 1))
 
 
@@ -15,7 +17,18 @@ def _pieces(split):
     return lambda x, *a: tuple(split(x, *a))
 
 
+TALL, WIDE = Array((4, 3)), Array((3, 4))
+
 CASES = {
+    "detach": [case(A, reference=np.copy)],
+    "resolve_conj": [case(A, reference=np.copy)],
+    "resolve_neg": [case(A, reference=np.copy)],
+    "real": [case(A, reference=np.real)],
+    "imag": [case(Fixed([1 + 2j, 3 - 1j], "complex128"), reference=np.imag)],
+    "view.dtype": [case(Fixed([[1.0, -2.5]], "float64"), ut.int32, reference=lambda x, d: x.view("int32")),
+                   case(Fixed([[1, -2]], "int64"), ut.float64, reference=lambda x, d: x.view("float64")),
+                   case(Fixed([[1.0, -2.5]], "float64"), ut.int16, reference=lambda x, d: x.view("int16")),
+                   case(Fixed([[1, 2, 3, 4]], "int16"), ut.int64, reference=lambda x, d: x.view("int64"))],
     "view": [case(A, [2, 6], reference=np.reshape), case(A, [-1], reference=np.reshape), case(Array(()), [1, 1], reference=np.reshape)],
     "reshape": [case(A, [2, -1], reference=np.reshape), case(Array((0, 3)), [3, 0], reference=np.reshape)],
     "_unsafe_view": [case(A, [2, 6], reference=np.reshape)],
@@ -45,14 +58,11 @@ CASES = {
     "flatten": [case(B, reference=np.ravel), case(B, 1, 2, reference=lambda x, a, b: x.reshape(2, 12))],
     "unflatten": [case(A, 1, [2, 2], reference=lambda x, d, s: x.reshape(3, 2, 2))],
     "ravel": [case(B, reference=np.ravel)],
-    "diagonal": [case(A, reference=np.diagonal), case(B, 1, 1, 2, reference=np.diagonal), case(SQUARE, -1, reference=np.diagonal)],
+    "diagonal": [case(A, reference=np.diagonal), case(B, 1, 1, 2, reference=np.diagonal), case(SQUARE4, -1, reference=np.diagonal)],
     "diagonal_copy": [case(A, reference=np.diagonal)],
     "diag": [case(A, reference=np.diag), case(Array((3,)), 1, reference=np.diag)],
     "diag_embed": [case(Array((3,)), reference=np.diag), case(Array((3,)), 1, reference=np.diag)],
     "diagflat": [case(A, reference=np.diagflat)],
-    "diagonal_scatter": [case(SQUARE, Array((4,)))],
-    "select_scatter": [case(A, Array((4,)), 0, 1)],
-    "slice_scatter": [case(A, Array((2, 4)), 0, 1, 3)],
     "unfold": [case(Array((7,)), 0, 3, 2), case(A, 1, 2, 1)],
     "unbind": [case(A, reference=_pieces(list)), case(A, 1, reference=_pieces(lambda x, d: list(x.T)))],
     "chunk": [case(Array((5, 2)), 3, reference=_pieces(lambda x, n: [x[:2], x[2:4], x[4:]]))],
@@ -70,22 +80,18 @@ CASES = {
     "dsplit.indices": [case(B, [1, 3], reference=_pieces(np.dsplit))],
     "view_as_real": [case(Fixed([[1 + 2j, 3 - 1j]], "complex128"), reference=lambda z: np.stack([z.real, z.imag], -1))],
     "view_as_complex": [case(Fixed([[1.0, 2.0], [3.0, -1.0]], "float64"), reference=lambda x: x[..., 0] + 1j * x[..., 1])],
-    "cat": [case([A, Array((2, 4))], reference=np.concatenate), case([A, Array((3, 2))], 1, reference=np.concatenate)],
-    "stack": [case([A, A], reference=np.stack), case([A, A], -1, reference=np.stack)],
-    "hstack": [case([A, Array((3, 2))], reference=np.hstack)],
-    "vstack": [case([A, Array((2, 4))], reference=np.vstack)],
-    "dstack": [case([A, A], reference=np.dstack)],
-    "column_stack": [case([A, Array((3,))], reference=np.column_stack)],
-    "repeat": [case(A, [2, 1, 3], reference=np.tile)],
-    "tile": [case(A, [2, 3], reference=np.tile), case(B, [2], reference=np.tile)],
-    "repeat_interleave.int": [case(A, 2, reference=np.repeat), case(A, 2, 1, reference=np.repeat)],
-    "tril_indices": [case(3, 4, reference=lambda r, c: np.stack(np.tril_indices(r, 0, c)))],
-    "triu_indices": [case(3, 4, 1, reference=lambda r, c, k: np.stack(np.triu_indices(r, k, c)))],
-    "flip": [case(A, [0], reference=np.flip), case(A, [0, 1], reference=np.flip)],
-    "fliplr": [case(A, reference=np.fliplr)],
-    "flipud": [case(A, reference=np.flipud)],
-    "rot90": [case(A, reference=np.rot90), case(B, 2, [1, 2], reference=np.rot90)],
-    "roll": [case(A, [1], [0], reference=lambda x, s, d: np.roll(x, s, d)), case(A, [2], reference=lambda x, s: np.roll(x, s[0]))],
-    "tril": [case(A, reference=np.tril), case(B, -1, reference=np.tril)],
-    "triu": [case(A, reference=np.triu), case(B, 1, reference=np.triu)],
+    "unsafe_split": [case(WIDE, 2, 1, reference=lambda x, n, d: np.split(x, [2], d))],
+    "unsafe_split_with_sizes": [case(WIDE, [1, 3], 1, reference=lambda x, n, d: np.split(x, [1], d))],
+    "unsafe_chunk": [case(WIDE, 2, 1, reference=lambda x, n, d: np.split(x, 2, d))],
+    "_view_dtype": [case(Fixed([[1.0, -2.5]], "float64"), ut.int64, reference=lambda x, d: x.view("int64"))],
+    "_strided_sum": [case(A, [3, 4], [4, 1], 0, 12, reference=lambda x, *_: x.ravel()),
+                     case(Array((2, 2)), [2, 2], [1, 1], 1, 4, reference=lambda x, *_: np.array([0, x[0, 0], x[0, 1] + x[1, 0], x[1, 1]]))],
+    "select_backward": [case(Array((3,)), [3, 4], 1, 2, reference=lambda g, s, *_: np.stack([0 * g, 0 * g, g, 0 * g], 1))],
+    "slice_backward": [case(Array((3, 2)), [3, 4], 1, 0, 4, 2, reference=lambda g, *_: np.stack([g[:, 0], 0 * g[:, 0], g[:, 1], 0 * g[:, 0]], 1))],
+    "diagonal_backward": [case(Array((3,)), [3, 4], 0, 0, 1, reference=lambda g, *_: np.concatenate([np.diag(g), np.zeros((3, 1))], 1))],
+}
+EXCEPT = {
+    "detach": {"first_derivative": "cuts the graph", "second_derivative": "cuts the graph"},
+    "as_strided": {"expanded": "reads the memory itself", "refused": "any geometry within the storage is fine"},
+    "unsafe_chunk": {"second_derivative": "the pieces share memory"},
 }

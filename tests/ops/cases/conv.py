@@ -76,6 +76,23 @@ def _col2im(x, size, kernel, dilation, padding, stride):
 
 SIGNAL, IMAGE, VOLUME = Array((2, 2, 5)), Array((2, 2, 4, 5)), Array((1, 2, 3, 2, 3))
 BIAS = Array((4,))
+# Input, kernel, (stride, padding, dilation), output, groups.
+_GEOMETRIES = [((5,), (2,), ([1], [0], [1]), (4,), 1), ((4, 5), (2, 3), ([2, 1], [1, 0], [1, 2]), (3, 1), 2)]
+
+
+def _adjoint(f, size, y):
+    """The transpose of a linear map, from its columns; no conjugate is taken."""
+    columns = [f(unit.reshape(size)).reshape(-1) for unit in np.eye(int(np.prod(size)))]
+    return (np.stack(columns) @ y.reshape(-1)).reshape(size)
+
+
+def _input_adjoint(y, w, size, stride, padding, dilation, groups):
+    return _adjoint(lambda x: _convolution(x, w, None, stride, padding, dilation, False, 0, groups), size, y)
+
+
+def _weight_adjoint(x, y, size, stride, padding, dilation, groups):
+    return _adjoint(lambda w: _convolution(x, w, None, stride, padding, dilation, False, 0, groups), size, y)
+
 
 CASES = {
     "conv1d": [case(SIGNAL, Array((4, 2, 3)), BIAS, 2, 1, reference=_conv), case(SIGNAL, Array((4, 1, 2)), None, 1, 2, 2, 2, reference=_conv),
@@ -97,4 +114,8 @@ CASES = {
     "im2col": [case(Array((1, 2, 3, 4)), [2, 2], [1, 2], [1, 0], [2, 1], reference=_im2col), case(Array((2, 3, 3)), [2, 1], [1, 1], [0, 0], [1, 1], reference=_im2col)],
     "col2im": [case(Array((1, 8, 6)), [3, 4], [2, 2], [1, 1], [0, 0], [1, 1], reference=_col2im),
                case(Array((4, 4)), [3, 4], [2, 2], [1, 2], [1, 0], [2, 1], reference=_col2im)],
+    "convolution_input": [case(Array((1, 2, *out)), Array((2, 2 // groups, *kernel)), [1, 2, *size], *how, groups, reference=_input_adjoint)
+                          for size, kernel, how, out, groups in _GEOMETRIES],
+    "convolution_weight": [case(Array((1, 2, *size)), Array((1, 2, *out)), [2, 2 // groups, *kernel], *how, groups, reference=_weight_adjoint)
+                           for size, kernel, how, out, groups in _GEOMETRIES],
 }

@@ -1,20 +1,15 @@
-"""Cases for products, and for the functions of neural networks."""
+"""Cases for the entries of ops/matmul.toml."""
 
 from __future__ import annotations
 
 import numpy as np
-from samples import Array, Fixed, case, index
+from samples import Array, case
 
 A, B = Array((3, 4)), Array((4, 2))
 V, W = Array((4,)), Array((4,))
 BATCH, OTHER = Array((2, 3, 4)), Array((2, 4, 2))
-LOGITS, TARGET = Array((3, 4)), index([0, 3, 1])
-
-
-def _softmax(x, d, *_):
-    e = np.exp(x - x.max(d, keepdims=True))
-    return e / e.sum(d, keepdims=True)
-
+INVERTIBLE = Array((3, 3), diagonal=4.0)
+SQUARE, MATRICES = Array((3, 3)), Array((2, 3, 3))
 
 CASES = {
     "matmul": [case(A, B, reference=np.matmul), case(V, W, reference=np.matmul), case(A, V, reference=np.matmul), case(V, B, reference=np.matmul),
@@ -41,7 +36,7 @@ CASES = {
     "linalg_multi_dot": [case([A, B], reference=np.linalg.multi_dot), case([A, B, Array((2, 3)), Array((3,))], reference=np.linalg.multi_dot)],
     "linear": [case(A, Array((2, 4)), Array((2,)), reference=lambda x, w, b: x @ w.T + b), case(A, Array((2, 4)), reference=lambda x, w: x @ w.T)],
     "bilinear": [case(Array((2, 3)), Array((2, 4)), Array((5, 3, 4)))],
-    "softmax": [case(A, 1, reference=_softmax), case(A, 0, reference=_softmax)],
-    "log_softmax": [case(A, 1, reference=lambda x, d: np.log(_softmax(x, d)))],
-    "bincount": [case(Fixed([0, 2, 2], "int64"), reference=np.bincount)],
+    "matrix_power": [case(INVERTIBLE, n, reference=np.linalg.matrix_power) for n in (0, 1, 3, -2)],
+    "linalg_diagonal": [case(MATRICES, reference=lambda a: np.diagonal(a, axis1=-2, axis2=-1))],
+    "linalg_vander": [case(Array((3,)), reference=lambda x: np.vander(x, increasing=True)), case(Array((2, 3)), N=4)],
 }
