@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from . import emit_kernels, emit_ops, emit_python, emit_stub, formula, schema
+from .show import show
 
 ROOT = Path(__file__).resolve().parents[2]
 BINDING_CHUNKS = 5
@@ -58,19 +59,6 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
     return files
 
 
-def show(entries: list[schema.Entry], name: str) -> str:
-    out = []
-    for e in entries:
-        if e.name != name:
-            continue
-        if e.diff_args and not e.is_composite:
-            out += [emit_ops.node_class(e), emit_ops.node_apply(e)]
-        out.append(emit_ops.recorder(e))
-        if "inplace" in e.variants:
-            out.append(emit_ops.inplace(e))
-    return "\n\n".join(out) or f"no operator named {name}"
-
-
 def write(path: Path, text: str) -> None:
     """Leaves a file that would not change as it is, so that it is not rebuilt."""
     if not path.exists() or path.read_text() != text:
@@ -82,7 +70,7 @@ def main() -> int:
     ap = argparse.ArgumentParser(prog="opgen", description=__doc__)
     ap.add_argument("--out", type=Path)
     ap.add_argument("--list", action="store_true", help="print the files that would be written")
-    ap.add_argument("--show", metavar="NAME", help="print one operator's generated code")
+    ap.add_argument("--show", metavar="NAME", help="print everything generated for one operator: stub, binding, recorder, node, forward, loop")
     ap.add_argument("--check", action="store_true", help="load the tables, check every formula, write nothing")
     ap.add_argument("--stubs", action="store_true", help="write the type stubs, which are kept in the repository, into undertow/")
     a = ap.parse_args()

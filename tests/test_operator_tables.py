@@ -1,0 +1,106 @@
+"""The tables' keys and their reference agree, and `opgen --show` prints everything generated for an operator."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tools.opgen import schema
+from tools.opgen.show import PARTS, show
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs/operator_tables.md"
+
+
+@cache
+def entries() -> list[schema.Entry]:
+    return schema.load(ROOT / "ops")
+
+
+def rows() -> dict[str, tuple[str, str]]:
+    """The reference's rows by key: the entry of the example, and the line that the example shows."""
+    found = {}
+    for line in REFERENCE.read_text().splitlines():
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)]
+        if len(cells) == 5 and re.fullmatch(r"`\w+`", cells[1]):
+            entry, text = re.fullmatch(r"`([\w.]+)`: `(.+)`", cells[3]).groups()
+            assert cells[1].strip("`") not in found, f"{cells[1]} is documented twice"
+            found[cells[1].strip("`")] = entry, text.replace("\\|", "|")
+    return found
+
+
+def test_every_key_is_documented_and_no_other():
+    assert set(rows()) == schema.KEYS
+
+
+@pytest.mark.parametrize("key", sorted(schema.KEYS))
+def test_a_key_has_a_user(key: str):
+    assert any(key in e.spec for e in entries()), f"no entry has {key}: take it out of KEYS, with the code that reads it"
+
+
+@pytest.mark.parametrize("key", sorted(schema.KEYS))
+def test_the_example_of_a_key_is_in_the_tables(key: str):
+    name, line = rows()[key]
+    e = next(e for e in entries() if name == e.name + (f".{e.overload}" if e.overload else ""))
+    for k, value in tomllib.loads(line).items():
+        assert k == key or k.startswith("scalar_")
+        if isinstance(value, str) and value.endswith("..."):
+            assert e.spec[k].strip().startswith(value.removesuffix("..."))
+        elif isinstance(value, dict):
+            assert value.items() <= e.spec[k].items()
+        else:
+            assert e.spec[k] == value
+
+
+def test_an_unknown_key_is_an_error():
+    with pytest.raises(schema.TableError, match="unknown keys"):
+        schema.resolve("f", "", {"sig": "f(Tensor self) -> Tensor", "no_such_key": 1}, "family", "family.toml", 1)
+
+
+def parts(name: str) -> dict[str, str]:
+    found = re.split(r"^// ---- (\w+) ----$", show(entries(), name), flags=re.M)
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        pytest.param("sigmoid", {
+            "entry": "ops/activation.toml", "stub": "def sigmoid(", "binding": "ops::sigmoid_out(", "recorder": "const Tensor& sigmoid_(const Tensor& self)",
+            "node": "void SigmoidBackward0::apply", "forward": "Tensor sigmoid(const Tensor& self)", "loop": "void fill_sigmoid_float(",
+        }, id="pointwise"),
+        pytest.param("matmul", {
+            "stub": "def matmul(", "binding": "return ops::matmul(self, other)", "recorder": "return matmul_composite(self, other)",
+            "node": "none", "forward": "none", "loop": "none",
+        }, id="composite"),
+        pytest.param("transpose", {
+            "stub": "def transpose_(", "binding": "ops::transpose_(", "recorder": "as_view_of(self, result)", "node": "class TransposeBackward0_inplace",
+            "forward": "written by hand in core/forward/shape/", "loop": "none",
+        }, id="view"),
+        pytest.param("sum", {
+            "entry": "int[1]? dim", "stub": "def sum(", "binding": "plain_sum_dim_0", "recorder": "wants_record(flags)", "node": "class SumBackward1",
+            "forward": "written by hand in core/forward/reduce/", "loop": "none",
+        }, id="reduction"),
+        pytest.param("zeros", {
+            "stub": "requires_grad", "binding": "FactoryArgs factory", "recorder": "fwd::zeros(size, dtype, device)", "node": "none",
+            "forward": "written by hand in core/forward/create/", "loop": "none",
+        }, id="factory"),
+        pytest.param("sigmoid_backward", {
+            "stub": "none", "binding": '"sigmoid_backward", "pointwise"', "node": "SigmoidBackwardBackward0", "loop": "fill_direct",
+        }, id="without a Python name"),
+    ],
+)
+def test_show_prints_everything_generated_for_an_operator(name: str, wanted: dict[str, str]):
+    found = parts(name)
+    assert tuple(found) == PARTS
+    for part, text in wanted.items():
+        assert text in found[part], f"{part} of {name}"
+
+
+def test_show_finds_an_operator_by_its_python_name():
+    assert "ops/special.toml" in parts("special.gammaincc")["entry"]
+    assert show(entries(), "no_such_operator") == "no operator named no_such_operator"
