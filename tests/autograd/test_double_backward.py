@@ -141,3 +141,19 @@ def test_second_order_graphs_are_freed_like_first_order_ones():
     g.backward()
     with pytest.raises(RuntimeError, match="second time"):
         g.backward()
+
+
+def test_second_derivative_of_as_strided_takes_a_gradient_that_is_a_view():
+    x = ut.arange(4.0, dtype=ut.float64).requires_grad_()
+    v = ut.ones(2, 2, dtype=ut.float64).requires_grad_()
+    (grad,) = ut.autograd.grad(x.as_strided((2, 2), (1, 1)), x, v, create_graph=True)
+    rows = ut.arange(8.0, dtype=ut.float64).reshape(2, 4)
+    (again,) = ut.autograd.grad(grad, v, rows[1])  # its memory begins in the middle of rows'
+    assert again.tolist() == [[4.0, 5.0], [5.0, 6.0]]
+
+
+def test_gradient_of_complex_silu_is_conjugated():
+    x = ut.tensor([0.5 + 1.0j], dtype=ut.complex128, requires_grad=True)
+    (grad,) = ut.autograd.grad(ut.nn.functional.silu(x), x, ut.ones(1, dtype=ut.complex128))
+    s = x.detach().sigmoid()
+    ut.testing.assert_close(grad, (s * (1 + x.detach() * (1 - s))).conj().resolve_conj())
