@@ -81,7 +81,6 @@ CASES = {
     "as_strided_scatter": [case(SQUARE, Array((2, 2)), [2, 2], [3, 1], 0)],
     "nonzero_static": [case(Fixed([0, 3, 4], "int64"), size=3, reference=lambda x, size: np.array([[1], [2], [-1]]))],
     "view_alias": [case(A, reference=np.copy)],
-    "_repeat_indices": [case(index([1, 0, 2]), reference=lambda n: np.repeat(np.arange(len(n)), n))],
 }
 EXCEPT = {
     "argwhere": dict.fromkeys(("first_derivative", "second_derivative", "forward_mode"), "a composite whose result is integers"),

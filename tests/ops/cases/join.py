@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from samples import Array, Fixed, case
+from samples import Array, Fixed, case, index
 
 A = Array((3, 4))
 B = Array((2, 3, 4))
@@ -31,4 +31,5 @@ CASES = {
     "repeat_interleave.indices": [case(Fixed([1, 0, 2], "int64"), reference=lambda n: np.repeat(np.arange(3), n.astype("int64")))],
     "repeat_interleave.Tensor": [case(WIDE, Fixed([1, 0, 2], "int64"), 0, reference=lambda x, n, d: np.repeat(x, n.astype("int64"), d))],
     "_block_diag": [case([A, Array((2, 2))], reference=lambda m: np.block([[m[0], np.zeros((3, 2))], [np.zeros((2, 4)), m[1]]]))],
+    "_repeat_indices": [case(index([1, 0, 2]), reference=lambda n: np.repeat(np.arange(len(n)), n))],
 }
