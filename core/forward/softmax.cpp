@@ -33,6 +33,11 @@ Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, b
 }
 
 Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dtype, bool log) {
+  UT_CHECK_AS(NotImplemented, is_floating(output.dtype()) && is_floating(grad.dtype()), "\"",
+              log ? "log_softmax_backward" : "softmax_backward", "\" not implemented for '",
+              long_name(is_floating(output.dtype()) ? grad.dtype() : output.dtype()), "'");
+  UT_CHECK(same(grad.sizes(), output.sizes()), "softmax_backward: grad_output has shape ", ShapeText{grad.sizes()},
+           ", output ", ShapeText{output.sizes()});
   SoftmaxBlock b = around(output, wrap_dim(dim, output.dim()));
   bool alike = grad.dtype() == output.dtype() && dtype == output.dtype();
   DType compute = alike || !is_reduced_float(output.dtype()) ? computed_in(output.dtype(), b) : DType::Float32;
