@@ -162,13 +162,6 @@ Tensor contiguous_as(const Tensor& t, DType dtype) {
   return out;
 }
 
-Tensor to_dtype(const Tensor& t, DType dtype) {
-  if (t.dtype() == dtype) return t;
-  Tensor out = empty_beside(t, t.sizes(), dtype);
-  copy(out, t);
-  return out;
-}
-
 constinit const CopyKernels copy_kernels = {
     .copy = copy,
     .conj_neg_in_place = conj_neg_in_place,

@@ -10,8 +10,6 @@ void copy(const Tensor& dst, const Tensor& src);
 Tensor contiguous(const Tensor& t);
 // The same of a given dtype.
 Tensor contiguous_as(const Tensor& t, DType dtype);
-// t itself if it has that dtype, else a row-major converted copy.
-Tensor to_dtype(const Tensor& t, DType dtype);
 // One value everywhere, also in an expanded tensor.
 void fill(const Tensor& dst, const Scalar& value);
 // Zeros all bytes of a row-major tensor.

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 // `rows` runs of `n` elements; steps and rows in bytes, negative ones read or write backwards.
@@ -27,14 +29,6 @@ struct MoveKernels {
   Convert (*convert)(ConvertType to, ConvertType from);
 };
 
-namespace isa_baseline {
-const MoveKernels& move_kernels();
-}
-namespace isa_avx2 {
-const MoveKernels& move_kernels();
-}
-namespace isa_avx512 {
-const MoveKernels& move_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(const MoveKernels& move_kernels();)
 
 }  // namespace undertow::cpu

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/kernels/cpu/isa.h"
+
 namespace undertow::cpu {
 
 struct HalfKernels {
@@ -13,14 +15,6 @@ struct HalfKernels {
   Narrow narrow_bf16, narrow_f16;  // to nearest, ties to even; NaN stays NaN
 };
 
-namespace isa_baseline {
-const HalfKernels& half_kernels();
-}
-namespace isa_avx2 {
-const HalfKernels& half_kernels();
-}
-namespace isa_avx512 {
-const HalfKernels& half_kernels();
-}
+UNDERTOW_FOR_EACH_ISA(const HalfKernels& half_kernels();)
 
 }  // namespace undertow::cpu

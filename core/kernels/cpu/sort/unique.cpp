@@ -56,7 +56,7 @@ std::vector<int64_t> positions(int64_t n) {
 // Integers that lie close together are counted in a table instead of sorted; false if they do not.
 bool count_integers(const Tensor& in, bool inverse, bool counts, UniqueElements& result) {
   if (!is_integral(in.dtype()) || in.dtype() == DType::Bool || in.numel() == 0) return false;
-  Tensor wide = to_dtype(in, DType::Int64);
+  Tensor wide = contiguous_as(in, DType::Int64);
   const int64_t* p = wide.data_as<int64_t>();
   const int64_t n = wide.numel();
   auto [least, most] = std::minmax_element(p, p + n);
@@ -79,7 +79,7 @@ bool count_integers(const Tensor& in, bool inverse, bool counts, UniqueElements&
       for (int64_t i = begin; i < end; i++) to[i] = table[static_cast<size_t>(p[i] - low)];
     });
   }
-  result = {to_dtype(ints(values), in.dtype()), places, counts ? ints(many) : no_ints()};
+  result = {contiguous_as(ints(values), in.dtype()), places, counts ? ints(many) : no_ints()};
   return true;
 }
 
