@@ -149,10 +149,10 @@ int available_cpus(const std::string& root) {
   return quota && quota < cpus ? quota : cpus;
 }
 
-int default_num_threads(const std::string& root) {
+int default_num_threads(int cpus) {
   int64_t wanted = threads_from("UNDERTOW_NUM_THREADS");
   if (!wanted) wanted = threads_from("OMP_NUM_THREADS");
-  return wanted ? static_cast<int>(std::min<int64_t>(wanted, 1 << 20)) : available_cpus(root);
+  return wanted ? static_cast<int>(std::min<int64_t>(wanted, 1 << 20)) : cpus;
 }
 
 }  // namespace undertow

@@ -16,8 +16,8 @@ int cgroup_cpus(const std::string& root = "");
 // affinity_cpus(), or cgroup_cpus() where that is less.
 int available_cpus(const std::string& root = "");
 
-// UNDERTOW_NUM_THREADS, else OMP_NUM_THREADS, else available_cpus(). A value that is not a positive integer is
-// ignored with a warning; of OpenMP's list for nested regions, "4,2", the first number counts.
-int default_num_threads(const std::string& root = "");
+// UNDERTOW_NUM_THREADS, else OMP_NUM_THREADS, else `cpus`, which is available_cpus(). A value that is not a positive
+// integer is ignored with a warning; of OpenMP's list for nested regions, "4,2", the first number counts.
+int default_num_threads(int cpus);
 
 }  // namespace undertow

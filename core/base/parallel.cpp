@@ -50,6 +50,10 @@ inline void cpu_pause() {
 #endif
 }
 
+// Read once, while the library loads: a pool is also made in the children of forks, and a fork in the middle of reading
+// files would leave the child with what the reader had allocated.
+const int loaded_cores = available_cpus();
+
 int64_t nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -129,7 +133,7 @@ class Pool {
     int helpers = static_cast<int>(std::min<int64_t>(threads - 1, job.chunks - 1));
     start_workers(helpers);
     helpers = std::min(helpers, started_);
-    publish(job, helpers, threads <= cores_ ? kSpinNanoseconds : kCrowdedSpinNanoseconds);
+    publish(job, helpers, threads <= loaded_cores ? kSpinNanoseconds : kCrowdedSpinNanoseconds);
     work(0, helpers);
     wait_until_finished();
     std::exception_ptr error = std::exchange(error_, nullptr);
@@ -244,7 +248,6 @@ class Pool {
   std::atomic<bool> caller_sleeps_{false};          // so that the last worker can skip the wake-up
   Job job_{};                                       // See Note [Claiming Chunks]
   int started_ = 0;                                 // guarded by busy_
-  const int cores_ = available_cpus();
   Share shares_[kMaxThreads];  // of thread 0, the caller, and the workers; See Note [Claiming Chunks]
   std::mutex error_mutex_;     // guards error_ while chunks run
   std::exception_ptr error_;
@@ -276,7 +279,8 @@ Pool& pool() {
 
 int detail::init_num_threads() {
   int unset = 0;
-  thread_count.compare_exchange_strong(unset, std::min(default_num_threads(), kMaxThreads), std::memory_order_relaxed);
+  thread_count.compare_exchange_strong(unset, std::min(default_num_threads(loaded_cores), kMaxThreads),
+                                       std::memory_order_relaxed);
   return thread_count.load(std::memory_order_relaxed);
 }
 
