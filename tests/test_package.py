@@ -83,7 +83,7 @@ def test_headers_library_and_cmake_package_are_installed():
     assert not (Path(cpp_extension.include_paths()[0]) / "core/python").exists()
     assert list(Path(cpp_extension.library_paths()[0]).glob("libundertow.*"))
     assert (Path(cpp_extension.cmake_prefix_path()) / "undertow-config.cmake").exists()
-    assert (HERE / "_C.pyi").exists()
+    assert (HERE / "_C" / "__init__.pyi").exists()
 
 
 @installed

@@ -62,7 +62,7 @@ print(DDP is torch.nn.parallel.DistributedDataParallel, torch.export.ExportedPro
 
 def symbolic(g: torch._C.Graph, x: torch._C.Value): ...
 
-for make in (lambda: DDP(model), lambda: Shard(0), lambda: torch.export.export):
+for make in (lambda: DDP(model), lambda: DTensor(0), lambda: torch.export.export):
     try:
         make()
     except (NotImplementedError, AttributeError, ValueError) as error:
@@ -72,7 +72,7 @@ print(torch.torch is torch)
         "False False False",
         "True torch.export",
         "ValueError Default process group has not been initialized, please make sure to call init_process_group.",
-        "NotImplementedError torch.distributed.tensor.Shard is not in Undertow",
+        "NotImplementedError torch.distributed.tensor.DTensor is not in Undertow",
         "AttributeError torch.export is not in Undertow",
         "True",
     ]
