@@ -3,10 +3,10 @@
 // Note [Backends]
 // forward/ checks arguments, promotes, allocates the results and says what to compute; a backend says how. forward/
 // never names a device: it asks backend_of(tensor) for a kernel by family and name, and hands it tensors that are
-// allocated, promoted and on one device. A kernel returns nothing: its results are the memory it wrote. So "meta",
-// whose tensors have no memory, implements every kernel as nothing (no_work), and shapes, dtypes, strides and graphs
-// must be decided above the kernels. Kernels whose result's shape depends on the elements (nonzero, unique, item) are
-// left out by meta, and the call raises one error that names the operator and the device.
+// allocated, promoted and on one device. A kernel writes results that exist already. So "meta", whose tensors have no
+// memory, implements nearly every kernel as nothing (no_work), and shapes, dtypes, strides and graphs must be decided
+// above the kernels. The few kernels whose result's size depends on the elements (nonzero, unique, item) return it;
+// meta leaves them out, and the call raises one error that names the operator and the device.
 //
 // A device is one folder, kernels/<device>/, with one Backend, and one line in backends.cpp. Families are listed here
 // and declared in kernels/<family>.h, so that a change to one family recompiles that family alone.
