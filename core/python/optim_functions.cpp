@@ -2,7 +2,7 @@
 // undertow.train.
 // build: small
 #include "core/forward/optim.h"
-#include "core/python/convert.h"
+#include "core/python/arguments/convert.h"
 #include "core/python/errors.h"
 
 namespace undertow::python {

@@ -18,7 +18,7 @@ class Node;           // graph/node.h
 struct AutogradMeta;  // graph/autograd_meta.h
 struct TensorImpl;
 
-// Declared here, defined above (see STYLE 2): graph/autograd_meta.cpp and python/tensor_object.cpp.
+// Declared here, defined above (see STYLE 2): graph/autograd_meta.cpp and python/tensor/tensor_object.cpp.
 void release_node(Node* node);
 void destroy_autograd_meta(AutogradMeta* meta);
 extern void (*release_python_object)(TensorImpl* impl);  // null without Python

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from .schema import Arg, Entry
 
-# What every factory takes in Python besides its own arguments. See FactoryArgs in core/python/convert.h.
+# What every factory takes in Python besides its own arguments. See FactoryArgs in core/python/arguments/convert.h.
 FACTORY_ARGS = [Arg("layout?", "layout", "None", True), Arg("bool?", "pin_memory", "None", True),
                 Arg("bool?", "requires_grad", "False", True)]
 

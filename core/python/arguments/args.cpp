@@ -1,0 +1,424 @@
+// args.cpp: see args.h.
+#include "core/python/arguments/args.h"
+
+#include <string>
+
+#include "core/python/arguments/convert.h"
+#include "core/python/errors.h"
+#include "core/python/tensor/tensor_data.h"
+#include "core/python/types/dtype_object.h"
+#include "core/python/types/generator_object.h"
+#include "core/tensor/mode.h"
+
+namespace undertow::python {
+
+namespace {
+
+void make_ready(Function& f) {
+  for (int k = 0; k < f.count; k++)
+    for (int i = 0; i < f.overloads[k].count; i++) {
+      ArgSpec& a = f.overloads[k].args[i];
+      a.interned = PyUnicode_InternFromString(a.name);
+    }
+  f.ready = true;
+}
+
+// Zero-dimensional tensors stand for numbers, as in torch, if reading them loses no gradient.
+bool is_number_like(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return true;
+  if (is_tensor(o)) return false;
+  PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
+  return n && (n->nb_index || n->nb_float) && !PySequence_Check(o);  // NumPy's scalars
+}
+// A number that differs from sample to sample, or that has no memory, cannot be read; item() says why.
+bool is_readable(const Tensor& t) { return !t.impl()->has(kBatched) && !t.is_meta(); }
+bool is_int_like(PyObject* o) {
+  if (PyLong_Check(o)) return !PyBool_Check(o);
+  if (PyFloat_Check(o)) return false;
+  if (is_tensor(o))
+    return tensor_of(o).dim() == 0 && is_integral(tensor_of(o).dtype()) && tensor_of(o).dtype() != DType::Bool &&
+           is_readable(tensor_of(o));
+  return PyIndex_Check(o);
+}
+bool is_float_like(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o)) return true;
+  if (is_tensor(o)) return tensor_of(o).dim() == 0 && !tensor_of(o).is_complex() && is_readable(tensor_of(o));
+  PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
+  return n && (n->nb_float || n->nb_index) && !PySequence_Check(o);
+}
+bool is_int_list(PyObject* o) {
+  if (PyTuple_Check(o) || PyList_Check(o)) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    // One look is enough to choose an overload; conversion checks the rest.
+    return n == 0 || is_int_like(PySequence_Fast_GET_ITEM(o, 0));
+  }
+  return false;
+}
+bool is_tensor_list(PyObject* o, bool none_allowed) {
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return false;
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* x = PySequence_Fast_GET_ITEM(o, i);
+    if (!is_tensor(x) && !(none_allowed && x == Py_None)) return false;
+  }
+  return true;
+}
+
+bool fits(PyObject* o, ArgKind kind) {
+  switch (kind) {
+    case ArgKind::Tensor:
+      return is_tensor(o);
+    case ArgKind::OptTensor:
+      return o == Py_None || is_tensor(o);
+    case ArgKind::TensorList:
+      return is_tensor_list(o, false);
+    case ArgKind::OptTensorList:
+      return is_tensor_list(o, true);
+    case ArgKind::Scalar:
+      return is_number_like(o) || (is_tensor(o) && tensor_of(o).dim() == 0 && !tensor_of(o).requires_grad() &&
+                                   !tensor_of(o).impl()->has(kHasTangent) && is_readable(tensor_of(o)));
+    case ArgKind::OptScalar:
+      return o == Py_None || fits(o, ArgKind::Scalar);
+    case ArgKind::Int:
+      return is_int_like(o);
+    case ArgKind::OptInt:
+      return o == Py_None || is_int_like(o);
+    case ArgKind::Float:
+      return is_float_like(o);
+    case ArgKind::OptFloat:
+      return o == Py_None || is_float_like(o);
+    case ArgKind::Bool:
+      return PyBool_Check(o) ||
+             (Py_TYPE(o)->tp_name && std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool"));
+    case ArgKind::True:
+      return o == Py_True;
+    case ArgKind::False:
+      return o == Py_False;
+    case ArgKind::OptBool:
+      return o == Py_None || PyBool_Check(o);
+    case ArgKind::Ints:
+      return is_int_list(o);
+    case ArgKind::OptInts:
+      return o == Py_None || is_int_list(o);
+    case ArgKind::SizedInts:
+      return is_int_like(o) || is_int_list(o);
+    case ArgKind::OptSizedInts:
+      return o == Py_None || is_int_like(o) || is_int_list(o);
+    case ArgKind::DType:
+      return accepts_as_dtype(o);
+    case ArgKind::OptDType:
+      return o == Py_None || accepts_as_dtype(o);
+    case ArgKind::Str:
+      return PyUnicode_Check(o);
+    case ArgKind::OptStr:
+      return o == Py_None || PyUnicode_Check(o);
+    case ArgKind::Generator:
+      return o == Py_None || is_generator(o);
+    case ArgKind::Device:
+      return o == Py_None || PyUnicode_Check(o) || Py_TYPE(o) == device_type;
+    case ArgKind::MemoryFormat:
+      return o == Py_None || Py_TYPE(o) == memory_format_type;
+    case ArgKind::Layout:
+      return o == Py_None || Py_TYPE(o) == layout_type;
+    case ArgKind::OutList:
+      return o == Py_None || is_tensor_list(o, false);
+  }
+  return false;
+}
+
+const char* kind_text(ArgKind k) {
+  switch (k) {
+    case ArgKind::Tensor:
+    case ArgKind::OptTensor:
+      return "Tensor";
+    case ArgKind::TensorList:
+    case ArgKind::OptTensorList:
+    case ArgKind::OutList:
+      return "tuple of Tensors";
+    case ArgKind::Scalar:
+    case ArgKind::OptScalar:
+      return "Number";
+    case ArgKind::Int:
+    case ArgKind::OptInt:
+      return "int";
+    case ArgKind::Float:
+    case ArgKind::OptFloat:
+      return "float";
+    case ArgKind::Bool:
+    case ArgKind::OptBool:
+    case ArgKind::True:
+    case ArgKind::False:
+      return "bool";
+    case ArgKind::Ints:
+    case ArgKind::OptInts:
+    case ArgKind::SizedInts:
+    case ArgKind::OptSizedInts:
+      return "tuple of ints";
+    case ArgKind::DType:
+    case ArgKind::OptDType:
+      return "undertow.dtype";
+    case ArgKind::Str:
+    case ArgKind::OptStr:
+      return "str";
+    case ArgKind::Generator:
+      return "undertow.Generator";
+    case ArgKind::Device:
+      return "undertow.device";
+    case ArgKind::MemoryFormat:
+      return "undertow.memory_format";
+    case ArgKind::Layout:
+      return "undertow.layout";
+  }
+  return "object";
+}
+
+// What kept a signature from matching; kept so that a single-overload function can say it.
+struct Mismatch {
+  std::string text;
+};
+
+// Fills slots for one overload. `varargs` is set when the last positional list was spelled as separate ints; the caller
+// owns the tuple then.
+bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+           PyObject* kwnames, PyObject** slots, PyRef& varargs, Mismatch* why) {
+  int given = self ? 1 : 0;
+  if (self) slots[0] = self;
+  for (int i = given; i < o.count; i++) slots[i] = nullptr;
+  if (o.method_only && !self) return false;
+  int positional = 0;
+  for (int i = given; i < o.count; i++) positional += !o.args[i].kwonly;
+  auto say = [&](auto&&... parts) {
+    if (why) why->text = str(f.name, "(): ", parts...);
+    return false;
+  };
+  auto missing = [&](const char* name) {
+    if (why) why->text = str(f.name, "() missing 1 required positional arguments: \"", name, "\"");
+    return false;
+  };
+  Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  // x.view(2, 4): a lone positional list may be spelled as separate ints.
+  bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count &&
+                   o.args[given].kind >= ArgKind::Ints && o.args[given].kind <= ArgKind::OptSizedInts;
+  if (lone_list && nargs >= 1 && positional == 1 && is_int_like(args[0])) {
+    for (Py_ssize_t i = 1; i < nargs; i++)
+      if (!is_int_like(args[i]))
+        return say("argument '", o.args[given].name, "' must be tuple of ints, but found element of type ",
+                   Py_TYPE(args[i])->tp_name, " at pos ", i);
+    PyObject* tuple = check(PyTuple_New(nargs));
+    for (Py_ssize_t i = 0; i < nargs; i++) PyTuple_SET_ITEM(tuple, i, new_ref(args[i]));
+    varargs = PyRef(tuple);
+    slots[given] = tuple;
+  } else if (nargs == 0 && lone_list && positional == 1 && nkw == 0 && !o.args[given].has_default && !self) {
+    return missing(o.args[given].name);
+  } else {
+    if (nargs > positional)
+      return say("takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs,
+                 nargs == 1 ? " was" : " were", " given");
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+      const ArgSpec& a = o.args[given + i];
+      if (!fits(args[i], a.kind)) {
+        if (why && a.kind == ArgKind::TensorList && (PyTuple_Check(args[i]) || PyList_Check(args[i]))) {
+          Py_ssize_t k = 0;
+          while (is_tensor(PySequence_Fast_GET_ITEM(args[i], k))) k++;
+          why->text = str("expected Tensor as element ", k, " in argument ", i, ", but got ",
+                          Py_TYPE(PySequence_Fast_GET_ITEM(args[i], k))->tp_name);
+          return false;
+        }
+        return say("argument '", a.name, "' (position ", i + 1, ") must be ", kind_text(a.kind), ", not ",
+                   Py_TYPE(args[i])->tp_name);
+      }
+      slots[given + i] = args[i];
+    }
+  }
+  for (Py_ssize_t k = 0; k < nkw; k++) {
+    PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+    int at = -1;
+    for (int i = 0; i < o.count; i++)
+      if (o.args[i].interned == key) at = i;
+    if (at < 0)
+      for (int i = 0; i < o.count; i++)
+        if (PyUnicode_Compare(o.args[i].interned, key) == 0) at = i;
+    // torch's older spellings.
+    if (at < 0)
+      for (int i = 0; i < o.count; i++) {
+        std::string_view n = o.args[i].name;
+        if ((n == "dim" && PyUnicode_CompareWithASCIIString(key, "axis") == 0) ||
+            (n == "keepdim" && PyUnicode_CompareWithASCIIString(key, "keepdims") == 0) ||
+            (n == "self" && PyUnicode_CompareWithASCIIString(key, "input") == 0) ||
+            (n == "other" && PyUnicode_CompareWithASCIIString(key, "x2") == 0) ||
+            (n == "self" && PyUnicode_CompareWithASCIIString(key, "x") == 0) ||
+            (n == "self" && PyUnicode_CompareWithASCIIString(key, "tensor") == 0) ||
+            (n == "split_size" && PyUnicode_CompareWithASCIIString(key, "split_size_or_sections") == 0) ||
+            ((n == "indices" || n == "sections") && PyUnicode_CompareWithASCIIString(key, "indices_or_sections") == 0))
+          at = i;
+      }
+    if (at < 0) return say("got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'");
+    if (slots[at]) return say("got multiple values for argument '", o.args[at].name, "'");
+    if (!fits(args[nargs + k], o.args[at].kind))
+      return say("argument '", o.args[at].name, "' must be ", kind_text(o.args[at].kind), ", not ",
+                 Py_TYPE(args[nargs + k])->tp_name);
+    slots[at] = args[nargs + k];
+  }
+  for (int i = 0; i < o.count; i++)
+    if (!slots[i] && !o.args[i].has_default) return missing(o.args[i].name);
+  return true;
+}
+
+// torch's older order of arguments, still found in programs: a number stands before the tensors it multiplies, as in
+// x.add_(alpha, y), x.addcmul_(value, y, z), addmm(beta, x, alpha, y, z). True if these are such arguments; `arranged`
+// then has the tensors, what was given by keyword, and the numbers under the names in `names`. Arguments are borrowed.
+bool older_order(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                 std::vector<PyObject*>& arranged, PyRef& names) {
+  std::string_view name = f.name;
+  if (name.ends_with('_')) name.remove_suffix(1);
+  bool one = name == "add" || name == "sub" || name == "addcmul" ||
+             name == "addcdiv";  // number; the others have beta and alpha
+  if (!one && name != "addmm" && name != "addmv" && name != "addr" && name != "addbmm" && name != "baddbmm")
+    return false;
+  const int given = self ? 1 : 0;
+  std::vector<PyObject*> numbers;
+  for (Py_ssize_t i = 0; i < nargs; i++) {
+    const Py_ssize_t at = given + i;
+    const bool here = one ? at == 1 : at == 2 ? numbers.size() == 1 : at == given;
+    if (here && is_number_like(args[i]))
+      numbers.push_back(args[i]);
+    else if (is_tensor(args[i]))
+      arranged.push_back(args[i]);
+    else
+      return false;
+  }
+  const bool enough = given + arranged.size() == (name == "add" || name == "sub" ? 2 : 3);
+  if (numbers.empty() || !enough) return false;
+  const Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  arranged.insert(arranged.end(), args + nargs, args + nargs + nkw);
+  arranged.insert(arranged.end(), numbers.begin(), numbers.end());
+  static const char* kNames[] = {"beta", "alpha"};
+  names = PyRef(check(PyTuple_New(nkw + static_cast<Py_ssize_t>(numbers.size()))));
+  for (Py_ssize_t k = 0; k < nkw; k++) PyTuple_SET_ITEM(names.get(), k, new_ref(PyTuple_GET_ITEM(kwnames, k)));
+  for (size_t k = 0; k < numbers.size(); k++) {
+    const char* text = !one ? kNames[k] : name.starts_with("addc") ? "value" : "alpha";
+    PyTuple_SET_ITEM(names.get(), nkw + static_cast<Py_ssize_t>(k), check(PyUnicode_InternFromString(text)));
+  }
+  static bool said = false;  // once, as torch; guarded by the GIL
+  if (!said && PyErr_WarnFormat(
+                   PyExc_UserWarning, 1,
+                   "This overload of %s is deprecated: numbers before tensors; pass %s= by keyword, after the tensors",
+                   f.name, one ? (name.starts_with("addc") ? "value" : "alpha") : "beta= and alpha") < 0)
+    throw PythonError();
+  said = true;
+  return true;
+}
+
+[[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                           PyObject* kwnames, const Mismatch& only) {
+  // A number that cannot be read: what item() says of it is the reason.
+  for (Py_ssize_t i = 0; i < nargs; i++)
+    if (is_tensor(args[i]) && tensor_of(args[i]).dim() == 0 && !is_readable(tensor_of(args[i]))) scalar_arg(args[i]);
+  if (f.count == 1) UT_FAIL_AS(Type, only.text);
+  std::string got, expected;
+  for (Py_ssize_t i = 0; i < nargs; i++) got += str(i ? ", " : "", Py_TYPE(args[i])->tp_name);
+  Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  for (Py_ssize_t k = 0; k < nkw; k++)
+    got += str(nargs + k ? ", " : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k)), "=",
+               Py_TYPE(args[nargs + k])->tp_name);
+  for (int k = 0; k < f.count; k++)
+    if (self || !f.overloads[k].method_only) expected += str("\n * ", f.overloads[k].text);
+  UT_FAIL_AS(Type, f.name, "() received an invalid combination of arguments - got (", got,
+             "), but expected one of:", expected, "\n");
+}
+
+bool any_override(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+  if (self && !is_plain_tensor(self) && has_override(self)) return true;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* o = args[i];
+    if (is_plain_tensor(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || o == Py_None) continue;
+    if (PyTuple_Check(o) || PyList_Check(o)) {
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); k++) {
+        PyObject* x = PySequence_Fast_GET_ITEM(o, k);
+        if (!is_plain_tensor(x) && has_override(x)) return true;
+      }
+    } else if (has_override(o)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (UT_UNLIKELY(!f.ready)) make_ready(f);
+  try {
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (UT_UNLIKELY(mode_is(kOverrides) || (!mode_is(kNoOverrides) && any_override(self, args, total)))) {
+      if (!self) return call_override(f.public_function, args, nargs, kwnames);
+      std::vector<PyObject*> all{self};
+      all.insert(all.end(), args, args + total);
+      PyRef method(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), f.name)));
+      return call_override(method.get(), all.data(), nargs + 1, kwnames);
+    }
+    PyObject* slots[kMaxArgs];
+    PyRef varargs;
+    Mismatch why;
+    for (int k = 0; k < f.count; k++)
+      if (match(f, f.overloads[k], self, args, nargs, kwnames, slots, varargs, f.count == 1 ? &why : nullptr))
+        return f.overloads[k].call(slots);
+    std::vector<PyObject*> arranged;
+    PyRef names, first;
+    // Two numbers, as in div(7, 2, rounding_mode="floor"): the first becomes a tensor, as in torch.
+    const std::string_view name = f.name;
+    if (!self && nargs == 2 && is_number_like(args[0]) && is_number_like(args[1]) &&
+        (name == "add" || name == "sub" || name == "mul" || name == "div")) {
+      first = PyRef(wrap(tensor_from_data(args[0], std::nullopt)));
+      arranged.assign(args, args + total);
+      arranged[0] = first.get();
+      return invoke(f, self, arranged.data(), nargs, kwnames);
+    }
+    if (older_order(f, self, args, nargs, kwnames, arranged, names)) {
+      const Py_ssize_t positional = static_cast<Py_ssize_t>(arranged.size()) - PyTuple_GET_SIZE(names.get());
+      for (int k = 0; k < f.count; k++)
+        if (match(f, f.overloads[k], self, arranged.data(), positional, names.get(), slots, varargs, nullptr))
+          return f.overloads[k].call(slots);
+    }
+    no_match(f, self, args, nargs, kwnames, why);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject** slots,
+                     PyObject* (*call)(PyObject**)) {
+  if (UT_UNLIKELY(mode_is(kOverrides))) return invoke(f, self, args, n, nullptr);
+  try {
+    return call(slots);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n,
+                         Tensor (*call)(const Tensor&, IntSpan)) {
+  if (UT_UNLIKELY(mode_is(kOverrides) || n > 8)) return invoke(f, self, args, n, nullptr);
+  try {
+    int64_t ints[8];
+    for (Py_ssize_t i = 0; i < n; i++) ints[i] = int_arg(args[i]);
+    return wrap(call(tensor_of(self), IntSpan(ints, static_cast<size_t>(n))));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* call_fast(Function& f, PyObject* self, PyObject* (*call)(PyObject*)) {
+  if (UT_UNLIKELY(mode_is(kOverrides))) return invoke(f, self, nullptr, 0, nullptr);
+  try {
+    return call(self);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+}  // namespace undertow::python

@@ -1,0 +1,441 @@
+// hooks_object.cpp: see hooks_object.h.
+// build: small
+#include "core/python/autograd/hooks_object.h"
+
+#include "core/graph/autograd_meta.h"
+#include "core/graph/retains_grad.h"
+#include "core/graph/saved_tensor.h"
+#include "core/python/arguments/convert.h"
+#include "core/python/autograd/node_object.h"
+#include "core/python/errors.h"
+#include "core/python/printed_name.h"
+#include "core/tensor/layout.h"
+
+namespace undertow::python {
+
+namespace {
+
+// A dictionary of hooks, called in order of registration over a copy: a hook may remove itself or its neighbours.
+class HookDict {
+ public:
+  explicit HookDict(PyObject* dict) : dict_(new_ref(dict)) {}
+  ~HookDict() {
+    if (!Py_IsInitialized()) return;
+    WithGil gil;
+    Py_DECREF(dict_);
+  }
+  PyRef hooks() const { return PyRef(check(PyDict_Values(dict_))); }
+  PyObject* dict() const { return dict_; }
+
+ private:
+  PyObject* dict_;
+};
+
+// "hook 'name'", for messages.
+std::string called(PyObject* hook) {
+  PyRef name(PyObject_GetAttrString(hook, "__name__"));
+  if (!name) PyErr_Clear();
+  return name && PyUnicode_Check(name.get()) ? str("hook '", PyUnicode_AsUTF8(name.get()), "'") : "hook";
+}
+void check_replacement(const Tensor& old, const Tensor& now, PyObject* hook) {
+  auto type = [](const Tensor& t) {
+    return str(printed_package(), ".", kDTypeInfo[static_cast<size_t>(t.dtype())].long_name, "Tensor");
+  };
+  UT_CHECK(old.dtype() == now.dtype(), called(hook), " has changed the type of value (was ", type(old), " got ",
+           type(now), ")");
+  UT_CHECK(same(old.sizes(), now.sizes()), called(hook), " has changed the size of value: was ", ShapeText{old.sizes()},
+           ", got ", ShapeText{now.sizes()});
+}
+
+class PyTensorHook final : public TensorHook {
+ public:
+  PyTensorHook(PyObject* dict, Node* node) : dict_(dict), node_(node) {}
+  Tensor call(const Tensor& grad) override {
+    WithGil gil;
+    Tensor current = grad;
+    PyRef list = dict_.hooks();
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) {
+      PyObject* hook = PyList_GET_ITEM(list.get(), i);
+      PyRef arg(check(wrap(current)));
+      PyRef r(check(PyObject_CallOneArg(hook, arg.get())));
+      if (r.get() == Py_None) continue;
+      UT_CHECK_TYPE(is_tensor(r.get()), "expected Variable, but hook returned '", Py_TYPE(r.get())->tp_name, "'");
+      check_replacement(current, tensor_of(r.get()), hook);
+      current = tensor_of(r.get());
+    }
+    return current;
+  }
+  PyObject* dict() const { return dict_.dict(); }
+  Node* node() const { return node_; }
+
+ private:
+  HookDict dict_;
+  Node* node_;  // which node it was registered on, to notice when history was rebased; never dereferenced
+};
+
+PyRef tuple_of(std::span<const Tensor> grads) {
+  PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(grads.size()))));
+  for (size_t i = 0; i < grads.size(); i++)
+    PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(grads[i])));
+  return t;
+}
+// What a node hook returned: one value for each gradient.
+void replace(std::span<Tensor> grads, PyObject* tuple, PyObject* hook) {
+  UT_CHECK_TYPE(PyTuple_Check(tuple), "expected tuple, but hook returned '",
+                is_tensor(tuple) ? "Tensor" : Py_TYPE(tuple)->tp_name, "'");
+  UT_CHECK(PyTuple_GET_SIZE(tuple) == static_cast<Py_ssize_t>(grads.size()), called(hook),
+           " has returned an incorrect number of values (got ", PyTuple_GET_SIZE(tuple), ", but expected ",
+           grads.size(), ")");
+  for (size_t i = 0; i < grads.size(); i++) {
+    PyObject* x = PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i));
+    UT_CHECK_TYPE(x == Py_None || is_tensor(x), "expected Variable or None (got ", Py_TYPE(x)->tp_name, ")");
+    grads[i] = opt_tensor_arg(x);
+  }
+}
+
+class PyNodePreHook final : public NodePreHook {
+ public:
+  explicit PyNodePreHook(PyObject* dict) : dict_(dict) {}
+  void call(std::span<Tensor> grad_outputs) override {
+    WithGil gil;
+    PyRef list = dict_.hooks();
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) {
+      PyRef args = tuple_of(grad_outputs);
+      PyRef r(check(PyObject_CallOneArg(PyList_GET_ITEM(list.get(), i), args.get())));
+      if (r.get() != Py_None) replace(grad_outputs, r.get(), PyList_GET_ITEM(list.get(), i));
+    }
+  }
+  PyObject* dict() const { return dict_.dict(); }
+
+ private:
+  HookDict dict_;
+};
+class PyNodePostHook final : public NodePostHook {
+ public:
+  explicit PyNodePostHook(PyObject* dict) : dict_(dict) {}
+  void call(std::span<Tensor> grad_inputs, std::span<const Tensor> grad_outputs) override {
+    WithGil gil;
+    PyRef list = dict_.hooks();
+    PyRef outs = tuple_of(grad_outputs);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) {
+      PyRef ins = tuple_of(grad_inputs);
+      PyRef r(check(PyObject_CallFunctionObjArgs(PyList_GET_ITEM(list.get(), i), ins.get(), outs.get(), nullptr)));
+      if (r.get() != Py_None) replace(grad_inputs, r.get(), PyList_GET_ITEM(list.get(), i));
+    }
+  }
+  PyObject* dict() const { return dict_.dict(); }
+
+ private:
+  HookDict dict_;
+};
+class PyPostAccumulateHook final : public PostAccumulateHook {
+ public:
+  explicit PyPostAccumulateHook(PyObject* dict) : dict_(dict) {}
+  void call(const Tensor& leaf) override {
+    WithGil gil;
+    PyRef list = dict_.hooks();
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); i++) {
+      PyRef arg(check(wrap(leaf)));
+      PyRef r(check(PyObject_CallOneArg(PyList_GET_ITEM(list.get(), i), arg.get())));
+      UT_CHECK(r.get() == Py_None || r.get() == arg.get(), "Tensor post accumulate grad hooks should return None.");
+    }
+  }
+  PyObject* dict() const { return dict_.dict(); }
+
+ private:
+  HookDict dict_;
+};
+
+PyRef hooks_module_attribute(const char* name) {
+  PyRef module(check(PyImport_ImportModule("undertow.utils.hooks")));
+  return PyRef(check(PyObject_GetAttrString(module.get(), name)));
+}
+PyRef new_dict() {
+  PyRef cls = hooks_module_attribute("HookDict");
+  return PyRef(check(PyObject_CallNoArgs(cls.get())));
+}
+// Puts the hook into dict under a fresh handle, and returns the handle.
+PyObject* add_to(PyObject* dict, PyObject* hook) {
+  PyRef cls = hooks_module_attribute("RemovableHandle");
+  PyRef handle(check(PyObject_CallOneArg(cls.get(), dict)));
+  PyRef id(check(PyObject_GetAttrString(handle.get(), "id")));
+  if (PyObject_SetItem(dict, id.get(), hook) < 0) throw PythonError();
+  return handle.release();
+}
+
+}  // namespace
+
+PyObject* add_tensor_hook(PyObject* tensor, PyObject* hook) {
+  const Tensor& t = tensor_of(tensor);
+  UT_CHECK(t.requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+  auto* o = reinterpret_cast<TensorObject*>(tensor);
+  Node* fn = grad_fn(t);
+  PyTensorHook* existing = nullptr;
+  if (fn) {
+    // Only the dictionary registered on the present node: after an in-place write, older hooks keep the older value.
+    for (auto& [nr, h] : fn->make_extra().tensor_hooks)
+      if (auto* p = dynamic_cast<PyTensorHook*>(h.get());
+          p && nr == t.impl()->output_nr && p->dict() == o->backward_hooks)
+        existing = p;
+  } else {
+    for (auto& h : make_meta(t).hooks)
+      if (auto* p = dynamic_cast<PyTensorHook*>(h.get())) existing = p;
+  }
+  if (!existing) {
+    PyRef dict = new_dict();
+    existing = new PyTensorHook(dict.get(), fn);
+    Ref<TensorHook> ref(existing);
+    if (fn)
+      fn->make_extra().tensor_hooks.emplace_back(t.impl()->output_nr, ref);
+    else
+      make_meta(t).hooks.push_back(ref);
+    Py_XSETREF(o->backward_hooks, dict.release());
+    track(tensor);
+  }
+  return add_to(existing->dict(), hook);
+}
+
+PyObject* add_post_accumulate_hook(PyObject* tensor, PyObject* hook) {
+  const Tensor& t = tensor_of(tensor);
+  UT_CHECK(t.requires_grad(), "cannot register a hook on a tensor that doesn't require gradient");
+  UT_CHECK(!grad_fn(t), "post accumulate grad hooks cannot be registered on non-leaf tensors");
+  auto& hooks = make_meta(t).post_accumulate_hooks;
+  if (hooks.empty()) {
+    PyRef dict = new_dict();
+    hooks.emplace_back(new PyPostAccumulateHook(dict.get()));
+  }
+  return add_to(static_cast<PyPostAccumulateHook*>(hooks[0].get())->dict(), hook);
+}
+
+PyObject* add_node_pre_hook(Node* node, PyObject* hook) {
+  auto& hooks = node->make_extra().pre_hooks;
+  for (auto& h : hooks)
+    if (auto* p = dynamic_cast<PyNodePreHook*>(h.get())) return add_to(p->dict(), hook);
+  PyRef dict = new_dict();
+  hooks.emplace_back(new PyNodePreHook(dict.get()));
+  return add_to(dict.get(), hook);
+}
+PyObject* add_node_post_hook(Node* node, PyObject* hook) {
+  auto& hooks = node->make_extra().post_hooks;
+  for (auto& h : hooks)
+    if (auto* p = dynamic_cast<PyNodePostHook*>(h.get())) return add_to(p->dict(), hook);
+  PyRef dict = new_dict();
+  hooks.emplace_back(new PyNodePostHook(dict.get()));
+  return add_to(dict.get(), hook);
+}
+PyObject* add_hook_dict(Node* node, PyObject* tensor) {
+  UT_CHECK_TYPE(is_tensor(tensor), "_register_hook_dict expected a tensor, got ", Py_TYPE(tensor)->tp_name);
+  auto* o = reinterpret_cast<TensorObject*>(tensor);
+  UT_CHECK(o->backward_hooks, "_register_hook_dict: the tensor has no _backward_hooks");
+  node->make_extra().tensor_hooks.emplace_back(tensor_of(tensor).impl()->output_nr,
+                                               Ref<TensorHook>(new PyTensorHook(o->backward_hooks, node)));
+  Py_RETURN_NONE;
+}
+
+void retain_grad(PyObject* tensor) { undertow::retain_grad(tensor_of(tensor)); }
+
+int visit_leaf_hooks(AutogradMeta& meta, visitproc visit, void* arg) {
+  for (auto& h : meta.hooks)
+    if (auto* p = dynamic_cast<PyTensorHook*>(h.get())) Py_VISIT(p->dict());
+  for (auto& h : meta.post_accumulate_hooks)
+    if (auto* p = dynamic_cast<PyPostAccumulateHook*>(h.get())) Py_VISIT(p->dict());
+  return 0;
+}
+int visit_node_hooks(Node* node, visitproc visit, void* arg) {
+  NodeExtra* extra = node->extra();
+  for (auto& h : extra->pre_hooks)
+    if (auto* p = dynamic_cast<PyNodePreHook*>(h.get())) Py_VISIT(p->dict());
+  for (auto& h : extra->post_hooks)
+    if (auto* p = dynamic_cast<PyNodePostHook*>(h.get())) Py_VISIT(p->dict());
+  for (auto& [nr, h] : extra->tensor_hooks)
+    if (auto* p = dynamic_cast<PyTensorHook*>(h.get())) Py_VISIT(p->dict());
+  return 0;
+}
+void clear_node_hooks(Node* node) {
+  NodeExtra* extra = node->extra();
+  extra->pre_hooks.clear();
+  extra->post_hooks.clear();
+  extra->tensor_hooks.clear();
+}
+
+// ---- saved tensors ----
+
+namespace {
+
+class PySavedHooks final : public SavedTensorHooks {
+ public:
+  PySavedHooks(PyObject* pack, PyObject* unpack) : pack_(new_ref(pack)), unpack_(new_ref(unpack)) {}
+  ~PySavedHooks() override {
+    if (!Py_IsInitialized()) return;
+    WithGil gil;
+    Py_XDECREF(pack_);
+    Py_DECREF(unpack_);
+    Py_XDECREF(packed_);
+  }
+  void pack(const Tensor& t) override {
+    WithGil gil;
+    PyRef arg(check(wrap(t)));
+    uint32_t before = t.version();
+    packed_ = check(PyObject_CallOneArg(pack_, arg.get()));
+    UT_CHECK(t.version() == before,
+             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+             "be modified by "
+             "in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+             "perform in-place operations on the input to a pack hook.");
+    Py_CLEAR(pack_);
+  }
+  Tensor unpack() override {
+    WithGil gil;
+    PyRef r(check(PyObject_CallOneArg(unpack_, packed_)));
+    UT_CHECK_TYPE(is_tensor(r.get()),
+                  "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+                  Py_TYPE(r.get())->tp_name);
+    return tensor_of(r.get());
+  }
+
+  void visit_packed(PackedVisitor visit, void* context) const override {
+    WithGil gil;
+    auto look = [&](PyObject* o, bool only_there) {
+      if (is_tensor(o)) visit(context, tensor_of(o).impl(), only_there && Py_REFCNT(o) == 1);
+    };
+    look(packed_, true);
+    if (!PyTuple_CheckExact(packed_) && !PyList_CheckExact(packed_)) return;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(packed_); i++)
+      look(PySequence_Fast_GET_ITEM(packed_, i), Py_REFCNT(packed_) == 1);
+  }
+
+ private:
+  PyObject *pack_, *unpack_, *packed_ = nullptr;
+};
+
+// The thread's stack of default hooks, and whether it may be used.
+struct DefaultHooks {
+  std::vector<std::pair<PyObject*, PyObject*>> stack;
+  bool disabled = false;
+  std::string message;
+};
+thread_local DefaultHooks default_hooks;
+
+SavedTensorHooks* default_saved_hooks() {
+  if (default_hooks.stack.empty() || default_hooks.disabled) return nullptr;
+  WithGil gil;
+  auto [pack, unpack] = default_hooks.stack.back();
+  return new PySavedHooks(pack, unpack);
+}
+void update_mode() {
+  if (default_hooks.stack.empty())
+    thread_mode.bits &= ~static_cast<uint32_t>(kSavedHooks);
+  else
+    thread_mode.bits |= kSavedHooks;
+}
+
+PyObject* push_default(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *pack, *unpack;
+    if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) throw PythonError();
+    UT_CHECK(!default_hooks.disabled, default_hooks.message);
+    default_hooks.stack.emplace_back(new_ref(pack), new_ref(unpack));
+    update_mode();
+    Py_RETURN_NONE;
+  });
+}
+PyObject* pop_default(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK(!default_hooks.stack.empty(), "_pop_saved_tensors_default_hooks: nothing was pushed");
+    auto [pack, unpack] = default_hooks.stack.back();
+    default_hooks.stack.pop_back();
+    update_mode();
+    Py_DECREF(pack);
+    Py_DECREF(unpack);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* disable_defaults(PyObject*, PyObject* message) {
+  return guarded([&]() -> PyObject* {
+    std::string text = str_arg(message);
+    UT_CHECK(default_hooks.stack.empty(), text);
+    default_hooks.disabled = true;
+    default_hooks.message = text;
+    Py_RETURN_NONE;
+  });
+}
+PyObject* enable_defaults(PyObject*, PyObject*) {
+  default_hooks.disabled = false;
+  Py_RETURN_NONE;
+}
+PyObject* disabled_message(PyObject*, PyObject*) {
+  if (!default_hooks.disabled) Py_RETURN_NONE;
+  return PyUnicode_FromString(default_hooks.message.c_str());
+}
+
+// _raw_saved_x.
+struct RawSavedObject {
+  PyObject_HEAD Ref<Node> node;
+  SavedTensor* saved;
+};
+PyTypeObject* raw_saved_type;
+void raw_dealloc(PyObject* self) {
+  auto* o = reinterpret_cast<RawSavedObject*>(self);
+  o->node.~Ref<Node>();
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+PyObject* raw_register_hooks(PyObject* self, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *pack, *unpack;
+    if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) throw PythonError();
+    auto* o = reinterpret_cast<RawSavedObject*>(self);
+    o->saved->register_hooks(new PySavedHooks(pack, unpack));
+    Py_RETURN_NONE;
+  });
+}
+PyMethodDef raw_methods[] = {{"register_hooks", raw_register_hooks, METH_VARARGS,
+                              "Packs the saved tensor now with pack_hook; unpack_hook gives it back."},
+                             {nullptr, nullptr, 0, nullptr}};
+PyMethodDef module_methods[] = {
+    {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},
+    {"_pop_saved_tensors_default_hooks", pop_default, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_disable", disable_defaults, METH_O, nullptr},
+    {"_saved_tensors_hooks_enable", enable_defaults, METH_NOARGS, nullptr},
+    {"_saved_tensors_hooks_get_disabled_error_message", disabled_message, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+static PyObject* wrap_raw(Node* node, SavedTensor& saved) {
+  auto* o = reinterpret_cast<RawSavedObject*>(check(raw_saved_type->tp_alloc(raw_saved_type, 0)));
+  new (&o->node) Ref<Node>(node);
+  o->saved = &saved;
+  return reinterpret_cast<PyObject*>(o);
+}
+PyObject* wrap_raw_saved(Node* node, std::span<SavedTensor> list) {
+  PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
+  for (size_t i = 0; i < list.size(); i++)
+    PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), wrap_raw(node, list[i]));
+  return t.release();
+}
+PyObject* wrap_raw_saved(Node* node, const SavedField& field) {
+  if (field.kind == SavedKind::Tensor) return wrap_raw(node, saved_member<SavedTensor>(node, field));
+  UT_CHECK_AS(Attribute, field.kind == SavedKind::TensorList, "_raw_saved_", field.name, " is not a tensor");
+  return wrap_raw_saved(node, saved_member<std::vector<SavedTensor>>(node, field));
+}
+
+bool init_hook_types(PyObject* module) {
+  make_default_saved_hooks = default_saved_hooks;
+  release_node_metadata = [](void* p) {
+    if (!Py_IsInitialized()) return;
+    WithGil gil;
+    Py_DECREF(static_cast<PyObject*>(p));
+  };
+  PyType_Slot slots[] = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(raw_dealloc)}, {Py_tp_methods, raw_methods}, {0, nullptr}};
+  PyType_Spec spec = {"undertow._C._autograd.SavedTensor", sizeof(RawSavedObject), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  raw_saved_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return raw_saved_type &&
+         PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(raw_saved_type)) == 0 &&
+         PyModule_AddFunctions(module, module_methods) == 0;
+}
+
+}  // namespace undertow::python

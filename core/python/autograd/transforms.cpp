@@ -1,0 +1,225 @@
+// transforms.cpp: what vmap and undertow.func need of the core: batched tensors and their handler, operators by key,
+// and whether a graph leads beyond given leaves. The rules themselves are Python's, in undertow/_vmap.
+// build: small
+#include <unordered_set>
+
+#include "core/autograd/batched.h"
+#include "core/graph/accumulate_grad.h"
+#include "core/graph/autograd_meta.h"
+#include "core/python/arguments/args.h"
+#include "core/python/arguments/convert.h"
+#include "core/python/errors.h"
+#include "core/python/tensor/tensor_attributes.h"
+#include "core/python/types/dtype_object.h"
+#include "core/python/types/generator_object.h"
+#include "core/tensor/mode.h"
+
+namespace undertow::python {
+
+namespace {
+
+using batched::Boxed;
+
+PyObject* dispatch_function = nullptr;  // undertow._vmap's, called with (key, [arguments])
+
+PyObject* unboxed(const Boxed& b) {
+  using Kind = Boxed::Kind;
+  switch (b.kind) {
+    case Kind::Tensor:
+      return wrap(*static_cast<const Tensor*>(b.pointer));
+    case Kind::Tensors: {
+      auto* first = static_cast<const Tensor*>(b.pointer);
+      return wrap(std::vector<Tensor>(first, first + b.size));
+    }
+    case Kind::Scalar:
+      return wrap(*static_cast<const Scalar*>(b.pointer));
+    case Kind::Int:
+      return wrap(b.integer);
+    case Kind::Float:
+      return wrap(b.real);
+    case Kind::Bool:
+      return wrap(b.integer != 0);
+    case Kind::Ints:
+      return wrap_sizes({static_cast<const int64_t*>(b.pointer), b.size});
+    case Kind::DType:
+      return wrap(static_cast<DType>(b.integer));
+    case Kind::Str:
+      return PyUnicode_FromStringAndSize(static_cast<const char*>(b.pointer), b.size);
+    case Kind::Generator:
+      return generator_object(static_cast<Generator*>(const_cast<void*>(b.pointer)));
+    case Kind::MemoryFormat:
+      return new_ref(memory_format_object(static_cast<MemoryFormat>(b.integer)));
+    case Kind::Layout:
+      return new_ref(layout_object(Layout::Strided));
+    case Kind::Device:
+      return device_object({});
+    default:
+      Py_RETURN_NONE;
+  }
+}
+
+// May run on any thread, with or without the interpreter's lock: operators that are long, and the engine, give it up.
+void handle(const char* key, std::span<const Boxed> args, batched::Results& out) {
+  WithGil gil;
+  ModeGuard below(kOverrides, false);  // rules stand below __torch_function__ modes
+  UT_CHECK(dispatch_function, "vmap: no rules are installed");
+  PyRef name(check(PyUnicode_InternFromString(key))), list(check(PyList_New(static_cast<Py_ssize_t>(args.size()))));
+  for (size_t i = 0; i < args.size(); i++)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(unboxed(args[i])));
+  PyObject* call[] = {name.get(), list.get()};
+  PyRef result(check(PyObject_Vectorcall(dispatch_function, call, 2, nullptr)));
+  PyObject* r = result.get();
+  if (is_tensor(r)) {
+    out.tensors.push_back(tensor_of(r));
+  } else if (PyTuple_Check(r) || PyList_Check(r)) {
+    out.tensors = tensor_list_arg(r);
+  } else if (r != Py_None) {
+    out.number = scalar_arg(r);
+  }
+}
+
+std::vector<TableOperator>& operators() {
+  static auto* table = [] {
+    auto* t = new std::vector<TableOperator>;  // leaked: as long as the interpreter
+    collect_operators(*t);
+    return t;
+  }();
+  return *table;
+}
+
+// _operators(): {key: (rule, names of the arguments, number for _call_operator)}
+PyObject* list_operators(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    PyRef out(check(PyDict_New()));
+    for (size_t i = 0; i < operators().size(); i++) {
+      const TableOperator& o = operators()[i];
+      PyRef row(check(Py_BuildValue("(ssn)", o.rule, o.arguments, static_cast<Py_ssize_t>(i))));
+      if (PyDict_SetItemString(out.get(), o.key, row.get()) < 0) throw PythonError();
+    }
+    return out.release();
+  });
+}
+// _call_operator(number, arguments): every argument in its place, None for one that is absent.
+PyObject* call_operator(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(n == 2 && (PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1])),
+                  "_call_operator() takes a number and the arguments");
+    size_t i = static_cast<size_t>(int_arg(args[0]));
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(args[1]);
+    UT_CHECK(i < operators().size() && count <= kMaxArgs - 8, "_call_operator(): no such operator");
+    PyObject* slots[kMaxArgs] = {};
+    for (Py_ssize_t k = 0; k < count; k++) slots[k] = PySequence_Fast_GET_ITEM(args[1], k);
+    return operators()[i].call(slots);
+  });
+}
+
+const Tensor& batched_arg(PyObject* o) {
+  UT_CHECK_TYPE(is_tensor(o) && batched::level_of(tensor_of(o)) >= 0, "expected a batched tensor");
+  return tensor_of(o);
+}
+PyObject* make_batched(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(n == 2 && is_tensor(args[0]), "_make_batched() takes a tensor and a level");
+    return wrap(batched::wrap(tensor_of(args[0]), int_arg(args[1])));
+  });
+}
+PyObject* batched_value(PyObject*, PyObject* o) {
+  return guarded([&] { return wrap(batched::value_of(batched_arg(o))); });
+}
+PyObject* batched_level(PyObject*, PyObject* o) {
+  return PyLong_FromLongLong(is_tensor(o) ? batched::level_of(tensor_of(o)) : -1);
+}
+PyObject* refresh_batched(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    batched::refresh(batched_arg(o));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* set_dispatch(PyObject*, PyObject* f) {
+  Py_XSETREF(dispatch_function, new_ref(f));
+  batched::handler = handle;
+  Py_RETURN_NONE;
+}
+// What the transforms that run on this thread have set; undertow/_vmap/_levels.py keeps it up to date.
+thread_local bool in_transform = false;
+thread_local int64_t newest_grad_level = -1;
+
+// _set_transforms(inside, random, grad_level): is the thread inside a transformed function; must random operators ask a
+// vmap; and the level of the innermost transform that differentiates.
+PyObject* set_transforms(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(n == 3, "_set_transforms() takes three arguments");
+    in_transform = bool_arg(args[0]);
+    if (bool_arg(args[1]))
+      thread_mode.bits |= kTransform;
+    else
+      thread_mode.bits &= ~static_cast<uint32_t>(kTransform);
+    newest_grad_level = int_arg(args[2]);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* is_in_transform(PyObject*, PyObject*) { return PyBool_FromLong(in_transform); }
+
+// _leads_beyond(tensor, leaves): does the graph of the tensor reach a leaf that requires grad and is not among these?
+PyObject* leads_beyond(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(n == 2 && is_tensor(args[0]) && PyTuple_Check(args[1]),
+                  "_leads_beyond() takes a tensor and a tuple of leaves");
+    std::unordered_set<const Node*> seen;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); i++)
+      if (Edge e = gradient_edge(tensor_of(PyTuple_GET_ITEM(args[1], i))); e && e.node->is_accumulate())
+        seen.insert(e.node.get());
+    std::vector<const Node*> stack;
+    if (Edge e = gradient_edge(tensor_of(args[0])); e && seen.insert(e.node.get()).second)
+      stack.push_back(e.node.get());
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      if (node->is_accumulate()) {
+        if (!static_cast<const AccumulateGrad*>(node)->leaf()->has(kRequiresGrad)) continue;
+        Py_RETURN_TRUE;
+      }
+      for (const Edge& e : node->next_edges())
+        if (e && seen.insert(e.node.get()).second) stack.push_back(e.node.get());
+    }
+    Py_RETURN_FALSE;
+  });
+}
+
+PyMethodDef functions[] = {{"_operators", list_operators, METH_NOARGS, nullptr},
+                           {"_call_operator", reinterpret_cast<PyCFunction>(call_operator), METH_FASTCALL, nullptr},
+                           {"_make_batched", reinterpret_cast<PyCFunction>(make_batched), METH_FASTCALL, nullptr},
+                           {"_batched_value", batched_value, METH_O, nullptr},
+                           {"_batched_level", batched_level, METH_O, nullptr},
+                           {"_refresh_batched", refresh_batched, METH_O, nullptr},
+                           {"_set_batched_dispatch", set_dispatch, METH_O, nullptr},
+                           {"_set_transforms", reinterpret_cast<PyCFunction>(set_transforms), METH_FASTCALL, nullptr},
+                           {"_is_in_transform", is_in_transform, METH_NOARGS, nullptr},
+                           {"_leads_beyond", reinterpret_cast<PyCFunction>(leads_beyond), METH_FASTCALL, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void refuse_memory(const Tensor& t) {
+  UT_CHECK(!t.impl()->has(kBatched),
+           "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample "
+           "of many");
+}
+
+bool batched_requires_grad(const Tensor& t) {
+  // Inside the function, only a transform that came after the vmap makes its tensors require grad.
+  if (newest_grad_level < batched::level_of(t)) return false;
+  return batched::physical(t).requires_grad();
+}
+
+void refuse_in_transform(const char* what) {
+  UT_CHECK(
+      !in_transform, "You are attempting to call ", what,
+      " (or perhaps using autograd.functional.* APIs) inside of a function being transformed by a functorch transform: "
+      "use the transforms of undertow.func (grad, vjp, jacrev, jacfwd, hessian), or call it outside of the function");
+}
+
+bool init_transform_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+
+}  // namespace undertow::python

@@ -1,0 +1,126 @@
+// origin_object.cpp: where in the user's program a node was made: the whole stack in anomaly mode, one line otherwise.
+// build: small
+#include "core/python/diagnostics/origin_object.h"
+
+#include <cstring>
+
+#include "core/autograd/origin.h"
+#include "core/graph/blame.h"
+#include "core/python/arguments/convert.h"
+#include "core/python/errors.h"
+#include "core/tensor/mode.h"
+
+namespace undertow::python {
+
+namespace {
+
+std::string text_of(PyObject* o) {
+  const char* text = o ? PyUnicode_AsUTF8(o) : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
+// The innermost frame outside the package itself.
+std::string user_line() {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  std::string line;
+  while (frame) {
+    PyRef globals(PyFrame_GetGlobals(frame));
+    std::string module = text_of(PyDict_GetItemString(globals.get(), "__name__"));
+    bool ours = module == "undertow" || module.starts_with("undertow.");
+    if (!ours || line.empty()) {
+      PyCodeObject* code = PyFrame_GetCode(frame);
+      line = str(text_of(code->co_filename), ":", PyFrame_GetLineNumber(frame));
+      Py_DECREF(code);
+    }
+    PyFrameObject* back = ours ? PyFrame_GetBack(frame) : nullptr;
+    Py_DECREF(frame);
+    frame = back;
+  }
+  return line;
+}
+
+std::string whole_stack() {
+  PyRef module(PyImport_ImportModule("traceback"));
+  PyRef lines(module ? PyObject_CallMethod(module.get(), "format_stack", nullptr) : nullptr);
+  PyRef empty(PyUnicode_FromString(""));
+  PyRef joined(lines && empty ? PyUnicode_Join(empty.get(), lines.get()) : nullptr);
+  return text_of(joined.get());
+}
+
+class PythonOrigin final : public NodeOrigin {
+ public:
+  PythonOrigin(std::string line, std::string stack) : line_(std::move(line)), stack_(std::move(stack)) {}
+  std::string describe() const override { return stack_.empty() ? line_ : stack_; }
+  std::string line() const override { return line_; }
+
+ private:
+  std::string line_, stack_;
+};
+
+// Where passes were called from, the last few thousand, by the low bits of their numbers. Guarded by the interpreter's
+// lock. Code and instruction are kept, because finding the line of an instruction costs more than a short pass.
+struct PassCaller {
+  PyObject* code = nullptr;  // owned
+  int instruction = 0;
+  uint16_t id = 0;
+};
+constexpr size_t kPassesKept = 4096;
+PassCaller pass_callers[kPassesKept];
+
+bool is_package_frame(PyFrameObject* frame) {
+  PyRef globals(PyFrame_GetGlobals(frame));
+  PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
+  const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return text && std::strncmp(text, "undertow", 8) == 0 && (text[8] == 0 || text[8] == '.');
+}
+
+void remember_pass(uint64_t id) {
+  if (!Py_IsInitialized() || !PyGILState_Check()) return;
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  while (frame && is_package_frame(frame)) {
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  if (!frame) return;
+  PassCaller& at = pass_callers[id % kPassesKept];
+  Py_XSETREF(at.code, reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+  at.instruction = PyFrame_GetLasti(frame);
+  at.id = static_cast<uint16_t>(id);
+  Py_DECREF(frame);
+}
+
+std::string recall_pass(uint16_t id) {
+  if (!Py_IsInitialized()) return "";
+  WithGil gil;
+  const PassCaller& at = pass_callers[id % kPassesKept];
+  if (!at.code || at.id != id) return "";
+  auto* code = reinterpret_cast<PyCodeObject*>(at.code);
+  return str(text_of(code->co_filename), ":", PyCode_Addr2Line(code, at.instruction));
+}
+
+std::string line_now() {
+  if (!Py_IsInitialized()) return "";
+  WithGil gil;
+  return user_line();
+}
+
+NodeOrigin* here() {
+  if (!Py_IsInitialized()) return nullptr;
+  WithGil gil;
+  return new PythonOrigin(user_line(), anomaly_enabled() ? whole_stack() : "");
+}
+
+}  // namespace
+
+void init_origins() {
+  make_node_origin = here;
+  current_line = line_now;
+  note_pass = remember_pass;
+  caller_of_pass = recall_pass;
+}
+
+}  // namespace undertow::python

@@ -1,0 +1,396 @@
+// tensor_attributes.cpp: see tensor_attributes.h.
+#include "core/python/tensor/tensor_attributes.h"
+
+#include "core/autograd/formulas/shape/shape.h"
+#include "core/graph/accumulate_grad.h"
+#include "core/graph/autograd_meta.h"
+#include "core/python/arguments/convert.h"
+#include "core/python/arguments/overridable.h"
+#include "core/python/autograd/hooks_object.h"
+#include "core/python/autograd/node_object.h"
+#include "core/python/errors.h"
+#include "core/python/tensor/tensor_data.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/mode.h"
+#include "core/tensor/promotion.h"
+#include "generated/ops.h"
+
+namespace undertow::python {
+
+namespace {
+
+const Tensor& self_of(PyObject* o) { return tensor_of(o); }
+template <class F>
+PyObject* attribute(F&& f) {
+  return guarded([&]() -> PyObject* { return f(); });
+}
+int settled(auto&& f) {
+  try {
+    f();
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+PyObject* get_shape(PyObject* s, void*) {
+  return attribute([&] { return wrap_sizes(self_of(s).sizes()); });
+}
+PyObject* get_dtype(PyObject* s, void*) { return new_ref(dtype_object(self_of(s).dtype())); }
+PyObject* is_cpu(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_cpu()); }
+PyObject* is_meta(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_meta()); }
+PyObject* get_device(PyObject* s, void*) { return device_object(self_of(s).device()); }
+PyObject* get_layout(PyObject*, void*) { return new_ref(layout_object(Layout::Strided)); }
+PyObject* get_ndim(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).dim()); }
+PyObject* get_itemsize(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
+PyObject* get_nbytes(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).nbytes()); }
+PyObject* get_requires_grad(PyObject* s, void*) {
+  const Tensor& t = self_of(s);
+  return PyBool_FromLong(UT_LIKELY(!t.impl()->has(kBatched)) ? t.requires_grad() : batched_requires_grad(t));
+}
+PyObject* get_is_leaf(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* { return PyBool_FromLong(grad_fn(self_of(s)) == nullptr); });
+}
+PyObject* get_output_nr(PyObject* s, void*) {
+  grad_fn(self_of(s));
+  return PyLong_FromUnsignedLong(self_of(s).impl()->output_nr);
+}
+PyObject* get_version(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    UT_CHECK(!self_of(s).impl()->has(kInference), "Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(self_of(s).version());
+  });
+}
+PyObject* get_base(PyObject* s, void*) {
+  TensorImpl* base = self_of(s).impl()->base;
+  return attribute([&] { return wrap(base ? Tensor(Ref<TensorImpl>(base)) : Tensor()); });
+}
+PyObject* get_grad_fn(PyObject* s, void*) {
+  return attribute([&] { return wrap_node(grad_fn(self_of(s))); });
+}
+PyObject* get_grad(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    if (t.impl()->grad_fn && !t.impl()->has(kRetainsGrad) && !grad_of(t).defined() && t.requires_grad())
+      warn(
+          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+          "populated during autograd.backward(). If you indeed want "
+          "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
+          "access the non-leaf Tensor by mistake, make sure you access "
+          "the leaf Tensor instead.");
+    return wrap(grad_of(t));
+  });
+}
+int set_grad_attribute(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    const Tensor& t = self_of(s);
+    if (!value || value == Py_None) return set_grad(t, {});
+    UT_CHECK_TYPE(is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ",
+                  Py_TYPE(value)->tp_name);
+    const Tensor& g = tensor_of(value);
+    UT_CHECK(s != value, "can't assign Variable as its own grad");
+    const GradDType wanted = t.impl()->meta ? t.impl()->meta->grad_dtype : GradDType{};
+    const DType expected = wanted.choice == GradDType::Chosen ? wanted.dtype : t.dtype();
+    UT_CHECK(g.dtype() == expected || wanted.choice == GradDType::Any, "attempting to assign a gradient with dtype '",
+             g.dtype(), "' to a tensor with grad_dtype '", expected,
+             "'. The gradient must match the tensor's grad_dtype, which is the tensor's dtype unless it was set; None "
+             "allows any.");
+    UT_CHECK(same(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", ShapeText{g.sizes()},
+             "' to a tensor of size '", ShapeText{t.sizes()},
+             "'. Please ensure that the gradient and the tensor are the same size");
+    set_grad(t, g);
+  });
+}
+PyObject* get_grad_dtype(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    UT_CHECK(!grad_fn(t), "grad_dtype can only be accessed on leaf tensors.");
+    const GradDType wanted = t.impl()->meta ? t.impl()->meta->grad_dtype : GradDType{};
+    if (wanted.choice == GradDType::Any) Py_RETURN_NONE;
+    return new_ref(dtype_object(wanted.choice == GradDType::Chosen ? wanted.dtype : t.dtype()));
+  });
+}
+int set_grad_dtype(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    const Tensor& t = self_of(s);
+    UT_CHECK(value && (value == Py_None || is_dtype(value)), "grad_dtype must be a torch.dtype or None, but got ",
+             value ? Py_TYPE(value)->tp_name : "nothing");
+    UT_CHECK(!grad_fn(t), "grad_dtype can only be set on leaf tensors.");
+    GradDType wanted{GradDType::Any};
+    if (value != Py_None) wanted = {GradDType::Chosen, dtype_of(value)};
+    const Tensor& grad = grad_of(t);
+    UT_CHECK(!grad.defined() || wanted.choice == GradDType::Any || grad.dtype() == wanted.dtype,
+             "Cannot set grad_dtype to '", wanted.dtype, "' because there is already a gradient with dtype '",
+             grad.defined() ? grad.dtype() : wanted.dtype,
+             "'. Please clear the gradient (.grad = None) before changing grad_dtype, or choose the dtype it has.");
+    AutogradMeta& meta = make_meta(t);
+    meta.grad_dtype = wanted;
+    if (meta.accumulator) meta.accumulator->refresh_meta();
+  });
+}
+void require_grad(const Tensor& t, bool on) {
+  UT_CHECK(!on || !t.impl()->has(kBatched),
+           "You are attempting to call Tensor.requires_grad_() on a tensor under vmap: it has no gradient of its own; "
+           "use undertow.func.grad inside of the function");
+  UT_CHECK(!grad_fn(t) || on,
+           "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+           "subgraph that doesn't require "
+           "differentiation use var_no_grad = var.detach().");
+  UT_CHECK(!on || is_differentiable(t.dtype()),
+           "only Tensors of floating point dtype can require gradients, and complex ones; this one is ", t.dtype(),
+           " of shape ", ShapeText{t.sizes()});
+  UT_CHECK(!on || !t.impl()->has(kInference) || mode_is(kInferenceMode),
+           "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+  if (!t.impl()->grad_fn) t.impl()->set(kRequiresGrad, on);
+}
+int set_requires_grad(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    UT_CHECK(value && PyBool_Check(value), "requires_grad must be a bool");
+    UT_CHECK(!grad_fn(self_of(s)) || value == Py_False, "you can only change requires_grad flags of leaf variables.");
+    require_grad(self_of(s), value == Py_True);
+  });
+}
+PyObject* get_retains_grad(PyObject* s, void*) { return PyBool_FromLong(self_of(s).impl()->has(kRetainsGrad)); }
+PyObject* get_data(PyObject* s, void*) {
+  return attribute([&]() -> PyObject* {
+    UT_CHECK(!self_of(s).impl()->has(kBatched), "accessing `data` under vmap transform is not allowed; use detach()");
+    Tensor t = alias(self_of(s));
+    make_own_version(t);
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut(".data", t, self_of(s));
+    return wrap(std::move(t));
+  });
+}
+int set_data(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    UT_CHECK(value, "Deleting tensor data is not allowed. Delete tensor instead!");
+    UT_CHECK_TYPE(is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    refuse_memory(self_of(s));
+    refuse_memory(tensor_of(value));
+    replace_data(self_of(s), tensor_of(value));
+  });
+}
+PyObject* get_hooks(PyObject* s, void*) {
+  PyObject* h = reinterpret_cast<TensorObject*>(s)->backward_hooks;
+  return new_ref(h ? h : Py_None);
+}
+int set_hooks(PyObject* s, PyObject* value, void*) {
+  auto* o = reinterpret_cast<TensorObject*>(s);
+  if (!value || value == Py_None)
+    Py_CLEAR(o->backward_hooks);
+  else
+    Py_XSETREF(o->backward_hooks, new_ref(value));
+  return 0;
+}
+PyObject* get_name(PyObject* s, void*) {
+  AutogradMeta* m = self_of(s).impl()->meta;
+  if (!m || m->name.empty()) Py_RETURN_NONE;
+  return PyUnicode_FromString(m->name.c_str());
+}
+using View = Tensor (*)(const Tensor&);
+template <View view>
+PyObject* get_view(PyObject* s, void*) {
+  return attribute([&] { return wrap(view(self_of(s))); });
+}
+Tensor real_part(const Tensor& t) { return ops::real(t); }
+Tensor imag_part(const Tensor& t) { return ops::imag(t); }
+template <View part>
+int set_part(PyObject* s, PyObject* value, void*) {
+  return settled([&] {
+    UT_CHECK(value, "real and imag cannot be deleted");
+    Tensor to = part(self_of(s));
+    if (is_tensor(value))
+      ops::copy_(to, tensor_of(value), false);
+    else
+      ops::fill_(to, scalar_arg(value));
+  });
+}
+template <bool value>
+PyObject* constant(PyObject*, void*) {
+  return PyBool_FromLong(value);
+}
+
+PyGetSetDef getset[] = {
+    attribute_row<"shape", get_shape>("The sizes."),
+    attribute_row<"dtype", get_dtype>("The element type."),
+    attribute_row<"device", get_device>(),
+    attribute_row<"layout", get_layout>(),
+    attribute_row<"ndim", get_ndim>(),
+    attribute_row<"itemsize", get_itemsize>(),
+    attribute_row<"nbytes", get_nbytes>(),
+    attribute_row<"requires_grad", get_requires_grad, set_requires_grad>("Are gradients wanted?"),
+    attribute_row<"is_leaf", get_is_leaf>("Made by the user, not by an operation that records."),
+    attribute_row<"output_nr", get_output_nr>(),
+    attribute_row<"_version", get_version>("How often the memory was written in place."),
+    attribute_row<"_base", get_base>("What this is a view of, or None."),
+    attribute_row<"grad_fn", get_grad_fn>("The node that made this tensor."),
+    attribute_row<"grad", get_grad, set_grad_attribute>("The accumulated gradient."),
+    attribute_row<"grad_dtype", get_grad_dtype, set_grad_dtype>(
+        "The dtype gradients are cast to before they are accumulated; None takes any."),
+    attribute_row<"_grad", get_grad, set_grad_attribute>(),
+    attribute_row<"retains_grad", get_retains_grad>(),
+    attribute_row<"data", get_data, set_data>("The same memory without history and with its own version counter."),
+    attribute_row<"T", get_view<ops::reversed_dims>>("The dimensions reversed."),
+    attribute_row<"mT", get_view<ops::matrix_transpose>>("The last two dimensions exchanged."),
+    attribute_row<"H", get_view<ops::hermitian>>("A matrix transposed and conjugated."),
+    attribute_row<"mH", get_view<ops::matrix_hermitian>>("The last two dimensions exchanged, and conjugated."),
+    attribute_row<"real", get_view<real_part>, set_part<real_part>>("The real part, a view."),
+    attribute_row<"imag", get_view<imag_part>, set_part<imag_part>>("The imaginary part, a view."),
+    attribute_row<"_backward_hooks", get_hooks, set_hooks>(),
+    attribute_row<"name", get_name>(),
+    attribute_row<"is_cuda", constant<false>>(),
+    attribute_row<"is_cpu", is_cpu>(),
+    attribute_row<"is_sparse", constant<false>>(),
+    attribute_row<"is_quantized", constant<false>>(),
+    attribute_row<"is_meta", is_meta>(),
+    attribute_row<"is_nested", constant<false>>(),
+    attribute_row<"is_mps", constant<false>>(),
+    {"__dict__", get_tensor_dict, set_tensor_dict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// ---- methods ----
+
+int64_t dim_arg(PyObject* o, const Tensor& t) { return wrap_dim(int_arg(o), t.dim()); }
+
+PyObject* size(PyObject* s, PyObject* const* args, Py_ssize_t n) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    UT_CHECK_TYPE(n <= 1, "size() takes at most 1 argument (", n, " given)");
+    if (n == 0 || args[0] == Py_None) return wrap_sizes(t.sizes());
+    UT_CHECK_INDEX(t.dim() > 0, "Dimension specified as ", int_arg(args[0]), " but tensor has no dimensions");
+    return wrap(t.size(dim_arg(args[0], t)));
+  });
+}
+PyObject* stride(PyObject* s, PyObject* const* args, Py_ssize_t n) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    if (n == 1 && args[0] != Py_None) return wrap(t.stride(dim_arg(args[0], t)));
+    PyRef tuple(check(PyTuple_New(t.dim())));
+    for (int64_t i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(t.stride(i)));
+    return tuple.release();
+  });
+}
+// size(dim=0): the one argument may be named.
+template <Text name, Fast f>
+PyObject* with_dim(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  if (kwnames && (n || PyTuple_GET_SIZE(kwnames) != 1 ||
+                  PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0)) {
+    PyErr_Format(PyExc_TypeError, "%s() takes one argument, dim", name.text);
+    return nullptr;
+  }
+  Py_ssize_t given = kwnames ? 1 : n;
+  if (may_be_overridden(self) && is_overridden(self)) return override_method(name.text, self, args, given);
+  return f(self, args, given);
+}
+template <Text name, Fast f>
+PyMethodDef dim_method() {
+  return {name.text, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_dim<name, f>)),
+          METH_FASTCALL | METH_KEYWORDS, nullptr};
+}
+PyObject* dim(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).dim()); }
+PyObject* numel(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).numel()); }
+PyObject* element_size(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
+PyObject* storage_offset(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).storage_offset()); }
+PyObject* data_ptr(PyObject* s, PyObject*) {
+  return attribute([&]() -> PyObject* {
+    const Tensor& t = self_of(s);
+    refuse_memory(t);
+    return PyLong_FromVoidPtr(t.numel() && t.storage().data() ? t.data() : nullptr);
+  });
+}
+PyObject* is_contiguous(PyObject* s, PyObject* args, PyObject* kwargs) {
+  return attribute([&]() -> PyObject* {
+    PyObject* format = nullptr;
+    static const char* names[] = {"memory_format", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O", const_cast<char**>(names), &format)) throw PythonError();
+    auto m = memory_format_arg(format).value_or(MemoryFormat::Contiguous);
+    return PyBool_FromLong(is_contiguous_in(self_of(s), m));
+  });
+}
+PyObject* is_complex_(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_complex()); }
+PyObject* is_floating_point(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_floating()); }
+PyObject* is_signed(PyObject* s, PyObject*) {
+  return PyBool_FromLong(self_of(s).dtype() != DType::Bool && self_of(s).dtype() != DType::UInt8);
+}
+PyObject* is_conj(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_conj()); }
+PyObject* is_neg(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).is_neg()); }
+PyObject* is_inference(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).impl()->has(kInference)); }
+PyObject* is_view(PyObject* s, PyObject*) { return PyBool_FromLong(self_of(s).impl()->has(kIsView)); }
+PyObject* retain_grad_(PyObject* s, PyObject*) {
+  return attribute([&]() -> PyObject* {
+    retain_grad(s);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
+  return attribute([&]() -> PyObject* {
+    int on = 1;
+    static const char* names[] = {"requires_grad", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(names), &on)) throw PythonError();
+    if (on) refuse_in_transform("Tensor.requires_grad_()");
+    require_grad(self_of(s), on);
+    return new_ref(s);
+  });
+}
+PyObject* register_hook(PyObject* s, PyObject* hook) {
+  return attribute([&] { return add_tensor_hook(s, hook); });
+}
+PyObject* register_post_accumulate(PyObject* s, PyObject* hook) {
+  return attribute([&] { return add_post_accumulate_hook(s, hook); });
+}
+PyObject* tolist(PyObject* s, PyObject*) {
+  return attribute([&] {
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("tolist", self_of(s));
+    return to_list(self_of(s));
+  });
+}
+PyObject* detach_(PyObject* s, PyObject*) {
+  return attribute([&]() -> PyObject* {
+    TensorImpl* impl = self_of(s).impl();
+    UT_CHECK(!impl->has(kIsView),
+             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+             "training, and gradient_as_bucket_view is set "
+             "as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut("detach_", self_of(s), self_of(s));
+    if (impl->grad_fn) release_node(std::exchange(impl->grad_fn, nullptr));
+    impl->output_nr = 0;
+    impl->set(kRequiresGrad, false);
+    return new_ref(s);
+  });
+}
+
+}  // namespace
+
+PyGetSetDef* tensor_getset() { return getset; }
+
+void add_tensor_methods(std::vector<PyMethodDef>& m) {
+  m.insert(m.end(),
+           {dim_method<"size", size>(),
+            dim_method<"stride", stride>(),
+            method<"dim", dim>(METH_NOARGS),
+            method<"ndimension", dim>(METH_NOARGS),
+            method<"numel", numel>(METH_NOARGS),
+            method<"nelement", numel>(METH_NOARGS),
+            method<"element_size", element_size>(METH_NOARGS),
+            method<"storage_offset", storage_offset>(METH_NOARGS),
+            method<"data_ptr", data_ptr>(METH_NOARGS),
+            method<"is_contiguous", is_contiguous>(METH_VARARGS | METH_KEYWORDS),
+            method<"is_complex", is_complex_>(METH_NOARGS),
+            method<"is_floating_point", is_floating_point>(METH_NOARGS),
+            method<"is_signed", is_signed>(METH_NOARGS),
+            method<"is_conj", is_conj>(METH_NOARGS),
+            method<"is_neg", is_neg>(METH_NOARGS),
+            method<"is_inference", is_inference>(METH_NOARGS),
+            method<"_is_view", is_view>(METH_NOARGS),
+            method<"retain_grad", retain_grad_>(METH_NOARGS, "Keep this non-leaf's gradient in .grad."),
+            method<"requires_grad_", requires_grad_>(METH_VARARGS | METH_KEYWORDS, "Sets requires_grad in place."),
+            method<"register_hook", register_hook>(METH_O, "Calls hook(grad) when the gradient is computed."),
+            method<"register_post_accumulate_grad_hook", register_post_accumulate>(
+                METH_O, "Calls hook(tensor) after .grad was updated."),
+            method<"tolist", tolist>(METH_NOARGS, "The elements as nested lists."),
+            method<"detach_", detach_>(METH_NOARGS)});
+  add_more_tensor_methods(m);
+  add_dlpack_methods(m);
+}
+
+}  // namespace undertow::python

@@ -1,0 +1,265 @@
+// tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage,
+// as_subclass.
+#include "core/autograd/inplace.h"
+#include "core/graph/provenance.h"
+#include "core/python/arguments/convert.h"
+#include "core/python/arguments/overridable.h"
+#include "core/python/errors.h"
+#include "core/python/interop/numpy_bridge.h"
+#include "core/python/printed_name.h"
+#include "core/python/tensor/tensor_attributes.h"
+#include "core/python/tensor/tensor_data.h"
+#include "core/python/types/storage_object.h"
+#include "core/tensor/layout.h"
+#include "core/tensor/promotion.h"
+#include "generated/ops.h"
+
+namespace undertow::python {
+
+namespace {
+
+// ---- type ----
+
+PyObject* cast(PyObject* self, DType dtype) { return wrap(ops::to_dtype(tensor_of(self), dtype)); }
+// type() is a name such as 'undertow.FloatTensor'; type(dtype) converts.
+PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject* wanted = Py_None;
+    int non_blocking = 0;
+    static const char* names[] = {"dtype", "non_blocking", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op", const_cast<char**>(names), &wanted, &non_blocking))
+      throw PythonError();
+    if (wanted == Py_None) {
+      const Tensor& t = tensor_of(self);
+      std::string place = t.is_cpu() ? "" : str(name(t.device().type), ".");
+      return PyUnicode_FromFormat("%s.%s%sTensor", printed_package(), place.c_str(), long_name(t.dtype()));
+    }
+    if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
+    PyRef text(PyUnicode_Check(wanted) ? new_ref(wanted) : nullptr);
+    if (!text) {  // a legacy class such as undertow.FloatTensor has a dtype
+      PyRef dtype(check(PyObject_GetAttrString(wanted, "dtype")));
+      return cast(self, dtype_arg(dtype.get()));
+    }
+    std::string_view name = PyUnicode_AsUTF8(text.get());
+    for (int i = 0; i < kNumDTypes; i++)
+      if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor") ||
+          name == str("torch.", kDTypeInfo[i].long_name, "Tensor"))
+        return cast(self, static_cast<DType>(i));
+    UT_FAIL_AS(Value, "invalid type: '", name, "'");
+  });
+}
+
+// ---- NumPy ----
+
+PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    int force = 0;
+    static const char* names[] = {"force", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p", const_cast<char**>(names), &force)) throw PythonError();
+    Tensor t = tensor_of(self);
+    UT_CHECK_TYPE(t.is_cpu(), "can't convert ", t.device(),
+                  " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+    UT_CHECK(force || !t.requires_grad() || !grad_enabled(),
+             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);
+    // torch refuses conjugate and negative views here; giving the values costs a copy and surprises nobody. See
+    // docs/why.md.
+    NoGradGuard no_grad;
+    return to_ndarray(ops::resolve_neg(ops::resolve_conj(t)));
+  });
+}
+
+// ---- storage ----
+
+PyObject* untyped_storage(PyObject* self, PyObject*) {
+  return guarded([&] {
+    refuse_memory(tensor_of(self));
+    return storage_object(Ref<Storage>(tensor_of(self).impl()->storage));
+  });
+}
+// set_(), set_(tensor), set_(storage), set_(storage, offset, size, stride=())
+PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject *source = nullptr, *offset = nullptr, *size = nullptr, *stride = nullptr;
+    static const char* names[] = {"source", "storage_offset", "size", "stride", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", const_cast<char**>(names), &source, &offset, &size,
+                                     &stride))
+      throw PythonError();
+    const Tensor& t = tensor_of(self);
+    refuse_memory(t);
+    if (source && is_tensor(source)) refuse_memory(tensor_of(source));
+    ops::check_inplace(t, "set_", grad_enabled() && t.requires_grad());
+    UT_CHECK(!grad_enabled() || !t.requires_grad(), "derivative for set_ is not implemented");
+    if (!source) {
+      set_storage(t, Storage::allocate(0), Dims{0}, Dims{1}, 0);
+    } else if (is_tensor(source) && !size) {
+      const Tensor& from = tensor_of(source);
+      UT_CHECK(from.dtype() == t.dtype(), "Could not set tensor of type ", from.dtype(), " to a tensor of type ",
+               t.dtype());
+      set_storage(t, Ref<Storage>(from.impl()->storage), from.sizes(), from.strides(), from.storage_offset());
+    } else {
+      PyRef untyped;
+      if (!is_storage(source) && !is_tensor(source) && PyObject_HasAttrString(source, "untyped")) {
+        untyped = PyRef(check(PyObject_CallMethod(source, "untyped", nullptr)));  // a TypedStorage
+        source = untyped.get();
+      }
+      UT_CHECK_TYPE(is_storage(source) || is_tensor(source),
+                    "set_() received an invalid combination of arguments: expected a storage or a tensor, got ",
+                    Py_TYPE(source)->tp_name);
+      Ref<Storage> s = is_tensor(source) ? Ref<Storage>(tensor_of(source).impl()->storage) : storage_of(source);
+      int64_t at = offset ? int_arg(offset) : 0;
+      Dims sizes = size ? ints_arg(size) : Dims{static_cast<int64_t>(s->nbytes()) / t.itemsize()};
+      Dims strides = stride ? ints_arg(stride) : Dims();
+      if (strides.empty()) strides = contiguous_strides(sizes);
+      set_storage(t, std::move(s), sizes, strides, at);
+    }
+    return new_ref(self);
+  });
+}
+PyObject* is_set_to(PyObject* self, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_tensor(other), "is_set_to(): argument 'tensor' (position 1) must be Tensor, not ",
+                  Py_TYPE(other)->tp_name);
+    const Tensor &a = tensor_of(self), &b = tensor_of(other);
+    return PyBool_FromLong(a.impl()->storage == b.impl()->storage && a.storage_offset() == b.storage_offset() &&
+                           same(a.sizes(), b.sizes()) && same(a.strides(), b.strides()));
+  });
+}
+PyObject* is_same_size(PyObject* self, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(is_tensor(other), "is_same_size(): argument 'other' (position 1) must be Tensor, not ",
+                  Py_TYPE(other)->tp_name);
+    return PyBool_FromLong(same(tensor_of(self).sizes(), tensor_of(other).sizes()));
+  });
+}
+PyObject* get_device(PyObject*, PyObject*) { return PyLong_FromLong(-1); }
+PyObject* is_shared_method(PyObject* self, PyObject*) { return PyBool_FromLong(is_shared(tensor_of(self).storage())); }
+PyObject* no(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* pin_memory(PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* { UT_FAIL("Cannot access accelerator device when none is available."); });
+}
+
+// ---- Python functions over elements ----
+
+void check_plain(const Tensor& t, const char* name) {
+  UT_CHECK(!t.requires_grad() || !grad_enabled(), "Can't call ", name,
+           "() on Variable that requires grad. Use var.detach().", name, "() instead.");
+}
+PyObject* apply_(PyObject* self, PyObject* f) {
+  return guarded([&]() -> PyObject* {
+    const Tensor& t = tensor_of(self);
+    check_plain(t, "apply_");
+    for_each_element(t, [&](char* p) {
+      PyRef x(element_object(p, t.dtype())), r(check(PyObject_CallOneArg(f, x.get())));
+      store_element(p, t.dtype(), r.get());
+    });
+    t.bump_version("apply_");
+    return new_ref(self);
+  });
+}
+PyObject* map_(PyObject* self, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *other, *f;
+    if (!PyArg_ParseTuple(args, "OO", &other, &f)) throw PythonError();
+    const Tensor& t = tensor_of(self);
+    check_plain(t, "map_");
+    UT_CHECK_TYPE(is_tensor(other), "map_(): argument 'tensor' (position 1) must be Tensor, not ",
+                  Py_TYPE(other)->tp_name);
+    UT_CHECK_TYPE(tensor_of(other).dtype() == t.dtype(), "map_: expected ", t.dtype(), " for argument 'other' (got ",
+                  tensor_of(other).dtype(), ")");
+    Tensor o = ops::expand(tensor_of(other), t.sizes(), false);
+    std::vector<char*> places;
+    for_each_element(o, [&](char* p) { places.push_back(p); });
+    size_t i = 0;
+    for_each_element(t, [&](char* p) {
+      PyRef x(element_object(p, t.dtype())), y(element_object(places[i++], t.dtype()));
+      PyRef r(check(PyObject_CallFunctionObjArgs(f, x.get(), y.get(), nullptr)));
+      store_element(p, t.dtype(), r.get());
+    });
+    t.bump_version("map_");
+    return new_ref(self);
+  });
+}
+
+// ---- classes ----
+
+PyTypeObject* class_arg(PyObject* o, const char* name) {
+  UT_CHECK_TYPE(PyType_Check(o), "cls must be a type (got ", Py_TYPE(o)->tp_name, ")");
+  auto* type = reinterpret_cast<PyTypeObject*>(o);
+  UT_CHECK_TYPE(PyType_IsSubtype(type, tensor_type), name, ": cls must be a subclass of Tensor, got ", type->tp_name);
+  return type;
+}
+// The same values and history as an instance of cls.
+PyObject* as_subclass(PyObject* self, PyObject* cls) {
+  return guarded([&]() -> PyObject* {
+    PyTypeObject* type = class_arg(cls, "as_subclass");
+    const Tensor& t = tensor_of(self);
+    return wrap_as(type, ops::_alias(t));
+  });
+}
+// _make_subclass(cls, data, require_grad=False): a leaf over data's memory.
+PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject *cls, *data;
+    int requires_grad = 0;
+    static const char* names[] = {"cls", "data", "require_grad", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|p", const_cast<char**>(names), &cls, &data, &requires_grad))
+      throw PythonError();
+    PyTypeObject* type = class_arg(cls, "_make_subclass");
+    UT_CHECK_TYPE(is_tensor(data), "_make_subclass(): argument 'data' (position 2) must be Tensor, not ",
+                  Py_TYPE(data)->tp_name);
+    Tensor t = alias(tensor_of(data));
+    UT_CHECK(!requires_grad || is_differentiable(t.dtype()),
+             "Only Tensors of floating point and complex dtype can require gradients, but the dtype is ", t.dtype());
+    if (requires_grad) t.impl()->set(kRequiresGrad);
+    return wrap_as(type, std::move(t));
+  });
+}
+// _become(cls): from now on this very object is a plain Tensor or Parameter, which __class__ cannot say of types of C.
+PyObject* become(PyObject* self, PyObject* cls) {
+  return guarded([&]() -> PyObject* {
+    PyTypeObject *type = class_arg(cls, "_become"), *old = Py_TYPE(self);
+    UT_CHECK_TYPE(type == tensor_type || type == parameter_type, "_become: expected Tensor or Parameter, got ",
+                  type->tp_name);
+    UT_CHECK_TYPE(old->tp_basicsize == type->tp_basicsize, "_become: a ", old->tp_name, " has more state than a ",
+                  type->tp_name);
+    TensorImpl* impl = tensor_of(self).impl();
+    impl->set(kIsParameter, type == parameter_type);
+    impl->set(kPySubclass, false);
+    Py_INCREF(type);
+    Py_SET_TYPE(self, type);
+    Py_DECREF(old);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* make_wrapper_subclass(PyObject*, PyObject*, PyObject*) {
+  return guarded([]() -> PyObject* {
+    UT_FAIL_AS(NotImplemented, "_make_wrapper_subclass: tensors without memory of their own are not supported");
+  });
+}
+
+}  // namespace
+
+void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
+  constexpr int kw = METH_VARARGS | METH_KEYWORDS;
+  m.insert(
+      m.end(),
+      {method<"type", type_method>(kw, "The name of the tensor's type, or a conversion."),
+       method<"numpy", numpy>(kw, "A NumPy array over the same memory."),
+       method<"untyped_storage", untyped_storage>(METH_NOARGS, "The bytes under the tensor."),
+       method<"set_", set_>(kw, "Lays the tensor over other memory."),
+       method<"is_set_to", is_set_to>(METH_O),
+       method<"is_same_size", is_same_size>(METH_O),
+       method<"get_device", get_device>(METH_NOARGS),
+       method<"is_shared", is_shared_method>(METH_NOARGS),
+       method<"is_pinned", no>(METH_NOARGS),
+       method<"pin_memory", pin_memory>(METH_NOARGS),
+       method<"apply_", apply_>(METH_O, "Replaces each element x by callable(x); slow."),
+       method<"map_", map_>(METH_VARARGS, "Replaces each element x by callable(x, y), y of another tensor; slow."),
+       method<"as_subclass", as_subclass>(METH_O, "The same values and history as an instance of a subclass."),
+       {"_become", become, METH_O, nullptr},
+       {"_make_subclass", reinterpret_cast<PyCFunction>(make_subclass), kw | METH_STATIC, nullptr},
+       {"_make_wrapper_subclass", reinterpret_cast<PyCFunction>(make_wrapper_subclass), kw | METH_STATIC, nullptr}});
+}
+
+}  // namespace undertow::python

@@ -1,0 +1,11 @@
+// tensor_protocols.h: Tensor under Python's operators: arithmetic, comparison, indexing, iteration, truth.
+#pragma once
+#include <vector>
+
+#include "core/python/tensor/tensor_object.h"
+
+namespace undertow::python {
+
+void add_tensor_protocols(std::vector<PyType_Slot>& slots);
+
+}  // namespace undertow::python

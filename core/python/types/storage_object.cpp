@@ -1,0 +1,455 @@
+// storage_object.cpp: see storage_object.h.
+// build: small
+#include "core/python/types/storage_object.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/python/arguments/convert.h"
+#include "core/python/cpython_versions.h"
+#include "core/python/errors.h"
+#include "core/python/types/dtype_object.h"
+#include "core/tensor/layout.h"
+
+namespace undertow::python {
+
+namespace {
+
+// Memory that a forked child sees as its parent does, and any other process that is given the descriptor.
+struct SharedMapping {
+  void* data;
+  size_t nbytes;
+  int fd;  // -1 where descriptors had run out: forked children alone share it
+};
+// Descriptors by address, because a storage does not tell its context. A mutex: the last tensor may go in any thread.
+struct Descriptors {
+  std::mutex mutex;  // guards by_address
+  std::unordered_map<const void*, int> by_address;
+};
+Descriptors& descriptors() {
+  static auto* all = new Descriptors;  // never destroyed: storages may outlive the end of main
+  return *all;
+}
+void unmap(void* p) {
+  auto* m = static_cast<SharedMapping*>(p);
+  if (m->fd >= 0) {
+    std::lock_guard lock(descriptors().mutex);
+    descriptors().by_address.erase(m->data);
+    close(m->fd);
+  }
+  munmap(m->data, m->nbytes);
+  delete m;
+}
+// Takes the descriptor over.
+Ref<Storage> shared_storage(size_t nbytes, int fd) {
+  void* data = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+  if (data == MAP_FAILED) {
+    if (fd >= 0) close(fd);
+    UT_FAIL_AS(OutOfMemory, "share_memory_: the system gave no shared memory of ", nbytes, " bytes");
+  }
+  if (fd >= 0) {
+    std::lock_guard lock(descriptors().mutex);
+    descriptors().by_address[data] = fd;
+  }
+  return Storage::borrow(data, nbytes, unmap, new SharedMapping{data, nbytes, fd});
+}
+
+struct StorageObject {
+  PyObject_HEAD Ref<Storage> storage;
+};
+PyTypeObject* storage_type;
+StorageObject* as_storage(PyObject* o) { return reinterpret_cast<StorageObject*>(o); }
+Storage& bytes_of(PyObject* o) { return *as_storage(o)->storage; }
+// For whoever reads or writes them.
+Storage& memory_of(PyObject* o) {
+  Storage& s = bytes_of(o);
+  UT_CHECK_AS(NotImplemented, s.device().is_cpu(), "Not available for '", s.device(),
+              "' device: a storage there has no bytes to read or write");
+  return s;
+}
+
+void dealloc(PyObject* self) {
+  as_storage(self)->storage.~Ref<Storage>();
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// UntypedStorage(nbytes) or UntypedStorage(sequence of ints).
+PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(!kwargs || PyDict_GET_SIZE(kwargs) == 0, "UntypedStorage() takes no keyword arguments");
+    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) <= 1, "UntypedStorage() takes at most 1 argument, got ",
+                  PyTuple_GET_SIZE(args));
+    if (PyTuple_GET_SIZE(args) == 0) return storage_object(Storage::allocate(0));
+    PyObject* first = PyTuple_GET_ITEM(args, 0);
+    if (PyLong_Check(first)) {
+      int64_t n = int_arg(first);
+      UT_CHECK(n >= 0, "UntypedStorage(): the size must not be negative, got ", n);
+      return storage_object(Storage::allocate(static_cast<size_t>(n)));
+    }
+    PyRef list(check(PySequence_Fast(first, "UntypedStorage() takes a size or a sequence of bytes")));
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(list.get());
+    Ref<Storage> s = Storage::allocate(static_cast<size_t>(n));
+    for (Py_ssize_t i = 0; i < n; i++)
+      s->data()[i] = static_cast<char>(int_arg(PySequence_Fast_GET_ITEM(list.get(), i)));
+    return storage_object(std::move(s));
+  });
+}
+
+PyObject* nbytes(PyObject* s, PyObject*) { return PyLong_FromSize_t(bytes_of(s).nbytes()); }
+PyObject* size_in_memory(PyObject* s, PyObject*) {
+  return PyLong_FromSize_t(sizeof(StorageObject) + bytes_of(s).nbytes());
+}
+PyObject* data_ptr(PyObject* s, PyObject*) {
+  return PyLong_FromVoidPtr(bytes_of(s).nbytes() ? bytes_of(s).data() : nullptr);
+}
+PyObject* element_size(PyObject*, PyObject*) { return PyLong_FromLong(1); }
+PyObject* resizable(PyObject* s, PyObject*) { return PyBool_FromLong(bytes_of(s).resizable()); }
+PyObject* resize(PyObject* s, PyObject* n) {
+  return guarded([&]() -> PyObject* {
+    int64_t size = int_arg(n);
+    UT_CHECK(size >= 0, "resize_: the size must not be negative, got ", size);
+    bytes_of(s).resize(static_cast<size_t>(size));
+    return new_ref(s);
+  });
+}
+PyObject* clone(PyObject* s, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Storage& from = bytes_of(s);
+    Ref<Storage> to = Storage::allocate(from.nbytes(), from.device());
+    if (from.nbytes() && from.data()) std::memcpy(to->data(), from.data(), from.nbytes());
+    return storage_object(std::move(to));
+  });
+}
+PyObject* copy_from(PyObject* s, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    PyObject* source;
+    int non_blocking = 0;
+    static const char* names[] = {"source", "non_blocking", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p", const_cast<char**>(names), &source, &non_blocking))
+      throw PythonError();
+    UT_CHECK_TYPE(is_storage(source), "copy_: expected an UntypedStorage, got ", Py_TYPE(source)->tp_name);
+    Storage &to = bytes_of(s), &from = bytes_of(source);
+    UT_CHECK(to.nbytes() == from.nbytes(), "size does not match, self was ", to.nbytes(), " bytes but src was ",
+             from.nbytes(), " bytes");
+    UT_CHECK_AS(NotImplemented, from.data() || !to.data() || !to.nbytes(), "Cannot copy out of meta tensor; no data!");
+    if (to.nbytes() && to.data()) std::memmove(to.data(), from.data(), to.nbytes());
+    to.bump_version("a write to its storage");
+    return new_ref(s);
+  });
+}
+PyObject* fill(PyObject* s, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    int64_t v = int_arg(value);
+    std::memset(memory_of(s).data(), static_cast<int>(v), bytes_of(s).nbytes());
+    bytes_of(s).bump_version("a write to its storage");
+    return new_ref(s);
+  });
+}
+PyObject* tolist(PyObject* s, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Storage& b = memory_of(s);
+    PyRef list(check(PyList_New(static_cast<Py_ssize_t>(b.nbytes()))));
+    for (size_t i = 0; i < b.nbytes(); i++)
+      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), PyLong_FromLong(static_cast<uint8_t>(b.data()[i])));
+    return list.release();
+  });
+}
+PyObject* itself(PyObject* s, PyObject*) { return new_ref(s); }
+PyObject* is_shared_method(PyObject* s, PyObject*) { return PyBool_FromLong(is_shared(bytes_of(s))); }
+PyObject* share(PyObject* s, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    UT_CHECK(bytes_of(s).device().is_cpu(), "_share_fd_: only available on CPU, the storage is on ",
+             bytes_of(s).device());
+    share_memory(bytes_of(s));
+    return new_ref(s);
+  });
+}
+PyObject* shared_descriptor(PyObject* s, PyObject*) {
+  std::lock_guard lock(descriptors().mutex);
+  auto found = descriptors().by_address.find(bytes_of(s).data());
+  if (found == descriptors().by_address.end()) Py_RETURN_NONE;
+  return PyLong_FromLong(found->second);
+}
+PyObject* is_pinned(PyObject*, PyObject*) { Py_RETURN_FALSE; }
+PyObject* device(PyObject* s, void*) { return device_object(bytes_of(s).device()); }
+PyObject* is_cpu(PyObject* s, void*) { return PyBool_FromLong(bytes_of(s).device().is_cpu()); }
+template <bool value>
+PyObject* constant(PyObject*, void*) {
+  return PyBool_FromLong(value);
+}
+PyObject* identity(PyObject* s, void*) { return PyLong_FromVoidPtr(as_storage(s)->storage.get()); }
+
+Py_ssize_t length(PyObject* s) { return static_cast<Py_ssize_t>(bytes_of(s).nbytes()); }
+size_t index_arg(PyObject* s, PyObject* i) {
+  int64_t n = length(s), at = int_arg(i);
+  UT_CHECK_INDEX(at >= -n && at < n, "index ", at, " out of range for storage of size ", n);
+  return static_cast<size_t>(at < 0 ? at + n : at);
+}
+// A slice shares the bytes: a storage over part of another, which it keeps alive.
+Ref<Storage> part_of(PyObject* s, PyObject* slice) {
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) throw PythonError();
+  Py_ssize_t n = PySlice_AdjustIndices(length(s), &start, &stop, step);
+  UT_CHECK(step == 1, "Trying to slice with a step of ", step, ", but only a step of 1 is supported");
+  Storage* whole = &bytes_of(s);
+  whole->retain();
+  whole->hold();
+  return Storage::borrow(
+      whole->data() + start, static_cast<size_t>(n),
+      [](void* p) {
+        static_cast<Storage*>(p)->unhold();
+        static_cast<Storage*>(p)->release();
+      },
+      whole);
+}
+PyObject* subscript(PyObject* s, PyObject* i) {
+  return guarded([&]() -> PyObject* {
+    if (PySlice_Check(i)) return storage_object(part_of(s, i));
+    return PyLong_FromLong(static_cast<uint8_t>(memory_of(s).data()[index_arg(s, i)]));
+  });
+}
+int assign_subscript(PyObject* s, PyObject* i, PyObject* value) {
+  try {
+    UT_CHECK_TYPE(value, "UntypedStorage does not support deleting items");
+    char v = static_cast<char>(int_arg(value));
+    memory_of(s);
+    if (PySlice_Check(i)) {
+      Ref<Storage> part = part_of(s, i);
+      std::memset(part->data(), v, part->nbytes());
+    } else {
+      bytes_of(s).data()[index_arg(s, i)] = v;
+    }
+    bytes_of(s).bump_version("a write to its storage");
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+PyObject* repr(PyObject* s) {
+  return guarded([&]() -> PyObject* {
+    std::string text;
+    if (!bytes_of(s).device().is_cpu()) text = "...\n";
+    for (Py_ssize_t i = 0; bytes_of(s).device().is_cpu() && i < length(s); i++)
+      text += str(" ", int{static_cast<uint8_t>(bytes_of(s).data()[i])}, "\n");
+    return PyUnicode_FromFormat("%s[undertow.storage.UntypedStorage(device=%s) of size %zd]", text.c_str(),
+                                name(bytes_of(s).device().type), length(s));
+  });
+}
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  if (!is_storage(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+  return PyBool_FromLong((as_storage(a)->storage == as_storage(b)->storage) == (op == Py_EQ));
+}
+Py_hash_t hash(PyObject* s) { return hash_of_address(as_storage(s)->storage.get()); }
+
+int get_buffer(PyObject* s, Py_buffer* view, int flags) {
+  Storage& b = bytes_of(s);
+  if (!b.device().is_cpu()) {
+    PyErr_Format(PyExc_BufferError, "a storage on %s has no bytes to look at", name(b.device().type));
+    return -1;
+  }
+  if (PyBuffer_FillInfo(view, s, b.data(), static_cast<Py_ssize_t>(b.nbytes()), 0, flags) < 0) return -1;
+  b.hold();
+  return 0;
+}
+void release_buffer(PyObject* s, Py_buffer*) { bytes_of(s).unhold(); }
+
+// UntypedStorage.from_file(filename, shared=False, nbytes=0): opening files is Python's.
+PyObject* from_file(PyObject*, PyObject* args, PyObject* kwargs) {
+  PyRef module(PyImport_ImportModule("undertow.storage"));
+  PyRef f(module ? PyObject_GetAttrString(module.get(), "_from_file") : nullptr);
+  return f ? PyObject_Call(f.get(), args, kwargs) : nullptr;
+}
+
+PyMethodDef methods[] = {
+    {"from_file", reinterpret_cast<PyCFunction>(from_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "The bytes of a file, mapped."},
+    {"nbytes", nbytes, METH_NOARGS, "The number of bytes."},
+    {"size", nbytes, METH_NOARGS, nullptr},
+    {"__sizeof__", size_in_memory, METH_NOARGS, "For sys.getsizeof: with the bytes."},
+    {"data_ptr", data_ptr, METH_NOARGS, "The address of the first byte."},
+    {"element_size", element_size, METH_NOARGS, nullptr},
+    {"resizable", resizable, METH_NOARGS, "May the number of bytes change?"},
+    {"resize_", resize, METH_O, "Changes the number of bytes; tensors over them see the change."},
+    {"clone", clone, METH_NOARGS, "A copy of the bytes."},
+    {"copy_", reinterpret_cast<PyCFunction>(copy_from), METH_VARARGS | METH_KEYWORDS,
+     "Takes over the bytes of another storage of the same size."},
+    {"fill_", fill, METH_O, "Sets every byte."},
+    {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
+    {"cpu", itself, METH_NOARGS, nullptr},
+    {"untyped", itself, METH_NOARGS, nullptr},
+    {"share_memory_", share, METH_NOARGS, "Moves the bytes to memory that forked processes share."},
+    {"is_shared", is_shared_method, METH_NOARGS, nullptr},
+    {"_shared_fd", shared_descriptor, METH_NOARGS,
+     "The descriptor by which other processes can map the bytes, or None."},
+    {"is_pinned", is_pinned, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef getset[] = {{"device", device, nullptr, nullptr, nullptr},
+                        {"is_cuda", constant<false>, nullptr, nullptr, nullptr},
+                        {"is_cpu", is_cpu, nullptr, nullptr, nullptr},
+                        {"_cdata", identity, nullptr, "The storage's identity.", nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, getset},
+                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                       {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                       {Py_mp_length, reinterpret_cast<void*>(length)},
+                       {Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+                       {Py_mp_ass_subscript, reinterpret_cast<void*>(assign_subscript)},
+                       {Py_sq_length, reinterpret_cast<void*>(length)},
+                       {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                       {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+                       {Py_tp_doc, const_cast<char*>("The bytes that tensors share.")},
+                       {0, nullptr}};
+PyType_Spec spec = {"undertow.UntypedStorage", sizeof(StorageObject), 0, Py_TPFLAGS_DEFAULT, slots};
+
+// ---- module functions, for undertow._pickle ----
+
+PyObject* storage_from_buffer(PyObject*, PyObject* o) {
+  return guarded([&] { return storage_object(storage_over_buffer(o)); });
+}
+// _tensor_over(storage, dtype, offset, size, stride)
+PyObject* tensor_over(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *storage, *dtype, *offset, *size, *stride;
+    if (!PyArg_ParseTuple(args, "OOOOO", &storage, &dtype, &offset, &size, &stride)) throw PythonError();
+    Ref<Storage> s = is_storage(storage) ? storage_of(storage) : storage_over_buffer(storage);
+    return wrap(over_storage(std::move(s), ints_arg(size), ints_arg(stride), int_arg(offset), dtype_arg(dtype)));
+  });
+}
+// _storage_from_fd(fd, nbytes): maps memory that another process shares; the descriptor stays the caller's.
+PyObject* storage_from_fd(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    int fd;
+    Py_ssize_t nbytes;
+    if (!PyArg_ParseTuple(args, "in", &fd, &nbytes)) throw PythonError();
+    struct stat facts;
+    UT_CHECK(fstat(fd, &facts) == 0 && nbytes > 0 && facts.st_size >= nbytes, "_storage_from_fd: descriptor ", fd,
+             " has no ", nbytes, " bytes");
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    UT_CHECK(own >= 0, "_storage_from_fd: there are too many open descriptors");
+    return storage_object(shared_storage(static_cast<size_t>(nbytes), own));
+  });
+}
+PyMethodDef functions[] = {{"_storage_from_fd", storage_from_fd, METH_VARARGS, nullptr},
+                           {"_storage_from_buffer", storage_from_buffer, METH_O, nullptr},
+                           {"_tensor_over", tensor_over, METH_VARARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* storage_object(Ref<Storage> storage) {
+  auto* o = reinterpret_cast<StorageObject*>(check(storage_type->tp_alloc(storage_type, 0)));
+  new (&o->storage) Ref<Storage>(std::move(storage));
+  return reinterpret_cast<PyObject*>(o);
+}
+bool is_storage(PyObject* o) { return Py_TYPE(o) == storage_type; }
+Ref<Storage> storage_of(PyObject* o) { return as_storage(o)->storage; }
+
+Ref<Storage> storage_over_buffer(PyObject* o) {
+  auto view = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(o, view.get(), PyBUF_SIMPLE) < 0) throw PythonError();
+  if (view->obj && is_storage(view->obj) && view->buf == bytes_of(view->obj).data()) {
+    Ref<Storage> s = storage_of(view->obj);
+    PyBuffer_Release(view.get());
+    return s;
+  }
+  if (view->readonly) {
+    Ref<Storage> s = Storage::allocate(static_cast<size_t>(view->len));
+    if (view->len) std::memcpy(s->data(), view->buf, static_cast<size_t>(view->len));
+    PyBuffer_Release(view.get());
+    return s;
+  }
+  Py_buffer* kept = view.release();
+  return Storage::borrow(
+      kept->buf, static_cast<size_t>(kept->len),
+      [](void* p) {
+        if (!Py_IsInitialized()) return;
+        WithGil gil;
+        PyBuffer_Release(static_cast<Py_buffer*>(p));
+        delete static_cast<Py_buffer*>(p);
+      },
+      kept);
+}
+
+namespace {
+// The bytes up to the last element, INT64_MAX where more: sizes come from users and files.
+int64_t bytes_needed(IntSpan sizes, IntSpan strides, int64_t offset, int64_t itemsize) {
+  constexpr int64_t kMost = INT64_MAX;
+  bool empty = false, overflow = false;
+  int64_t last = offset, numel = 1, step, bytes;
+  for (size_t i = 0; i < sizes.size(); i++) {
+    if (sizes[i] == 0) {
+      empty = true;
+      continue;
+    }
+    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last) ||
+                __builtin_mul_overflow(numel, sizes[i], &numel);
+  }
+  if (empty) return 0;
+  if (overflow || __builtin_mul_overflow(numel, itemsize, &bytes) || __builtin_add_overflow(last, int64_t{1}, &last) ||
+      __builtin_mul_overflow(last, itemsize, &bytes))
+    return kMost;
+  return bytes;
+}
+}  // namespace
+
+Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
+  UT_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", ShapeText{strides}, " and ",
+           ShapeText{sizes});
+  UT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
+  for (size_t i = 0; i < sizes.size(); i++) {
+    UT_CHECK(sizes[i] >= 0, "Trying to create tensor with negative dimension ", sizes[i], ": ", ShapeText{sizes});
+    UT_CHECK(strides[i] >= 0,
+             "as_strided: Negative strides are not supported at the moment, got strides: ", ShapeText{strides});
+  }
+  int64_t needed = bytes_needed(sizes, strides, offset, itemsize(dtype));
+  UT_CHECK(needed <= static_cast<int64_t>(storage->nbytes()), "setStorage: sizes ", ShapeText{sizes}, ", strides ",
+           ShapeText{strides}, ", storage offset ", offset, ", and itemsize ", itemsize(dtype),
+           " requiring a storage size of ", needed, " are out of bounds for storage of size ", storage->nbytes());
+  auto* impl = new TensorImpl;
+  impl->set_device(storage->device());
+  Tensor t = Tensor::adopt(impl);
+  impl->dtype = dtype;
+  impl->set_layout(sizes, strides);
+  impl->offset = offset;
+  impl->storage = storage.leak();
+  return t;
+}
+
+bool is_shared(const Storage& s) { return s.deleter() == unmap; }
+void share_memory(Storage& s) {
+  if (is_shared(s) || s.nbytes() == 0) return;
+  UT_CHECK(s.resizable(),
+           "share_memory_: the bytes cannot move, because they belong to another library or an array or memoryview "
+           "looks at them");
+  int fd = memfd_create("undertow", MFD_CLOEXEC);
+  if (fd >= 0 && ftruncate(fd, static_cast<off_t>(s.nbytes())) != 0) {
+    close(fd);
+    fd = -1;
+  }
+  Ref<Storage> shared = shared_storage(s.nbytes(), fd);
+  std::memcpy(shared->data(), s.data(), s.nbytes());
+  s.swap_bytes(*shared);
+}
+
+bool init_storage_type(PyObject* module) {
+  storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return storage_type &&
+         PyModule_AddObjectRef(module, "UntypedStorage", reinterpret_cast<PyObject*>(storage_type)) == 0 &&
+         PyModule_AddFunctions(module, functions) == 0;
+}
+
+}  // namespace undertow::python
