@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch_answers
+from paths import ROOT
 from skipped_tests import sentence
 
-ROOT = Path(__file__).resolve().parents[1]
 # Programs that tests start must not take the source tree in the current folder for the installed package.
 os.environ["PYTHONSAFEPATH"] = "1"
 if str(ROOT) not in sys.path:

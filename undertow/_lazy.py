@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def read_stub(text: str) -> dict[str, str | None]:
     """The names a stub gives: the module each comes from, or None for one that it only declares.
 
-    Understands what our stubs are written in, one name a line; tests/test_public_names.py compares it with `ast`.
+    Understands what our stubs are written in, one name a line; tests/package/test_public_names.py compares it with `ast`.
 
     >>> read_stub('from . import nn as nn\\nfrom ._x import f as f\\npi: float\\n')
     {'nn': '.', 'f': '._x', 'pi': None}

@@ -1,4 +1,4 @@
-"""Cases for the entries of ops/linalg_solve.toml; derivatives that need a symmetric input are in tests/test_linalg_derivatives.py."""
+"""Cases for the entries of ops/linalg_solve.toml; derivatives that need a symmetric input are in tests/linalg/test_linalg_derivatives.py."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ import re
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 import undertow
 
-ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("core", "undertow", "ops", "tools", "tests", "bench", "docs", "examples")
 DOCS = sorted([*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.md"))])
 SUFFIXES = "h|cpp|py|pyi|toml|md|svg|sh"

@@ -4,12 +4,12 @@ of vectors whose free phase is taken out."""
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from paths import TESTS
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "ops"))
+sys.path.insert(0, str(TESTS / "ops"))
 from numeric import check_gradient, check_second, check_tangent
 
 import undertow as ut

@@ -6,9 +6,9 @@ import inspect
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 import undertow
 import undertow.distributions
@@ -21,7 +21,6 @@ for needed in ("sphinx", "myst_parser", "furo"):
 
 from tools.docs import docstrings, links
 
-ROOT = Path(__file__).resolve().parents[1]
 MODULES = (undertow, undertow.nn, undertow.nn.functional, undertow.optim, undertow.distributions)
 
 

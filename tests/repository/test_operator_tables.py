@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import cache
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 from tools.opgen import schema
 from tools.opgen.show import PARTS, show
 
-ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs/operator_tables.md"
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import torch_answers
+from paths import ROOT
 from skipped_tests import sentence, torch_requirement
 
 import undertow as ut
 
-ROOT = Path(__file__).resolve().parents[1]
 STORIES = {
     "the same": (lambda L: [1.0, L.arange(100.0), "a"], True),
     "a number": (lambda L: [1.1, L.arange(100.0), "a"], False),
