@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/graph/engine.h"
+#include "core/graph/engine/engine.h"
 #include "core/graph/node.h"
 #include "core/tensor/tensor.h"
 

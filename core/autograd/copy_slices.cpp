@@ -3,7 +3,7 @@
 
 #include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
-#include "core/graph/evaluate.h"
+#include "core/graph/engine/evaluate.h"
 #include "generated/ops.h"
 
 namespace undertow {

@@ -3,7 +3,7 @@
 
 #include "core/autograd/batched.h"
 #include "core/forward/copy/copy.h"
-#include "core/graph/aggregate.h"
+#include "core/graph/engine/aggregate.h"
 #include "core/graph/tensor_ops.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/reduce.h"

@@ -2,8 +2,8 @@
 #include "core/autograd/origin.h"
 
 #include "core/autograd/recording.h"
-#include "core/graph/graph_task.h"
-#include "core/graph/provenance.h"
+#include "core/graph/diagnostics/provenance.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow {
 

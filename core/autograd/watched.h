@@ -3,8 +3,8 @@
 #pragma once
 #include "core/autograd/op_types.h"
 #include "core/base/small_vector.h"
-#include "core/graph/profile.h"
-#include "core/graph/provenance.h"
+#include "core/graph/diagnostics/profile.h"
+#include "core/graph/diagnostics/provenance.h"
 
 namespace undertow::ops {
 

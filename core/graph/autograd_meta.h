@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/diagnostics/provenance.h"
 #include "core/graph/hooks.h"
 #include "core/graph/node.h"
-#include "core/graph/provenance.h"
 
 namespace undertow {
 

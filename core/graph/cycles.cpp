@@ -7,7 +7,7 @@
 
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow::cycles {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/graph/autograd_meta.h"
-#include "core/graph/blame.h"
+#include "core/graph/diagnostics/blame.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/node.h"
 #include "core/tensor/layout.h"

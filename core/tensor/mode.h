@@ -25,7 +25,7 @@ enum ModeBit : uint32_t {
   kNoTangents = 1u << 13,    // forward mode is off: operations do not see the tangents of their inputs
   kInFunction = 1u
       << 15,  // a custom Function's forward is running: results of what requires grad are marked kDependent
-  kProvenance = 1u << 14,  // results remember what they were made from; see Note [Provenance] in graph/provenance.h
+  kProvenance = 1u << 14,  // results remember what they were made from; see Note [Provenance]
 };
 // What a recorder tells of its result, besides the graph.
 inline constexpr uint32_t kModeWatched = kInferenceMode | kInFunction | kProvenance | kProfile;

@@ -11,7 +11,7 @@
 
 namespace undertow {
 
-// Notes the line of a write, while lines are recorded. Defined above (see STYLE 2): graph/blame.cpp.
+// Notes the line of a write, while lines are recorded. Defined above (see STYLE 2): graph/diagnostics/blame.cpp.
 extern void (*note_write)(const Storage* storage);
 
 class Tensor {

@@ -8,7 +8,7 @@
 
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
-#include "core/graph/engine.h"
+#include "core/graph/engine/engine.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/structural.h"
 

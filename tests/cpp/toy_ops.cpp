@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/graph/aggregate.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/engine/aggregate.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/device_memory.h"
 #include "core/tensor/layout.h"

@@ -265,7 +265,7 @@ def tensors_of(e: Entry) -> str:
 
 
 def cut_mark(e: Entry) -> str:
-    """See Note [Cut Marks] in core/graph/provenance.h."""
+    """See Note [Cut Marks] in core/graph/diagnostics/provenance.h."""
     return f'{{\n    static constinit provenance::CutMark cut("{e.public}");\n    cut.put(result);\n  }}'
 
 

@@ -35,7 +35,7 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
-# The engine's numbers: see Note [Ways To Sum] in core/graph/aggregate.h.
+# The engine's numbers: see Note [Ways To Sum] in core/graph/engine/aggregate.h.
 _ENGINE = {None: 1, AggregationMethod.ADD_N: 1, AggregationMethod.EXPERIMENTAL_TREE: 2, AggregationMethod.EXPERIMENTAL_ACCUMULATE_N: 0}
 
 

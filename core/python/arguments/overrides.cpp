@@ -1,7 +1,7 @@
 // overrides.cpp: __torch_function__: arguments whose class takes over a call, and modes that take over all calls.
 // Finds who takes over and hands the call to undertow.overrides._dispatch, which knows modes and precedence.
 // build: small
-#include "core/graph/profile.h"
+#include "core/graph/diagnostics/profile.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/overridable.h"
 #include "core/python/cpython_versions.h"

@@ -6,7 +6,7 @@
 #include "core/base/interpreter_lock.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
-#include "core/graph/engine.h"
+#include "core/graph/engine/engine.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/saved_tensor.h"
 #include "core/graph/structural.h"

@@ -3,7 +3,7 @@
 
 #include "core/autograd/custom_function.h"
 #include "core/autograd/recording.h"
-#include "core/graph/profile.h"
+#include "core/graph/diagnostics/profile.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/autograd/function_object.h"
 #include "generated/ops.h"

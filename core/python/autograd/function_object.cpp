@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/graph/autograd_meta.h"
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 #include "core/graph/structural.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/autograd/hooks_object.h"

@@ -1,6 +1,6 @@
 // profile_object.cpp: switches the profiler on a thread, and hands its records to Python.
 // build: small
-#include "core/graph/profile.h"
+#include "core/graph/diagnostics/profile.h"
 
 #include <chrono>
 #include <cstring>

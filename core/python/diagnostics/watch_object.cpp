@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "core/graph/autograd_meta.h"
-#include "core/graph/grad_watch.h"
-#include "core/graph/provenance.h"
-#include "core/graph/saved_report.h"
+#include "core/graph/diagnostics/grad_watch.h"
+#include "core/graph/diagnostics/provenance.h"
+#include "core/graph/diagnostics/saved_report.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"

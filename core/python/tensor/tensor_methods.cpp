@@ -1,7 +1,7 @@
 // tensor_methods.cpp: hand-written methods of Tensor about its dtype, memory and class: type, numpy, storage,
 // as_subclass.
 #include "core/autograd/inplace.h"
-#include "core/graph/provenance.h"
+#include "core/graph/diagnostics/provenance.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
 #include "core/python/errors.h"

@@ -1,7 +1,7 @@
 // evaluate.h: runs one node within a pass: hooks, captures, apply, release, validation.
 // Shared by the sequential loop (engine.cpp) and the parallel one (workers.cpp); does not touch queues or buffers.
 #pragma once
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow {
 

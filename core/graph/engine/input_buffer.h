@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/graph/aggregate.h"
+#include "core/graph/engine/aggregate.h"
 #include "core/graph/node.h"
 
 namespace undertow::input_buffer {

@@ -5,7 +5,7 @@
 // several are held: a shared run's queue mutex (workers.cpp), then a node's contribution spin lock (input_buffer.h).
 // No lock is held while a node, a hook or Python runs, and the interpreter's lock is never waited for while holding
 // one of ours, except a leaf's, whose waiters give the interpreter's up.
-#include "core/graph/engine.h"
+#include "core/graph/engine/engine.h"
 
 #include <algorithm>
 #include <exception>
@@ -13,13 +13,13 @@
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
-#include "core/graph/blame.h"
-#include "core/graph/evaluate.h"
-#include "core/graph/grad_watch.h"
-#include "core/graph/input_buffer.h"
+#include "core/graph/diagnostics/blame.h"
+#include "core/graph/diagnostics/grad_watch.h"
+#include "core/graph/diagnostics/trace.h"
+#include "core/graph/engine/evaluate.h"
+#include "core/graph/engine/input_buffer.h"
+#include "core/graph/engine/workers.h"
 #include "core/graph/structural.h"
-#include "core/graph/trace.h"
-#include "core/graph/workers.h"
 
 namespace undertow {
 

@@ -3,7 +3,7 @@
 // Note [Gradient Projection]
 // Formulas may return the gradient of a broadcast operand at the full shape, in a wider dtype, or complex for a real
 // operand. The engine projects it: sums over expanded dimensions, takes the real part, casts. So no formula has to.
-#include "core/graph/engine.h"
+#include "core/graph/engine/engine.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"
 

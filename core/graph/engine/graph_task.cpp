@@ -1,12 +1,12 @@
 // graph_task.cpp: claiming nodes, counting dependencies, choosing what must run.
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 #include <algorithm>
 #include <atomic>
 #include <queue>
 #include <unordered_set>
 
-#include "core/graph/input_buffer.h"
+#include "core/graph/engine/input_buffer.h"
 
 namespace undertow {
 

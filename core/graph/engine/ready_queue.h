@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow {
 

@@ -8,18 +8,18 @@
 // of its sums. So that it does not depend on which thread ran what, each node's turn has a block of numbers of its own,
 // placed by its rank in the sequential order: first what it records itself, then the additions of what it sends on
 // (which a sequential pass records as they arrive, and a parallel one when the receiver runs).
-#include "core/graph/workers.h"
+#include "core/graph/engine/workers.h"
 
 #include <atomic>
 #include <map>
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
-#include "core/graph/engine.h"
-#include "core/graph/evaluate.h"
-#include "core/graph/input_buffer.h"
-#include "core/graph/ready_queue.h"
-#include "core/graph/trace.h"
+#include "core/graph/diagnostics/trace.h"
+#include "core/graph/engine/engine.h"
+#include "core/graph/engine/evaluate.h"
+#include "core/graph/engine/input_buffer.h"
+#include "core/graph/engine/ready_queue.h"
 
 namespace undertow {
 

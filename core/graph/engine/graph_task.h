@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/graph/aggregate.h"
+#include "core/graph/engine/aggregate.h"
 #include "core/graph/node.h"
 
 namespace undertow {

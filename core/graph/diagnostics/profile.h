@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/small_vector.h"
-#include "core/graph/provenance.h"
+#include "core/graph/diagnostics/provenance.h"
 
 namespace undertow::profile {
 

@@ -1,5 +1,5 @@
 // saved_report.cpp: see saved_report.h.
-#include "core/graph/saved_report.h"
+#include "core/graph/diagnostics/saved_report.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,10 +1,10 @@
 // blame.cpp: see blame.h.
-#include "core/graph/blame.h"
+#include "core/graph/diagnostics/blame.h"
 
 #include <mutex>
 #include <unordered_map>
 
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow {
 

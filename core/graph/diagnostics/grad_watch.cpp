@@ -1,11 +1,11 @@
 // grad_watch.cpp: see grad_watch.h.
-#include "core/graph/grad_watch.h"
+#include "core/graph/diagnostics/grad_watch.h"
 
 #include <mutex>
 #include <thread>
 #include <unordered_map>
 
-#include "core/graph/trace.h"
+#include "core/graph/diagnostics/trace.h"
 
 namespace undertow::grad_watch {
 

@@ -1,9 +1,9 @@
 // aggregate.cpp: see aggregate.h.
-#include "core/graph/aggregate.h"
+#include "core/graph/engine/aggregate.h"
 
 #include <utility>
 
-#include "core/graph/input_buffer.h"
+#include "core/graph/engine/input_buffer.h"
 
 namespace undertow {
 

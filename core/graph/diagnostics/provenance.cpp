@@ -1,5 +1,5 @@
 // provenance.cpp: see provenance.h.
-#include "core/graph/provenance.h"
+#include "core/graph/diagnostics/provenance.h"
 
 #include <algorithm>
 #include <deque>
@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "core/graph/autograd_meta.h"
-#include "core/graph/blame.h"
+#include "core/graph/diagnostics/blame.h"
 
 namespace undertow {
 

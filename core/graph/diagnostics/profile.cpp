@@ -1,10 +1,10 @@
 // profile.cpp: see profile.h.
-#include "core/graph/profile.h"
+#include "core/graph/diagnostics/profile.h"
 
 #include <chrono>
 #include <mutex>
 
-#include "core/graph/trace.h"
+#include "core/graph/diagnostics/trace.h"
 #include "core/tensor/allocator.h"
 
 namespace undertow::profile {

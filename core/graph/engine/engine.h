@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow {
 

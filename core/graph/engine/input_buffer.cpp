@@ -1,5 +1,5 @@
 // input_buffer.cpp: see input_buffer.h.
-#include "core/graph/input_buffer.h"
+#include "core/graph/engine/input_buffer.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // trace.cpp: see trace.h.
-#include "core/graph/trace.h"
+#include "core/graph/diagnostics/trace.h"
 
 #include <chrono>
 #include <mutex>
 
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow {
 

@@ -1,6 +1,6 @@
 // workers.h: passes over several threads: opt-in CPU workers, and one thread per accelerator.
 #pragma once
-#include "core/graph/graph_task.h"
+#include "core/graph/engine/graph_task.h"
 
 namespace undertow {
 

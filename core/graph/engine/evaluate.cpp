@@ -1,12 +1,12 @@
 // evaluate.cpp: see evaluate.h.
-#include "core/graph/evaluate.h"
+#include "core/graph/engine/evaluate.h"
 
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
-#include "core/graph/engine.h"
-#include "core/graph/grad_watch.h"
+#include "core/graph/diagnostics/grad_watch.h"
+#include "core/graph/diagnostics/trace.h"
+#include "core/graph/engine/engine.h"
 #include "core/graph/tensor_ops.h"
-#include "core/graph/trace.h"
 
 namespace undertow {
 
