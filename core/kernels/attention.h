@@ -1,4 +1,4 @@
-// attention.h: kernels of scaled dot-product attention that never hold the whole matrix of scores.
+// attention.h: kernels for scaled dot-product attention that never store the full score matrix.
 #pragma once
 #include "core/kernels/kernel.h"
 
@@ -12,9 +12,9 @@ struct AttentionShape {
 };
 
 // Queries, keys and values are (batch, heads, length, width) in any layout, float32 or float64. The mask is undefined,
-// or numbers to add to the scores, expanded to (batch, heads, queries, keys).
+// or is added to the scores and expanded to (batch, heads, queries, keys).
 struct AttentionKernels {
-  // out and lse, the logarithm of each row's sum of exponentials (row-major).
+  // Writes out and lse, the log-sum-exp of each row of scores. Both are row-major.
   Kernel<"scaled_dot_product_attention",
          void(const Tensor& out, const Tensor& lse, const Tensor& query, const Tensor& key, const Tensor& value,
               const Tensor& mask, const AttentionShape& shape)>

@@ -1,18 +1,18 @@
-// backend.h: what a device is to the rest of the core: memory, order of work, random numbers, and one table of kernels.
+// backend.h: what the core needs from a device: memory, events, random numbers, and one table of kernels.
 //
 // Note [Backends]
-// forward/ checks arguments, promotes, allocates the results and says what to compute; a backend says how. forward/
-// never names a device: it asks backend_of(tensor) for a kernel by family and name, and hands it tensors that are
-// allocated, promoted and on one device. A kernel writes results that exist already. So "meta", whose tensors have no
-// memory, implements nearly every kernel as nothing (no_work), and shapes, dtypes, strides and graphs must be decided
-// above the kernels. The few kernels whose result's size depends on the elements (nonzero, unique, item) return it;
-// meta leaves them out, and the call raises one error that names the operator and the device.
+// forward/ checks arguments, promotes dtypes, allocates the results and decides what to compute; a backend decides how.
+// forward/ never names a device: it asks backend_of(tensor) for a kernel by family and name, and passes tensors that
+// are allocated, promoted and on one device. A kernel writes to existing results. So "meta", whose tensors have no
+// memory, implements nearly every kernel as a no-op (no_work), and shapes, dtypes, strides and graphs must be decided
+// above the kernels. The few kernels whose result size depends on the elements (nonzero, unique, item) return their
+// result; meta leaves them out, and the call raises an error that names the operator and the device.
 //
 // A device is one folder, kernels/<device>/, with one Backend, and one line in backends.cpp. Families are listed here
 // and declared in kernels/<family>.h, so that a change to one family recompiles that family alone.
 //
-// The CPU's small pointwise operations do not come here: forward/pointwise/pointwise.h calls their loop directly,
-// because even a table costs something in 30 ns.
+// Small pointwise operations on the CPU bypass the table: forward/pointwise/pointwise.h calls their loop directly,
+// because even a table lookup is noticeable in an operation of 30 ns.
 #pragma once
 #include <array>
 #include <memory>
@@ -48,22 +48,22 @@ struct ShapeKernels;
 struct SoftmaxKernels;
 struct SortKernels;
 
-// Marks a point in a device's stream of work. A device whose calls return when their work is done has none.
+// Marks a point in a device's work queue. A synchronous device has no events.
 struct DeviceEvents {
   void* (*create)(Device device);
   void (*destroy)(void* event);
-  void (*record)(void* event, Device device);  // after what was issued so far
-  void (*wait)(void* event, Device device);    // what is issued from now on starts after the event
-  bool (*query)(void* event);                  // has it happened?
-  void (*synchronize)(Device device);          // returns when everything issued has happened
+  void (*record)(void* event, Device device);  // after the work issued so far
+  void (*wait)(void* event, Device device);    // work issued from now on starts after the event
+  bool (*query)(void* event);                  // has the event happened?
+  void (*synchronize)(Device device);          // returns when all issued work is done
 };
 
 class RandomStream;  // kernels/generator.h
 
 struct Backend {
-  const DeviceMemory* memory = nullptr;  // null for the CPU, whose memory is tensor/allocator.h's
-  const DeviceEvents* events = nullptr;  // null where every call returns when its work is done
-  // The state of a new generator; null where the device draws no random numbers.
+  const DeviceMemory* memory = nullptr;  // null for the CPU, which uses tensor/allocator.h
+  const DeviceEvents* events = nullptr;  // null if the device is synchronous
+  // Creates the state of a new generator; null if the device has no random numbers.
   std::unique_ptr<RandomStream> (*new_random_stream)(Device device) = nullptr;
   const AttentionKernels* attention = nullptr;
   const ConvKernels* conv = nullptr;
@@ -92,10 +92,10 @@ struct Backend {
   const SortKernels* sort = nullptr;
 };
 
-// By device type; null where this build has no such backend.
+// Indexed by device type; null if this build has no such backend.
 extern const std::array<const Backend*, kNumDeviceTypes> backends;
 
-// Of a device that has tensors, so the backend exists.
+// For a device that has tensors, so the backend exists.
 inline const Backend& backend_of(Device device) { return *backends[static_cast<size_t>(device.type)]; }
 inline const Backend& backend_of(const Tensor& t) { return backend_of(t.device()); }
 

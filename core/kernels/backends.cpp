@@ -1,4 +1,4 @@
-// backends.cpp: the devices of this build. A new one is a folder, and a line here.
+// backends.cpp: the devices of this build. A new device needs a folder and a line here.
 #include <array>
 
 #include "core/kernels/backend.h"

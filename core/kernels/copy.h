@@ -1,24 +1,24 @@
-// copy.h: kernels that move or fill memory. Tensors' conj and neg bits are the caller's: kernels see memory only.
+// copy.h: kernels that copy or fill memory. They ignore conj and neg bits, which the caller handles.
 #pragma once
 #include "core/kernels/kernel.h"
 
 namespace undertow {
 
 struct CopyKernels {
-  // dst[...] = src, of one shape and device, in any layouts and dtypes; their memory does not overlap.
+  // dst[...] = src, of the same shape and device, in any layout and dtype; their memory must not overlap.
   Kernel<"copy_", void(const Tensor& dst, const Tensor& src)> copy;
-  // The same between this device and another.
+  // The same between this device and another one.
   Kernel<"copy_", void(const Tensor& dst, const Tensor& src)> copy_across;
-  // The elements become their conjugates, negatives, or both.
+  // Replaces each element by its conjugate, its negative, or both.
   Kernel<"resolve_conj", void(const Tensor& t, bool conj, bool neg)> conj_neg_in_place;
-  // One value, which dst's dtype can hold; dst may be expanded.
+  // Fills dst with one value, which its dtype can hold; dst may be expanded.
   Kernel<"fill_", void(const Tensor& dst, const Scalar& value)> fill;
-  // Zeros, into row-major memory.
+  // Fills row-major memory with zeros.
   Kernel<"zero_", void(const Tensor& dst)> zero;
-  // dst, of no dimensions, = the one element of src, after a check that raises where dst's dtype cannot hold it.
+  // dst (0-dimensional) = the only element of src, after `check`, which raises if dst's dtype cannot hold it.
   Kernel<"fill_", void(const Tensor& dst, const Tensor& src, void (*check)(const Scalar& value, DType dtype))>
       convert_checked;
-  // The one element of a tensor.
+  // The only element of a tensor.
   Kernel<"item", Scalar(const Tensor& t)> item;
 };
 

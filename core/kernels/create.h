@@ -1,4 +1,4 @@
-// create.h: kernels that fill a fresh row-major vector with a sequence.
+// create.h: kernels that fill a new row-major vector with a sequence.
 #pragma once
 #include "core/kernels/kernel.h"
 

@@ -1,4 +1,4 @@
-// distance.h: kernels of distances between rows. All tensors are row-major and of one floating dtype.
+// distance.h: kernels for distances between rows. All tensors are row-major and have the same floating dtype.
 #pragma once
 #include "core/kernels/kernel.h"
 

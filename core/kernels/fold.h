@@ -1,4 +1,4 @@
-// fold.h: the operations a reduction folds elements with. Alone here because loops of every instruction set include it.
+// fold.h: the operations of a reduction. In its own file because loops of every instruction set include it.
 #pragma once
 #include <cstdint>
 

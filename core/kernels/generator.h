@@ -1,4 +1,4 @@
-// generator.h: a source of random numbers on one device. What its state is, the device's backend knows.
+// generator.h: a source of random numbers on one device. The form of its state is known only to the device's backend.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,8 @@ class RandomStream {
   virtual ~RandomStream() = default;
   virtual void set_seed(uint64_t seed) = 0;
   virtual std::unique_ptr<RandomStream> clone() const = 0;
-  // The saved form, of state_bytes() bytes. set_state returns false, changing nothing, for bytes that no generator has.
+  // The saved form, of state_bytes() bytes. set_state returns false and changes nothing if no generator can have this
+  // state.
   virtual size_t state_bytes() const = 0;
   virtual void get_state(uint8_t* bytes) const = 0;
   [[nodiscard]] virtual bool set_state(const uint8_t* bytes) = 0;

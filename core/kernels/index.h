@@ -1,4 +1,4 @@
-// index.h: kernels that read and write at positions given by int64 tensors, and by masks.
+// index.h: kernels that read and write at indices given by int64 tensors, and by masks.
 #pragma once
 #include <span>
 
@@ -6,67 +6,70 @@
 
 namespace undertow {
 
-// What happens to the element that stands there. See Note [Writes In Index Order] in kernels/cpu/index/index_update.h.
+// How a write combines with the element already there. See Note [Writes In Index Order] in
+// kernels/cpu/index/index_update.h.
 enum class Update : uint8_t { Set, Add, Multiply, Max, Min };
 
-// A dimension that is indexed, and what its positions may be: 0 to below size, or, where they may wrap, from -size on.
+// An indexed dimension. Valid indices are 0 to size - 1, or from -size on if may_wrap.
 struct IndexedDim {
   int64_t dim, size;
   int64_t stride;  // in bytes
   bool may_wrap;
-  // Raises the operator's error for a position outside.
+  // Raises the operator's error for an index out of range.
   void (*refuse)(int64_t position, int64_t dim, int64_t size);
 };
 
 struct IndexKernels {
-  // Raises if a position is outside. Any strides.
+  // Raises if an index is out of range. Any strides.
   Kernel<"index", void(const Tensor& positions, const IndexedDim& dim)> check;
-  // Are all positions of [low, high)? A device without elements says yes. Any strides.
+  // Are all indices in [low, high)? A device without elements answers yes. Any strides.
   Kernel<"take_along_dim", bool(const Tensor& positions, int64_t low, int64_t high)> all_within;
-  // offsets[k] = the sum over all dimensions d of positions[d][k] * dims[d].stride: bytes. Row-major, of one shape.
-  // Raises if a position is outside.
+  // offsets[k] = the sum over all dimensions d of positions[d][k] * dims[d].stride, in bytes. All are row-major and of
+  // the same shape. Raises if an index is out of range.
   Kernel<"index", void(const Tensor& offsets, TensorSpan positions, std::span<const IndexedDim> dims)> offsets;
-  // The output = the second operand's elements, of that dtype, each the third operand's number of bytes on.
+  // The output = elements of the second operand, of this dtype, each read at the byte offset in the third operand.
   Kernel<"index", void(const ElementwiseIter& iter, DType dtype)> read;
-  // Row-major: the dimensions of `in` from `first` on, one for each of dims, give way to those of the positions, which
-  // are of one shape. Raises if a position is outside.
+  // Row-major: the dimensions of `in` from `first` on, one per entry of dims, are replaced by those of the index
+  // tensors, which all have the same shape. Raises if an index is out of range.
   Kernel<"index", void(const Tensor& out, const Tensor& in, int64_t first, TensorSpan positions,
                        std::span<const IndexedDim> dims)>
       read_rows;
-  // out[i] = in[i] but at[i] along dim; `out` and `at` are row-major, of one shape. Raises if a position is outside.
+  // out[i] = in[i], with the index along dim replaced by at[i]; `out` and `at` are row-major and of the same shape.
+  // Raises if an index is out of range.
   Kernel<"gather", void(const Tensor& out, const Tensor& in, const Tensor& at, const IndexedDim& dim)> gather;
 
-  // dst[i] op= src[i] for all indices i of their one shape, in index order, dst's elements being offsets bytes on:
-  // the offsets' shape is that of dst's dimensions from `first` on, and dst's strides there are zero.
+  // dst[i] op= src[i] for all indices i of their common shape, in index order, where each element of dst is displaced
+  // by its offset in bytes. The offsets have the shape of dst's dimensions from `first` on, and dst's strides there are
+  // zero.
   Kernel<"index_put_", void(const Tensor& dst, const Tensor& offsets, int64_t first, const Tensor& src, Update update)>
       write;
-  // out[at[i] along dim] op= src[i], in index order; a src of no dimensions is one element for all. `at` is row-major.
-  // Raises if a position is outside, after some elements have been written.
+  // out[at[i] along dim] op= src[i], in index order; a 0-dimensional src is used for every i. `at` is row-major. Raises
+  // if an index is out of range, possibly after some elements have been written.
   Kernel<"scatter", void(const Tensor& out, const Tensor& at, const Tensor& src, const IndexedDim& dim, Update update)>
       scatter;
   // Row-major t *= by.
   Kernel<"index_add", void(const Tensor& t, const Scalar& by)> scale;
-  // The output, of that dtype, /= the second operand, int64, in which 0 counts as 1; integers are rounded down.
+  // The output, of this dtype, /= the second operand, int64, where 0 counts as 1; integer results are rounded down.
   Kernel<"scatter_reduce", void(const ElementwiseIter& iter, DType dtype)> divide_by_counts;
-  // offsets[k] of elements counted in row-major order become byte offsets in t, of any strides.
+  // Converts flat row-major indices in `offsets` to byte offsets in t, which has any strides.
   Kernel<"put_", void(const Tensor& offsets, const Tensor& t)> flat_to_offsets;
-  // coordinates[d][k]: the index along d of the element of `shape` that at[k] counts. All row-major.
+  // coordinates[d][k] = the index along d of the element of `shape` with flat index at[k]. All row-major.
   Kernel<"unravel_index", void(TensorSpan coordinates, const Tensor& at, IntSpan shape)> unravel;
-  // Row-major: ones in a last dimension of zeros; raises for a class that is not of it.
+  // Row-major: writes ones into a last dimension of zeros; raises for a class out of range.
   Kernel<"one_hot", void(const Tensor& out, const Tensor& classes)> one_hot;
-  // -1 if there is none; raises for a negative class.
+  // -1 if there are no classes; raises for a negative class.
   Kernel<"one_hot", int64_t(const Tensor& classes)> largest_class;
 
-  // The output = the second operand, or value, of no dimensions, where the third, a mask, is true.
+  // The output = the second operand, or the 0-dimensional value where the third operand, a mask, is true.
   Kernel<"masked_fill", void(const ElementwiseIter& iter, const Tensor& value)> masked_fill;
-  // Row-major: where the mask is true, `out` becomes the source's next element. Raises if there are too few.
+  // Row-major: where the mask is true, `out` gets the source's next element. Raises if there are too few.
   Kernel<"masked_scatter", void(const Tensor& out, const Tensor& mask, const Tensor& source)> masked_scatter;
-  // out[indices] = values, or += to accumulate, where one of the indices is a mask. False if it was not done, and
-  // the positions of the mask must be listed; a device without elements has nothing to do.
+  // out[indices] = values, or += if accumulate, where one of the indices is a mask. Returns false if nothing was
+  // written and the caller must convert the mask to indices; a device without elements has nothing to do.
   Kernel<"index_put_", bool(const Tensor& out, TensorSpan indices, const Tensor& values, bool accumulate)> put_masked;
-  // The number of results is known to the device alone, so these allocate, beside their operands. All row-major.
+  // Only the device knows the number of results, so these kernels allocate them. All row-major.
   Kernel<"masked_select", Tensor(const Tensor& in, const Tensor& mask)> masked_select;
-  // The indices of true elements, one row for each; columns are contiguous.
+  // The indices of true elements, one row per element, stored column-major.
   Kernel<"nonzero", Tensor(const Tensor& mask)> nonzero;
 };
 

@@ -1,5 +1,5 @@
-// kernel.h: one entry of a backend's table: a function pointer that knows its name, and says so where a device lacks
-// it. Knows tensors only to find the device for that error.
+// kernel.h: one entry of a backend's table: a function pointer that knows its operator's name and raises an error with
+// it if the device lacks the kernel. Knows tensors only to find the device for that error.
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -8,7 +8,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/tensor.h"
 
-// A table leaves out the kernels that its device lacks.
+// A table leaves out the kernels its device does not have.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 namespace undertow {
@@ -20,14 +20,14 @@ struct KernelName {
   constexpr KernelName(const char (&s)[n]) { std::copy_n(s, n, text); }
 };
 
-// Stands for a kernel that has nothing to do because the device has no memory (meta).
+// Marks a kernel that does nothing because the device has no memory (meta).
 struct NoWork {};
 inline constexpr NoWork no_work;
 
 [[noreturn]] void throw_missing_kernel(const char* name, Device device);
 
 namespace kernel_detail {
-// Where the operands are: the first that is not on the CPU decides.
+// The device of the operands: the first one that is not on the CPU decides.
 template <class T>
 void note_device(Device&, const T&) {}
 inline void note_device(Device& found, const Tensor& t) {
@@ -47,7 +47,7 @@ class Kernel;
 template <KernelName name, class R, class... Args>
 class Kernel<name, R(Args...)> {
  public:
-  constexpr Kernel() = default;  // the device lacks it
+  constexpr Kernel() = default;  // the device has no such kernel
   constexpr Kernel(R (*run)(Args...)) : run_(run) {}
   constexpr Kernel(NoWork)
     requires std::is_void_v<R>

@@ -1,4 +1,4 @@
-// loss.h: kernels of losses and their derivatives, in float32 or float64.
+// loss.h: kernels for losses and their derivatives, in float32 or float64.
 #pragma once
 #include "core/kernels/kernel.h"
 #include "core/kernels/loss_kind.h"
@@ -11,12 +11,12 @@ struct ElementwiseLoss {
   double limit = 1;  // where smooth_l1_loss and huber_loss become linear
 };
 
-// The geometry of a classification: n items of c classes at `space` points.
+// The sizes of a classification: n items of c classes at `space` points.
 struct ClassGeometry {
   int64_t n, c, space;
 };
 
-// A batch of label sequences: labels are row-major int64, those of sample i begin at start[i].
+// A batch of label sequences: labels are row-major int64; those of sample i begin at start[i].
 struct CtcBatch {
   Tensor labels;
   std::vector<int64_t> start;
@@ -27,17 +27,17 @@ struct CtcBatch {
 struct LossKernels {
   // Elementwise losses. iter: output, x, y, and the weight if the kind has one. Bce raises for elements outside [0, 1].
   Kernel<"loss", void(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss)> values;
-  // Their sum or mean over row-major x and y of one shape, into a tensor of no dimensions.
+  // Their sum or mean over row-major x and y of the same shape, into a 0-dimensional tensor.
   Kernel<"loss", void(const Tensor& out, const Tensor& x, const Tensor& y, const ElementwiseLoss& loss, bool mean)>
       total;
-  // Derivatives by x, times the gradient: iter's last input where each element has its own, else the one number of
-  // `shared`, over the number of elements where `mean`.
+  // Derivatives with respect to x, times the gradient. The gradient is iter's last input if there is one per element;
+  // otherwise it is the single number in `shared`, divided by the number of elements if `mean`.
   Kernel<"loss_backward",
          void(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss, const Tensor& shared, bool mean)>
       slopes;
 
   // Negative log likelihood. in: row-major scores; target: row-major int64; weight: row-major or undefined. each: the
-  // losses; total: the sum of the weights, left alone unless `sum_weights`. Raises for a target that is no class.
+  // losses; total: the sum of the weights, unchanged unless `sum_weights`. Raises for a target that is not a class.
   Kernel<"nll_loss", void(const Tensor& each, const Tensor& total, const Tensor& in, const Tensor& target,
                           const Tensor& weight, const ClassGeometry& geometry, int64_t ignore, bool sum_weights)>
       nll;
@@ -47,9 +47,9 @@ struct LossKernels {
               const ClassGeometry& geometry, int64_t ignore, int64_t reduction)>
       nll_backward;
 
-  // Connectionist temporal classification. Raises for a label that is no class.
+  // Connectionist temporal classification. Raises for a label that is not a class.
   Kernel<"ctc_loss", void(const CtcBatch& batch)> check_labels;
-  // alpha comes filled with minus infinity.
+  // alpha must be filled with minus infinity.
   Kernel<"ctc_loss", void(const Tensor& loss, const Tensor& alpha, const Tensor& log_probs, const CtcBatch& batch)> ctc;
   // Into zeros of log_probs' shape.
   Kernel<"ctc_loss_backward", void(const Tensor& out, const Tensor& grad, const Tensor& log_probs, const Tensor& loss,

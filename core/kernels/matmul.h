@@ -1,12 +1,12 @@
-// matmul.h: kernels of products of matrices and vectors.
+// matmul.h: kernels for products of matrices and vectors.
 #pragma once
 #include "core/kernels/kernel.h"
 #include "core/tensor/scalar.h"
 
 namespace undertow {
 
-// Where the matrices of a batch are in a tensor's memory: strides in elements, and the first one's distance from the
-// tensor's first element. A stride of 0 repeats.
+// Where the matrices of a batch are in a tensor's memory: strides in elements, and the offset of the first matrix from
+// the tensor's first element. A batch stride of 0 repeats the matrix.
 struct MatrixStrides {
   int64_t batch = 0, row = 0, column = 0, offset = 0;
 };
@@ -17,7 +17,8 @@ struct ProductShape {
 };
 
 struct MatmulKernels {
-  // c = alpha * a b + beta * c. With beta 0, c is not read. One dtype, any but bool; c does not overlap a or b.
+  // c = alpha * a b + beta * c. If beta is 0, c is not read. All of the same dtype, not bool; c must not overlap a or
+  // b.
   Kernel<"matmul", void(const Tensor& c, const Tensor& a, const Tensor& b, const ProductShape& shape,
                         const Scalar& alpha, const Scalar& beta)>
       multiply;
@@ -25,9 +26,9 @@ struct MatmulKernels {
   Kernel<"addmm", void(const Tensor& c, const Tensor& d, const Tensor& a, const Tensor& b, const Scalar& alpha,
                        const Scalar& beta)>
       addmm;
-  // out = the sum of a matrix's diagonal. Of any dtype but bool; integers are summed in int64, which out is then.
+  // out = the sum of a matrix's diagonal. Any dtype except bool; for integers, out is int64.
   Kernel<"trace", void(const Tensor& out, const Tensor& matrix)> trace;
-  // out = the vector product of a and b, whose dimension d has size 3. All row-major and of one shape.
+  // out = the cross product of a and b, whose dimension d has size 3. All are row-major and of the same shape.
   Kernel<"linalg_cross", void(const Tensor& out, const Tensor& a, const Tensor& b, int64_t d)> cross;
 };
 

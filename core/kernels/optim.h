@@ -1,4 +1,4 @@
-// optim.h: kernels of optimizers' steps: one update of a parameter and its states, in place.
+// optim.h: kernels for optimizer steps: one in-place update of a parameter and its states.
 #pragma once
 #include <span>
 
@@ -8,8 +8,8 @@
 namespace undertow {
 
 struct OptimKernels {
-  // tensors: parameter, gradient, then the states in the algorithm's order, undefined where one is not in use. All are
-  // float32 or all float64, of one shape, dense in memory and of one layout. constants: the step's numbers.
+  // tensors: parameter, gradient, then the states in the algorithm's order, undefined if not in use. All are float32 or
+  // all float64, dense in memory, and of the same shape and layout. constants: the step's coefficients.
   Kernel<"optimizer step", void(const Tensor& parameter, OptimAlgorithm algorithm, std::span<const Tensor> tensors,
                                 const double* constants)>
       step;

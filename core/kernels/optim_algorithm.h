@@ -1,4 +1,4 @@
-// optim_algorithm.h: the optimizers that have a kernel, and the most tensors and constants a step takes.
+// optim_algorithm.h: the optimizers that have a kernel, and the maximum number of tensors and constants of a step.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// pointwise.h: kernels of one element at a time: what a pointwise operator of the tables is, and how a backend runs it.
+// pointwise.h: elementwise kernels: what a pointwise operator of the tables is, and how a backend runs it.
 #pragma once
 #include <string_view>
 
@@ -8,22 +8,22 @@
 
 namespace undertow {
 
-// How the dtype of computation and of the result follow from the operands.
+// How the compute dtype and the result dtype follow from the operands.
 enum class Promote : uint8_t {
   Arith,  // the common dtype
-  Float,  // the common dtype, integers becoming the default float
-  Bool,   // computed in the common dtype, the result is bool
-  Real,   // the common dtype, complex giving its real part's dtype
+  Float,  // the common dtype, with integers promoted to the default float
+  Bool,   // computed in the common dtype; the result is bool
+  Real,   // the common dtype; complex gives the dtype of its real part
 };
 
-// One pointwise operator of the tables. Other devices find their own loops by its name.
+// One pointwise operator of the tables. Other devices look up their own loops by its name.
 class PointwiseOp {
  public:
-  // `fill` puts the CPU's loops into a table by dtype. A dtype without a loop is one that the operator does not compute
-  // in, on any device.
+  // `fill` writes the CPU's loops into a table indexed by dtype. A dtype without a loop is not supported by the
+  // operator on any device.
   PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error = nullptr);
   LoopFn loop(DType t) const { return table_[static_cast<int>(t)]; }
-  void check_dtype(DType t) const;  // raises where the operator does not compute in t
+  void check_dtype(DType t) const;  // raises if the operator does not support t
   const char* name() const { return name_; }
   DType compute_dtype(DType common) const;
   DType result_dtype(DType compute) const { return results_[static_cast<int>(compute)]; }
@@ -36,24 +36,24 @@ class PointwiseOp {
   Promote promote_;
 };
 
-// Functions of ops/special.toml that are chosen by name: of x, and of x and a degree.
+// Functions of ops/special.toml that are selected by name: of x, and of x and a degree.
 bool has_special_function(std::string_view name);
 bool has_special_polynomial(std::string_view name);
 
 struct PointwiseKernels {
-  // Computes iter's output from its inputs, all of dtype `compute` (constants too). params: the operator's numbers.
+  // Computes iter's output from its inputs, all of dtype `compute` (constants too). params: the operator's parameters.
   Kernel<"pointwise", void(const PointwiseOp& op, DType compute, const ElementwiseIter& iter, const Scalar* params)>
       run;
-  // Output, condition (bytes), where true, where false: elements of any one dtype.
+  // Operands: output, condition (bytes), value if true, value if false. Values of any dtype, all the same.
   Kernel<"where", void(const ElementwiseIter& iter, DType dtype)> where;
-  // Mantissa, exponent (int32), input of dtype `dtype`.
+  // Operands: mantissa, exponent (int32), input of dtype `dtype`.
   Kernel<"frexp", void(const ElementwiseIter& iter, DType dtype)> frexp;
-  // The next number of a half type towards the second input; wider types are entries of the tables.
+  // The next representable number of a half dtype towards the second input; wider dtypes are entries of the tables.
   Kernel<"nextafter", void(const ElementwiseIter& iter, DType half)> nextafter_half;
-  // A complex output from two real inputs of dtype `real`: parts, or a radius and an angle.
+  // A complex output from two real inputs of dtype `real`: real and imaginary parts, or a radius and an angle.
   Kernel<"complex", void(const ElementwiseIter& iter, DType real)> complex;
   Kernel<"polar", void(const ElementwiseIter& iter, DType real)> polar;
-  // Row-major, all of float64.
+  // Row-major, all float64.
   Kernel<"special", void(const Tensor& out, const Tensor& x, std::string_view name)> special_function;
   Kernel<"special", void(const Tensor& out, const Tensor& x, const Tensor& degrees, std::string_view name)>
       special_polynomial;

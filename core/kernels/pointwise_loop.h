@@ -6,7 +6,7 @@ namespace undertow {
 
 class Scalar;
 
-// p[0] is the output, p[1..] the inputs; strides in bytes; n elements; params are the operator's numbers.
+// p[0] is the output, p[1..] the inputs; strides in bytes; n elements; params are the operator's parameters.
 using LoopFn = void (*)(char* const* p, const int64_t* strides, int64_t n, const Scalar* params);
 
 }  // namespace undertow

@@ -1,4 +1,4 @@
-// pool.h: kernels that make one element of each window of a plane, and the windows: which elements they hold.
+// pool.h: kernels that reduce each window of a plane to one element, and the windows themselves.
 #pragma once
 #include <optional>
 #include <vector>
@@ -7,60 +7,60 @@
 
 namespace undertow {
 
-// Window o of an axis holds first[o], first[o] + step, ... below last[o].
+// Window o of an axis contains indices first[o], first[o] + step, ... below last[o].
 struct Windows {
   int64_t in = 1, step = 1;
   std::vector<int64_t> first{0}, last{1};
   int64_t out() const { return static_cast<int64_t>(first.size()); }
 };
 
-// Regular windows: o holds o * stride - padding + k * dilation for k below `kernel`, where that is of [0, in).
+// Regular windows: window o contains o * stride - padding + k * dilation for k below `kernel`, clipped to [0, in).
 struct WindowGrid {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
 };
 
-// A plane is the last one to three dimensions of a tensor, here always three, outermost first.
+// A plane is the last one to three dimensions of a tensor, here always padded to three, outermost first.
 struct Pooling {
   Windows axis[3];
-  bool regular = false;  // the windows are those of `grid` too
+  bool regular = false;  // the windows are also described by `grid`
   WindowGrid grid[3];
   int64_t planes = 0, in_plane = 1, out_plane = 1;
   Dims sizes;  // of the result
 };
 
-// What the sum of a window is divided by: `divisor`, or how many elements it has, those of the padding counted or not.
+// What the sum of a window is divided by: `divisor`, or the number of its elements, with or without padding.
 struct AverageBy {
   bool count_include_pad;
   std::optional<int64_t> divisor;
 };
 
-// Elements of planes that are named by an index in their plane.
+// Planes of indices that point into other planes.
 struct PlaceGrid {
-  int64_t planes, pooled, full;  // elements of a plane of indices, and of the plane they point into
-  Dims space;                    // the sizes of the latter, for messages
+  int64_t planes, pooled, full;  // elements of a plane of indices, and of the plane they index
+  Dims space;                    // the sizes of the latter, for error messages
 };
 
 // All tensors are row-major.
 struct PoolKernels {
   Kernel<"avg_pool2d", void(const Tensor& out, const Tensor& in, const Pooling& p, const AverageBy& by)> average;
-  // Its transpose.
+  // The transpose of the average.
   Kernel<"avg_pool2d", void(const Tensor& grad_input, const Tensor& grad_output, const Pooling& p, const AverageBy& by)>
       average_backward;
   // The first largest element of every window, or the last NaN, and its index in the plane.
   Kernel<"max_pool2d", void(const Tensor& out, const Tensor& index, const Tensor& in, const Pooling& p)> largest;
-  // The same for windows of `kernel` elements, which the samples, one for each plane and dimension, move about.
+  // The same for windows of `kernel` elements at random positions, given by one sample per plane and dimension.
   Kernel<"fractional_max_pool2d", void(const Tensor& out, const Tensor& index, const Tensor& in, const Tensor& samples,
                                        const Pooling& p, IntSpan kernel)>
       fractional_largest;
-  // out = the plane's element at each index. These three raise for an index outside its plane.
+  // out = the plane's element at each index. These three kernels raise for an index outside its plane.
   Kernel<"max_pool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g)> gather;
-  // The elements of `in`, each at its index; zeros elsewhere.
+  // Writes each element of `in` at its index; zeros elsewhere.
   Kernel<"max_unpool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g)> place;
-  // The same, and elements with one index are added.
+  // The same, but elements with the same index are added.
   Kernel<"max_pool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g)> add_at;
 };
 
-// Where fractional windows begin: about `stride` apart, where the stride is what is left over for each, moved by u.
+// The starts of fractional windows: spaced by a fractional stride, and shifted by the random number u.
 template <class T>
 void fractional_starts(Windows& w, T u, int64_t kernel, int64_t in, int64_t out) {
   w.in = in;

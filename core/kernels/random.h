@@ -5,7 +5,7 @@
 
 namespace undertow {
 
-// Distributions of a few numbers, and what the two numbers are.
+// Distributions with at most two parameters, and what the parameters mean.
 enum class Draw : uint8_t {
   Uniform,      // from, to
   Normal,       // mean, standard deviation
@@ -17,30 +17,30 @@ enum class Draw : uint8_t {
 };
 
 struct RandomKernels {
-  // Every element of out, in the order of memory. Checked before: the numbers, and that out's dtype has the
-  // distribution.
+  // Fills every element of out, in memory order. The caller has checked the parameters, and that out's dtype supports
+  // the distribution.
   Kernel<"random", void(const Tensor& out, Draw draw, double a, double b, Generator& g)> fill;
-  // Integers from + [0, range), as elements of out.
+  // Integers in from + [0, range), in out's dtype.
   Kernel<"random_", void(const Tensor& out, int64_t from, uint64_t range, Generator& g)> integers;
-  // Every non-negative value of an integer dtype; every integer that a floating dtype holds exactly.
+  // All non-negative values of an integer dtype; all integers that a floating dtype represents exactly.
   Kernel<"random_", void(const Tensor& out, Generator& g)> all_values;
   // All 64 bits: row-major int64.
   Kernel<"random_", void(const Tensor& out, Generator& g)> all_bits;
   // 0 to n - 1 in random order: row-major.
   Kernel<"randperm", void(const Tensor& out, Generator& g)> permutation;
-  // p: out's shape and layout, of a floating dtype. Raises for a probability outside [0, 1].
+  // p has a floating dtype and out's shape and layout. Raises for a probability outside [0, 1].
   Kernel<"bernoulli", void(const Tensor& out, const Tensor& p, Generator& g)> bernoulli;
-  // Raises for a negative standard deviation: row-major float64.
+  // Raises for a negative standard deviation. std: row-major float64.
   Kernel<"normal", void(const Tensor& std)> check_std;
   // rates: float64. Both row-major.
   Kernel<"poisson", void(const Tensor& out, const Tensor& rates, Generator& g)> poisson;
-  // Row-major float64: shapes become draws of at least `least`.
+  // Row-major float64: replaces shapes by samples of at least `least`.
   Kernel<"_standard_gamma", void(const Tensor& shapes, double least, Generator& g)> gamma;
-  // Row-major float64: shapes become the derivatives of the draws by them.
+  // Row-major float64: replaces shapes by the derivatives of the samples with respect to them.
   Kernel<"_standard_gamma_grad", void(const Tensor& shapes, const Tensor& draws)> gamma_grad;
-  // Row-major float64: counts become draws.
+  // Row-major float64: replaces counts by samples.
   Kernel<"binomial", void(const Tensor& counts, const Tensor& probs, Generator& g)> binomial;
-  // out: rows of positions. weights: rows, row-major, float32 or float64; `drawn` is the dtype they were given in.
+  // out: rows of indices. weights: rows, row-major, float32 or float64; `drawn` is their original dtype.
   Kernel<"multinomial", void(const Tensor& out, const Tensor& weights, DType drawn, bool replacement, Generator& g)>
       multinomial;
 };

@@ -1,12 +1,12 @@
-// reduce.h: kernels that fold many elements into one, pick one of many, or add whole tensors.
+// reduce.h: kernels that reduce many elements to one, select one of many, or add whole tensors.
 #pragma once
 #include "core/kernels/fold.h"
 #include "core/kernels/kernel.h"
 
 namespace undertow {
 
-// What folded elements of dtype `in` are made of: halves are folded in float, sums and products of integers in int64,
-// the tests give bool or int64. Raises, naming `name`, where the operation does not exist for that dtype.
+// The dtype in which elements of dtype `in` are reduced: half dtypes in float, sums and products of integers in int64;
+// any and all give bool, count_nonzero int64. Raises an error with `name` if the operation does not support the dtype.
 inline DType fold_dtype(Fold op, DType in, const char* name) {
   if (op == Fold::Any || op == Fold::All) return DType::Bool;
   if (op == Fold::CountNonzero) return DType::Int64;
@@ -17,7 +17,7 @@ inline DType fold_dtype(Fold op, DType in, const char* name) {
   return is_complex(in) || compared ? in : DType::Int64;
 }
 
-// What becomes of each folded value.
+// The final operation on each reduced value.
 enum class Finish : uint8_t {
   Divide,        // v / number; complex values too
   Sqrt,          // the square root
@@ -27,25 +27,25 @@ enum class Finish : uint8_t {
 };
 
 struct ReduceKernels {
-  // out = in folded over the dimensions of mask. out is row-major, of the kept sizes (with or without the reduced
-  // dimensions) and of fold_dtype; in has elements, and any strides.
+  // out = in reduced over the dimensions in mask. out is row-major, has the kept sizes (with or without the reduced
+  // dimensions) and dtype fold_dtype; in is not empty and has any strides.
   Kernel<"sum", void(const Tensor& out, const Tensor& in, uint64_t mask, Fold op)> fold;
   // In place, on a row-major tensor of float or double.
   Kernel<"sum", void(const Tensor& t, Finish op, double number)> finish;
   // out = |in|, both row-major; float, double or complex.
   Kernel<"abs", void(const Tensor& out, const Tensor& in)> magnitudes;
-  // sum = log(sum) + most: the last step of logsumexp. Row-major, of one shape; most is real.
+  // sum = log(sum) + most: the last step of logsumexp. Row-major, of the same shape; most is real.
   Kernel<"logsumexp", void(const Tensor& sum, const Tensor& most)> log_plus;
-  // at = where along d the value of `values` (row-major, d kept with size one) stands first in `in`. NaN equals NaN.
+  // at = the first index along d where `in` equals `values` (row-major, d kept with size one). NaN equals NaN.
   Kernel<"argmax", void(const Tensor& at, const Tensor& in, const Tensor& values, int64_t d)> first_index;
-  // One element of each line along d, and its index. values and indices are row-major and have d with size one; in has
-  // any strides, and d is not empty. A real dtype.
+  // One element of each 1-D slice along d, and its index. values and indices are row-major and have size one in d; in
+  // has any strides, and d is not empty. Real dtypes.
   Kernel<"median", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, bool ignore_nan)>
       median;
   Kernel<"kthvalue", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d, int64_t k)>
-      kthvalue;  // k counts from 1
+      kthvalue;  // k starts at 1
   Kernel<"mode", void(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d)> mode;
-  // out = the sum of the terms, in their order; all row-major, of one shape, of float or double.
+  // out = the sum of the terms, in order; all row-major, of the same shape, float or double.
   Kernel<"add", void(const Tensor& out, TensorSpan terms)> add_n;
 };
 

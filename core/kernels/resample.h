@@ -8,16 +8,16 @@ namespace undertow {
 
 struct Resampling {
   enum Filter { Nearest, NearestExact, Linear, Cubic, Lanczos } filter;
-  int64_t spatial;  // the last dimensions that are resampled, one to three
+  int64_t spatial;  // how many of the last dimensions are resampled, one to three
   bool antialias;
   bool align_corners;
-  std::optional<double> scales[3];  // depth, height, width: where given, they decide the step between outputs
+  std::optional<double> scales[3];  // depth, height, width: if given, they determine the step between outputs
 };
 
-// Everything is row-major; sizes say how far an image grows or shrinks.
+// All tensors are row-major; their sizes give the scale unless `scales` does.
 struct ResampleKernels {
   Kernel<"interpolate", void(const Tensor& out, const Tensor& in, const Resampling& how)> resample;
-  // Its transpose.
+  // The transpose of `resample`.
   Kernel<"interpolate", void(const Tensor& grad_input, const Tensor& grad_output, const Resampling& how)> backward;
 };
 

@@ -1,5 +1,5 @@
-// meta_backend.cpp: see meta_backend.h. Every kernel that only writes results of a known shape is no work at all; those
-// that must read elements are left out, and raise.
+// meta_backend.cpp: see meta_backend.h. A kernel that only writes results of a known shape is a no-op; kernels that
+// must read elements are left out, and raise.
 #include "core/kernels/meta/meta_backend.h"
 
 #include "core/kernels/attention.h"
@@ -58,7 +58,7 @@ constexpr CopyKernels kCopy = {
 };
 constexpr CreateKernels kCreate = {.arange = no_work, .linspace = no_work, .logspace = no_work};
 constexpr EmbeddingKernels kEmbedding = {.bags = no_work, .renorm = no_work};
-// Positions without elements are taken to be right, and masks to fit their values.
+// Nothing is known about the elements: indices are assumed to be in range, and masks to fit their values.
 bool all_within(const Tensor&, int64_t, int64_t) { return true; }
 bool put_masked(const Tensor&, TensorSpan, const Tensor&, bool) { return true; }
 constexpr IndexKernels kIndex = {
@@ -89,7 +89,7 @@ constexpr JoinKernels kJoin = {
 };
 constexpr DistanceKernels kDistance = {.cdist = no_work, .pdist = no_work};
 constexpr FftKernels kFft = {.complex = no_work, .from_real = no_work, .to_real = no_work};
-// Matrices of which nothing is known count as regular ones.
+// Nothing is known about the elements of a matrix, so it counts as nonsingular.
 LinalgFailure first_failure(const Tensor&) { return {}; }
 int64_t divide_columns(const Tensor& a, const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
   return a.size(-1);

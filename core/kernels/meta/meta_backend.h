@@ -1,4 +1,4 @@
-// meta_backend.h: the device whose tensors have no memory: shapes, dtypes, strides and graphs without computing.
+// meta_backend.h: the device whose tensors have no memory: shapes, dtypes, strides and graphs without any computation.
 #pragma once
 #include "core/kernels/backend.h"
 
