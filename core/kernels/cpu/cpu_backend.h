@@ -1,4 +1,4 @@
-// cpu_backend.h: the CPU as a backend. Each family's table is defined beside its kernels.
+// cpu_backend.h: the CPU as a backend. Each family's table is defined next to its kernels.
 #pragma once
 #include "core/kernels/backend.h"
 

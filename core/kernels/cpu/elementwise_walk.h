@@ -1,5 +1,5 @@
-// elementwise_walk.h: runs a loop over the operands of an ElementwiseIter, run by run, over threads.
-// Knows the loop nest; not what is computed.
+// elementwise_walk.h: runs a loop over the operands of an ElementwiseIter in parallel, one innermost run at a time.
+// Knows the loop nest, not what is computed.
 #pragma once
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace undertow::cpu {
 
-// The elements begin to end, counted along the innermost dimension first.
+// Elements [begin, end), counted along the innermost dimension first.
 template <class Loop>
 void walk_part(const ElementwiseIter& iter, int64_t begin, int64_t end, Loop& loop) {
   const IntSpan dims = iter.dims();
@@ -36,7 +36,7 @@ void walk_part(const ElementwiseIter& iter, int64_t begin, int64_t end, Loop& lo
     loop(p, inner, n);
     at += n;
     if (at >= end) break;
-    // To the start of the next run: a chunk begins within one at most once, so index[0] is where it did.
+    // Moves to the start of the next run. Only the first run of a chunk can start in the middle, at index[0].
     for (int k = 0; k < count; k++) p[k] += strides[k][1] - index[0] * inner[k];
     index[0] = 0;
     index[1]++;
@@ -48,7 +48,7 @@ void walk_part(const ElementwiseIter& iter, int64_t begin, int64_t end, Loop& lo
   }
 }
 
-// loop(char* const* pointers, const int64_t* byte_strides, int64_t n): called for runs along the innermost dimension.
+// loop(char* const* pointers, const int64_t* byte_strides, int64_t n) is called for runs along the innermost dimension.
 template <class Loop>
 void walk(const ElementwiseIter& iter, Loop&& loop, int64_t grain = kParallelGrain) {
   if (iter.numel() == 0) return;

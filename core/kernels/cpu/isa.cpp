@@ -1,4 +1,4 @@
-// isa.cpp: asks the processor, and the environment, once.
+// isa.cpp: queries the processor and the environment, once.
 // Does not know which kernels exist.
 #include "core/kernels/cpu/isa.h"
 
@@ -14,7 +14,7 @@ namespace {
 Isa best_of_this_machine() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  // x86-64-v3 and v4 hold more than is asked here, but no processor has these without the rest.
+  // x86-64-v3 and v4 include more than is tested here, but no processor has these features without the rest.
   bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&

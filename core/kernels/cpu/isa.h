@@ -6,15 +6,15 @@ namespace undertow::cpu {
 
 enum class Isa { Baseline, Avx2, Avx512 };
 
-// The best one this processor has (Baseline wherever it is not x86-64), decided once.
-// UNDERTOW_ISA=baseline|avx2|avx512 in the environment can lower it, never raise it: that is for tests and
-// for comparing results between machines.
+// The best instruction set of this processor (Baseline if it is not x86-64), detected once.
+// UNDERTOW_ISA=baseline|avx2|avx512 in the environment can lower it, never raise it. That is for tests and for
+// comparing results between machines.
 Isa isa();
 
 const char* isa_name(Isa isa);
 
-// Declares the same functions for every instruction set that kernels are compiled for: names of *.isa.cpp, whose code
-// is in the namespace of the set it is compiled for.
+// Declares the same functions for every instruction set that kernels are compiled for. *.isa.cpp files define them,
+// each in the namespace of the instruction set it is compiled for.
 #define UNDERTOW_FOR_EACH_ISA(...) \
   namespace isa_baseline {         \
   __VA_ARGS__                      \
@@ -26,14 +26,14 @@ const char* isa_name(Isa isa);
   __VA_ARGS__                      \
   }
 
-// UNDERTOW_CHOOSE_ISA(call) calls isa_baseline::call, isa_avx2::call or isa_avx512::call. A macro, because
-// only it can put a namespace before a name; elsewhere than on x86-64 the other two do not exist.
+// UNDERTOW_CHOOSE_ISA(call) calls isa_baseline::call, isa_avx2::call or isa_avx512::call. It is a macro because a
+// function cannot prefix a name with a namespace; except on x86-64, the other two do not exist.
 #if defined(__x86_64__) && !defined(UNDERTOW_BASELINE_ONLY)
 #define UNDERTOW_CHOOSE_ISA(call)                                            \
   (::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx512 ? isa_avx512::call \
    : ::undertow::cpu::isa() == ::undertow::cpu::Isa::Avx2 ? isa_avx2::call   \
                                                           : isa_baseline::call)
-// UNDERTOW_FILL_PER_ISA(fill, table) calls fill of every instruction set up to the chosen one, the best last.
+// UNDERTOW_FILL_PER_ISA(fill, table) calls fill of every instruction set up to the selected one, the best last.
 #define UNDERTOW_FILL_PER_ISA(fill, table)                                               \
   do {                                                                                   \
     isa_baseline::fill(table);                                                           \

@@ -1,4 +1,4 @@
-// lines.h: walks the lines of elements along one dimension, over threads; and the order of elements with NaN.
+// lines.h: iterates over lines, the 1-D slices along one dimension, in parallel; and the order of elements with NaN.
 #pragma once
 #include "core/base/parallel.h"
 #include "core/tensor/dispatch.h"
@@ -23,8 +23,8 @@ inline bool is_nan_value(T a) {
     return static_cast<OpMath<T>>(a) != static_cast<OpMath<T>>(a);
 }
 
-// Walks the lines along dimension d of tensors that agree in all others (in d they may differ): f(char* const* starts).
-// Fixed chunks of lines go to threads. At most 4 tensors, all of at least one dimension.
+// Iterates over the lines along dimension d of tensors that have the same sizes in all other dimensions: f(char* const*
+// starts). Fixed chunks of lines go to threads. At most 4 tensors, each with at least one dimension.
 template <class F>
 void for_each_line(int64_t d, std::initializer_list<const Tensor*> tensors, F&& f) {
   const Tensor& first = **tensors.begin();
@@ -55,7 +55,7 @@ void for_each_line(int64_t d, std::initializer_list<const Tensor*> tensors, F&& 
 template <class T>
 struct Line {
   char* start;
-  int64_t stride;  // bytes
+  int64_t stride;  // in bytes
   T& operator[](int64_t i) const { return *reinterpret_cast<T*>(start + i * stride); }
 };
 template <class T>

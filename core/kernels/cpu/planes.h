@@ -1,5 +1,5 @@
-// planes.h: what kernels on images share: an image is its leading dimensions (planes) times one to three of space.
-// Planes are independent of each other, so work is cut between them and inside a plane done in one order.
+// planes.h: helpers shared by kernels on images. An image is its leading dimensions (planes) times one to three spatial
+// dimensions. Planes are independent, so work is divided between planes, and each plane is processed in a fixed order.
 #pragma once
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 
 namespace undertow::cpu {
 
-// Planes a chunk, so that a chunk is worth a thread.
+// The number of planes in a chunk, so that a chunk is worth a thread.
 inline int64_t plane_grain(int64_t plane_size) {
   return std::max<int64_t>(1, (16 << 10) / std::max<int64_t>(plane_size, 1));
 }
-// What half types are computed in.
+// The dtype in which half dtypes are computed.
 inline DType wide_dtype(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
 
 }  // namespace undertow::cpu

@@ -13,9 +13,9 @@ struct Buffer {
   void* data = nullptr;
   size_t size = 0;
 };
-// One table for all purposes: a library that is loaded late shares a small reserve of thread-local memory.
+// One table for all purposes, because a dynamically loaded library gets only a small amount of thread-local storage.
 struct Buffers {
-  std::vector<Buffer> of;  // by purpose
+  std::vector<Buffer> of;  // indexed by purpose
   ~Buffers() {
     for (Buffer& b : of) std::free(b.data);
   }
@@ -24,7 +24,7 @@ struct Buffers {
 }  // namespace
 
 int new_scratch_purpose() {
-  static std::atomic<int> count{0};  // atomic: threads meet new kernels at once
+  static std::atomic<int> count{0};  // atomic: several threads may reach new kernels at the same time
   return count++;
 }
 

@@ -1,4 +1,4 @@
-// scratch.h: memory a kernel borrows for the length of one call, kept for the thread's next call.
+// scratch.h: memory that a kernel borrows for one call, kept for the thread's next call.
 // Does not know what it is used for.
 #pragma once
 
@@ -9,13 +9,13 @@ namespace undertow::cpu {
 
 namespace detail {
 int new_scratch_purpose();
-// At least this many bytes, on a cache line's border; the thread's own.
+// At least this many bytes, aligned to a cache line; owned by this thread.
 void* scratch_of(int purpose, size_t bytes);
 }  // namespace detail
 
-// A growing buffer, one per thread and per Purpose (any type of the caller's, so that two users never meet).
-// Kept because fresh pages cost more than packing into them: several megabytes are a thousand page faults.
-// Contents are valid until the same thread asks again for the same Purpose.
+// A growing buffer, one per thread and Purpose (any type of the caller's, so that two users never share a buffer). It
+// is kept because new pages cost more than packing into them: several megabytes are a thousand page faults. The
+// contents are valid until the same thread asks again for the same Purpose.
 template <class Purpose>
 class Scratch {
  public:

@@ -1,5 +1,5 @@
-// simd.h: one vector of the widest kind the instruction set being compiled for has: load, store, partial,
-// shuffle. For *.isa.cpp files only, which define UNDERTOW_ISA_NS; knows no kernel.
+// simd.h: one vector of the widest kind in the instruction set being compiled for: load, store, partial, shuffle. For
+// *.isa.cpp files only, which define UNDERTOW_ISA_NS; knows no kernel.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 #endif
 
 // Note [One Namespace Per Instruction Set]
-// A *.isa.cpp file is compiled several times with different -march flags and linked into one library. An
-// inline function or template instance with the same name in two of them is one function to the linker, which
-// might keep the AVX-512 copy for everybody. So everything in such a file lives in an unnamed namespace,
-// except the entry points in UNDERTOW_ISA_NS, and it calls no function templates of the standard library.
+// A *.isa.cpp file is compiled several times with different -march flags and linked into one library. An inline
+// function or template instance with the same name in two of them is one function to the linker, which might keep the
+// AVX-512 copy for all. So everything in such a file is in an unnamed namespace, except the entry points in
+// UNDERTOW_ISA_NS, and it calls no function templates of the standard library.
 namespace undertow::cpu {
 namespace {
 
@@ -53,8 +53,7 @@ inline Vec<T> broadcast(T x) {
 
 inline int64_t min64(int64_t x, int64_t y) { return x < y ? x : y; }
 
-// The first `count` lanes of a vector, 1 <= count <= lanes: loads zeros into the others, and touches no
-// memory there.
+// The first `count` lanes of a vector, 1 <= count <= lanes: loads zeros into the others without accessing their memory.
 template <class T>
 class Partial {
  public:
@@ -99,7 +98,7 @@ class Partial {
     }
     return v;
   }
-  // Lane by lane even under AVX2: a masked store is microcoded on AMD before Zen 5.
+  // Lane by lane even with AVX2: a masked store is microcoded on AMD before Zen 5.
   void store(T* p, Vec<T> v) const {
     T lanes[kLanes<T>];
     cpu::store(lanes, v);
@@ -114,7 +113,7 @@ class Partial {
 #endif
 };
 
-// A vector of lane numbers as large as T's lanes, as shuffles want them.
+// A vector of lane indices of the same size as T's lanes, as shuffles expect.
 template <int kSize>
 struct IndexOf;
 template <>
@@ -130,14 +129,14 @@ struct IndexOf<4> {
 template <class T>
 using Index = typename IndexOf<sizeof(T)>::Type;
 
-// 0, 1, 2, ...: from memory, because the compiler does not fold an index filled lane by lane.
+// 0, 1, 2, ...: loaded from memory, because the compiler does not constant-fold an index filled lane by lane.
 template <class T>
 inline Vec<Index<T>> lane_numbers() {
   return load(IndexOf<sizeof(T)>::kCount);
 }
 
-// Lane i of the result is lane kFrom(i) of the two vectors, those of b counted after those of a. Indices known to the
-// compiler, because Clang has no __builtin_shuffle.
+// Lane i of the result is lane kFrom(i) of the two vectors, with b's lanes numbered after a's. The indices are
+// compile-time constants, because Clang has no __builtin_shuffle.
 template <class T, int (*kFrom)(int), int... i>
 inline Vec<T> shuffle_listed(Vec<T> a, Vec<T> b, std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(a, b, kFrom(i)...);
@@ -172,7 +171,7 @@ template <class T>
 inline Vec<T> odd_lanes(Vec<T> a, Vec<T> b) {
   return shuffle<T, odd_lane>(a, b);
 }
-// a0 b0 a1 b1 ...: of the lower halves, and of the upper halves.
+// Interleaves a0 b0 a1 b1 ...: the lower halves, and the upper halves.
 template <class T>
 inline Vec<T> interleave_low(Vec<T> a, Vec<T> b) {
   return shuffle<T, interleaved_lane<kLanes<T>>>(a, b);
@@ -181,13 +180,13 @@ template <class T>
 inline Vec<T> interleave_high(Vec<T> a, Vec<T> b) {
   return shuffle<T, interleaved_high_lane<kLanes<T>>>(a, b);
 }
-// Lanes whose numbers differ in kBit change places.
+// Swaps lanes whose indices differ in kBit.
 template <class T, int kBit>
 inline Vec<T> exchange_lanes(Vec<T> v) {
   return shuffle<T, exchanged_lane<kBit>>(v, v);
 }
 
-// Joins the upper half of the lanes to the lower half until one is left.
+// Combines the upper half of the lanes with the lower half until one lane is left.
 template <class T, int kHalf = kLanes<T> / 2, class Join>
 inline T join_lanes(Vec<T> v, Join join) {
   if constexpr (kHalf == 0) {
@@ -202,7 +201,7 @@ inline T sum_of_lanes(Vec<T> v) {
   return join_lanes<T>(v, [](Vec<T> a, Vec<T> b) { return a + b; });
 }
 
-// Transposes the square of lanes: each round deals the two halves of the rows together like cards.
+// Transposes a square of lanes: each round interleaves the two halves of the rows.
 template <class T>
 inline void transpose(Vec<T> (&rows)[kLanes<T>]) {
   constexpr int kL = kLanes<T>;

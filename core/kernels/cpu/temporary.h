@@ -1,5 +1,4 @@
-// temporary.h: memory for the length of one call: borrowed from the thread's scratch if small, else allocated and given
-// back.
+// temporary.h: memory for one call: borrowed from the thread's scratch if small, else allocated and freed.
 #pragma once
 
 #include <memory>
@@ -8,7 +7,7 @@
 
 namespace undertow::cpu {
 
-// One at a time for each Purpose and thread. Elements are not initialized.
+// One at a time per Purpose and thread. Elements are not initialized.
 template <class Purpose, class T>
 class Temporary {
  public:

@@ -1,5 +1,5 @@
-// work_shares.h: into how many parts to cut work whose parts prepare the same data, each for itself.
-// Knows the number of threads; nothing of what is computed.
+// work_shares.h: how many chunks to use when every chunk prepares the same data again.
+// Knows the number of threads; nothing about what is computed.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace undertow::cpu {
 
-// Note [Own Shares]
-// Where many weights meet few outputs, what all tasks read (transformed tiles, copied boxes, columns) is small, but
-// what one core has just written is slow to read for another: two threads that prepared halves for each other ran 1.4
-// times as fast as one. So every share prepares all of it for itself, and there are no more shares than threads. Here
-// alone the cuts depend on the number of threads, and that is sound because nothing is summed across shares: an element
-// is computed in the same order whatever share it falls into.
+// Note [Redundant Preparation]
+// With many weights and few outputs, the data that all tasks read (transformed tiles, copied boxes, columns) is small,
+// but data that another core has just written is slow to read: two threads that each prepared half for the other ran
+// only 1.4 times as fast as one. So every share prepares all of it for itself, and there are no more shares than
+// threads. Only here does the division depend on the number of threads. That is safe because nothing is summed across
+// shares: an element is computed in the same order in any share.
 inline int64_t own_shares(int64_t most) {
   return in_parallel_region() ? 1 : std::clamp<int64_t>(most, 1, num_threads());
 }

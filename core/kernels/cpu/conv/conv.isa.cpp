@@ -1,5 +1,5 @@
-// conv.isa.cpp: the kernels of convolutions: packing from a box, and sums that read the box where it lies.
-// Compiled once per instruction set, as gemm.isa.cpp. See Note [One Namespace Per Instruction Set].
+// conv.isa.cpp: the kernels for convolutions: packing from a box, and sums that read the box in place.
+// Compiled once per instruction set, like gemm.isa.cpp. See Note [One Namespace Per Instruction Set].
 #include <type_traits>
 
 #include "core/kernels/cpu/conv/conv_loops.h"
@@ -8,8 +8,8 @@
 namespace undertow::cpu {
 namespace {
 
-// Taps times two vectors of channels accumulate; the rest of the registers hold the channels and a broadcast tap. Nine
-// is one channel of the most common kernel.
+// Taps times two vectors of channels are accumulators; the remaining registers hold the channels and a broadcast tap.
+// Nine taps are one channel of the most common kernel.
 #if defined(__AVX512F__)
 constexpr int kTaps = 9;
 constexpr int kOutputs = 14;
@@ -23,13 +23,13 @@ void copy_rows(int64_t rows, const T* source, int64_t source_rs, int64_t before,
                int64_t copy_rs) {
   constexpr int64_t kL = kLanes<T>;
   int64_t whole = count / kL * kL,
-          zeros = count > whole ? whole + kL : whole;                 // where zeros are stored, after the rest
-  int64_t last = zeros + (count + after - zeros + kL - 1) / kL * kL;  // where stores end
+          zeros = count > whole ? whole + kL : whole;                 // start of the zero stores, after the elements
+  int64_t last = zeros + (count + after - zeros + kL - 1) / kL * kL;  // end of the stores
   bool covers_next = last - count >= after + before && copy_rs == before + count + after;
   Partial<T> rest(count > whole ? count - whole : 1);
   for (int64_t i = 0; i < rows; ++i, source += source_rs, copy += copy_rs) {
-    // Whole vectors in ascending order: what spills is overwritten by what comes next, or is the next row's first
-    // zeros.
+    // Whole vectors in ascending order: elements written past the end are overwritten by the next store, or are the
+    // next row's leading zeros.
     if (i == 0 || !covers_next) {
       for (int64_t j = 0; j < before; j += kL) store(copy + j, Vec<T>{});
     }
@@ -50,8 +50,8 @@ void split_row(const T* line, int64_t from, int64_t to, int64_t step, int64_t pa
             end = clamp64((to - s + step - 1) / step, begin, split), j = begin;
     for (int64_t i = 0; i < begin; ++i) row[i] = T{};
     if (step == 2) {
-      // Every other element of two vectors, of which the line may have fewer; what spills is written again by what
-      // comes next.
+      // Every other element of two vectors, which may extend past the line; elements written past the end are
+      // overwritten by the next store.
       for (; j < end; j += kL) {
         const T* at = line + 2 * j + s;
         int64_t left = to - 2 * j - s;
@@ -84,7 +84,8 @@ void spread_row(int64_t count, const T* from, int64_t step, T* to) {
   for (; i < count; ++i) to[i * step] = from[i];
 }
 
-// Whole vectors, in ascending order: what spills behind a run is overwritten by the next run, or by the next row.
+// Whole vectors, in ascending order: elements written past the end of a run are overwritten by the next run or the next
+// row.
 template <class T>
 void pack(int64_t k, const T* box, const int64_t* offsets, const Run* runs, int64_t run_count, int64_t width,
           T* packed) {
@@ -109,7 +110,7 @@ void pack(int64_t k, const T* box, const int64_t* offsets, const Run* runs, int6
   }
 }
 
-// Writes outputs [0, rows) of a tile, rows of `width` channels, turned round: channel after channel.
+// Writes outputs [0, rows) of a tile, given as rows of `width` channels, transposed: channel after channel.
 template <class T>
 __attribute__((noinline)) void write_outputs(const T* sums, int64_t rows, int64_t width, int64_t channels, T* result,
                                              int64_t result_rs) {
@@ -133,7 +134,7 @@ __attribute__((noinline)) void write_outputs(const T* sums, int64_t rows, int64_
   }
 }
 
-// A tile of outputs by channels. Those it has too many read as the last does, and are dropped.
+// A tile of outputs by channels. Surplus outputs read the same elements as the last one, and are discarded.
 template <class T, int kRows, int kVecs>
 void output_tile(const OutputPanel<T>& t, int64_t first, int64_t rows) {
   constexpr int64_t kL = kLanes<T>, kWidth = kVecs * kL;
@@ -184,7 +185,8 @@ void outputs(const OutputPanel<T>& t) {
   return t.channels > kLanes<T> ? output_tiles<T, 2>(t) : output_tiles<T, 1>(t);
 }
 
-// Up to kVecs vectors of each of kRuns runs of one length: eight sums at once, since one alone would wait for itself.
+// Up to kVecs vectors of each of kRuns runs of the same length: eight independent accumulators, since a single one
+// would wait for its own latency.
 template <class T, int kRuns, int kVecs>
 void direct_runs(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, int64_t first,
                  T bias, T* out) {
@@ -221,7 +223,7 @@ void direct_runs(int64_t k, const T* weights, const T* box, const int64_t* offse
   }
 }
 
-// All of kRuns runs.
+// All elements of kRuns runs.
 template <class T, int kRuns>
 inline void direct_rows(int64_t k, const T* weights, const T* box, const int64_t* offsets, const Run* runs, T bias,
                         T* out) {
@@ -260,7 +262,7 @@ void direct(int64_t k, const T* weights, const T* box, const int64_t* offsets, c
   }
 }
 
-// Where the taps of a tile read. Those it has too many read as the first does, and their sums are dropped.
+// Where the taps of a tile read. Surplus taps read the same elements as the first one, and their sums are discarded.
 template <class T, int kTaps>
 inline void sources(const WeightTile<T>& t, const T* (&from)[kTaps]) {
   for (int i = 0; i < kTaps; ++i) from[i] = t.box + t.offsets[i < t.taps ? i : 0];
@@ -319,7 +321,7 @@ void weight_dots(const WeightTile<T>& t) {
       for (int a = 0; a < kTaps; ++a) acc[a] += load(from[a] + run.source + i) * y;
     }
     if (i < run.count) {
-      // Masked on both sides: what stands behind the run may be infinite.
+      // Masked on both sides: elements after the run may be infinite.
       Partial<T> last(run.count - i);
       Vec<T> y = last.load(t.y + run.at + i);
 #pragma GCC unroll 16

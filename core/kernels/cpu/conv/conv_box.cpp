@@ -18,8 +18,8 @@ const ConvLoops<T>& kernels() {
 
 int64_t floor_div(int64_t x, int64_t y) { return x >= 0 ? x / y : -ceil_div(-x, y); }
 
-// Rows a box should have: the most that fit, but rather those that leave fewest of `unit` outputs empty, and then those
-// that make boxes of one size.
+// The number of rows of a box: as many as fit, but preferring counts that leave the fewest of `unit` outputs empty, and
+// then counts that make all boxes the same size.
 int64_t best_rows(int64_t height, int64_t width, int64_t unit, int64_t most_outputs) {
   int64_t most = std::clamp<int64_t>(most_outputs / width, 1, height), best = most, least = -1;
   for (int64_t rows = most; rows >= std::max<int64_t>(1, most / 2); --rows) {
@@ -111,14 +111,14 @@ void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) c
   const Axis &a0 = axes[0], &a1 = axes[1], &a2 = axes[2];
   int64_t plane = a1.source * a2.source, lines = (box.rows - 1) * a1.step + a1.span;
   int64_t low1 = box.begin1 * a1.step + a1.low, low2 = box.begin2 * a2.step + a2.low;
-  // Elements [from, to) of a row of the copy stand in the source; the same for all rows.
+  // Elements [from, to) of a row of the copy are inside the source; the same for all rows.
   int64_t length = (box.cols - 1) * a2.step + a2.span;
   int64_t from = std::clamp<int64_t>(-low2, 0, length), to = std::clamp<int64_t>(a2.source - low2, from, length);
   for (int64_t c = 0; c < channels; ++c) {
     for (size_t t0 = 0; t0 < a0.offsets.size(); ++t0) {
       int64_t at0 = box.at0 * a0.step + a0.offsets[t0];
       T* row = copy + c * channel_ + static_cast<int64_t>(t0) * slab_;
-      // Lines [first, last) of the copy stand in the source.
+      // Lines [first, last) of the copy are inside the source.
       int64_t first = std::clamp<int64_t>(-low1, 0, lines), last = std::clamp<int64_t>(a1.source - low1, first, lines);
       if (at0 < 0 || at0 >= a0.source || from == to) first = last = 0;
       const T* line = source + (c * a0.source + at0) * plane + (low1 + first) * a2.source + low2 + from;
@@ -127,7 +127,7 @@ void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) c
       if (a2.step == 1) {
         kernels<T>().copy_rows(last - first, line, a2.source, from, to - from, row_ - to, row, row_);
       } else {
-        // Lines and remainders between windows of a single tap are read by nobody.
+        // Lines and remainders between windows of a single tap are never read.
         int64_t parts = std::min(a2.step, a2.span), skip = a1.span == 1 ? a1.step : 1;
         for (int64_t i = ceil_div(first, skip) * skip; i < last; i += skip) {
           kernels<T>().split_row(line + (i - first) * a2.source - from, from, to, a2.step, parts, split_,

@@ -16,13 +16,13 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kMostOutputs = 512,
-                  kMostPixels = 1024;       // kMostPixels: for the weight of a 1x1 kernel, whose columns are the image
+// kMostPixels is for the weight of a 1x1 kernel, whose columns are the image itself.
+constexpr int64_t kMostOutputs = 512, kMostPixels = 1024;
 constexpr int64_t kMostColumns = 1 << 21;   // elements
-constexpr int64_t kLeastWeights = 1 << 13;  // of a group
-constexpr int64_t kLeastShare = 64;         // channels of y worth making all columns for
+constexpr int64_t kLeastWeights = 1 << 13;  // in a group
+constexpr int64_t kLeastShare = 64;         // minimum channels of y that justify computing all columns
 constexpr int64_t kDepth = 512;             // taps, or rows of y, in one packed block
-constexpr int64_t kRowsAtOnce = 56;         // of a task: their packed weights stay in its second cache
+constexpr int64_t kRowsAtOnce = 56;         // of a task: their packed weights stay in its L2 cache
 
 struct Copies;
 struct Columns;
@@ -64,7 +64,7 @@ class ColumnWork {
   void forward(const T* x, const T* w, const T* bias, T* y) {
     int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), block = step * taps_,
             tile_rows = even_rows(rows_), panel = products<T>().panel_cols;
-    int64_t block_size = block * padded_ + products<T>().lanes;  // packing writes up to a vector behind the end
+    int64_t block_size = block * padded_ + products<T>().lanes;  // packing writes up to a vector past the end
     int64_t rows_at_once = std::max<int64_t>(1, kRowsAtOnce / tile_rows) * tile_rows;
     for_shares([&](int64_t group, int64_t first, int64_t last) {
       T* panels = Scratch<Panels>::get<T>(ceil_div(channels_, step) * block_size);
@@ -131,7 +131,7 @@ class ColumnWork {
 
  private:
   int64_t depth() const { return channels_ * taps_; }
-  // Register tiles of even height.
+  // Register tiles of equal height.
   static int64_t even_rows(int64_t rows) { return ceil_div(rows, ceil_div(rows, products<T>().max_tile_rows)); }
 
   void scatter_row(const T* sums, int64_t channel, const T* bias, T* y) const {
@@ -142,8 +142,8 @@ class ColumnWork {
     }
   }
 
-  // f(group, first row, last row) for shares of the channels of y, each of which makes its own columns. See Note [Own
-  // Shares].
+  // Calls f(group, first row, last row) for shares of the channels of y, each of which computes its own columns. See
+  // Note [Redundant Preparation].
   template <class F>
   void for_shares(F f) const {
     int64_t share = ceil_div(rows_, own_shares(rows_ / kLeastShare)), shares = ceil_div(rows_, share);
@@ -153,7 +153,7 @@ class ColumnWork {
     });
   }
 
-  // Rows [first, last) of the results of all images side by side: y itself if there is but one image.
+  // Rows [first, last) of the results of all images side by side: y itself if there is only one image.
   const T* gather_results(const T* y, int64_t group, int64_t first, int64_t last) const {
     if (s_.batch == 1) return y + (group * rows_ + first) * outputs_;
     T* results = Scratch<Results>::get<T>((last - first) * width_);
@@ -166,13 +166,13 @@ class ColumnWork {
     return results;
   }
 
-  // Elements of a row of a panel, and of the last one.
+  // The row length of a panel, and of the last panel.
   struct PanelWidth {
     int64_t each, last;
   };
 
-  // Columns in panels, some channels at a time: the boxes of all images are copied, and packed from.
-  // to(channel) is where the panels of the block that begins with it are.
+  // Columns in panels, some channels at a time: the boxes of all images are copied, and packed from there. to(channel)
+  // is the start of the panels of the block that begins with this channel.
   template <class F>
   void fill_columns(const T* x, int64_t group, int64_t step, PanelWidth panel, F to) const {
     BoxPlan plan(Axis::forwards(s_, 0), Axis::forwards(s_, 1), Axis::forwards(s_, 2), step, products<T>().lanes,
@@ -197,7 +197,7 @@ class ColumnWork {
     }
   }
 
-  // The runs of all boxes of all images, cut where a panel ends: those of a panel begin at 0.
+  // The runs of all boxes of all images, split at panel boundaries; positions start at 0 in each panel.
   std::vector<Run> runs_of_panels(const BoxPlan& plan, int64_t panel) const {
     std::vector<Run> runs, own(static_cast<size_t>(plan.most_runs(plan.most_outputs())));
     int64_t at = 0;
@@ -217,7 +217,7 @@ class ColumnWork {
     return runs;
   }
 
-  // Adds every column of a channel where it was read from.
+  // Adds every column of a channel to the element it was read from.
   void add_columns(const T* columns, int64_t channel, const std::vector<Place>& places, const T* bias, T* x) const {
     int64_t size = volume(s_.in);
     for (int64_t image = 0; image < s_.batch; ++image, columns += outputs_) {
@@ -227,7 +227,7 @@ class ColumnWork {
     }
   }
 
-  // Where elements of an image's columns were read, tap by tap; those read outside of it are left out.
+  // Where elements of an image's columns were read, tap by tap; those in the padding are left out.
   std::vector<Place> places() const {
     std::vector<Place> all;
     all.reserve(static_cast<size_t>(taps_ * outputs_));
@@ -250,14 +250,14 @@ class ColumnWork {
   }
 
   const ConvShape& s_;
-  int64_t channels_, rows_, taps_,
-      outputs_;             // channels of x and of y in a group; taps of a channel; outputs of an image
-  int64_t width_, padded_;  // outputs of all images, and the next whole panel
+  // Channels of x and of y in a group; taps of a channel; outputs of an image.
+  int64_t channels_, rows_, taps_, outputs_;
+  int64_t width_, padded_;  // outputs of all images, without and with padding to whole panels
 };
 
-// A kernel as large as the image: images are columns as they lie, and results rows.
+// A kernel as large as the image: images are already columns, and results rows.
 struct WholeImage {
-  int64_t rows, depth, image;  // channels of y and taps of a group; elements of an image
+  int64_t rows, depth, image;  // channels of y and taps in a group; elements of an image
   bool fits = true;
 
   explicit WholeImage(const ConvShape& s)
@@ -280,12 +280,12 @@ bool columns_gain(const ConvShape& s, Reading reading) {
   if (outputs == 0 || outputs > most || depth * rows < kLeastWeights || depth * outputs > kMostColumns) return false;
   if (reading == Reading::Weight || WholeImage(s)) return true;
   if (reading == Reading::Image && volume(s.stride) > 1) return true;
-  // Boxes are cut image by image into tiles of outputs, or vectors if they have few taps; columns into vectors, of all
-  // images.
+  // Boxes are divided, image by image, into tiles of outputs, or into vectors if they have few taps; columns are
+  // divided into vectors across all images.
   int64_t tile = 14, vector = 16, each = volume(s.out);
   int64_t in_tiles = each / tile * tile + ceil_div(each % tile, tile / 2) * tile / 2;
   if (volume(s.kernel) == 1 && depth < kFewPixels) {
-    if (outputs <= BoxPlan::kManyChannels && s.batch < 4) return true;  // too few boxes to share out
+    if (outputs <= BoxPlan::kManyChannels && s.batch < 4) return true;  // too few boxes for the threads
     in_tiles = ceil_div(each, vector) * vector;
   }
   return s.batch * in_tiles * 8 > ceil_div(outputs, vector) * vector * 9;

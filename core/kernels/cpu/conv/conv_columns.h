@@ -1,5 +1,5 @@
-// conv_columns.h: convolutions of many channels and few outputs, as products with the columns of im2col.
-// Knows shapes and pointers; conv.h calls it before its own ways, which it then replaces.
+// conv_columns.h: convolutions with many channels and few outputs, as products with the columns of im2col.
+// Knows shapes and pointers; conv.h tries this before its own methods.
 #pragma once
 
 #include "core/kernels/cpu/conv/conv.h"
@@ -7,15 +7,15 @@
 namespace undertow::cpu {
 
 // Note [Columns]
-// A product reads every weight once for each block of outputs. Where outputs are few, as in the last layers of a
-// network or where the kernel is the whole image, weights are most of what is read: packing them for boxes of single
-// images would cost more than the sums. So the outputs of all images are put side by side, the columns of im2col (for
-// each tap of each channel a row, one element an output) are written out, small as they are, and the product takes the
-// weights where they lie:
+// A product reads every weight once per block of outputs. With few outputs, as in the last layers of a network or when
+// the kernel covers the whole image, weights are most of what is read: packing them for boxes of single images would
+// cost more than the sums. So the outputs of all images are placed side by side, the columns of im2col (one row per tap
+// of each channel, one element per output) are stored, since they are small, and the product reads the weights in their
+// original layout:
 //   result (rows by outputs) = weights (rows by taps) * columns (taps by outputs), and its two adjoints.
-// Few: see columns_gain.
+// columns_gain decides what counts as few outputs.
 
-// Must be asked before the others: which of the three is wanted.
+// Must be called before the other functions. `reading` is the tensor to compute.
 enum class Reading { Result, Image, Weight };
 bool columns_gain(const ConvShape& shape, Reading reading);
 

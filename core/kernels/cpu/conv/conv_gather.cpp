@@ -1,5 +1,5 @@
-// conv_gather.cpp: a convolution and its adjoint by the image, both as products of packed weights with panels packed
-// straight from boxes of the source; the columns of im2col are never in memory. See Note [Boxes].
+// conv_gather.cpp: a convolution and its input gradient, both as products of packed weights with panels packed directly
+// from boxes of the source; the columns of im2col are never stored. See Note [Boxes].
 // build: small
 #include <algorithm>
 #include <type_traits>
@@ -18,15 +18,15 @@
 namespace undertow::cpu {
 namespace {
 
-// Taps in one packed block, as in gemm.cpp; and rows of weights that are multiplied with a box before the next ones.
+// Taps in one packed block, as in gemm.cpp; and rows of weights that are multiplied with a box before the next rows.
 template <class T>
 constexpr int64_t kDepth = 2048 / static_cast<int64_t>(sizeof(T));
 constexpr int64_t kWeightRows = 168;
-// Fewer taps than this are packed into panels: turning results round would take as long as their sums.
+// With fewer taps than this, outputs are packed into panels: transposing the results would take as long as the sums.
 constexpr int64_t kFewTaps = 40;
-// Boxes that are copied all at once, elements; and panels of channels to share out then.
+// Maximum elements of boxes that are copied all at once; and the minimum number of channel panels to distribute then.
 constexpr int64_t kMostCopies = 1 << 20, kLeastPanels = 4;
-// Multiply-adds worth a chunk of their own.
+// Multiply-adds that justify a chunk.
 constexpr int64_t kChunkWork = 1 << 19;
 
 struct WeightRows;
@@ -49,14 +49,14 @@ const ConvLoops<T>& kernels() {
   return chosen;
 }
 
-// How a gather is computed, by its shape.
+// How a gather is computed, depending on its shape.
 enum class Way {
   Direct,   // a single row of weights: vectors of outputs
-  Outputs,  // many channels: vectors of channels, and outputs read from the box where they lie
+  Outputs,  // many channels: vectors of channels; outputs read the box in place
   Panels,   // vectors of outputs, packed
 };
 
-// For m channels of the result from so many taps of so many channels.
+// For m channels of the result from the given numbers of taps and channels.
 template <class T>
 Way way_of(int64_t m, int64_t taps, int64_t channels) {
   if (std::is_integral_v<T>) return Way::Panels;
@@ -79,17 +79,18 @@ struct Gather {
   const BoxPlan& plan;
   int64_t batch, groups, m;
   const T* source;
-  int64_t source_image, source_group;  // elements from one to the next
-  const T* weights;  // of group 0: element (row, channel, kernel place) at row * row + channel * channel + place
+  int64_t source_image, source_group;  // strides in elements
+  // Of group 0: (row, channel, kernel index) is at row * weight_row + channel * weight_channel + index.
+  const T* weights;
   int64_t weight_group, weight_row, weight_channel;
   const int64_t (&kernel)[3];
   const T* bias;
   T* result;
-  int64_t result_image, result_plane;  // result_plane: elements of one channel
-  int64_t result_row, result_slab;     // from one index of axis 1, and of axis 0, to the next
+  int64_t result_image, result_plane;  // result_plane: the stride of a channel
+  int64_t result_row, result_slab;     // strides of axis 1 and axis 0
 
   int64_t depth() const { return plan.depth(); }
-  // The bias is one more tap, which reads a one.
+  // The bias is one more tap, which reads the constant one.
   int64_t full_depth() const { return depth() + (bias ? 1 : 0); }
   bool contiguous_rows() const { return plan.axes[1].stride == 1 && plan.axes[2].stride == 1; }
   int64_t place(const Box& b) const {
@@ -99,14 +100,14 @@ struct Gather {
   }
 };
 
-// Do the weights lie in rows of taps, in the plan's order?
+// Are the weights already stored as rows of taps, in the plan's order?
 template <class T>
 bool natural_weights(const Gather<T>& g) {
   int64_t taps = g.plan.taps();
   return g.weight_row == g.depth() && g.weight_channel == taps && taps == g.kernel[0] * g.kernel[1] * g.kernel[2];
 }
 
-// The weights of one group in such rows: where they lie, or a copy.
+// The weights of one group as such rows: in place, or a copy.
 template <class T>
 const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
   const T* w = g.weights + group * g.weight_group;
@@ -127,7 +128,7 @@ const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
   return copy;
 }
 
-// The same for Way::Outputs: the panel of channels from `row` on, for every tap a row of them.
+// The same for Way::Outputs: the panel of channels from `row` on, one row of channels per tap.
 template <class T>
 void pack_channels(const Gather<T>& g, int64_t group, int64_t row, T* packed) {
   const T* w = g.weights + group * g.weight_group + row * g.weight_row;
@@ -136,7 +137,7 @@ void pack_channels(const Gather<T>& g, int64_t group, int64_t row, T* packed) {
           kernel = g.kernel[0] * g.kernel[1] * g.kernel[2];
   if (natural_weights(g)) return products<T>().pack_b(depth, rows, w, 1, depth, packed);
   if (kernel == 1) return products<T>().pack_b(depth, rows, w, g.weight_channel, g.weight_row, packed);
-  // Channel by channel all taps of the kernel are turned round, and those of this gather taken.
+  // For each channel, all taps of the kernel are transposed, and those of this gather copied.
   T* turned = Scratch<TurnedTaps>::get<T>(kernel * panel);
   for (int64_t c = 0; c < depth / taps; ++c) {
     products<T>().pack_b(kernel, rows, w + c * g.weight_channel, 1, g.weight_row, turned);
@@ -145,7 +146,7 @@ void pack_channels(const Gather<T>& g, int64_t group, int64_t row, T* packed) {
   }
 }
 
-// Panels of Note [Packed Panels] for blocks of taps: block by block, the block of tap p beginning at p * m.
+// Panels of Note [Packed Panels] for blocks of taps: block by block; the block of tap p begins at p * m.
 template <class T>
 void pack_weights(const Gather<T>& g, int64_t group, const T* rows, int64_t block, int64_t tile_rows, T* packed) {
   int64_t full = g.full_depth(), blocks = ceil_div(full, block);
@@ -162,7 +163,7 @@ void pack_weights(const Gather<T>& g, int64_t group, const T* rows, int64_t bloc
   });
 }
 
-// Writes some rows of a box's outputs, side by side in `from`, where they belong.
+// Writes some rows of a box's outputs, contiguous in `from`, to their positions in the result.
 template <class T>
 void scatter(const Gather<T>& g, const Box& box, int64_t rows, const T* from, T* result) {
   int64_t step1 = g.plan.axes[1].stride * g.result_row, step2 = g.plan.axes[2].stride;
@@ -207,8 +208,7 @@ class BoxWork {
     end(image, group, box);
   }
 
-  // For weights packed by channels: the box is read where it lies. `bias` is one number for each channel, and some
-  // zeros.
+  // For weights packed by channels: the box is read in place. `bias` has one element per channel, padded with zeros.
   void outputs(int64_t image, int64_t group, const Box& box, const T* packed_weights, const T* bias) {
     if constexpr (!std::is_integral_v<T>) {
       T* result = begin(image, group, box);
@@ -254,7 +254,7 @@ class BoxWork {
 
   // The runs of every `width` outputs; those of panel i begin at first_run_[i].
   void find_runs(const Box& box, int64_t width) {
-    if (!first_run_.empty() && box.rows == rows_ && box.cols == cols_) return;  // as the box before
+    if (!first_run_.empty() && box.rows == rows_ && box.cols == cols_) return;  // same as the previous box
     rows_ = box.rows;
     cols_ = box.cols;
     first_run_.clear();
@@ -287,7 +287,7 @@ class BoxWork {
   std::vector<int64_t> first_run_, sources_;
 };
 
-// No tap at all: the bias, or nothing.
+// No taps: the result is the bias or zero.
 template <class T>
 void fill_with_bias(const Gather<T>& g) {
   const Axis &a1 = g.plan.axes[1], &a2 = g.plan.axes[2];
@@ -307,15 +307,15 @@ void fill_with_bias(const Gather<T>& g) {
   });
 }
 
-// Few outputs: packing all weights for them costs more than copying all boxes.
+// With few outputs, packing all weights costs more than copying all boxes.
 template <class T>
 bool more_weights_than_boxes(const Gather<T>& g) {
   int64_t copies = g.batch * g.plan.boxes() * g.plan.size();
   return copies <= kMostCopies && copies <= g.m * g.depth() && g.m >= kLeastPanels * products<T>().panel_cols;
 }
 
-// For few outputs: every task copies all boxes, and packs its own weights, a panel at a time, which never leaves its
-// second cache. See Note [Own Shares].
+// For few outputs: every task copies all boxes, and packs its own weights one panel at a time, so that the panel never
+// leaves its L2 cache. See Note [Redundant Preparation].
 template <class T>
 void run_by_channels(const Gather<T>& g) {
   int64_t boxes = g.plan.boxes(), all = g.batch * boxes, size = g.plan.size(), panel = products<T>().panel_cols,
@@ -364,7 +364,7 @@ void run(const Gather<T>& g) {
   int64_t full = g.full_depth(), block = ceil_div(full, ceil_div(full, kDepth<T>));
   int64_t most = products<T>().max_tile_rows, tile_rows = ceil_div(g.m, ceil_div(g.m, most)),
           panel = products<T>().panel_cols;
-  int64_t width = ceil_div(g.m, panel) * panel;  // channels of a group, with some zeros
+  int64_t width = ceil_div(g.m, panel) * panel;  // channels of a group, padded with zeros
   int64_t packed_size = way == Way::Outputs ? width * g.depth() : g.m * full;
   T* copies = way == Way::Outputs ? nullptr : Scratch<WeightRows>::get<T>(g.groups * g.m * g.depth());
   T* packed = way == Way::Direct ? nullptr : Scratch<PackedWeights>::get<T>(g.groups * (packed_size + width));
@@ -430,7 +430,7 @@ void backward(const ConvShape& s, const T* y, const T* w, const T* bias, T* x) {
   }
 }
 
-// Integers wrap around, and the low bits of a product are the same signed or not.
+// Integers wrap around, and the low bits of a product are the same for signed and unsigned.
 template <class T>
 using Element = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
 template <class T>

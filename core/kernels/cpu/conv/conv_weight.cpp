@@ -1,5 +1,5 @@
-// conv_weight.cpp: the adjoint of a convolution by its weight: for every tap and channel of the result, a sum over all
-// outputs of all images. The taps are read from boxes where they lie; only y is packed. See Note [Boxes].
+// conv_weight.cpp: the weight gradient of a convolution: for every tap and channel of the result, a sum over all
+// outputs of all images. The taps are read in place from boxes; only y is packed. See Note [Boxes].
 #include <algorithm>
 
 #include "core/base/ceil_div.h"
@@ -14,16 +14,16 @@
 namespace undertow::cpu {
 namespace {
 
-// Note [Chunks Of A Weight]
-// The sums run over boxes of outputs. The boxes are cut into chunks that depend on the shape alone; each chunk has sums
-// of its own, which are added in the order of the chunks. So any number of threads gives the same bits. Chunks are as
-// many as a large machine can use, but their sums take no more memory than kMostSums; where weights are too large for
-// that, tasks share out the channels of x as well, and each packs y for itself.
+// Note [Weight Gradient Chunks]
+// The sums run over boxes of outputs. The boxes are divided into chunks that depend only on the shape; each chunk has
+// its own sums, which are added in the order of the chunks. So any number of threads gives the same bits. There are as
+// many chunks as a large machine can use, but their sums take no more memory than kMostSums; if the weights are too
+// large for that, tasks also divide the channels of x among them, and each packs y for itself.
 constexpr int64_t kTasks = 16;
 constexpr int64_t kMostSums = 1 << 19;   // elements, of all chunks together
-constexpr int64_t kLeastTaps = 256;      // of a task that shares out channels
-constexpr int64_t kChunkWork = 1 << 19;  // multiply-adds worth a task
-// Small boxes are worked on together, up to so many outputs: sums are then read and written less often.
+constexpr int64_t kLeastTaps = 256;      // of a task that takes only some channels of x
+constexpr int64_t kChunkWork = 1 << 19;  // multiply-adds that justify a task
+// Small boxes are processed together, up to this many outputs, so that sums are read and written less often.
 constexpr int64_t kOutputsAtOnce = 256;
 
 struct Sums;
@@ -144,10 +144,10 @@ class WeightWork {
     }
   }
 
-  // Adds the chunks' sums into the first one's, tap by tap, and turns them round.
+  // Adds the chunks' sums to those of the first chunk, tap by tap, and transposes them.
   void add_up(T* sums, T* w) const {
     int64_t depth = plan_.depth(), step = s_.groups * sums_size_;
-    int64_t grain = std::max<int64_t>(1, (1 << 12) / width_);  // so that they stay in the first cache meanwhile
+    int64_t grain = std::max<int64_t>(1, (1 << 12) / width_);  // small enough to stay in the L1 cache
     parallel_for(0, s_.groups * depth, grain, [&](int64_t begin, int64_t end) {
       for (int64_t at = begin; at < end;) {
         int64_t group = at / depth, tap = at % depth, taps = std::min(depth - tap, end - at);
@@ -168,10 +168,10 @@ class WeightWork {
   const ConvShape& s_;
   const T* x_;
   const T* y_;
-  int64_t channels_, rows_;  // of a group: channels of x, channels of y
+  int64_t channels_, rows_;  // per group: channels of x, channels of y
   BoxPlan plan_;
   bool single_;
-  int64_t width_, sums_size_;  // of sums: elements of a tap, and of a group
+  int64_t width_, sums_size_;  // of sums: elements per tap, and per group
   int64_t chunk_, chunks_, channels_at_once_, shares_;
 };
 

@@ -1,4 +1,4 @@
-// convolution.cpp: which way a convolution is computed, by dtype and layout: ConvKernels of the CPU.
+// convolution.cpp: the CPU's ConvKernels: chooses how to compute a convolution, by dtype and layout.
 // build: small
 #include <algorithm>
 #include <tuple>
@@ -16,7 +16,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// --- row-major ---------------------------------------------------------------------------------------------------
+// --- Row-major
 
 template <class T>
 void compute_as(ConvResult asked, const ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias,
@@ -66,7 +66,8 @@ void compute_complex(ConvResult asked, const ConvShape& s, const Tensor& a, cons
   }
 }
 
-// Into row-major memory. Small floats are summed as float32, small integers as int64: rounded or cut once, at the end.
+// Writes row-major memory. Half dtypes are summed in float32, small integers in int64, and rounded or truncated once,
+// at the end.
 void compute(ConvResult asked, const ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias,
              const Tensor& out) {
   DType dtype = a.dtype();
@@ -85,9 +86,9 @@ void compute(ConvResult asked, const ConvShape& s, const Tensor& a, const Tensor
   if (wide != dtype && out.numel()) copy(out, to);
 }
 
-// --- channels last -----------------------------------------------------------------------------------------------
+// --- Channels-last
 
-// With their channels last, images are matrices of pixels by channels, and a 1x1 kernel is a product with them.
+// Channels-last images are matrices of pixels by channels, and a 1x1 convolution is a product with such a matrix.
 bool is_product_of_pixels(const ConvShape& s, const Tensor& image, bool channels_last) {
   bool plain = channels_last && s.groups == 1 && image.numel() > 0 &&
                (image.dtype() == DType::Float32 || image.dtype() == DType::Float64);
@@ -102,7 +103,7 @@ void multiply_pixels(ConvResult asked, const ConvShape& s, const T* a, const T* 
   int64_t pixels = s.batch * s.in[0] * s.in[1] * s.in[2], x = s.in_channels, y = s.out_channels,
           channels = asked == ConvResult::Output ? y : x;
   if (asked == ConvResult::Weight) return gemm<T>(y, x, pixels, T{1}, b, 1, y, a, x, 1, T{}, out, x, 1);
-  // A block at a time takes the bias, and then the product, while it is in a near cache.
+  // Each block first gets the bias, then the product is added while the block is in a near cache.
   parallel_for(0, pixels, bias ? kPixelsAtOnce : pixels, [&](int64_t begin, int64_t end) {
     T* to = out + begin * channels;
     for (int64_t i = 0; bias && i < end - begin; i++) std::copy_n(bias, channels, to + i * channels);
@@ -123,7 +124,7 @@ void compute_pixels(ConvResult asked, const ConvShape& s, const Tensor& a, const
   a.dtype() == DType::Float32 ? as(float{}) : as(double{});
 }
 
-// A single channel of each group: neighbouring channels are the lanes.
+// One channel per group: neighbouring channels are the lanes.
 bool is_depthwise_of_pixels(const ConvShape& s, const Tensor& image, bool channels_last) {
   bool depthwise = s.groups == s.in_channels && s.groups == s.out_channels && image.dtype() == DType::Float32;
   return channels_last && depthwise && image.dim() == 4 && image.numel() > 0;
@@ -141,7 +142,7 @@ void compute_depthwise(ConvResult asked, const ConvShape& s, const Tensor& a, co
 
 void convolution(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias, const Convolution& conv) {
   const ConvShape& s = conv.shape;
-  // The weight is made of two images; the others of an image and a weight, of any layout.
+  // A weight gradient is computed from two images; the others from an image and a weight, which may have any layout.
   auto all_are = [&](bool (*is)(const ConvShape&, const Tensor&, bool)) {
     return is(s, a, conv.a_channels_last) && (conv.result != ConvResult::Weight || is(s, b, conv.b_channels_last));
   };

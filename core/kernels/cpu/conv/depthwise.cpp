@@ -1,4 +1,4 @@
-// depthwise.cpp: see depthwise.h. Finds the taps that each output has, and cuts rows for threads.
+// depthwise.cpp: see depthwise.h. Finds the taps of each output, and divides rows among threads.
 #include "core/kernels/cpu/conv/depthwise.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kChunkWork = 1 << 17;  // multiply-adds worth a chunk of their own
+constexpr int64_t kChunkWork = 1 << 17;  // multiply-adds that justify a chunk
 
-constexpr int64_t kChunks = 16;  // of rows whose sums are added in order, so that threads do not matter
+constexpr int64_t kChunks = 16;  // of rows; their sums are added in order, so that results do not depend on threads
 
 struct TurnedWeights;
 struct Sums;
@@ -25,7 +25,7 @@ const DepthwiseKernels& kernels() {
   return chosen;
 }
 
-// The weights of a tap side by side, and behind them the bias.
+// The weights with all channels of a tap contiguous, followed by the bias.
 const float* turn_weights(const ConvShape& s, const float* w, const float* bias) {
   int64_t taps = s.kernel[1] * s.kernel[2], channels = s.in_channels;
   float* turned = Scratch<TurnedWeights>::get<float>((taps + 1) * channels);
@@ -36,7 +36,7 @@ const float* turn_weights(const ConvShape& s, const float* w, const float* bias)
   return turned;
 }
 
-// One gather (Note [Boxes]): rows of outputs, and the taps they have.
+// One gather (Note [Boxes]): rows of outputs, and their taps.
 class RowWork {
  public:
   RowWork(const ConvShape& s, const Axis& a1, const Axis& a2)
@@ -47,7 +47,7 @@ class RowWork {
     while (end_ > begin_ && (end_ - 1) * a2.step + a2.low + a2.span > a2.source) --end_;
   }
 
-  // f(first output, count, taps, their places in the kernel, their offsets) for the outputs of row i.
+  // Calls f(first output, count, taps, their indices in the kernel, their offsets) for the outputs of row i.
   template <class F>
   void row(int64_t i, F f) {
     for (int64_t j = 0; j < begin_; ++j) outputs(i, j, 1, f);
@@ -56,7 +56,7 @@ class RowWork {
   }
 
  private:
-  // Outputs from j on, which all have the taps that j has.
+  // Outputs from j on that have the same taps as j.
   template <class F>
   void outputs(int64_t i, int64_t j, int64_t count, F f) {
     places_.clear();

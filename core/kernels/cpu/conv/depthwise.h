@@ -1,5 +1,5 @@
-// depthwise.h: depthwise convolutions of float images whose channels lie last, and their adjoints.
-// Knows shapes and pointers; contiguous images go through conv.h.
+// depthwise.h: depthwise convolutions of channels-last float images, and their adjoints.
+// Knows shapes and pointers; row-major images go through conv.h.
 #pragma once
 
 #include "core/kernels/cpu/conv/conv.h"
@@ -7,8 +7,8 @@
 
 namespace undertow::cpu {
 
-// As conv_forward, conv_input and conv_weight of conv.h, for flat images (in[0], out[0] and kernel[0] are 1) with one
-// group a channel; x and y are (batch, height, width, channels), w as it always is.
+// As conv_forward, conv_input and conv_weight of conv.h, for 2-D images (in[0], out[0] and kernel[0] are 1) with one
+// group per channel. x and y are (batch, height, width, channels); w has its usual layout.
 void depthwise_forward(const ConvShape& shape, const float* x, const float* w, const float* bias, float* y);
 void depthwise_input(const ConvShape& shape, const float* y, const float* w, const float* bias, float* x);
 void depthwise_weight(const ConvShape& shape, const float* x, const float* y, float* w);

@@ -1,4 +1,4 @@
-// depthwise.isa.cpp: rows of a depthwise convolution, lanes being channels. Compiled once per instruction set, as
+// depthwise.isa.cpp: rows of a depthwise convolution, with channels as lanes. Compiled once per instruction set, like
 // gemm.isa.cpp. See Note [One Namespace Per Instruction Set].
 #include "core/kernels/cpu/conv/depthwise.h"
 #include "core/kernels/cpu/simd.h"
@@ -14,7 +14,7 @@ struct Whole {
   void store(float* p, V v) const { cpu::store(p, v); }
 };
 
-// Outputs that share each weight that is loaded.
+// Outputs that share each loaded weight.
 constexpr int kNeighbours = 6;
 
 template <int kOutputs, class Lanes>
@@ -39,7 +39,7 @@ inline void row_of(const DepthwiseRow& r, int64_t c, const Lanes& lanes) {
   for (; j < r.outputs; ++j) outputs<1>(r, j, c, lanes);
 }
 
-// Taps there are too many read as the first does, and are dropped.
+// Surplus taps read the same elements as the first one, and are discarded.
 template <class Lanes>
 inline void sums_of(const DepthwiseSums& r, int64_t c, const Lanes& lanes) {
   V acc[kDepthwiseTaps] = {};

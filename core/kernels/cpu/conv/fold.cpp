@@ -1,4 +1,4 @@
-// fold.cpp: see fold.h. Movement, not arithmetic: convolutions do not come this way.
+// fold.cpp: see fold.h. Moves data only: convolutions do not use it.
 // build: small
 #include "core/kernels/cpu/conv/fold.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kChunkElements = 1 << 15;
 
-// Calls f(place in the column, block, place in the plane) for every tap of every block that lies in the image.
+// Calls f(index in the column, block, index in the plane) for every tap of every block that is inside the image.
 template <class F>
 void for_taps(const BlockGrid& b, F&& f) {
   for (int64_t t = 0; t < b.taps(); t++) {
@@ -30,7 +30,7 @@ void for_taps(const BlockGrid& b, F&& f) {
   }
 }
 
-// f(plane of the image, its columns) for every plane.
+// Calls f(plane of the image, its columns) for every plane.
 template <class T, class F>
 void for_planes(const Tensor& image, const Tensor& columns, const BlockGrid& b, F&& f) {
   int64_t plane = b.height * b.width, column = b.taps() * b.blocks();

@@ -1,5 +1,5 @@
-// winograd.cpp: a 3x3 convolution, and its adjoint by the image, by Winograd's algorithm. See Note [Winograd].
-// Cuts the work for threads; transforms are in winograd.isa.cpp, products the gemm's.
+// winograd.cpp: a 3x3 convolution and its input gradient by Winograd's algorithm. See Note [Winograd].
+// Divides the work among threads; the transforms are in winograd.isa.cpp, the products are gemm's.
 // build: small
 #include "core/kernels/cpu/conv/winograd.h"
 
@@ -17,12 +17,12 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kLeastChannels = 16;    // of either side: with fewer, transforms take as long as products
-constexpr int64_t kRowsAtOnce = 56;       // channels of the result whose products stay in the second cache
-constexpr int64_t kChunkWork = 1 << 19;   // multiply-adds worth a chunk of their own
-constexpr int64_t kOwnWeights = 1 << 16;  // transformed weights that a task keeps in its second cache
-constexpr int64_t kMost = 1 << 21;        // transformed weights, or tiles, that are kept at once
-constexpr int64_t kLeastShare = 64;       // channels of the result worth transforming all tiles for
+constexpr int64_t kLeastChannels = 16;    // of x and of y: with fewer, transforms take as long as products
+constexpr int64_t kRowsAtOnce = 56;       // channels of the result whose products stay in the L2 cache
+constexpr int64_t kChunkWork = 1 << 19;   // multiply-adds that justify a chunk
+constexpr int64_t kOwnWeights = 1 << 16;  // transformed weights that a task keeps in its L2 cache
+constexpr int64_t kMost = 1 << 21;        // transformed weights, or tiles, that are stored at once
+constexpr int64_t kLeastShare = 64;       // minimum channels of the result that justify transforming all tiles
 
 struct Weights;
 struct Sources;
@@ -68,12 +68,12 @@ class Gather {
         panel_(products().panel_cols),
         panels_(ceil_div(tiles_, panel_)),
         tile_rows_(ceil_div(rows_, ceil_div(rows_, std::min(products().max_tile_rows, products().lanes)))) {
-    // A cache line more than a power of two, so that sixteen planes do not throw each other out of the first cache.
+    // A cache line more than a power of two, so that the sixteen planes do not evict each other from the L1 cache.
     skew_ = 64 / static_cast<int64_t>(sizeof(float));
     source_plane_ = depth_ * panel_ + skew_;
   }
 
-  // False if something was not finite.
+  // Returns false if a result was not finite.
   bool run() {
     bias_ = Scratch<Biases>::get<float>(w_.groups * rows_);
     for (int64_t i = 0; i < w_.groups * rows_; ++i) bias_[i] = w_.bias ? w_.bias[i] : 0;
@@ -97,7 +97,7 @@ class Gather {
   }
 
  private:
-  // Many tiles: the weights of some rows are transformed once, and every task transforms its own panel of tiles.
+  // For many tiles: the weights of some rows are transformed once, and every task transforms its own panel of tiles.
   void by_tiles(int64_t group, int64_t row, int64_t rows) {
     int64_t plane = rows * depth_ + skew_;
     float* weights = Scratch<Weights>::get<float>(kPlanes * plane);
@@ -119,8 +119,8 @@ class Gather {
                  });
   }
 
-  // Few tiles, a task for channels [row, end) of the result: it transforms some panels, and then its weights, a few at
-  // a time, which never leave its second cache. See Note [Own Shares].
+  // For few tiles, one task per channels [row, end) of the result: it transforms some panels, and then its weights, a
+  // few at a time, so that they never leave its L2 cache. See Note [Redundant Preparation].
   void by_weights(int64_t group, int64_t panel, int64_t panels, int64_t row, int64_t end) {
     float* sources = Scratch<Sources>::get<float>(panels * kPlanes * source_plane_);
     for (int64_t p = 0; p < panels; ++p) transform_source(group, panel + p, sources + p * kPlanes * source_plane_);
@@ -143,7 +143,7 @@ class Gather {
                       w_.flipped, plane, to);
   }
 
-  // Calls f(place in the panel, image, run) for the runs of a panel of tiles.
+  // Calls f(position in the panel, image, run) for the runs of a panel of tiles.
   template <class F>
   void for_runs(int64_t panel, F f) const {
     int64_t end = std::min((panel + 1) * panel_, tiles_);
@@ -191,10 +191,10 @@ class Gather {
 
   const Work& w_;
   int64_t depth_, rows_;
-  int64_t across_, down_, tiles_;  // tiles of a row, rows of an image, tiles of all images
+  int64_t across_, down_, tiles_;  // tiles per row, rows of tiles per image, tiles of all images
   int64_t panel_, panels_, tile_rows_, skew_, source_plane_;
   float* bias_ = nullptr;
-  std::atomic<bool> finite_ = true;  // atomic: tasks clear it, and nothing else hangs on it
+  std::atomic<bool> finite_ = true;  // atomic: any task may clear it; no ordering is needed
 };
 
 }  // namespace
@@ -205,7 +205,8 @@ bool winograd_gains(const ConvShape& s, const int64_t (&outputs)[3]) {
   }
   if (s.kernel[0] != 1 || s.in[0] != 1 || s.out[0] != 1) return false;
   if (s.in_channels / s.groups < kLeastChannels || s.out_channels / s.groups < kLeastChannels) return false;
-  // Multiplications of tiles, some of which reach over the edge, and a third for transforms, against those of outputs.
+  // Compares the multiplications of all tiles, including parts outside the image, plus a third for the transforms, with
+  // those of the direct method.
   int64_t tiles = ceil_div(outputs[1], 2) * ceil_div(outputs[2], 2);
   return s.batch * tiles > 0 && tiles * 16 * 4 < outputs[1] * outputs[2] * 9 * 3;
 }

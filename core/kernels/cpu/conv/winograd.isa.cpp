@@ -1,4 +1,4 @@
-// winograd.isa.cpp: Winograd's transforms of tiles and weights. Compiled once per instruction set, as gemm.isa.cpp.
+// winograd.isa.cpp: Winograd's transforms of tiles and weights. Compiled once per instruction set, like gemm.isa.cpp.
 // See Note [Winograd] and Note [One Namespace Per Instruction Set].
 #include "core/kernels/cpu/conv/winograd_kernels.h"
 #include "core/kernels/cpu/matmul/gemm_pack.h"
@@ -10,10 +10,10 @@ namespace {
 using V = Vec<float>;
 constexpr int64_t kL = kLanes<float>;
 
-// Lanes [begin, end) of a vector: loads zeros into the others, and touches no memory there.
+// Lanes [begin, end) of a vector: loads zeros into the others without accessing their memory.
 class Window {
  public:
-  // Of a row of `width` elements, what a vector from `column` on sees.
+  // The lanes of a vector starting at `column` that are inside a row of `width` elements.
   Window(int64_t column, int64_t width) {
     int64_t begin = column < 0 ? min64(-column, kL) : 0, end = min64(kL, width - column);
     if (end < begin) end = begin;
@@ -67,7 +67,7 @@ inline void result_line(V y0, V y1, V (&to)[4]) {
   to[3] = -y1;
 }
 
-// --- weights -----------------------------------------------------------------------------------------------------
+// --- Weights
 
 inline void weight_line(V g0, V g1, V g2, V (&to)[4]) {
   V half = (g0 + g2) * 0.5f, middle = g1 * 0.5f;
@@ -77,7 +77,7 @@ inline void weight_line(V g0, V g1, V g2, V (&to)[4]) {
   to[3] = g2;
 }
 
-// The taps of `rows` rows, turned round: a vector for each tap.
+// The taps of `rows` rows, transposed: one vector per tap.
 inline void load_taps(int64_t rows, const float* w, int64_t row_stride, V (&taps)[9]) {
 #if defined(__AVX512F__)
   Partial<float> nine(9);
@@ -131,7 +131,7 @@ void weights(int64_t rows, int64_t channels, const float* w, int64_t row_stride,
 
 inline Vec<int32_t> larger(Vec<int32_t> x, Vec<int32_t> y) { return x > y ? x : y; }
 
-// Keeps the greatest bits of magnitudes, which are those of infinity or more where a value is not finite.
+// Keeps the maximum of the magnitudes' bits, which reaches the bits of infinity if a value is not finite.
 struct Finite {
   Vec<int32_t> greatest{};
   void see(V v, Vec<int32_t> magnitude) { greatest = larger(greatest, (Vec<int32_t>)v & magnitude); }
@@ -145,7 +145,7 @@ inline Vec<int32_t> magnitude_of_first(int64_t lanes) {
   return (lane_numbers<float>() < static_cast<int32_t>(lanes)) & 0x7fffffff;
 }
 
-// --- lanes are tiles -----------------------------------------------------------------------------------------------
+// --- Lanes are tiles
 
 void source(const Planes& from, const TileRun& run, int64_t plane, int64_t width, int64_t room, float* out) {
   int64_t size = from.height * from.width;
@@ -237,9 +237,9 @@ bool result(const TileRun& run, int64_t channels, const float* products, int64_t
   return finite.all();
 }
 
-// --- lanes are channels --------------------------------------------------------------------------------------------
+// --- Lanes are channels
 
-// Columns [column, column + count) of one line of an image, turned round: for every one a vector of channels.
+// Columns [column, column + count) of one line of an image, transposed: one vector of channels per column.
 void turn_line(const Planes& from, int64_t row, int64_t column, int64_t count, float* line) {
   int64_t size = from.height * from.width;
   if (row < 0 || row >= from.height) {
@@ -290,7 +290,7 @@ void channels_of(const Planes& from, const TileRun& run, int64_t tile_rows, int6
   int64_t count = 2 * run.tiles + kSize - 2, pitch = (count + kL) * kL;
   RowStore<float> store_row(out, tile_rows * run.tiles, width, 0);
   for (int64_t r = 0; r < tile_rows; ++r) {
-    // Line l of the image stands at l mod 4, so that two of four are there already.
+    // Line l of the image is stored at l mod 4, so that two of four are already there.
     for (int64_t l = r > 0 && kSize == 4 ? 2 : 0; l < kSize; ++l) {
       turn_line(from, run.row + 2 * r + l, run.column, count, lines + (2 * r + l) % 4 * pitch);
     }

@@ -1,4 +1,4 @@
-// winograd_weight.cpp: the adjoint of a 3x3 convolution by its weight, by Winograd's algorithm: sixteen products of
+// winograd_weight.cpp: the weight gradient of a 3x3 convolution by Winograd's algorithm: sixteen products of
 // transformed results with transformed sources, summed over tiles. See Note [Winograd].
 #include <algorithm>
 #include <atomic>
@@ -15,16 +15,16 @@
 namespace undertow::cpu {
 namespace {
 
-// Note [Shares Of A Weight]
-// A task transforms some tiles and sums their products by itself. Tasks share out the rows of tiles (chunks, which
-// depend on the shape alone, and whose sums are added in order, as in Note [Chunks Of A Weight]) as far as the memory
-// for their sums goes, then the channels of y (Note [Own Shares]: each share transforms all of x again).
+// Note [Winograd Weight Gradient]
+// A task transforms some tiles and sums their products by itself. First the rows of tiles are divided among tasks, as
+// far as there is memory for their sums (in chunks that depend only on the shape, and whose sums are added in order, as
+// in Note [Weight Gradient Chunks]). Then the channels of y are divided (Note [Redundant Preparation]: each share
+// transforms all of x again).
 constexpr int64_t kMostChunks = 8;
-constexpr int64_t kMostSums =
-    1 << 20;  // elements, of all chunks together, or of one pass over a part of the channels of y
-constexpr int64_t kLeastShare = 56;  // channels of y worth transforming x for
+constexpr int64_t kMostSums = 1 << 20;  // elements, of all chunks together, or of one pass over some channels of y
+constexpr int64_t kLeastShare = 56;     // minimum channels of y that justify transforming x
 constexpr int64_t kTilesAtOnce = 64;
-constexpr int64_t kMostElements = 1 << 22;  // of a row of transformed tiles: wider images are summed directly
+constexpr int64_t kMostElements = 1 << 22;  // in a row of transformed tiles: wider images are summed directly
 constexpr int64_t kSkew = 16;               // see winograd.cpp
 
 struct Sources;
@@ -67,7 +67,7 @@ class WeightWork {
     lines_at_once_ = std::clamp<int64_t>(kTilesAtOnce / across_, 1, lines_of_chunk_);
   }
 
-  // False if something was not finite.
+  // Returns false if a result was not finite.
   bool run() {
     for (int64_t group = 0; group < s_.groups && finite_; ++group) {
       if (chunks_ == 1) {
@@ -89,7 +89,7 @@ class WeightWork {
   }
 
  private:
-  // All tiles, some channels of y at a time, so that their sums stay in a thread's second cache.
+  // All tiles, some channels of y at a time, so that their sums stay in the thread's L2 cache.
   void sum_and_write(int64_t group, int64_t share) {
     int64_t end = std::min((share + 1) * rows_of_share_, rows_);
     int64_t step =
@@ -144,7 +144,7 @@ class WeightWork {
     }
   }
 
-  // Turns the sums of a channel of y into its weights.
+  // Converts the sums of a channel of y to its weights.
   void write(int64_t row, const float* sums, int64_t plane) {
     bool finite = kernels().taps(channels_, sums, plane, chunks_, kPlanes * plane_, w_ + row * channels_ * 9);
     if (!finite) finite_.store(false, std::memory_order_relaxed);
@@ -153,11 +153,11 @@ class WeightWork {
   const ConvShape& s_;
   const float *x_, *y_;
   float* w_;
-  int64_t channels_, rows_;        // of a group: channels of x, channels of y
-  int64_t across_, down_, lines_;  // tiles of a row, rows of an image, rows of all images
+  int64_t channels_, rows_;        // per group: channels of x, channels of y
+  int64_t across_, down_, lines_;  // tiles per row, rows of tiles per image, rows of tiles of all images
   int64_t lanes_, panel_, tile_rows_, plane_;
   int64_t lines_of_chunk_, chunks_, rows_of_share_, shares_, lines_at_once_;
-  std::atomic<bool> finite_ = true;  // atomic: tasks clear it, and nothing else hangs on it
+  std::atomic<bool> finite_ = true;  // atomic: any task may clear it; no ordering is needed
 };
 
 }  // namespace

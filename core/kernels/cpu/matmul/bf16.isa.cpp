@@ -1,6 +1,6 @@
-// bf16.isa.cpp: see bf16_kernels.h and Note [One Namespace Per Instruction Set] in simd.h. The instruction is no part
-// of the instruction set this file is compiled for; functions that use it say so, and are called only where the
-// processor has it.
+// bf16.isa.cpp: see bf16_kernels.h and Note [One Namespace Per Instruction Set] in simd.h. The bfloat16 dot product is
+// not in the instruction set this file is compiled for; functions that use it are marked with a target attribute, and
+// called only if the processor has it.
 #include "core/kernels/cpu/matmul/bf16_kernels.h"
 
 #include "core/kernels/cpu/matmul/gemm_pack.h"
@@ -38,7 +38,7 @@ void pack_b(int64_t k, int64_t n, const uint16_t* b, int64_t b_rs, int64_t b_cs,
     }
   } else if (b_rs == 1 && b_cs % 2 == 0 && reinterpret_cast<uintptr_t>(b) % 4 == 0 &&
              whole * n > 4 * kLanes<uint32_t>) {
-    // Pairs lie together: a matrix of numbers twice as wide, to be turned.
+    // Pairs are adjacent: transpose them as 32-bit elements.
     pack_panel<uint32_t>(whole, n, kBf16Panel, reinterpret_cast<const uint32_t*>(b), b_cs / 2, 1, packed);
     p = whole;
   }

@@ -8,11 +8,11 @@
 
 namespace undertow::cpu {
 
-// Note [Pairs Of Halves]
-// The instruction adds to every float of a vector the two products of a pair of bfloat16 with another pair. So pairs
-// along k must lie together, an odd end filled with zero: in A as in any matrix with contiguous rows; in B after
-// packing into panels of kBf16Panel columns, row of pairs after row of pairs, the last panel filled with zeros. Numbers
-// too small for a normal bfloat16 count as zero.
+// Note [Bfloat16 Pairs]
+// The instruction multiplies a pair of bfloat16 with another pair and adds both products to a float, in every lane. So
+// pairs along k must be adjacent, with an odd end padded with zero: in A this holds for any matrix with contiguous
+// rows; B is packed into panels of kBf16Panel columns, one row of pairs after the other, and the last panel is padded
+// with zeros. Subnormal bfloat16 values count as zero.
 constexpr int64_t kBf16Panel = 32;
 
 struct Bf16Kernels {
@@ -21,11 +21,11 @@ struct Bf16Kernels {
   void (*pack_a)(int64_t m, int64_t k, const uint16_t* a, int64_t a_rs, int64_t a_cs, uint16_t* packed);
   // One panel: at most kBf16Panel columns of B.
   void (*pack_b)(int64_t k, int64_t n, const uint16_t* b, int64_t b_rs, int64_t b_cs, uint32_t* packed);
-  // sums = A B for m <= tile_rows rows and one panel, kBf16Panel floats a row.
+  // sums = A B for m <= tile_rows rows and one panel, kBf16Panel floats per row.
   void (*tile)(int64_t m, int64_t pairs, const uint16_t* a, int64_t a_rs, const uint32_t* b, float* sums);
 };
 
-// Null where the processor, or the instruction set chosen, has no such instruction.
+// Null if the processor, or the selected instruction set, has no such instruction.
 UNDERTOW_FOR_EACH_ISA(const Bf16Kernels* bf16_kernels();)
 
 }  // namespace undertow::cpu

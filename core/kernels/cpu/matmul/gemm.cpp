@@ -1,6 +1,6 @@
-// gemm.cpp: chooses how a product of real or integer matrices is computed, and cuts large ones into tiles for
-// threads. Knows shapes, strides and caches; the arithmetic is in gemm.isa.cpp, complex and half types are
-// built on top of this.
+// gemm.cpp: chooses how a product of real or integer matrices is computed, and divides large ones into tiles for
+// threads. Knows shapes, strides and caches; the arithmetic is in gemm.isa.cpp. Complex and half dtypes are built on
+// top of this.
 #include "core/kernels/cpu/matmul/gemm.h"
 
 #include <algorithm>
@@ -16,34 +16,33 @@
 namespace undertow::cpu {
 namespace {
 
-// Rows of B in one packed block: a B panel and an A panel of this depth share the first cache.
+// Rows of B in one packed block: a B panel and an A panel of this depth fit the L1 cache together.
 template <class T>
 constexpr int64_t kDepth = 1536 / static_cast<int64_t>(sizeof(T));
-// Most rows and columns packed at once; both packed blocks stay in the last cache.
+// Maximum number of rows and columns packed at once; both packed blocks stay in the last-level cache.
 constexpr int64_t kMaxPackedRows = 2016;
 constexpr int64_t kMaxPackedCols = 2048;
-// A tile given to a thread: its part of packed A (168 rows of kDepth) takes a quarter of a megabyte of second
-// cache.
+// A thread's tile: its slice of packed A (168 rows of kDepth) takes a quarter of a megabyte of L2 cache.
 constexpr int64_t kMaxTileRows = 168;
 constexpr int64_t kMaxTileCols = 256;
-// Most elements of a side that is packed whole.
+// Maximum number of elements of a side that is packed whole.
 constexpr int64_t kMaxShared = 1 << 21;
-// Multiply-adds worth a chunk of their own: some 10 microseconds.
+// Multiply-adds that justify a chunk: about 10 microseconds.
 constexpr int64_t kChunkWork = 1 << 19;
-// Up to here B stays in the nearest caches, and packing costs more than it saves.
+// Up to this size B stays in the L1 and L2 caches, and packing costs more than it saves.
 constexpr int64_t kDirectWork = 64 * 64 * 64;
 
-// So few elements of C are better summed along k than across n; so is a single row or column.
+// So few elements of C are faster to sum along k than across n; so is a single row or column.
 constexpr int64_t kFewDots = 4;
 
-// Rows of A up to which dot products of contiguous runs beat packing: more of them when B comes from memory.
+// Rows of A up to which dot products of contiguous runs beat packing; the limit is higher if B comes from memory.
 constexpr int64_t kMaxDotRows = 32;
 constexpr int64_t kMaxCachedDotRows = 12;
 constexpr int64_t kCachedElements = 1 << 20;
-// Shorter runs cost more to add up at their end than to read.
+// For shorter runs, the final reduction costs more than reading them.
 constexpr int64_t kLeastDotDepth = 112;
 
-// Elements of a chunk of one long dot product.
+// Elements in a chunk of one long dot product.
 constexpr int64_t kLongDot = 1 << 15;
 
 struct PackA;
@@ -75,16 +74,15 @@ void scale(const Product<T>& x) {
   }
 }
 
-// --- large: packed, in tiles
-// -------------------------------------------------------------------------------------
+// --- Large: packed, in tiles
 
 template <class T>
 struct Blocking {
   int64_t tile_rows;   // of a register tile
   int64_t rows, cols;  // of a thread's tile
 
-  // Depends on the shape alone. Register tiles of even height, then tiles for threads: as large as the caches
-  // allow, but smaller where there would be too few for the cores of a large machine.
+  // Depends only on the shape. Register tiles have equal heights. Tiles for threads are as large as the caches allow,
+  // but smaller if there would be too few for the cores of a large machine.
   Blocking(int64_t m, int64_t n, int64_t k) {
     int64_t most = kernels<T>().max_tile_rows, panel = kernels<T>().panel_cols;
     tile_rows = ceil_div(m, ceil_div(m, most));
@@ -103,13 +101,13 @@ struct Blocking {
   }
 };
 
-// Packs a block of A and a block of B side by side: `x` is the block.
+// Packs a block of A and a block of B in parallel: `x` is the block.
 template <class T>
 void pack_block(const Product<T>& x, const Blocking<T>& blocking, T* packed_a, T* packed_b) {
   int64_t a_step = blocking.rows, b_step = blocking.cols;
   int64_t a_tasks = ceil_div(x.m, a_step), b_tasks = ceil_div(x.n, b_step);
   int64_t elements = (x.m + x.n) * x.k;
-  // Packing moves memory only, so a chunk needs fewer elements than it would need products.
+  // Packing only moves memory, so a chunk needs fewer elements than it would need multiply-adds.
   int64_t grain = std::max<int64_t>(1, (a_tasks + b_tasks) * (kChunkWork / 16) / elements);
   parallel_for(0, a_tasks + b_tasks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
@@ -143,9 +141,8 @@ void multiply_block(const Product<T>& x, const Blocking<T>& blocking) {
   });
 }
 
-// For a product with one side no longer than a tile: that side is packed once for all depths, and every tile
-// packs its own part of the other side, which then comes from the second cache, and runs through all depths
-// without a barrier.
+// For a product with one side no longer than a tile: that side is packed once for all depths. Every tile packs its own
+// slice of the other side, which then comes from the L2 cache, and runs through all depths without a barrier.
 template <class T>
 void run_one_tile_high(const Product<T>& x, const Blocking<T>& blocking, int64_t depth, bool cut_rows) {
   const GemmKernels<T>& kernel = kernels<T>();
@@ -190,7 +187,7 @@ void run_one_tile_high(const Product<T>& x, const Blocking<T>& blocking, int64_t
 
 template <class T>
 void run_packed(Product<T> x) {
-  // The vectors run along n: want unit stride of C there, and enough columns to fill one.
+  // Vectors run along n, so C should have unit stride there, and enough columns to fill a vector.
   bool transpose = x.c_cs != 1 && x.c_rs == 1;
   if ((transpose ? x.m : x.n) < kernels<T>().lanes && (transpose ? x.n : x.m) > (transpose ? x.m : x.n)) {
     transpose = !transpose;
@@ -227,10 +224,9 @@ void run_packed(Product<T> x) {
   }
 }
 
-// --- small, and vectors: A and B read where they lie
-// ---------------------------------------------------------------
+// --- Small products and vectors: A and B are read in place
 
-// True if A was so thin, and B so laid out, that B is best read once where it lies.
+// Returns true if A was thin enough, and B's layout such, that B is best read once in place.
 template <class T>
 bool run_thin(const Product<T>& x) {
   bool dots = x.b_rs == 1 && (x.b_cs != 1 || x.k > x.n);
@@ -248,8 +244,7 @@ bool run_thin(const Product<T>& x) {
     thin.a_cs = 1;
   }
   auto* kernel = dots ? thin_kernels<T>().dots : thin_kernels<T>().rows_times_matrix;
-  // Memory bounds this: some 10 microseconds of it a chunk. Runs of columns must be long where they lie side
-  // by side.
+  // Memory-bound: about 10 microseconds of reads per chunk. If columns are adjacent, runs of columns must be long.
   int64_t unit = dots ? 4 : 1024;
   int64_t grain = ceil_div(ceil_div(kChunkWork / 8, x.k), unit) * unit;
   parallel_for(0, x.n, grain, [&](int64_t begin, int64_t end) {
@@ -262,8 +257,8 @@ bool run_thin(const Product<T>& x) {
   return true;
 }
 
-// True if A and B were so long that even k is cut: in chunks that depend on k alone, whose sums are added in their
-// order.
+// Returns true if A and B were so long that even k is divided: into chunks that depend only on k, whose sums are added
+// in order.
 template <class T>
 bool run_long(const Product<T>& x) {
   if (x.m != 1 || x.n != 1 || x.k < 2 * kLongDot || x.a_cs != 1 || x.b_rs != 1) return false;
@@ -282,7 +277,7 @@ bool run_long(const Product<T>& x) {
   return true;
 }
 
-// True if the product was small enough to be done here.
+// Returns true if the product was small enough to be computed here.
 template <class T>
 bool run_small(const Product<T>& x) {
   if (x.m * x.n * x.k > kDirectWork) return false;

@@ -1,8 +1,7 @@
-// gemm.isa.cpp: the kernels of matrix products: packing into panels, and register tiles.
-// Compiled once per instruction set: -O2 with vectors (CMakeLists.txt), -ffp-contract=fast and
-// -DUNDERTOW_ISA_NS=isa_baseline -march=x86-64, or isa_avx2 -march=x86-64-v3, or isa_avx512 -march=x86-64-v4
-// -mprefer-vector-width=512 (elsewhere than x86: isa_baseline alone). Knows neither threads nor allocation. See Note
-// [One Namespace Per Instruction Set].
+// gemm.isa.cpp: the kernels for matrix products: packing into panels, and register tiles. Compiled once per instruction
+// set: -O2 with vectors (CMakeLists.txt), -ffp-contract=fast and -DUNDERTOW_ISA_NS=isa_baseline -march=x86-64, or
+// isa_avx2 -march=x86-64-v3, or isa_avx512 -march=x86-64-v4 -mprefer-vector-width=512 (only isa_baseline if not on
+// x86). Knows neither threads nor allocation. See Note [One Namespace Per Instruction Set].
 #include <type_traits>
 
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
@@ -13,8 +12,8 @@
 namespace undertow::cpu {
 namespace {
 
-// A tile of rows x 2 vectors leaves registers for the two vectors of B and a broadcast of A: 28 of 32
-// accumulate under AVX-512, 12 of 16 elsewhere. Integers are not worth so much code.
+// A tile of rows x 2 vectors leaves registers for the two vectors of B and a broadcast of A: 28 of 32 registers
+// accumulate with AVX-512, 12 of 16 elsewhere. Integers do not justify so much code.
 #if defined(__AVX512F__)
 constexpr int kFloatRows = 14;
 constexpr bool kMaskedStores = true;
@@ -25,15 +24,14 @@ constexpr bool kMaskedStores = false;
 template <class T>
 constexpr int kMaxRows = std::is_integral_v<T> ? 4 : kFloatRows;
 constexpr int kPanelVecs = 2;
-// Rows of B fetched before they are needed: where B lies as the caller has it, its rows are far apart, and the
-// processor does not guess the next one.
+// Rows of B to prefetch: if B is in the caller's layout, its rows are far apart, and the hardware prefetcher does not
+// predict the next one.
 constexpr int64_t kAhead = 16;
-// What tiles of A may take of the nearest cache, and what panels may take of the second.
+// Bytes of the L1 cache for tiles of A, and bytes of the L2 cache for panels.
 constexpr int64_t kNearBytes = 24576;
 constexpr int64_t kFarBytes = 1 << 19;
 
-// --- packing
-// ---------------------------------------------------------------------------------------------------
+// --- Packing
 
 template <class T>
 void pack_a(int64_t m, int64_t k, const T* a, int64_t a_rs, int64_t a_cs, int64_t tile_rows, T* packed) {
@@ -46,8 +44,8 @@ void pack_a(int64_t m, int64_t k, const T* a, int64_t a_rs, int64_t a_cs, int64_
 template <class T>
 void pack_b(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* packed) {
   constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
-  // A few rows at a time across all panels when rows are contiguous: long runs please the prefetcher, and
-  // rows a power of two apart do not throw each other out of the cache.
+  // If rows are contiguous, a few rows at a time across all panels: long runs suit the prefetcher, and rows a power of
+  // two apart do not evict each other from the cache.
   int64_t step = b_cs == 1 ? 8 : k;
   for (int64_t p = 0; p < k; p += step) {
     int64_t depth = min64(step, k - p);
@@ -58,8 +56,7 @@ void pack_b(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* pac
   }
 }
 
-// --- register tiles
-// --------------------------------------------------------------------------------------------
+// --- Register tiles
 
 template <class T, int kRows, int kVecs>
 inline void write_tile(const Tile<T>& t, Vec<T> (&acc)[kRows][kVecs]) {
@@ -93,8 +90,8 @@ inline void write_tile(const Tile<T>& t, Vec<T> (&acc)[kRows][kVecs]) {
   }
 }
 
-// Every tile sums a * b over k in ascending order, however large it is; so the value of an element does not
-// depend on how C is cut into tiles.
+// Every tile sums a * b over k in ascending order, whatever its size, so the value of an element does not depend on how
+// C is divided into tiles.
 template <class T, int kRows, int kVecs>
 void packed_tile(const Tile<T>& t) {
   constexpr int64_t kL = kLanes<T>;
@@ -123,10 +120,10 @@ void direct_tile(const Tile<T>& t) {
   constexpr int64_t kL = kLanes<T>;
   Vec<T> acc[kRows][kVecs] = {};
   Partial<T> last(t.cols - (kVecs - 1) * kL);
-  // Without masks of its own an instruction set reads part of a vector slowly; a packed panel is padded.
+  // Instruction sets without masks load partial vectors slowly; a packed panel is padded.
   bool whole = !kMaskedStores && (t.cols == kVecs * kL || t.padded);
   const T* b = t.b;
-  // Every fourth row has a pointer; those between are reached with one stride and three, which fits the
+  // Every fourth row has a pointer; the rows between are reached with one and three times the stride, which fits the
   // registers.
   const T* a[(kRows + 3) / 4];
   for (int i = 0; i < (kRows + 3) / 4; ++i) a[i] = t.a + 4 * i * t.a_rs;
@@ -203,7 +200,7 @@ inline void direct_panel(const Product<T>& x, int64_t tile_rows, int64_t j, int6
   }
 }
 
-// Apart from `direct` because of its large frame.
+// Separate from `direct` because of its large stack frame.
 template <class T>
 __attribute__((noinline)) void direct_packing(const Product<T>& x, int64_t tile_rows) {
   constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
@@ -218,7 +215,7 @@ __attribute__((noinline)) void direct_packing(const Product<T>& x, int64_t tile_
 template <class T>
 void direct(const Product<T>& x) {
   constexpr int64_t kPanel = kPanelVecs * kLanes<T>;
-  // Tiles of even height: 16 rows are 8 and 8, not 14 and 2.
+  // Tiles of equal height: 16 rows are 8 and 8, not 14 and 2.
   int64_t tile_rows = x.m;
   if (x.m > kMaxRows<T>) {
     int64_t tiles = (x.m + kMaxRows<T> - 1) / kMaxRows<T>;
@@ -230,8 +227,8 @@ void direct(const Product<T>& x) {
   }
 }
 
-// The rows of one tile of A, `depth` columns of them, in memory of their own: rows a power of two apart throw each
-// other out of the nearest cache, and columns far apart miss it.
+// A contiguous copy of the rows of one tile of A, `depth` columns wide: rows a power of two apart evict each other from
+// the L1 cache, and columns far apart miss it.
 template <class T>
 struct LeftTile {
   const T* a;
@@ -262,8 +259,8 @@ void panels(const Product<T>& x, T* copy) {
   int64_t tiles = (x.m + kMaxRows<T> - 1) / kMaxRows<T>, tile_rows = (x.m + tiles - 1) / tiles;
   bool lies = x.b_cs == 1;
   int64_t blocks = (x.k + kPanelDepth - 1) / kPanelDepth, block = (x.k + blocks - 1) / blocks;
-  // Tiles that meet a panel one after the other: those whose rows fit the nearest cache, but at least two if the panels
-  // come from the last one. One, and C along its rows, if all panels fit the nearest.
+  // The number of tiles that use a panel in turn: as many as have their rows in the L1 cache, but at least two if the
+  // panels come from the last-level cache. One, so that C is written along its rows, if all panels fit the L1 cache.
   int64_t group = kNearBytes / static_cast<int64_t>(sizeof(T)) / (tile_rows * block);
   if (group < 2) group = x.k * x.n * static_cast<int64_t>(sizeof(T)) > kFarBytes ? 2 : 1;
   if (x.k * x.n * static_cast<int64_t>(sizeof(T)) <= kNearBytes) group = 1;
@@ -272,7 +269,7 @@ void panels(const Product<T>& x, T* copy) {
     int64_t depth = min64(block, x.k - p);
     for (int64_t top = 0; top < x.m; top += group * tile_rows) {
       int64_t bottom = min64(x.m, top + group * tile_rows);
-      LeftTile<T> lefts[2];  // copies, if there are any
+      LeftTile<T> lefts[2];  // copies, if any
       if (copy) {
         for (int64_t i = top, n = 0; i < bottom; i += tile_rows, ++n) {
           lefts[n] = {x.a + i * x.a_rs + p * x.a_cs, x.a_rs, x.a_cs};

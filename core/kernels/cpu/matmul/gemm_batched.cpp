@@ -1,5 +1,5 @@
-// gemm_batched.cpp: many products at once: threads share out the batch when products are small, each product
-// when large. Knows gemm's interface only.
+// gemm_batched.cpp: many products at once: small products are distributed over threads; large ones are each divided
+// among all threads. Knows only gemm's interface.
 #include <algorithm>
 #include <complex>
 
@@ -9,9 +9,9 @@
 namespace undertow::cpu {
 namespace {
 
-// A product above this has work enough for all threads by itself.
+// A product above this has enough work for all threads by itself.
 constexpr int64_t kLargeWork = 256 * 256 * 256;
-// Multiply-adds worth a chunk of their own: some microseconds.
+// Multiply-adds that justify a chunk: a few microseconds.
 constexpr int64_t kChunkWork = 1 << 18;
 
 template <class T, class Scalar, class One>
@@ -19,7 +19,7 @@ void run(One one, int64_t batch, int64_t m, int64_t n, int64_t k, Scalar alpha, 
          int64_t a_cs, const T* b, int64_t b_bs, int64_t b_rs, int64_t b_cs, Scalar beta, T* c, int64_t c_bs,
          int64_t c_rs, int64_t c_cs) {
   if (batch <= 0 || m <= 0 || n <= 0) return;
-  // One B for all, and rows that follow each other from matrix to matrix: that is one tall product.
+  // If B is shared and the rows continue from matrix to matrix, this is one tall product.
   if (b_bs == 0 && a_bs == m * a_rs && c_bs == m * c_rs) {
     return one(batch * m, n, k, alpha, a, a_rs, a_cs, b, b_rs, b_cs, beta, c, c_rs, c_cs);
   }

@@ -1,10 +1,10 @@
-// gemm_complex.cpp: products of complex matrices, each as one real product. Built on gemm of the real type.
+// gemm_complex.cpp: products of complex matrices, each computed as one real product. Built on gemm of the real type.
 //
 // Note [Complex As Real]
-// A row (x, y, ...) of complex A lies in memory as the real row (Re x, Im x, Re y, Im y, ...). So A is a real matrix of
-// 2k columns as it is, and C one of 2n columns, if their rows are contiguous. For the product to be that of complex
-// numbers, row p of B becomes two real rows: B's own (Re, Im, ...), to meet Re x, and i times it, (-Im, Re, ...), to
-// meet Im x.
+// A row (x, y, ...) of complex A is stored as the real row (Re x, Im x, Re y, Im y, ...). So without any copy A is a
+// real matrix of 2k columns, and C one of 2n columns, if their rows are contiguous. To get the complex product, row p
+// of B becomes two real rows: B's own (Re, Im, ...), which is multiplied by Re x, and i times it, (-Im, Re, ...), which
+// is multiplied by Im x.
 #include <algorithm>
 #include <bit>
 #include <complex>
@@ -23,18 +23,18 @@ struct LeftRows;
 struct BothRows;
 struct Sums;
 
-// Below this the copies cost more than plain loops.
+// Below this, the copies cost more than plain loops.
 constexpr int64_t kLoopWork = 6 * 6 * 6;
 constexpr int64_t kMoveGrain = 1 << 13;
-// Products of complex numbers worth more than one chunk; columns and least rows of a chunk; chunks enough for a few
+// Complex multiply-adds that justify more than one chunk; columns and minimum rows of a chunk; enough chunks for a few
 // threads.
 constexpr int64_t kChunkWork = 1 << 16;
 constexpr int64_t kChunkCols = 32;
 constexpr int64_t kLeastRows = 48;
 constexpr int64_t kEnoughChunks = 8;
 
-// C = alpha * sum + beta * C for one element, spelled out: operator* of std::complex calls a library function
-// that looks for infinities.
+// C = alpha * sum + beta * C for one element, written out because operator* of std::complex calls a library function
+// that checks for infinities.
 template <class R>
 void write(std::complex<R>& c, R re, R im, std::complex<R> alpha, std::complex<R> beta) {
   R out_re = alpha.real() * re - alpha.imag() * im;
@@ -46,14 +46,14 @@ void write(std::complex<R>& c, R re, R im, std::complex<R> alpha, std::complex<R
   c = {out_re, out_im};
 }
 
-// A row of complex numbers, and i times it. Those of floats are moved as one integer each, which takes half the
+// A row of complex numbers, and i times it. Complex floats are moved as one integer each, which halves the number of
 // instructions.
 inline void two_rows(int64_t n, const std::complex<float>* from, int64_t step, std::complex<float>* own,
                      std::complex<float>* turned) {
   for (int64_t j = 0; j < n; ++j) {
     uint64_t bits;
     std::memcpy(&bits, from + j * step, 8);
-    uint64_t swapped = (bits << 32 | bits >> 32) ^ 0x80000000u;  // the real part, -Im, lies in the lower half
+    uint64_t swapped = (bits << 32 | bits >> 32) ^ 0x80000000u;  // the real part, -Im, is the lower half
     std::memcpy(static_cast<void*>(own + j), &bits, 8);
     std::memcpy(static_cast<void*>(turned + j), &swapped, 8);
   }
@@ -98,13 +98,13 @@ void run(int64_t m, int64_t n, int64_t k, std::complex<R> alpha, const std::comp
     }
     return;
   }
-  // B is built anew, and so had better be the smaller one: C^T = B^T A^T.
+  // B is rebuilt, so it should be the smaller operand: C^T = B^T A^T.
   if (n > m && c_cs != 1) return run(n, m, k, alpha, b, b_cs, b_rs, a, a_cs, a_rs, beta, c, c_cs, c_rs);
   if (a_cs != 1 && k > 1) {
     a = row_by_row<LeftRows>(m, k, a, a_rs, a_cs);
     a_rs = k;
   }
-  // A chunk of C makes the part of the new B that it needs: see Note [Panels Of One's Own].
+  // A chunk of C builds the part of the new B that it needs: see Note [Private Panels].
   int64_t cols = m * n * k < kChunkWork ? n : std::min(n, kChunkCols), across = (n + cols - 1) / cols;
   int64_t down = m * n * k < kChunkWork ? 1 : std::max<int64_t>(1, std::min(m / kLeastRows, kEnoughChunks / across)),
           rows = (m + down - 1) / down;

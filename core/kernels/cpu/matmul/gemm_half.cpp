@@ -1,5 +1,5 @@
-// gemm_half.cpp: products of bfloat16 and float16 matrices: widened to float, multiplied there, rounded once.
-// Built on gemm<float>, and on the instruction for bfloat16 where the processor has it (bf16_kernels.h).
+// gemm_half.cpp: products of bfloat16 and float16 matrices: widened to float, multiplied, rounded once.
+// Built on gemm<float>, and on the bfloat16 instruction if the processor has it (bf16_kernels.h).
 #include <algorithm>
 #include <utility>
 
@@ -19,8 +19,7 @@ struct WideC;
 struct PairsA;
 struct PairsB;
 
-// Elements of B widened at once: four megabytes of float, which the last cache holds until they are
-// multiplied.
+// Elements of B widened at once: four megabytes of float, which the last-level cache holds until they are multiplied.
 constexpr int64_t kWideElements = 1 << 20;
 constexpr int64_t kConvertGrain = 1 << 15;
 
@@ -34,7 +33,7 @@ const HalfKernels& half_kernels() {
   return chosen;
 }
 
-// Keeps the matrix's order in memory, so that runs are contiguous on both sides: true if `to` is by columns.
+// Keeps the matrix's memory order, so that runs are contiguous on both sides. Returns true if `to` is column-major.
 bool widen_matrix(HalfKernels::Widen widen, int64_t rows, int64_t cols, HalfMatrix from, float* to) {
   bool by_columns = from.rs == 1 && from.cs != 1;
   if (by_columns) {
@@ -50,7 +49,7 @@ bool widen_matrix(HalfKernels::Widen widen, int64_t rows, int64_t cols, HalfMatr
 void run(HalfKernels::Widen widen, HalfKernels::Narrow narrow, int64_t m, int64_t n, int64_t k, float alpha,
          HalfMatrix a, HalfMatrix b, float beta, uint16_t* c, int64_t c_rs, int64_t c_cs) {
   if (m <= 0 || n <= 0) return;
-  // Blocks of columns are what B is cut into, so B had better be the larger matrix.
+  // B is divided into blocks of columns, so it should be the larger matrix.
   if (m > n) {
     std::swap(m, n);
     std::swap(a, b);
@@ -80,14 +79,14 @@ void run(HalfKernels::Widen widen, HalfKernels::Narrow narrow, int64_t m, int64_
   }
 }
 
-// Work from which packing pairs pays, and that is worth a chunk; chunks enough for a few threads, and rows of one at
-// least.
+// Minimum work for packing pairs to pay off, and for a chunk; enough chunks for a few threads, and the minimum number
+// of rows of a chunk.
 constexpr int64_t kPairWork = 32 * 32 * 32;
 constexpr int64_t kPairChunkWork = 1 << 19;
 constexpr int64_t kEnoughChunks = 16;
 constexpr int64_t kLeastRows = 56;
 
-// C = alpha * sums + beta * C for a tile of it.
+// C = alpha * sums + beta * C for one tile.
 void write_tile(int64_t rows, int64_t cols, float* sums, float alpha, float beta, uint16_t* c, int64_t c_rs,
                 int64_t c_cs) {
   const HalfKernels& half = half_kernels();
@@ -103,8 +102,8 @@ void write_tile(int64_t rows, int64_t cols, float* sums, float alpha, float beta
   }
 }
 
-// True if the processor multiplies pairs, and the product is large enough for it. Every chunk packs the panel of B it
-// needs: see Note [Pairs Of Halves] and Note [Panels Of One's Own].
+// Returns true if the processor multiplies pairs and the product is large enough for it. Every chunk packs the panel of
+// B it needs: see Note [Bfloat16 Pairs] and Note [Private Panels].
 bool run_by_pairs(int64_t m, int64_t n, int64_t k, float alpha, HalfMatrix a, HalfMatrix b, float beta, uint16_t* c,
                   int64_t c_rs, int64_t c_cs) {
   static const Bf16Kernels* const kernels = UNDERTOW_CHOOSE_ISA(bf16_kernels());

@@ -9,8 +9,8 @@
 
 namespace undertow::cpu {
 
-// C = alpha * A B + beta * C, where C is m by n, A is m by k, B is k by n, each with a row and a column
-// stride in elements. With beta == 0, C is written and never read.
+// C = alpha * A B + beta * C, where C is m by n, A is m by k, B is k by n, each with a row and a column stride in
+// elements. If beta == 0, C is only written, never read.
 template <class T>
 struct Product {
   int64_t m, n, k;
@@ -22,7 +22,7 @@ struct Product {
   T beta;
   T* c;
   int64_t c_rs, c_cs;
-  // What C holds at the start, if not null: for the drivers only, which write it there before a kernel reads C.
+  // The initial value of C, if not null: for the drivers only, which write it to C before a kernel reads C.
   const T* start = nullptr;
   int64_t start_rs = 0, start_cs = 0;
 
@@ -36,11 +36,11 @@ constexpr int64_t kDirectDepth = 256;
 constexpr int64_t kThinRows = 8;
 
 // Note [Packed Panels]
-// Packed A is cut into panels of `tile_rows` rows (the last may have fewer, and is packed that much
-// narrower): a panel holds its column 0, then its column 1, and so on, so the panel of row i begins at i * k.
-// Packed B is cut into panels of `panel_cols` columns, row after row, so the panel of column j begins at j *
-// k; the last panel is padded with zeros to panel_cols, or to `lanes` if it has no more than that. A register
-// tile is the product of one A panel with one B panel.
+// Packed A is divided into panels of `tile_rows` rows (the last may have fewer, and is packed that much narrower): a
+// panel holds its column 0, then its column 1, and so on, so the panel of row i begins at i * k. Packed B is divided
+// into panels of `panel_cols` columns, row after row, so the panel of column j begins at j * k; the last panel is
+// padded with zeros to panel_cols, or to `lanes` if it has no more than that. A register tile is the product of one A
+// panel with one B panel.
 template <class T>
 struct GemmKernels {
   int64_t max_tile_rows;
@@ -52,18 +52,19 @@ struct GemmKernels {
   // a and b are packed, their strides unused. See Note [Packed Panels].
   void (*packed)(const Product<T>& product, int64_t tile_rows);
 
-  // Null for integers. Reads A where it lies, and B too if b_cs == 1; else needs k <= kDirectDepth. For B
-  // that stays in the nearest caches.
+  // Null for integers. Reads A in place, and B too if b_cs == 1; else needs k <= kDirectDepth. For B that stays in the
+  // L1 and L2 caches.
   void (*direct)(const Product<T>& product);
-  // Null for integers. b is packed, its strides unused, unless b_cs == 1: then B is read where it lies. So is A, or, if
-  // `copy` is not null, a copy of a few tiles' rows at a time, which needs kCopyElements there. No size may be zero.
+  // Null for integers. b is packed and its strides unused, unless b_cs == 1: then B is read in place. A is read in
+  // place too, unless `copy` is not null: then a few tiles' rows at a time are copied there, which needs kCopyElements.
+  // No size may be zero.
   void (*panels)(const Product<T>& product, T* copy);
 };
 // Enough for the rows of two register tiles, kPanelDepth deep.
 constexpr int64_t kPanelDepth = 512;
 constexpr int64_t kCopyElements = 2 * 16 * (kPanelDepth + 16);
 
-// Products that read B once, at the speed of memory; float and double only.
+// Memory-bound products that read B once; float and double only.
 template <class T>
 struct ThinKernels {
   // Needs m <= kThinRows and b_cs == 1. Sweeps B row by row.
@@ -72,8 +73,7 @@ struct ThinKernels {
   void (*dots)(const Product<T>& product);
 };
 
-// T is float, double, or uint8_t to uint64_t (which serve the signed integers too: the low bits of a product
-// are the same).
+// T is float, double, or uint8_t to uint64_t (also used for signed integers: the low bits of a product are the same).
 UNDERTOW_FOR_EACH_ISA(template <class T> const GemmKernels<T>& gemm_kernels();
                       template <class T> const ThinKernels<T>& thin_kernels();)
 

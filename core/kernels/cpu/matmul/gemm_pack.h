@@ -1,4 +1,4 @@
-// gemm_pack.h: copies one panel of a matrix into the order in which register tiles read it.
+// gemm_pack.h: packs one panel of a matrix into the order in which register tiles read it.
 // For *.isa.cpp files only. See Note [One Namespace Per Instruction Set] and Note [Packed Panels].
 #pragma once
 
@@ -7,8 +7,7 @@
 namespace undertow::cpu {
 namespace {
 
-// packed[p * width + i] = source[i * lane_stride + p * k_stride] for i < count, zeros for the rest of the
-// width.
+// packed[p * width + i] = source[i * lane_stride + p * k_stride] for i < count, zeros for the rest of the width.
 template <class T>
 void pack_by_element(int64_t k, int64_t count, int64_t width, const T* source, int64_t lane_stride, int64_t k_stride,
                      T* packed) {
@@ -18,9 +17,9 @@ void pack_by_element(int64_t k, int64_t count, int64_t width, const T* source, i
   }
 }
 
-// Stores whole vectors into rows of `width`, for a group of lanes beginning at `lane`. What a vector spills
-// into the next rows must be written after it: rows go in ascending order and later groups of lanes before
-// earlier ones. Nothing is spilled behind the last row, which may be another thread's memory.
+// Stores whole vectors into rows of `width`, for a group of lanes beginning at `lane`. Elements that a vector writes
+// past its row are overwritten later: rows are stored in ascending order, and later groups of lanes before earlier
+// ones. Nothing is written past the last row, which may be another thread's memory.
 template <class T>
 struct RowStore {
   T* packed;
@@ -78,7 +77,7 @@ void pack_transposing(int64_t k, int64_t count, int64_t width, const T* source, 
         }
       }
       transpose<T>(rows);
-      if (depth == kL && width % kL == 0) {  // whole vectors everywhere: nothing spills
+      if (depth == kL && width % kL == 0) {  // whole vectors everywhere: nothing is written past a row
 #pragma GCC unroll 16
         for (int i = 0; i < kL; ++i) store(packed + (p + i) * width + lane, rows[i]);
         continue;
@@ -97,7 +96,7 @@ void pack_panel(int64_t k, int64_t count, int64_t width, const T* source, int64_
                 T* packed) {
   if constexpr (sizeof(T) >= 4) {
     if (lane_stride == 1) return pack_rows(k, count, width, source, k_stride, packed);
-    // A square of lanes costs as much half empty as full.
+    // A half-empty square of lanes costs as much as a full one.
     if (k_stride == 1 && k * count > kLanes<T> * 4)
       return pack_transposing(k, count, width, source, lane_stride, packed);
   }

@@ -1,4 +1,4 @@
-// gemm_panels.cpp: see gemm_panels.h. Chooses which side is packed, and cuts C for threads.
+// gemm_panels.cpp: see gemm_panels.h. Chooses which side is packed, and divides C among threads.
 #include "core/kernels/cpu/matmul/gemm_panels.h"
 
 #include <algorithm>
@@ -15,19 +15,20 @@ namespace {
 struct OwnPanels;
 struct LeftCopy;
 
-// Multiply-adds worth a chunk of their own: some 2 microseconds.
+// Multiply-adds that justify a chunk: about 2 microseconds.
 constexpr int64_t kChunkWork = 1 << 18;
-// Chunks enough to keep a few threads evenly busy.
+// Enough chunks to balance the load of a few threads.
 constexpr int64_t kEnoughChunks = 16;
-// Most rows and columns of a chunk: its panels and its rows of A stay in the second cache.
+// Maximum rows and columns of a chunk: its panels and its rows of A stay in the L2 cache.
 constexpr int64_t kMaxRows = 168;
 constexpr int64_t kMaxCols = 256;
-// Elements up to which the last cache holds B, which then is read where it lies.
+// Up to this many elements, B stays in the last-level cache and is read in place.
 constexpr int64_t kMaxCached = 1 << 23;
-// Most elements of a packed side, and the longest shorter side: beyond, rows of A come from too far away too often.
+// Maximum elements of a packed side, and maximum length of the shorter side: beyond, rows of A are read too often from
+// too far away.
 constexpr int64_t kMaxPacked = 1 << 21;
 constexpr int64_t kMaxNarrow = 1024;
-// Columns of a chunk that copies its rows of A, in panels.
+// Columns, in panels, from which a chunk copies its rows of A.
 constexpr int64_t kLeastCopied = 8;
 
 template <class T>
@@ -36,20 +37,21 @@ const GemmKernels<T>& kernels() {
   return chosen;
 }
 
-// Rows 4096 bytes apart share one set of the nearest cache; columns apart at all touch a line for every element.
+// Rows 4096 bytes apart map to the same set of the L1 cache; without unit column stride every element touches another
+// cache line.
 template <class T>
 bool needs_copy(const Product<T>& x) {
   if (x.a_cs != 1) return true;
   return x.m > 4 && x.a_rs * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
 }
 
-// The reading that leaves the larger side where it lies, if it can: A needs runs along k, B runs along n.
+// The orientation in which the larger side can be read in place, if possible: A needs runs along k, B runs along n.
 template <class T>
 Product<T> oriented(const Product<T>& x) {
   bool left_lies = x.a_cs == 1, right_lies = x.b_rs == 1 && x.b_cs != 1;
   if (!right_lies) return !left_lies && x.a_rs == 1 && x.m > x.n && x.m > kMaxRows ? x.transposed() : x;
   if (!left_lies) return x.transposed();
-  // One of them is turned while it is packed; the other way C too is turned, while it is written.
+  // One side is transposed while it is packed; in the transposed orientation C is also transposed while it is written.
   return x.m * (x.k + x.n) < x.n * x.k && 2 * x.m >= kernels<T>().lanes ? x.transposed() : x;
 }
 
@@ -58,12 +60,13 @@ void multiply(const Product<T>& x) {
   kernels<T>().panels(x, needs_copy(x) ? Scratch<LeftCopy>::get<T>(kCopyElements) : nullptr);
 }
 
-// Note [Panels Of One's Own]
-// Panels that all threads pack and then read come out of another core's cache, line by line, after a barrier; on the
-// machine this was measured on that costs more than for each thread to pack whatever it needs. So a thread packs the
-// panels of its chunk, and keeps them for its next chunk if that has the same columns.
-std::atomic<uint64_t> jobs{
-    0};  // numbers products, so that a thread knows whose panels it has; nothing else hangs on it
+// Note [Private Panels]
+// Panels that all threads pack together and then read come from another core's cache, line by line, after a barrier; on
+// the machine where this was measured, that costs more than packing in each thread whatever it needs. So a thread packs
+// the panels of its chunk, and keeps them for its next chunk if that has the same columns.
+
+// Numbers products, so that a thread knows which product its panels belong to; atomic, but no ordering is needed.
+std::atomic<uint64_t> jobs{0};
 struct Kept {
   uint64_t job;
   int64_t column;
@@ -79,7 +82,7 @@ const T* own_panels(const Product<T>& x, uint64_t job, int64_t column, int64_t n
   return own;
 }
 
-// Copies what C holds at the start, along C's contiguous side.
+// Copies the initial value of C, along C's contiguous side.
 template <class T>
 void begin_with(Product<T> x) {
   if (x.c_cs != 1 && x.c_rs == 1) x = x.transposed();
@@ -97,7 +100,7 @@ void begin_with(Product<T> x) {
 struct Cut {
   int64_t rows, cols;
 
-  // Depends on the shape alone: columns are cut first, since every chunk packs its own.
+  // Depends only on the shape. Columns are divided first, since every chunk packs its own.
   template <class T>
   static Cut of(const Product<T>& x) {
     int64_t panel = kernels<T>().panel_cols, most = kernels<T>().max_tile_rows;
@@ -162,7 +165,7 @@ bool run_panels(Product<T> x) {
   const uint64_t job = jobs.fetch_add(1, std::memory_order_relaxed) + 1;
   parallel_for(0, down * across, grain, [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) {
-      // Down the columns first: a thread's next chunk often has the panels of the one before.
+      // Down the columns first: a thread's next chunk often uses the same panels.
       int64_t i = chunk % down * cut.rows, j = chunk / down * cut.cols;
       Product<T> part = x;
       part.m = std::min(cut.rows, x.m - i);

@@ -1,6 +1,6 @@
-// gemm_thin.isa.cpp: products with few rows, which read B once and are bound by memory: sweeps of rows, dot
-// products. Compiled once per instruction set with the flags named in gemm.isa.cpp. See Note [One Namespace
-// Per Instruction Set]. Knows neither threads nor allocation.
+// gemm_thin.isa.cpp: products with few rows, which read B once and are memory-bound: sweeps over rows, and dot
+// products. Compiled once per instruction set with the flags listed in gemm.isa.cpp. See Note [One Namespace Per
+// Instruction Set]. Knows neither threads nor allocation.
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
 #include "core/kernels/cpu/matmul/gemm_tile.h"
 #include "core/kernels/cpu/simd.h"
@@ -8,10 +8,9 @@
 namespace undertow::cpu {
 namespace {
 
-// --- vectors
-// ---------------------------------------------------------------------------------------------------
+// --- Vectors
 
-// Adds the product of kLeft rows of A, kDepth columns of each, and kDepth rows of B to kLeft rows of sums.
+// Adds the product of kLeft rows of A, kDepth columns of each, with kDepth rows of B to kLeft rows of sums.
 template <class T, int kLeft, int kDepth>
 void add_rows(int64_t n, const T* a, int64_t a_rs, int64_t a_cs, const T* b, int64_t b_rs, T* sums, int64_t sums_rs) {
   constexpr int64_t kL = kLanes<T>;
@@ -38,7 +37,7 @@ void add_rows(int64_t n, const T* a, int64_t a_rs, int64_t a_cs, const T* b, int
   add(j, [&](const T* at) { return rest.load(at); });
 }
 
-// Adds the product of A's columns and B's rows from p on, kDepth of them, to `sums`.
+// Adds the product of kDepth columns of A and rows of B, from p on, to `sums`.
 template <class T, int kDepth>
 void add_depth(const Product<T>& x, int64_t p, int64_t j, int64_t n, T* sums, int64_t sums_rs) {
   const T* a = x.a + p * x.a_cs;
@@ -57,7 +56,7 @@ void add_depth(const Product<T>& x, int64_t p, int64_t j, int64_t n, T* sums, in
 
 template <class T>
 void rows_times_matrix(const Product<T>& x) {
-  // A block of the sums stays in the nearest cache while the rows of B stream by.
+  // A block of the sums stays in the L1 cache while the rows of B are streamed.
   constexpr int64_t kSums = 16384 / sizeof(T);
   alignas(64) T sums[kSums];
   int64_t block = kSums / (x.m <= 2 ? 2 : x.m <= 4 ? 4 : kThinRows);

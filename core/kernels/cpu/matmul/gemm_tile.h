@@ -1,4 +1,4 @@
-// gemm_tile.h: what a kernel of the product knows of its tile of C, and the general way of writing one.
+// gemm_tile.h: a kernel's tile of C, and the general way to write one.
 // For *.isa.cpp files only. See Note [One Namespace Per Instruction Set].
 #pragma once
 
@@ -17,10 +17,10 @@ struct Tile {
   T alpha, beta;
   T* c;
   int64_t c_rs, c_cs;
-  bool padded = false;  // b has whole vectors, whatever cols says
+  bool padded = false;  // b has whole vectors, whatever the value of cols
 };
 
-// Writes a tile of C that is stored by columns: squares of lanes, transposed in registers.
+// Writes a tile of a column-major C: squares of lanes, transposed in registers.
 template <class T>
 void write_columns(const Tile<T>& t, int64_t rows, const T* sums, int64_t width) {
   constexpr int64_t kL = kLanes<T>;
@@ -43,18 +43,18 @@ void write_columns(const Tile<T>& t, int64_t rows, const T* sums, int64_t width)
   }
 }
 
-// Writes a tile that does not fill its vectors, or has no unit column stride: `sums` holds it, `width`
-// elements a row. Not inlined: it is the rare case of every tile there is.
+// Writes a tile that does not fill its vectors, or has no unit column stride: `sums` holds it, `width` elements per
+// row. Not inlined: it is the rare case of every tile instance.
 template <class T>
 __attribute__((noinline)) void write_from_memory(const Tile<T>& t, int64_t rows, const T* sums, int64_t width) {
   constexpr int64_t kL = kLanes<T>;
-  if constexpr (sizeof(T) >= 4) {  // whole vectors of sums are read, so rows must have them
+  if constexpr (sizeof(T) >= 4) {  // whole vectors of sums are read, so rows must be padded to them
     if (t.c_rs == 1 && t.c_cs != 1 && rows > 4 && width % kL == 0) return write_columns(t, rows, sums, width);
   }
   for (int64_t i = 0; i < rows; ++i, sums += width) {
     T* c = t.c + i * t.c_rs;
     int64_t j = 0;
-    if (t.c_cs == 1 && t.cols > 4) {  // a vector read over a few fresh elements would wait for their stores
+    if (t.c_cs == 1 && t.cols > 4) {  // a vector load of a few elements just stored would wait for their stores
       for (; j < t.cols; j += kL) {
         Partial<T> part(min64(kL, t.cols - j));
         Vec<T> value = load(sums + j) * t.alpha;

@@ -1,4 +1,4 @@
-// matmul.cpp: the CPU's MatmulKernels: from tensors to the strided pointers that products take.
+// matmul.cpp: the CPU's MatmulKernels: converts tensors to the strided pointers that products take.
 #include "core/kernels/matmul.h"
 
 #include "core/base/parallel.h"
@@ -10,7 +10,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// What is multiplied: the first element of each operand, and how to step.
+// The first element of each operand, and its strides.
 struct Operands {
   char *a, *b, *c;
   const ProductShape& shape;
@@ -59,14 +59,14 @@ void multiply(const Tensor& c, const Tensor& a, const Tensor& b, const ProductSh
                      beta.to<float>(), reinterpret_cast<uint16_t*>(p.c), s.c.batch, s.c.row, s.c.column);
     }
     case DType::Bool:
-      break;  // the caller's error
+      break;  // the caller reports the error
   }
 }
 
-// Results of fewer rows or columns are not worth asking for addmm in one pass.
+// Below this many rows or columns, addmm in one pass does not pay off.
 constexpr int64_t kRowsAtOnce = 32;
 
-// The whole of addmm in one pass over the result; false where the product is too small, or too large, for that.
+// addmm in one pass over the result; returns false if the product is too small, or too large, for that.
 template <class T>
 bool addmm_at_once(const Tensor& c, const Tensor& d, const Tensor& a, const Tensor& b, const Scalar& alpha,
                    const Scalar& beta) {
