@@ -1,5 +1,5 @@
-// fft.cpp: fft.h: many lines go through the stages in the lanes of vectors, a long line or few of them as squares.
-// Chooses between the two and cuts the work for threads; see Note [Lanes Of Lines] and FftSplit.
+// fft.cpp: see fft.h. Many lines are transformed in the lanes of vectors; a long line, or a few lines, as squares.
+// Chooses between the two and divides the work among threads; see Note [Lanes Of Lines] and FftSplit.
 #include "core/kernels/cpu/fft/fft.h"
 
 #include <algorithm>
@@ -14,15 +14,14 @@ namespace undertow::cpu {
 namespace {
 
 struct Blocks;     // scratch: the two blocks of a group of lanes
-struct Square;     // scratch: a line between its two rounds
-struct Chirped;    // scratch: Bluestein's way on one line
-struct LineOfOwn;  // scratch: a line of real numbers on its way
+struct Square;     // scratch: a line between its two passes
+struct Chirped;    // scratch: Bluestein's algorithm on one line
+struct LineOfOwn;  // scratch: a line of real numbers being transformed
 
-constexpr int64_t kBlockNumbers =
-    1 << 16;                        // complex numbers of a block up to which two of them stay in the second cache
-constexpr int64_t kShortLine = 64;  // not worth a square
-constexpr int64_t kChunkNumbers = 1 << 13;  // complex numbers worth a chunk of their own
-constexpr int64_t kManyLines = 8;           // threads take lines rather than parts of one
+constexpr int64_t kBlockNumbers = 1 << 16;  // complex numbers in a block up to which two blocks stay in the L2 cache
+constexpr int64_t kShortLine = 64;          // too short for a square
+constexpr int64_t kChunkNumbers = 1 << 13;  // complex numbers that justify a chunk
+constexpr int64_t kManyLines = 8;           // from here on, threads take whole lines instead of parts of one
 
 template <class T>
 using C = std::complex<T>;
@@ -36,10 +35,10 @@ const T* parts(const C<T>* p) {
   return reinterpret_cast<const T*>(p);
 }
 
-// Lines `first` to `first + count`, at most a vector's lanes of them.
+// Lines `first` to `first + count`, at most as many as a vector has lanes.
 struct Group {
   int64_t first, count, inner;
-  // Where the line of a lane begins in an array with `length` numbers along its lines.
+  // Where the line of a lane begins in an array of lines with `length` elements.
   int64_t start(int64_t lane, int64_t length) const {
     int64_t line = first + lane;
     return line / inner * length * inner + line % inner;
@@ -78,7 +77,7 @@ void store_complex(const Group& g, int64_t length, const T* block, C<T>* out, T 
   }
 }
 
-// Real numbers, a vector of each `stride` apart in the block.
+// Real numbers: vectors `stride` apart in the block.
 template <class T>
 void load_real(const Group& g, int64_t length, const T* in, T* block, int64_t stride) {
   const FftLoops<T>& kernels = fft_loops<T>();
@@ -108,11 +107,11 @@ void store_real(const Group& g, int64_t length, const T* block, int64_t stride, 
   }
 }
 
-// f(group, block, block) for every group of lines; each block has `room` elements.
+// Calls f(group, block, block) for every group of lines; each block has `room` elements.
 template <class T, class F>
 void for_groups(FftLines lines, int64_t room, F&& f) {
   const int64_t lanes = fft_loops<T>().lanes, total = lines.outer * lines.inner;
-  // Groups that would mostly be cut by the ends of blocks run over them.
+  // If inner blocks are short, groups run across their boundaries.
   bool flat = lines.inner == 1 || lines.inner * 2 < lanes;
   int64_t span = flat ? total : lines.inner, per_span = (span + lanes - 1) / lanes,
           groups = flat ? per_span : lines.outer * per_span;
@@ -125,7 +124,8 @@ void for_groups(FftLines lines, int64_t room, F&& f) {
   });
 }
 
-// A line of complex numbers `in_step` apart, through a square; its roles of real and imaginary exchanged if `swapped`.
+// Transforms a line of complex numbers `in_step` apart as a square; real and imaginary parts are exchanged if
+// `swapped`.
 template <class T>
 void run_square(const FftSplit<T>& split, const C<T>* in, int64_t in_step, C<T>* out, int64_t out_step, T scale,
                 bool swapped) {
@@ -178,12 +178,12 @@ void run_square(const FftSplit<T>& split, const C<T>* in, int64_t in_step, C<T>*
   });
 }
 
-// What lines taken one at a time need.
+// What is needed to transform one line at a time.
 template <class T>
 struct LinePlan {
   int64_t n;
-  std::shared_ptr<const FftPlan<T>> plan;    // null for a square of all n
-  std::shared_ptr<const FftSplit<T>> split;  // of n, or of the inner length of a chirp; else null
+  std::shared_ptr<const FftPlan<T>> plan;    // null if the whole line is transformed as a square
+  std::shared_ptr<const FftSplit<T>> split;  // for n, or for the inner length of a chirp; else null
 
   explicit LinePlan(int64_t length) : n(length) {
     bool smooth = fft_is_smooth(n);
@@ -211,9 +211,8 @@ void run_line(const LinePlan<T>& with, const C<T>* in, int64_t in_step, C<T>* ou
   }
   const int64_t m = plan.inner().length(), grain = 1 << 15;
   C<T>*work = Scratch<Chirped>::get<C<T>>(2 * m), *turned = work + m;
-  auto mirrored = [inverse](C<T> z) {
-    return inverse ? std::conj(z) : z;
-  };  // the inverse is the conjugate's transform, conjugated
+  // The inverse is the conjugate of the conjugate's transform.
+  auto mirrored = [inverse](C<T> z) { return inverse ? std::conj(z) : z; };
   parallel_for(0, m, grain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++)
       work[k] = k < n ? mirrored(in[k * in_step]) * plan.chirp()[static_cast<size_t>(k)] : C<T>(0);
@@ -229,7 +228,7 @@ void run_line(const LinePlan<T>& with, const C<T>* in, int64_t in_step, C<T>* ou
   });
 }
 
-// f(block, number in it) for every line of n numbers.
+// Calls f(block, line in it) for every line of n numbers.
 template <class F>
 void for_each_line(FftLines lines, int64_t n, F&& f) {
   int64_t total = lines.outer * lines.inner;
@@ -239,7 +238,7 @@ void for_each_line(FftLines lines, int64_t n, F&& f) {
                });
 }
 
-// Whether lines of n numbers are better taken one at a time.
+// Are lines of n numbers transformed faster one at a time?
 template <class T>
 bool one_by_one(FftLines lines, int64_t n) {
   int64_t lanes = fft_loops<T>().lanes, room = fft_is_smooth(n) ? n : 2 * n;
@@ -260,7 +259,7 @@ void real_line(const LinePlan<T>& with, const FftRoots<T>& roots, int64_t n, con
   T* numbers = parts(line);
   for (int64_t k = 0; k < n; k++) numbers[k] = in[k * step];
   run_line<T>(with, line, 1, line, 1, scale, false);
-  // As the kernel `unravel`, on one line.
+  // Same as the kernel `unravel`, for one line.
   out[0] = line[0].real() + line[0].imag();
   out[h * step] = line[0].real() - line[0].imag();
   parallel_for(1, h / 2 + 1, 1 << 14, [&](int64_t begin, int64_t end) {

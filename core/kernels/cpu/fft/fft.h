@@ -1,5 +1,5 @@
 // fft.h: discrete Fourier transforms of many lines of numbers, of any length.
-// Knows row-major arrays and lines; nothing of tensors, several dimensions or names of normalisations.
+// Knows row-major arrays and lines; nothing about tensors, several dimensions or normalisation names.
 #pragma once
 
 #include <complex>
@@ -7,20 +7,20 @@
 
 namespace undertow::cpu {
 
-// The lines of a row-major array along one dimension: `outer` blocks of `inner` lines that lie side by side.
+// The lines of a row-major array along one dimension: `outer` blocks of `inner` interleaved lines.
 struct FftLines {
   int64_t outer, inner;
 };
 
-// Each line of n numbers becomes, at k, scale times the sum over j of x[j] * exp(-2 pi i j k / n), with +i where
-// `inverse`. Threads share lines, or parts of a long one; bitwise the same with any number of them. In place where in
-// == out.
+// Transforms each line of n numbers: element k becomes scale times the sum over j of x[j] * exp(-2 pi i j k / n), or
+// exp(+2 pi i j k / n) if `inverse`. Threads take lines, or parts of a long one; the result is bitwise the same for any
+// number of threads. In place if in == out.
 template <class T>
 void fft_complex(FftLines lines, int64_t n, const std::complex<T>* in, std::complex<T>* out, bool inverse, T scale);
-// The first `kept` results, n / 2 + 1 or all n, of lines of n real numbers.
+// The first `kept` results, n / 2 + 1 or all n, for lines of n real numbers.
 template <class T>
 void fft_from_real(FftLines lines, int64_t n, const T* in, std::complex<T>* out, int64_t kept, T scale);
-// The inverse transform of lines of n numbers of which the first n / 2 + 1 are given, the rest being conjugate to them.
+// The inverse transform of lines of n numbers, given the first n / 2 + 1; the rest are their conjugates.
 template <class T>
 void fft_to_real(FftLines lines, int64_t n, const std::complex<T>* in, T* out, T scale);
 

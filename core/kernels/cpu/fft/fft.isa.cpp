@@ -1,5 +1,5 @@
-// fft.isa.cpp: the loops of Fourier transforms over blocks of lanes: stages of small radices, and the ways into and out
-// of a block. See Note [Lanes Of Lines] and Note [One Namespace Per Instruction Set].
+// fft.isa.cpp: the loops of Fourier transforms over blocks of lanes: stages of small radices, and moving data into and
+// out of a block. See Note [Lanes Of Lines] and Note [One Namespace Per Instruction Set].
 // build: unrolled
 #include "core/kernels/cpu/fft/fft_kernels.h"
 #include "core/kernels/cpu/simd.h"
@@ -34,7 +34,7 @@ inline Z<T> scaled(Z<T> a, T s) {
   return {a.re * s, a.im * s};
 }
 
-// Where the two parts stand in an element of a block.
+// The positions of the real and imaginary parts in an element of a block.
 template <class T>
 struct Parts {
   int64_t re, im;
@@ -113,7 +113,7 @@ inline void pass(int64_t m, int64_t stride, const T* from, T* to, const T* roots
   }
 }
 
-// Any odd radix: element k and radix - k go together, because their roots are conjugate.
+// Any odd radix: elements k and radix - k are paired, because their roots are conjugate.
 template <class T>
 void odd_pass(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const T* roots, const T* turns,
               Parts<T> parts) {
@@ -197,8 +197,8 @@ void rows_out(int64_t length, int64_t rows, const T* from, int64_t from_stride, 
   }
 }
 
-constexpr int64_t kAhead =
-    12;  // elements fetched in advance: they lie in other pages, where the processor does not look ahead
+// Elements to prefetch: they are in other pages, which the hardware prefetcher does not cross.
+constexpr int64_t kAhead = 12;
 
 template <class T>
 void pairs_in(int64_t n, int64_t lanes, const T* from, int64_t stride, T* to) {
@@ -259,8 +259,8 @@ void scale_lanes(int64_t n, const T* from, const T* factors, T* to, bool swapped
   }
 }
 
-// With Z the transform of x[2j] + i x[2j+1]: E = (Z[k] + conj Z[h-k]) / 2 and O = (Z[k] - conj Z[h-k]) / 2i are those
-// of the even and the odd elements; X[k] = E + w^k O, and X[h-k] = conj(E - w^k O).
+// With Z the transform of x[2j] + i x[2j+1]: E = (Z[k] + conj Z[h-k]) / 2 and O = (Z[k] - conj Z[h-k]) / 2i are the
+// transforms of the even and the odd elements; X[k] = E + w^k O, and X[h-k] = conj(E - w^k O).
 template <class T>
 void unravel(int64_t h, const T* from, T* to, const T* roots, bool all) {
   Parts<T> parts(false);
@@ -285,7 +285,7 @@ template <class T>
 void ravel(int64_t h, const T* from, T* to, const T* roots) {
   Parts<T> parts(false);
   Vec<T> low = parts.load(from).re,
-         high = parts.load(from + h * kElement<T>).re;  // these two are real: what stands beside is not read
+         high = parts.load(from + h * kElement<T>).re;  // these two are real: their imaginary parts are not read
   for (int64_t k = 1; 2 * k <= h; k++) {
     Z<T> a = parts.load(from + k * kElement<T>), b = parts.load(from + (h - k) * kElement<T>);
     Z<T> even{a.re + b.re, a.im - b.im}, odd = times(Z<T>{a.re - b.re, a.im + b.im}, roots[2 * k], -roots[2 * k + 1]);

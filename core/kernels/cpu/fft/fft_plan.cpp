@@ -1,4 +1,4 @@
-// fft_plan.cpp: factors, roots of unity and chirps of fft_plan.h, and the run of a block through its stages.
+// fft_plan.cpp: factors, roots of unity and chirps of fft_plan.h, and running a block through its stages.
 // build: small
 #include "core/kernels/cpu/fft/fft_plan.h"
 
@@ -14,12 +14,11 @@ namespace {
 constexpr int64_t kLargestRadix = 31;  // above it, a convolution is cheaper than radix * radix products
 constexpr size_t kPlansKept = 32;
 
-// exp(-2 pi i k / n), its angle brought into the first eighth of the circle, where sine and cosine are exact to the
-// last digit.
+// exp(-2 pi i k / n), with the angle reduced to the first octant, where sine and cosine are accurate to the last digit.
 std::complex<double> root(int64_t k, int64_t n) {
   int64_t octant = 8 * k / n;
   auto at = [n](int64_t j) { return 2 * M_PI * static_cast<double>(j) / static_cast<double>(n); };
-  auto quarter = [&](int64_t j) {  // angle of j in units of a quarter of 1/n
+  auto quarter = [&](int64_t j) {  // the angle of j / (4n) of a full turn
     return 2 * M_PI * static_cast<double>(j) / (4 * static_cast<double>(n));
   };
   double c, s;
@@ -57,7 +56,7 @@ std::complex<T> rounded(std::complex<double> z) {
   return {static_cast<T>(z.real()), static_cast<T>(z.imag())};
 }
 
-// Prime factors, those of two taken together in eights and fours.
+// Prime factors, with powers of two combined into eights and fours.
 std::vector<int64_t> factors_of(int64_t n) {
   std::vector<int64_t> factors;
   int twos = 0;
@@ -72,7 +71,7 @@ std::vector<int64_t> factors_of(int64_t n) {
   return factors;
 }
 
-// The least number from `least` on that has small factors only.
+// The smallest number from `least` on with only small prime factors.
 int64_t smooth_from(int64_t least) {
   int64_t best = 1;
   while (best < least) best *= 2;
@@ -84,16 +83,16 @@ int64_t smooth_from(int64_t least) {
   return best;
 }
 
-// One of each kind for each length, made once.
+// One object of each kind per length, created once.
 template <class Kind>
 std::shared_ptr<const Kind> kept(int64_t n) {
-  static std::mutex guard;  // of all
+  static std::mutex guard;  // guards all plans
   static std::unordered_map<int64_t, std::shared_ptr<const Kind>> all;
   {
     std::lock_guard lock(guard);
     if (auto found = all.find(n); found != all.end()) return found->second;
   }
-  auto made = std::make_shared<const Kind>(n);  // outside the lock: it may ask for the plan of another length
+  auto made = std::make_shared<const Kind>(n);  // outside the lock: it may request the plan of another length
   std::lock_guard lock(guard);
   if (all.size() >= kPlansKept) all.clear();
   return all.try_emplace(n, std::move(made)).first->second;
@@ -130,7 +129,7 @@ FftPlan<T>::FftPlan(int64_t n) : n_(n) {
     chirp_[static_cast<size_t>(k)] = rounded<T>(c);
     bent[static_cast<size_t>(k)] = bent[static_cast<size_t>((m - k) % m)] = std::conj(c) / static_cast<double>(m);
   }
-  // Its transform in double, in the first lane of a block.
+  // Its transform in double, computed in the first lane of a block.
   auto exact = FftPlan<double>::of(m);
   int64_t lanes = fft_loops<double>().lanes;
   std::vector<double> blocks(static_cast<size_t>(4 * lanes * m), 0.0);

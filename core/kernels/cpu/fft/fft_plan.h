@@ -1,5 +1,5 @@
-// fft_plan.h: what the transforms of one length need and can share: factors and roots of unity.
-// Knows numbers only; the loops are in fft.isa.cpp, the walk over lines in fft.cpp.
+// fft_plan.h: what transforms of the same length share: factors and roots of unity.
+// Knows numbers only; the loops are in fft.isa.cpp, the iteration over lines in fft.cpp.
 #pragma once
 
 #include <complex>
@@ -17,9 +17,8 @@ const FftLoops<T>& fft_loops() {
   return chosen;
 }
 
-// The transform of a block (Note [Lanes Of Lines]): stages of small radices that keep the order of the elements
-// (Stockham), or for lengths with a large prime factor a convolution with a chirp of a length that has none
-// (Bluestein). Immutable.
+// The transform of a block (Note [Lanes Of Lines]): self-sorting stages of small radices (Stockham), or, for lengths
+// with a large prime factor, a convolution with a chirp whose length has none (Bluestein). Immutable.
 template <class T>
 class FftPlan {
  public:
@@ -30,13 +29,14 @@ class FftPlan {
 
   explicit FftPlan(int64_t n);
   int64_t length() const { return n_; }
-  // Elements that each of the two blocks of `run` must have room for.
+  // The size, in elements, of each of the two blocks passed to `run`.
   int64_t room() const { return inner_ ? inner_->n_ : n_; }
-  // Transforms block; the result is in what is returned, block or other.
+  // Transforms `block`; returns the pointer to the result, which is `block` or `other`.
   T* run(T* block, T* other, bool swapped) const;
 
   bool is_chirp() const { return inner_ != nullptr; }
-  // Of Bluestein's way: exp(-pi i k k / n), and the transform of its conjugate over the inner length, divided by that.
+  // For Bluestein's algorithm: exp(-pi i k k / n), and the transform of its conjugate over the inner length, divided by
+  // that length.
   const std::vector<Complex>& chirp() const { return chirp_; }
   const std::vector<Complex>& bent() const { return bent_; }
   const FftPlan& inner() const { return *inner_; }
@@ -54,15 +54,15 @@ class FftPlan {
 };
 
 // One long line as a square: n = rows * columns. Element j = a * columns + b; transforms along a, times root(a' b),
-// then along b give result a' + rows * b'. Both are over lanes that lie side by side.
+// then along b give result a' + rows * b'. Both use adjacent lanes.
 template <class T>
 struct FftSplit {
   static std::shared_ptr<const FftSplit> of(int64_t n);
   explicit FftSplit(int64_t n);
 
   int64_t rows, columns;
-  std::shared_ptr<const FftPlan<T>> along_rows, along_columns;  // of lengths `rows` and `columns`
-  std::vector<T> roots;  // for each group of lanes of columns a block of `rows` elements
+  std::shared_ptr<const FftPlan<T>> along_rows, along_columns;  // for lengths `rows` and `columns`
+  std::vector<T> roots;  // for each group of lanes of columns, a block of `rows` elements
 };
 
 // exp(-2 pi i k / n) for k up to n / 2.

@@ -1,4 +1,4 @@
-// transforms.cpp: the CPU's FftKernels: from tensors to the lines of fft.h.
+// transforms.cpp: the CPU's FftKernels: converts tensors to the lines of fft.h.
 #include "core/kernels/fft.h"
 
 #include "core/kernels/cpu/cpu_backend.h"

@@ -1,4 +1,4 @@
-// batch.h: the walk over a batch of matrices.
+// batch.h: iterates over a batch of matrices.
 #pragma once
 #include "core/base/parallel.h"
 #include "core/tensor/layout.h"
@@ -8,10 +8,11 @@ namespace undertow::cpu {
 
 // The number of matrices in the last two dimensions.
 inline int64_t batch_count(const Tensor& t) { return product(t.sizes().first(static_cast<size_t>(t.dim() - 2))); }
-// Leading dimensions are at least one, also of matrices without rows.
+// A leading dimension is at least one, even for matrices without rows.
 inline int64_t lead(int64_t rows) { return std::max<int64_t>(1, rows); }
 
-// f(i) for every matrix of a batch; `cost` is about how many operations one takes, beside what it takes to begin.
+// Calls f(i) for every matrix of a batch; `cost` is the approximate number of operations for one, without a fixed
+// overhead.
 template <class F>
 void for_each_matrix(int64_t count, int64_t cost, F&& f) {
   constexpr int64_t kBegin = 256;

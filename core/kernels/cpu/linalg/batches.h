@@ -1,4 +1,4 @@
-// batches.h: the CPU's LinalgKernels, which see: factorizations.h over batches of matrices.
+// batches.h: the CPU's LinalgKernels (see there): applies factorizations.h to batches of matrices.
 #pragma once
 #include "core/kernels/linalg.h"
 

@@ -1,5 +1,5 @@
-// bidiagonal.cpp: singular values of a real bidiagonal matrix: implicit QR steps (Golub and Kahan) for small ones and
-// where no vectors are wanted, else divide and conquer (Gu and Eisenstat), whose work is matrix products.
+// bidiagonal.cpp: singular values of a real bidiagonal matrix: implicit QR steps (Golub and Kahan) for small matrices
+// and if no vectors are needed, else divide and conquer (Gu and Eisenstat), whose work is mostly matrix products.
 // build: small
 #include <algorithm>
 #include <cmath>
@@ -22,13 +22,13 @@ struct MergeNumbers;  // scratch
 struct MergeColumns;  // scratch
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-// Of the largest element, which is brought to about one at first: below it, values are as good as zero beside rounding.
+// Relative to the largest element, which is first scaled to about one: smaller values are zero compared with round-off.
 constexpr double kTiny = 0x1p-55;
-constexpr double kFloor = 0x1p-100;  // the least size of a block that its tolerance is measured by
-constexpr int64_t kTries =
-    75;  // steps for one singular value of a small matrix; more for many, whose small ones come slowly
+constexpr double kFloor = 0x1p-100;  // lower bound for the norm of a block that its tolerance is based on
+// Steps per singular value of a small matrix; more for large ones, whose small values converge slowly.
+constexpr int64_t kTries = 75;
 
-// r and the rotation that takes (f, g) to (r, 0).
+// r and the rotation that maps (f, g) to (r, 0).
 struct Rotation {
   double r, c, s;
   Rotation(double f, double g) : r(std::sqrt(f * f + g * g)), c(1), s(0) {
@@ -37,7 +37,7 @@ struct Rotation {
   }
 };
 
-// Columns that rotations turn; none where data is null.
+// Columns to apply rotations to; none if data is null.
 struct Columns {
   double* data;
   int64_t rows;
@@ -46,7 +46,7 @@ struct Columns {
   }
 };
 
-// d becomes the singular values, in no order; e has n elements, of which n - 1 stand above the diagonal.
+// d becomes the singular values, unsorted; e has n elements, of which the first n - 1 are the superdiagonal.
 bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
   e[n - 1] = 0;
   int64_t tries = 0, faced = 0;
@@ -55,7 +55,7 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
     while (k >= 0 && std::abs(e[k]) > kTiny + kEps * (std::abs(d[k]) + std::abs(d[k + 1]))) k--;
     if (k >= 0) e[k] = 0;
     const int64_t first = k + 1;
-    if (first == end - 1) {  // one value is done
+    if (first == end - 1) {  // one value has converged
       if (d[first] < 0) {
         d[first] = -d[first];
         if (v.data)
@@ -69,7 +69,7 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
     while (zero >= first && std::abs(d[zero]) > kTiny + kEps * ((zero < end - 1 ? std::abs(e[zero]) : 0) +
                                                                 (zero > first ? std::abs(e[zero - 1]) : 0)))
       zero--;
-    if (zero == end - 1) {  // the last is zero: what stands above it is carried to the left
+    if (zero == end - 1) {  // the last diagonal element is zero: chase the element above it upwards
       double f = e[end - 2];
       d[zero] = e[end - 2] = 0;
       for (int64_t j = end - 2; j >= first; j--) {
@@ -83,7 +83,7 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
       }
       continue;
     }
-    if (zero >= first) {  // a zero inside: what stands right of it is carried to the end
+    if (zero >= first) {  // a zero inside: chase the element to its right to the end
       double f = e[zero];
       d[zero] = e[zero] = 0;
       for (int64_t j = zero + 1; j < end; j++) {
@@ -96,8 +96,8 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
       continue;
     }
     if (++tries > kTries + 6 * n) return false;
-    // Steps find small values last. Read from its other corner the transpose is bidiagonal too, with the same values.
-    // Decided once for each end, lest it go to and fro.
+    // The steps find small values last. The transpose, read from its other corner, is also bidiagonal and has the same
+    // values. This is decided once per `end`, to avoid flipping back and forth.
     if (!u.data && !v.data && end != faced && std::abs(d[first]) < std::abs(d[end - 1])) {
       std::reverse(d + first, d + end);
       std::reverse(e + first, e + end - 1);
@@ -129,7 +129,7 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
   return true;
 }
 
-// A block of n rows and n + extra columns: its last column, if extra, ends as the vector that it takes to zero.
+// A block of n rows and n + extra columns: if extra, the last column of v becomes the null vector.
 template <class R>
 bool leaf(int64_t n, int64_t extra, double* d, double* e, R* u, int64_t ldu, R* v, int64_t ldv) {
   constexpr int64_t kMost = kConquerLeaf + 1;
@@ -168,11 +168,11 @@ bool leaf(int64_t n, int64_t extra, double* d, double* e, R* u, int64_t ldu, R* 
   return true;
 }
 
-// One side of a merge: columns picked by kind and multiplied by `mix`, of which rows follow the same order.
+// One side of a merge: columns selected by kind and multiplied by `mix`, whose rows have the same order.
 template <class R>
 struct Picked {
-  int64_t top_rows, bottom_rows, tops, skipped,
-      count;  // tops: columns with a top part; skipped: those before the first with a bottom one
+  // tops: columns with a top part; skipped: columns before the first one with a bottom part.
+  int64_t top_rows, bottom_rows, tops, skipped, count;
   R *top, *bottom;
   void take(int64_t at, const R* column, int64_t gap) {  // gap: rows between the two parts
     if (at < tops) std::copy_n(column, top_rows, top + at * top_rows);
@@ -185,7 +185,7 @@ struct Picked {
   }
 };
 
-// Row `half` of the matrix, alpha at column `half` and beta right of it, stands between two blocks that are done.
+// Row `half` of the matrix, with alpha at column `half` and beta to its right, joins two blocks already decomposed.
 template <class R>
 void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, double* d, R* u, int64_t ldu, R* v,
            int64_t ldv) {
@@ -208,7 +208,7 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
   const double tolerance = 8 * static_cast<double>(std::numeric_limits<R>::epsilon()) * most;
   d[half] = 0;
   at(kind, half) = kMixed;
-  if (extra) {  // of the two columns that go to zero, one takes all of the row, and the other is the whole's
+  if (extra) {  // of the two null columns, one takes the whole row, and the other becomes that of the merged block
     Rotation by(z[half], beta * static_cast<double>(v[half + 1 + n * ldv]));
     if (by.r > tolerance) {
       turn(columns, v + half * ldv, v + n * ldv, by.c, -by.s);
@@ -216,7 +216,7 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
     }
   }
   if (std::abs(z[half]) <= tolerance) z[half] = std::copysign(tolerance, z[half]);
-  // Ascending, the middle left out.
+  // In ascending order, without the middle element.
   for (int64_t i = 0; i + 1 < n; i++) at(order, i) = i < half ? i : i + 1;
   auto less = [&](int64_t x, int64_t y) { return d[x] < d[y]; };
   std::inplace_merge(order.begin(), order.begin() + half, order.begin() + n - 1, less);
@@ -233,7 +233,7 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
   }
   solve_secular({k, poles, weights, 1.0, true}, roots, gaps, fitted);
 
-  // Columns by kind, so that those that are zero below or above take part in one half only; the middle one is mixed.
+  // Columns by kind, so that those with a zero top or bottom part enter only one product; the middle one is mixed.
   std::vector<int64_t> grouped(static_cast<size_t>(k)), others;
   auto source = [&](int64_t i) { return i ? at(kept, i - 1) : half; };
   std::iota(grouped.begin(), grouped.end(), int64_t{0});
@@ -306,7 +306,7 @@ bool conquer(int64_t n, int64_t extra, double* d, double* e, R* u, int64_t ldu, 
   return true;
 }
 
-// Divides by a power of two that brings the largest element to about one; the divisor, 0 if all are zero.
+// Divides by a power of two that scales the largest element to about one; returns the divisor, or 0 if all are zero.
 double normalize(int64_t n, double* d, double* e) {
   double most = 0;
   for (int64_t i = 0; i < n; i++) most = std::max({most, std::abs(d[i]), i + 1 < n ? std::abs(e[i]) : 0.0});
@@ -324,7 +324,7 @@ double normalize(int64_t n, double* d, double* e) {
 template <class R>
 bool bidiagonal_vectors(int64_t n, double* d, double* e, R* u, int64_t ldu, R* v, int64_t ldv) {
   double scale = normalize(n, d, e);
-  if (scale == 0) {  // exactly zero, which merging would not keep
+  if (scale == 0) {  // exactly zero, which merging would not preserve
     for (int64_t j = 0; j < n; j++) {
       std::fill(u + j * ldu, u + j * ldu + n, R(0));
       std::fill(v + j * ldv, v + j * ldv + n, R(0));

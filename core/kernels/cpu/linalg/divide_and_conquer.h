@@ -1,36 +1,36 @@
-// divide_and_conquer.h: eigenvalues of real tridiagonal and singular values of real bidiagonal matrices: what the
-// reductions of eigh.cpp and svd.cpp leave. Diagonals are double, whatever the vectors are.
+// divide_and_conquer.h: eigenvalues of real tridiagonal and singular values of real bidiagonal matrices, the output of
+// the reductions in eigh.cpp and svd.cpp. Diagonals are double, whatever the type of the vectors.
 #pragma once
 #include <cstdint>
 
 namespace undertow::cpu {
 
-// Matrices up to this size are diagonalised by rotations, larger ones halved.
+// Matrices up to this size are diagonalised by rotations; larger ones are divided in half.
 inline constexpr int64_t kConquerLeaf = 28;
 
-// The tridiagonal matrix with diagonal d and e[0 .. n-2] beside it: d becomes the eigenvalues, ascending, and q, n by
-// n, the vectors; e is destroyed. R is float or double. False if one did not converge.
+// The tridiagonal matrix with diagonal d and off-diagonal e[0 .. n-2]: d becomes the eigenvalues, ascending, and q, n
+// by n, the eigenvectors; e is overwritten. R is float or double. Returns false if an eigenvalue did not converge.
 template <class R>
 bool tridiagonal_vectors(int64_t n, double* d, double* e, R* q, int64_t ld);
-// d becomes the eigenvalues, in no order.
+// d becomes the eigenvalues, unsorted.
 bool tridiagonal_values(int64_t n, double* d, double* e);
 
-// The upper bidiagonal matrix with diagonal d and e[0 .. n-2] above it = U diag(d) V^T: d becomes the singular values,
-// ascending. u and v are n by n.
+// The upper bidiagonal matrix with diagonal d and superdiagonal e[0 .. n-2] = U diag(d) V^T: d becomes the singular
+// values, ascending. u and v are n by n.
 template <class R>
 bool bidiagonal_vectors(int64_t n, double* d, double* e, R* u, int64_t ldu, R* v, int64_t ldv);
-// d becomes the singular values, in no order.
+// d becomes the singular values, unsorted.
 bool bidiagonal_values(int64_t n, double* d, double* e);
 
-// --- shared by the two ways of conquering ---
+// --- Shared by both algorithms
 
-// Kinds of columns of two blocks on a diagonal.
+// Kinds of columns of a block-diagonal matrix with two blocks.
 enum ColumnKind : uint8_t { kTop = 0, kMixed = 1, kBottom = 2 };
 
-// What is left of a merge after deflation: of n poles in d and z, in the ascending `order`, those in `kept` (ascending)
-// enter the secular equation, and those in `gone` are done. Neighbours that are too close are turned so that one of
-// them leaves: turn(i, j, c, s) must do that to columns, x_i' = c x_i - s x_j, x_j' = s x_i + c x_j. Returns how many
-// are kept.
+// Deflates a merge: of n poles in d and z, in the ascending `order`, those in `kept` (ascending) enter the secular
+// equation, and those in `gone` have converged. Neighbours that are too close are rotated so that one of them is
+// deflated: turn(i, j, c, s) must apply the rotation to columns, x_i' = c x_i - s x_j, x_j' = s x_i + c x_j. Returns
+// how many are kept.
 template <class Turn>
 int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, ColumnKind* kind, double weight,
                 double tolerance, int64_t* kept, int64_t* gone, Turn&& turn);

@@ -1,5 +1,5 @@
-// eig.cpp: eigenvalues and eigenvectors of a general matrix: Hessenberg form by reflections, Schur form by shifted
-// QR steps, vectors by substitution in the triangle. Complex throughout: a real matrix has complex eigenvalues anyway.
+// eig.cpp: eigenvalues and eigenvectors of a general matrix: reflections to Hessenberg form, shifted QR steps to Schur
+// form, back substitution for the vectors. Complex throughout: a real matrix has complex eigenvalues anyway.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 template <class R>
 using C = std::complex<R>;
 
-// a = Z H Z^H with H zero below the first subdiagonal; z, unless null, becomes Z.
+// a = Z H Z^H with H zero below the first subdiagonal; z becomes Z, unless null.
 template <class R>
 void hessenberg(int64_t n, C<R>* a, int64_t ld, C<R>* z, int64_t ldz) {
   const DenseKernels<C<R>>& kernels = dense_kernels<C<R>>();
@@ -47,7 +47,7 @@ void hessenberg(int64_t n, C<R>* a, int64_t ld, C<R>* z, int64_t ldz) {
   for (int64_t k = 0; k + 2 < n; k++) std::fill(a + k + 2 + k * ld, a + n + k * ld, C<R>(0));
 }
 
-// c and s, c real, that turn (x, y) to (r, 0): r = c x + s y, 0 = -conj(s) x + c y.
+// c and s, with c real, that rotate (x, y) to (r, 0): r = c x + s y, 0 = -conj(s) x + c y.
 template <class R>
 struct Turn {
   R c;
@@ -62,7 +62,7 @@ Turn<R> turn_of(C<R> x, C<R> y) {
   return {std::abs(x) / size, phase * std::conj(y) / size};
 }
 
-// The eigenvalue of the last 2 by 2 block that is nearer to its corner.
+// The eigenvalue of the last 2 by 2 block that is closer to its corner element.
 template <class R>
 C<R> shift_of(const C<R>* h, int64_t ld, int64_t last) {
   C<R> a = h[last - 1 + (last - 1) * ld], b = h[last - 1 + last * ld], c = h[last + (last - 1) * ld],
@@ -73,9 +73,9 @@ C<R> shift_of(const C<R>* h, int64_t ld, int64_t last) {
   return below == C<R>(0) ? d : d - b * c / below;
 }
 
-// The turns that make h triangular from row `first` to `last`, each from what the ones before it left, and applied to
-// all columns, a tile of them at a time, laid out by rows: along rows of h, every element would be in a cache line of
-// its own.
+// The rotations that make h triangular from row `first` to `last`, each computed from the result of the previous ones,
+// and applied to all columns. Columns are processed in row-major tiles: along rows of h itself, every element would be
+// in another cache line.
 constexpr int64_t kColumns = 16;
 template <class R>
 void turn_rows(int64_t n, C<R>* h, int64_t ld, int64_t first, int64_t last, Turn<R>* turns, C<R>* tile) {
@@ -112,7 +112,7 @@ bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
   std::vector<Turn<R>> turns(static_cast<size_t>(n));
   std::vector<C<R>> tile(static_cast<size_t>(n * kColumns));
   auto size_of = [](C<R> x) { return std::abs(x.real()) + std::abs(x.imag()); };
-  // What is below the rounding of the largest element counts as zero: blocks of nothing else might never converge.
+  // Elements below the round-off of the largest one count as zero: blocks of only such elements might never converge.
   R least = std::numeric_limits<R>::min();
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < std::min(j + 2, n); i++) least = std::max(least, eps / 2 * size_of(h[i + j * ld]));
@@ -132,7 +132,7 @@ bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
       continue;
     }
     if (tries == 120) return false;
-    // Now and then a shift out of order, for matrices that the usual one leaves as they are.
+    // An exceptional shift now and then, for matrices on which the usual one makes no progress.
     C<R> shift =
         tries % 12 == 11 ? C<R>(std::abs(h[last + (last - 1) * ld])) + h[last + last * ld] : shift_of(h, ld, last);
     for (int64_t i = first; i <= last; i++) h[i + i * ld] -= shift;
@@ -152,7 +152,7 @@ bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
 
 template <class R>
 bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
-  // Scaled, so that squares neither overflow nor vanish.
+  // Scaled, so that squares neither overflow nor underflow.
   R most = 0;
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < n; i++)
@@ -177,7 +177,7 @@ bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
   const DenseKernels<C<R>>& kernels = dense_kernels<C<R>>();
   parallel_for(0, n, std::max<int64_t>(1, 32768 / (n * n / 2 + 1)), [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++) {
-      // (T - t_kk) x = 0 with x_k = 1, upwards; what stands above waits for its divisor.
+      // Solves (T - t_kk) x = 0 with x_k = 1, upwards; the elements above are divided when their turn comes.
       C<R>* to = x.data() + k * n;
       std::copy_n(a + k * ld, k, to);
       to[k] = C<R>(1);
@@ -185,7 +185,7 @@ bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
         C<R> gap = values[k] - a[i + i * ld];
         if (std::abs(gap) < least) gap = least;
         to[i] /= gap;
-        // A matrix with too few vectors gives ever larger elements.
+        // A defective matrix gives ever larger elements.
         if (R large = std::abs(to[i]); large > R(1e12))
           for (int64_t r = 0; r <= k; r++) to[r] /= large;
         kernels.combine(i, 1, a + i * ld, ld, to + i, to);
@@ -196,7 +196,7 @@ bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
   for (int64_t k = 0; k < n; k++) {
     C<R>* to = all.data() + k * n;
     R length = length_of(n, to);
-    // The greatest element real: one choice of phase among all.
+    // Makes the greatest element real, to fix the phase.
     int64_t best = 0;
     for (int64_t i = 1; i < n; i++)
       if (std::norm(to[i]) > std::norm(to[best])) best = i;

@@ -1,5 +1,5 @@
 // eigh.cpp: the Hermitian eigenvalue problem: reduction to a real tridiagonal matrix by reflections, half of whose work
-// is products of matrices; that matrix's own (divide_and_conquer.h); and its vectors turned back by the reflections.
+// is matrix products; eigenvalues of that matrix (divide_and_conquer.h); and back-transformation of its vectors.
 // build: small
 #include <algorithm>
 #include <limits>
@@ -19,12 +19,13 @@ struct Shares;   // scratch
 struct Vectors;  // scratch
 
 constexpr int64_t kPanel = 32;        // columns reduced before the rest is updated
-constexpr int64_t kUnblocked = 64;    // sizes that are not worth a panel
-constexpr int64_t kStripe = 128;      // columns of an update of the lower triangle
-constexpr int64_t kSharedFrom = 400;  // size from which threads share a product with one vector
+constexpr int64_t kUnblocked = 64;    // sizes too small for a panel
+constexpr int64_t kStripe = 128;      // columns per update of the lower triangle
+constexpr int64_t kSharedFrom = 400;  // size from which threads divide a matrix-vector product
 constexpr int64_t kShares = 4;
 
-// y = A x, A Hermitian by its lower triangle. Shares are cut by the size alone and added in order.
+// y = A x for Hermitian A, given by its lower triangle. The work is divided by size only, and partial results are added
+// in order.
 template <class T>
 void hermitian_product(int64_t n, const T* a, int64_t ld, const T* x, T* y) {
   const DenseKernels<T>& kernels = dense_kernels<T>();
@@ -48,7 +49,7 @@ void hermitian_product(int64_t n, const T* a, int64_t ld, const T* x, T* y) {
     for (int64_t i = cut(share); i < n; i++) y[i] += parts[(share - 1) * n + i];
 }
 
-// a = Q T Q^H: the diagonal of T to d, what stands beside it to e; the reflections of Q stay in a below the diagonal.
+// a = Q T Q^H: the diagonal of T goes to d, its off-diagonal to e; the reflectors of Q stay in a below the diagonal.
 // Within a panel of columns the matrix is A - V W^H - W V^H, with A not yet changed.
 template <class T>
 void tridiagonalize(int64_t n, T* a, int64_t ld, double* d, double* e, T* tau) {
@@ -60,7 +61,7 @@ void tridiagonalize(int64_t n, T* a, int64_t ld, double* d, double* e, T* tau) {
   for (int64_t k0 = 0; k0 < n;) {
     const int64_t width = n - k0 > kUnblocked ? kPanel : n - k0;
     for (int64_t i = 0; i < width; i++) {
-      // The panel of the last columns is updated as it goes, if it is longer than a panel's memory.
+      // The last panel may be wider than kPanel; then the matrix is updated after each column.
       const int64_t k = k0 + i, left = n - k - 1, held = width > kPanel ? 0 : i;
       T *column = a + k + k * ld, *v = column + 1, *rest = a + (k + 1) * (ld + 1);
       if (held) {
@@ -122,7 +123,7 @@ template <class T>
 bool eigh(int64_t n, T* a, int64_t ld, Real<T>* values, bool vectors) {
   using R = Real<T>;
   if (n == 0) return true;
-  // Scaled, so that squares neither overflow nor vanish.
+  // Scaled, so that squares neither overflow nor underflow.
   R most = 0;
   bool finite = true;
   for (int64_t j = 0; j < n; j++)
@@ -150,7 +151,7 @@ bool eigh(int64_t n, T* a, int64_t ld, Real<T>* values, bool vectors) {
   }
   if (!tridiagonal_vectors(n, d, e, q, n)) return false;
   for (int64_t i = 0; i < n; i++) values[i] = static_cast<R>(d[i] * back);
-  // Q is [1 0; 0 Q'], Q' of the reflections.
+  // Q is [1 0; 0 Q'], where Q' is the product of the reflections.
   if constexpr (std::is_floating_point_v<T>) {
     apply_reflections<T>({.adjoint = false, .skip_zeros = false}, n - 1, n, n - 1, a + 1, ld, tau, q + 1, n);
     for (int64_t j = 0; j < n; j++) std::copy_n(q + j * n, n, a + j * ld);

@@ -34,11 +34,11 @@ struct Square {
   }
 };
 
-// `single`: exact to float's rounding is enough.
+// `single`: float precision is enough.
 template <class T>
 void exponential(int64_t n, T* a, bool single) {
   Square<T> x(n);
-  double norm = 0;  // the greatest sum of a column's sizes
+  double norm = 0;  // the maximum column sum of magnitudes
   for (int64_t j = 0; j < n; j++) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += std::abs(a[i + j * n]);
@@ -48,7 +48,8 @@ void exponential(int64_t n, T* a, bool single) {
     std::fill(a, a + n * n, T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
     return;
   }
-  // The approximants [m/m] for m = 3, 5, 7, 9 and 13, and the norms up to which they are exact to rounding (Higham).
+  // The approximants [m/m] for m = 3, 5, 7, 9 and 13, and the norms up to which they are accurate to round-off
+  // (Higham).
   const int degrees[] = {3, 5, 7, 9, 13};
   const double reach[] = {single ? 0.4258730016922831 : 0.01495585217958292,
                           single ? 1.880152677804762 : 0.2539398330063230,

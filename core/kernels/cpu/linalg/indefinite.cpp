@@ -1,6 +1,6 @@
-// indefinite.cpp: symmetric and Hermitian matrices of either sign: A = L D L^T with D of blocks of one and two (Bunch
-// and Kaufman), in LAPACK's format of factors and pivots, and the systems solved with it. In double precision alone,
-// whatever the dtype: one instantiation for real and one for complex matrices. See batches.h.
+// indefinite.cpp: symmetric and Hermitian indefinite matrices: A = L D L^T with 1x1 and 2x2 blocks in D (Bunch and
+// Kaufman), in LAPACK's format of factors and pivots, and solving systems with it. Only in double precision, whatever
+// the dtype: one instantiation for real and one for complex matrices. See batches.h.
 // build: small
 #include <cmath>
 #include <complex>
@@ -17,7 +17,7 @@ using Complex = std::complex<double>;
 double size_of(double x) { return std::fabs(x); }
 double size_of(Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
 
-// A matrix by columns, of which the lower triangle is read and written. `twin` is what stands across the diagonal.
+// A column-major matrix whose lower triangle is read and written. `twin` is the element mirrored across the diagonal.
 template <class T>
 struct Lower {
   T* data;
@@ -39,7 +39,7 @@ struct Lower {
   }
 };
 
-// The row of the largest element of column j in rows [begin, end); begin if there is none.
+// The row of the largest element of column j in rows [begin, end); begin if the range is empty.
 template <class T>
 int64_t largest(const Lower<T>& a, int64_t j, int64_t begin, int64_t end) {
   int64_t best = begin;
@@ -48,7 +48,7 @@ int64_t largest(const Lower<T>& a, int64_t j, int64_t begin, int64_t end) {
   return best;
 }
 
-// Exchanges rows and columns k and p > k of what is left from column `from` on.
+// Swaps rows and columns k and p > k of the remaining matrix from column `from` on.
 template <class T>
 void exchange(const Lower<T>& a, int64_t from, int64_t k, int64_t p) {
   for (int64_t i = p + 1; i < a.n; i++) std::swap(a(i, k), a(i, p));
@@ -62,7 +62,7 @@ void exchange(const Lower<T>& a, int64_t from, int64_t k, int64_t p) {
   for (int64_t j = from; j < k; j++) std::swap(a(k, j), a(p, j));
 }
 
-// The pivot of column k: (row to bring here, size of the block). Both zero: the column is.
+// The pivot of column k: (row to exchange with, block size). The block size is 0 if the column is zero.
 template <class T>
 std::pair<int64_t, int64_t> choose(const Lower<T>& a, int64_t k) {
   const double alpha = (1 + std::sqrt(17.0)) / 8;
@@ -134,11 +134,11 @@ void exchange_rows(T* b, int64_t n, int64_t columns, int64_t i, int64_t j) {
 template <class T>
 void solve(const Lower<T>& a, const int32_t* pivots, T* b, int64_t columns) {
   const int64_t n = a.n;
-  auto take = [&](int64_t j, int64_t from) {  // what column j of L and row j of b leave below
+  auto take = [&](int64_t j, int64_t from) {  // eliminates with column j of L
     for (int64_t c = 0; c < columns; c++)
       for (int64_t i = from; i < n; i++) b[i + c * n] -= a(i, j) * b[j + c * n];
   };
-  auto give = [&](int64_t j, int64_t from) {  // the same of L^T
+  auto give = [&](int64_t j, int64_t from) {  // the same with L^T
     for (int64_t c = 0; c < columns; c++)
       for (int64_t i = from; i < n; i++) b[j + c * n] -= a.twin(a(i, j)) * b[i + c * n];
   };
@@ -175,7 +175,7 @@ void solve(const Lower<T>& a, const int32_t* pivots, T* b, int64_t columns) {
   }
 }
 
-// Rows to bring to each place, or twice the negative of one for a block of two.
+// Pivots are row numbers, or a negative row number twice for a 2x2 block.
 bool are_pivots(const int32_t* p, int64_t n) {
   for (int64_t k = 0; k < n; k += p[k] > 0 ? 1 : 2)
     if (p[k] == 0 || p[k] > n || p[k] < -n || (p[k] < 0 && (k + 1 == n || p[k + 1] != p[k]))) return false;

@@ -25,7 +25,7 @@ bool least_squares(bool adjoint, int64_t m, int64_t n, int64_t columns, T* a, in
   for (int64_t i = 0; i < n; i++)
     if (a[i + i * ld] == T(0)) return false;
   for (int64_t j = 0; j < n; j++) std::copy_n(a + j * ld, j + 1, square.data() + j * n);
-  // The largest singular value is at most the size of R, the smallest at least the inverse of the size of R^-1.
+  // The largest singular value is at most the norm of R, the smallest at least the inverse of the norm of R^-1.
   const Real<T> most = size_of_upper(n, square.data(), n);
   invert_upper(n, square.data(), n);
   if (!(Real<T>(1) > limit * most * size_of_upper(n, square.data(), n))) return false;

@@ -28,7 +28,7 @@ inline RealOf<T>* lanes_of(T* p) {
   return reinterpret_cast<RealOf<T>*>(p);
 }
 
-// Real and imaginary parts exchanged.
+// Real and imaginary parts swapped.
 template <class R>
 inline Vec<R> exchanged(Vec<R> v) {
   return exchange_lanes<R, 1>(v);
@@ -39,7 +39,7 @@ inline Vec<R> alternating() {
   return __builtin_convertvector((lane_numbers<R>() & 1) * 2 - 1, Vec<R>);
 }
 
-// The sum of conj(a) x: straight gathers the real part, crossed the imaginary one, which real numbers have not.
+// The sum of conj(a) x: straight accumulates the real part, crossed the imaginary part (complex only).
 template <class T>
 struct Dot {
   using R = RealOf<T>;
@@ -56,7 +56,7 @@ struct Dot {
   }
 };
 
-// A number that multiplies vectors.
+// A factor that multiplies vectors.
 template <class T>
 struct Factor {
   using R = RealOf<T>;
@@ -77,7 +77,7 @@ struct Factor {
   }
 };
 
-// f(offset, width in lanes, whole or part) along a column of n numbers.
+// Calls f(offset, width in lanes, whole or partial) along a column of n numbers.
 template <class T, class Whole, class Part>
 inline void along(int64_t n, Whole&& whole, Part&& part) {
   using R = RealOf<T>;
@@ -154,7 +154,7 @@ inline T conj_of(T x) {
   else
     return x;
 }
-// to += a x, and x y, spelled out: the operators of std::complex are templates of the standard library.
+// to += a x, and x y, written out because the operators of std::complex are templates of the standard library.
 template <class T>
 inline void add_product(T& to, T a, T x) {
   if constexpr (Number<T>::kComplex)
@@ -171,7 +171,7 @@ inline T minus_product(T x, T y) {
     return -(x * y);
 }
 
-// Four columns at once below the square on the diagonal that they share.
+// kColumns columns at once, below the square they share on the diagonal.
 template <class T, int kColumns>
 inline void hermitian_columns(int64_t n, int64_t j, const T* a, int64_t ld, const T* x, T* y) {
   using R = RealOf<T>;
@@ -235,7 +235,7 @@ template <class T, int kColumns>
 inline void reflect_columns(int64_t n, const T* v, T factor, T* c, int64_t ld) {
   using R = RealOf<T>;
   T sums[kColumns];
-  // conj(c)^T v, so conjugated again: v^H c.
+  // conj(c)^T v, conjugated again: v^H c.
   dot_columns<T, kColumns>(n, c, ld, v, sums);
   for (int j = 0; j < kColumns; j++) {
     const Factor<T> f(minus_product(conj_of(sums[j]), factor));
@@ -254,14 +254,14 @@ void reflect(int64_t n, int64_t columns, const T* v, T factor, T* c, int64_t ld)
   for (; j < columns; j++) reflect_columns<T, 1>(n, v, factor, c + j * ld, ld);
 }
 
-// A vector's lanes of columns of b at a time, side by side: each row then is a few whole vectors.
+// Takes as many columns of b at a time as a vector has lanes, so that each row is a few whole vectors.
 template <class T>
 void substitute(bool upper, bool unit, int64_t n, int64_t columns, const T* a, int64_t a_rs, int64_t a_cs, T* b,
                 int64_t b_rs, int64_t b_cs) {
   using R = RealOf<T>;
   constexpr bool kComplex = Number<T>::kComplex;
   constexpr int kL = kLanes<R>, kParts = kComplex ? 2 : 1;
-  // Rows of the triangle in the order they are solved, without the diagonal, which is kept apart.
+  // Rows of the triangle in the order they are solved, without the diagonal, which is stored separately.
   R rows[kSubstituted * kSubstituted * kParts], diagonal[kSubstituted * kParts];
   auto at = [&](int64_t i) { return upper ? n - 1 - i : i; };
   for (int64_t i = 0; i < n; i++) {
@@ -299,7 +299,7 @@ void substitute(bool upper, bool unit, int64_t n, int64_t columns, const T* a, i
           im -= block[2 * p] * y + block[2 * p + 1] * x;
         }
         if (!unit) {
-          // Divided by the larger part first, so that no square leaves the range.
+          // Divides by the larger part first, so that squares neither overflow nor underflow.
           const R x = diagonal[2 * i], y = diagonal[2 * i + 1], ax = x < 0 ? -x : x, ay = y < 0 ? -y : y;
           if (ax >= ay) {
             const R ratio = y / x, size = x + y * ratio;

@@ -1,5 +1,5 @@
-// linalg_kernels.h: the inner loops of dense factorizations, compiled once per instruction set: products of a matrix
-// with one vector, and the sums of a secular equation. Knows columns; neither threads nor algorithms.
+// linalg_kernels.h: the inner loops of dense factorizations, compiled once per instruction set: matrix-vector products,
+// and the sums of a secular equation. Knows columns; neither threads nor algorithms.
 #pragma once
 
 #include <complex>
@@ -18,32 +18,33 @@ struct DenseKernels {
   void (*dots)(int64_t m, int64_t n, const T* a, int64_t ld, const T* x, T* y);
   // y[i] += sum over j of a[i, j] x[j].
   void (*combine)(int64_t m, int64_t n, const T* a, int64_t ld, const T* x, T* y);
-  // The part of y += A x, for a Hermitian A of size n of which only the lower triangle is read, that columns first to
-  // last and their mirror images have.
+  // The contribution of columns first to last, and of their mirror images, to y += A x for a Hermitian A of size n.
+  // Only the lower triangle is read.
   void (*hermitian)(int64_t n, int64_t first, int64_t last, const T* a, int64_t ld, const T* x, T* y);
   // c = (I - factor v v^H) c for `columns` columns of c.
   void (*reflect)(int64_t n, int64_t columns, const T* v, T factor, T* c, int64_t ld);
-  // b = a^-1 b for a triangular a of size n <= kSubstituted; both with any strides. unit: its diagonal counts as ones.
+  // b = a^-1 b for a triangular a of size n <= kSubstituted; both have any strides. unit: its diagonal is taken to be
+  // ones.
   void (*substitute)(bool upper, bool unit, int64_t n, int64_t columns, const T* a, int64_t a_rs, int64_t a_cs, T* b,
                      int64_t b_rs, int64_t b_cs);
-  // Columns x and y turned: x' = c x - s y, y' = s x + c y.
+  // Rotates columns x and y: x' = c x - s y, y' = s x + c y.
   void (*turn)(int64_t n, T* x, T* y, double c, double s);
   // The same with a complex s: x' = c x + conj(s) y, y' = c y - s x.
   void (*turn_phase)(int64_t n, T* x, T* y, T c, T s);
 };
 
-// Sums over poles: of z / gap and z / gap^2, where gap is `near - at`, or (near - at) * (far + at) unless far is null.
+// Sums over poles of z / gap and z / gap^2, where gap is `near - at`, or (near - at) * (far + at) unless far is null.
 struct SecularSums {
   double value, slope;
 };
 struct SecularKernels {
   SecularSums (*sums)(int64_t n, const double* near, const double* far, double at, const double* z);
-  // near = poles - origin and far = poles + origin; and the gaps as above.
+  // near = poles - origin and far = poles + origin; gaps computes the gaps defined above.
   void (*around)(int64_t n, const double* poles, double origin, double* near, double* far);
   void (*gaps)(int64_t n, const double* near, const double* far, double at, double* out);
-  // gap[i] = z[i] / gap[i]; the sums of its squares, and of those of poles[i] times it.
+  // gap[i] = z[i] / gap[i]; returns the sum of their squares, and the sum of the squares of poles[i] times them.
   SecularSums (*vector)(int64_t n, const double* z, const double* poles, double* gap);
-  // product[i] *= gap[i] / (poles[i] - pole), or / ((poles[i] - pole) * (poles[i] + pole)) where `squares`.
+  // product[i] *= gap[i] / (poles[i] - pole), or / ((poles[i] - pole) * (poles[i] + pole)) if `squares`.
   void (*ratios)(int64_t n, const double* gap, const double* poles, double pole, bool squares, double* product);
 };
 

@@ -1,4 +1,4 @@
-// qr.cpp: Householder's QR and products with its Q, in blocks of reflections (I - V T V^H) that are matrix products.
+// qr.cpp: Householder QR and products with its Q, in blocks of reflections (I - V T V^H), which are matrix products.
 // build: small
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/linalg/reflections.h"
@@ -12,15 +12,15 @@ namespace {
 struct BlockWork;
 
 constexpr int64_t kBlock = 32;      // reflections applied together
-constexpr int64_t kUnblocked = 24;  // below this, plain reflections
+constexpr int64_t kUnblocked = 24;  // below this size, plain reflections
 constexpr int64_t kChunkNumbers = 1 << 15;
 
-// A block of k <= kBlock reflections of length m: V with its zeros and ones written out, V^H, and T.
+// A block of k <= kBlock reflections of length m: V with explicit zeros and ones, V^H, and T.
 template <class T>
 struct Block {
   int64_t m, k;
-  T *v, *turned, *t,
-      *work;  // v: m by k; turned: V^H, k by m by columns, for complex numbers alone; t: k by k; work: 2 k by columns
+  // v: m by k; turned: V^H, k by m, column-major, complex numbers only; t: k by k; work: 2 k by columns.
+  T *v, *turned, *t, *work;
 
   static int64_t room(int64_t m, int64_t columns) {
     return 2 * m * kBlock + kBlock * kBlock * 2 + 2 * kBlock * columns;

@@ -1,5 +1,4 @@
-// reflections.h: Householder reflections one by one and in blocks, which QR, eigenvalues and singular values are made
-// of.
+// reflections.h: Householder reflections, single and in blocks, used by QR, eigenvalues and singular values.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -33,14 +32,14 @@ Real<T> imag_of(T x) {
     return x.imag();
 }
 
-// The length of x, without overflow on the way.
+// The norm of x, without intermediate overflow.
 template <class T>
 Real<T> length_of(int64_t n, const T* x) {
   using R = Real<T>;
   T square(0);
   if (n > 0) dense_kernels<T>().dots(n, 1, x, n, x, &square);
   R sum = std::real(square);
-  // Squares far from both ends of the range have lost nothing.
+  // The plain sum of squares is accurate if it is far from overflow and underflow.
   constexpr R kLow = sizeof(R) == 4 ? R(1e-25) : R(1e-250), kHigh = sizeof(R) == 4 ? R(1e30) : R(1e300);
   if (sum > kLow && sum < kHigh) return std::sqrt(sum);
   R most = 0;
@@ -52,7 +51,7 @@ Real<T> length_of(int64_t n, const T* x) {
 }
 
 // tau and v (v[0] = 1, the rest in x[1..]) such that (I - tau v v^H)^H x = (beta, 0, ..., 0) with a real beta, which
-// x[0] becomes. beta has the sign opposite to x[0]'s real part, so that nothing cancels.
+// x[0] becomes. beta has the opposite sign of x[0]'s real part, to avoid cancellation.
 template <class T>
 T reflection(int64_t n, T* x) {
   using R = Real<T>;
@@ -67,7 +66,8 @@ T reflection(int64_t n, T* x) {
     return tau;
   }
   if (std::real(x[0]) >= 0) beta = -beta;
-  // The inverse of x[0] - beta by its size: the square in a division of complex numbers would leave the range.
+  // Computes the inverse of x[0] - beta through its magnitude: the square in a complex division could overflow or
+  // underflow.
   T tau = (T(beta) - x[0]) / beta, away = x[0] - beta;
   R size = std::hypot(std::real(away), imag_of(away));
   T scale = conj_of(away / size) / size;
@@ -76,7 +76,7 @@ T reflection(int64_t n, T* x) {
   return tau;
 }
 
-// c = (I - factor v v^H) c for `columns` columns of c; v[0] counts as one and is not read.
+// c = (I - factor v v^H) c for `columns` columns of c; v[0] is taken to be one and not read.
 template <class T>
 void reflect_left(int64_t n, int64_t columns, T* v, T factor, T* c, int64_t ld) {
   if (factor == T(0) || columns <= 0) return;
@@ -86,15 +86,15 @@ void reflect_left(int64_t n, int64_t columns, T* v, T factor, T* c, int64_t ld) 
   v[0] = kept;
 }
 
-// Products of a matrix with a vector that threads share; see DenseKernels.
+// Matrix-vector products on several threads; see DenseKernels.
 template <class T>
 void dots_shared(int64_t m, int64_t n, const T* a, int64_t ld, const T* x, T* y);
 template <class T>
 void combine_shared(int64_t m, int64_t n, const T* a, int64_t ld, const T* x, T* y);
 
 // c = Q c, or Q^H c if `adjoint`, for `columns` columns of m rows, where Q is the product of k reflections: the i-th
-// has its vector in v[i.. m, i], the one on the diagonal not read, and tau[i]. In blocks, so that nearly all is matrix
-// products. `skip_zeros`: c is zero to the left of its diagonal blocks, as the identity is.
+// has its vector in v[i.. m, i], with an implicit one on the diagonal, and tau[i]. Works in blocks, so that nearly all
+// of it is matrix products. `skip_zeros`: c is zero to the left of its diagonal blocks, as the identity is.
 struct Application {
   bool adjoint, skip_zeros;
 };

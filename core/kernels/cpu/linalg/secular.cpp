@@ -1,5 +1,5 @@
-// secular.cpp: secular.h: each root lies between two poles and is found, from the nearer one, by steps that
-// replace the two sums on its sides by one pole each (the middle way of Li), kept inside a shrinking bracket.
+// secular.cpp: see secular.h. Each root is between two poles and is found, starting from the nearer one, by steps that
+// replace the sums on each side by one pole each (Li's middle way), kept inside a shrinking bracket.
 #include "core/kernels/cpu/linalg/secular.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 
-// 1/rho + sum of z_i^2 / gap_i, and its parts up to pole j and above it, `at` away from the origin.
+// 1/rho + sum of z_i^2 / gap_i at distance `at` from the origin, and its parts up to pole j and above it.
 struct Sides {
   SecularSums low, high;
   double value;
@@ -24,11 +24,11 @@ struct Sides {
 struct Root {
   const Secular& problem;
   int64_t j;                           // the root above pole j
-  const double *near, *far, *weights;  // poles minus the origin, plus it, and z squared
+  const double *near, *far, *weights;  // poles minus the origin, poles plus the origin, and z squared
 
   Sides sides(double at) const {
     const SecularKernels& kernels = secular_kernels();
-    int64_t split = std::min(j + 1, problem.k - 1);  // the last root has its two poles below it
+    int64_t split = std::min(j + 1, problem.k - 1);  // both poles of the last root are below it
     const double* f = problem.squares ? far : nullptr;
     Sides s{kernels.sums(split, near, f, at, weights),
             kernels.sums(problem.k - split, near + split, f ? f + split : nullptr, at, weights + split), 0};
@@ -38,7 +38,7 @@ struct Root {
   double gap(int64_t i, double at) const { return problem.squares ? (near[i] - at) * (far[i] + at) : near[i] - at; }
 };
 
-// The way from the origin to root j, `at`, in the bracket [low, high].
+// The distance `at` from the origin to root j, in the bracket [low, high].
 double find(const Root& root, double origin, double low, double high) {
   const int64_t k = root.problem.k, left = std::min(root.j, k - 2), right = left + 1;
   double at = 0.5 * (low + high);
@@ -46,7 +46,7 @@ double find(const Root& root, double origin, double low, double high) {
     Sides s = root.sides(at);
     double size = 1 / root.problem.rho + std::abs(s.low.value) + std::abs(s.high.value);
     if (std::abs(s.value) <= 4 * kEps * size) break;
-    (s.value < 0 ? low : high) = at;  // the function rises between poles
+    (s.value < 0 ? low : high) = at;  // the function increases between poles
     if (high - low <= 2 * kEps * std::max(std::abs(low), std::abs(high))) break;
     double x = root.gap(left, at), y = root.gap(right, at);
     double slope = s.low.slope + s.high.slope, c = s.value - x * s.low.slope - y * s.high.slope;
@@ -56,13 +56,13 @@ double find(const Root& root, double origin, double low, double high) {
       step = a >= 0 ? (a + spread) / (2 * c) : 2 * b / (a - spread);
     else
       step = a <= 0 ? (a - spread) / (2 * c) : 2 * b / (a + spread);
-    if (root.problem.squares) {  // a step of the square
+    if (root.problem.squares) {  // converts a step of the square
       double value = origin + at, square = value * value + step;
       step = square >= 0 ? step / (value + std::sqrt(square)) : -std::numeric_limits<double>::infinity();
     }
     double next = at + step;
     if (!(next > low && next < high)) {
-      // A bracket that spans magnitudes is halved in its exponent.
+      // A bracket that spans orders of magnitude is bisected geometrically.
       if (low > 0 && high > 4 * low)
         next = std::sqrt(low) * std::sqrt(high);
       else if (high < 0 && low < 4 * high)
@@ -122,12 +122,12 @@ void solve_secular(const Secular& problem, double* roots, double* gaps, double* 
       secular_kernels().gaps(k, near, problem.squares ? far : nullptr, at, gaps + j * k);
     }
   });
-  // fitted_i^2 = product over j of (root_j - pole_i) / (pole_j - pole_i), without the j = i below, over rho.
+  // fitted_i^2 = product over j of (root_j - pole_i) / (pole_j - pole_i), without the denominator for j = i, over rho.
   parallel_for(0, k, std::max<int64_t>(8, 32768 / k), [&](int64_t begin, int64_t end) {
     const SecularKernels& kernels = secular_kernels();
     std::fill(fitted + begin, fitted + end, 1.0);
     for (int64_t j = 0; j < k; j++) {
-      // Element i = j has no pole to be divided by.
+      // Element i = j has no denominator.
       int64_t cut = std::clamp(j, begin, end), rest = std::min(end, std::max(begin, j + 1));
       kernels.ratios(cut - begin, gaps + begin + j * k, d + begin, d[j], problem.squares, fitted + begin);
       if (rest > cut) fitted[j] *= -gaps[j + j * k];

@@ -1,4 +1,4 @@
-// solve.cpp: LU, triangular solves, inverses and Cholesky by halves, so that nearly all the work is in matrix products.
+// solve.cpp: recursive LU, triangular solves, inverses and Cholesky, so that nearly all the work is in matrix products.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,14 +12,14 @@ namespace {
 
 constexpr int64_t kSmall = kSubstituted;  // below this, plain loops beat products
 constexpr int64_t kTiny = 8;              // below this, even a call costs more than plain loops
-constexpr int64_t kStripe = 128;          // columns of an update of a lower triangle
+constexpr int64_t kStripe = 128;          // columns per update of a lower triangle
 
 template <class T>
 Real<T> size_of(T x) {
   if constexpr (std::is_floating_point_v<T>)
     return std::abs(x);
   else
-    return std::abs(x.real()) + std::abs(x.imag());  // as LAPACK chooses complex pivots
+    return std::abs(x.real()) + std::abs(x.imag());  // LAPACK's criterion for complex pivots
 }
 
 template <class T>
@@ -31,7 +31,7 @@ void exchange_rows(T* a, int64_t ld, int64_t columns, int64_t first, int64_t las
   }
 }
 
-// Column by column: each takes all that the columns before it do to it, then chooses its pivot.
+// Column by column: each is updated by all previous columns, then its pivot is chosen.
 template <class T>
 int64_t lu_columns(int64_t m, int64_t n, T* a, int64_t ld, int32_t* pivots) {
   const DenseKernels<T>& kernels = dense_kernels<T>();
@@ -77,8 +77,8 @@ template <class T>
 int64_t lu_factor(int64_t m, int64_t n, T* a, int64_t ld, int32_t* pivots) {
   int64_t k = std::min(m, n);
   if (k <= kSmall) return lu_columns(m, n, a, ld, pivots);
-  // [A11 A12; A21 A22]: factor the left columns, carry their exchanges to the right, solve for U12, update A22, factor
-  // it.
+  // [A11 A12; A21 A22]: factor the left columns, apply their row exchanges to the right, solve for U12, update A22,
+  // factor it.
   int64_t left = k / 2;
   T* right = a + left * ld;
   int64_t zero = lu_factor(m, left, a, ld, pivots);
@@ -186,7 +186,7 @@ int64_t cholesky(int64_t n, T* a, int64_t ld) {
       turned = to;
       lead_low = rest;
     }
-    for (int64_t j = 0; j < rest; j += kStripe)  // the lower triangle alone
+    for (int64_t j = 0; j < rest; j += kStripe)  // only the lower triangle
       gemm<T>(rest - j, std::min(kStripe, rest - j), half, T(-1), low + j, 1, ld, turned + j, lead_low, 1, T(1),
               corner + j * (ld + 1), 1, ld);
     for (int64_t j = half; j < n; j++) std::fill(a + j * ld, a + j * ld + half, T(0));
@@ -204,7 +204,7 @@ int64_t cholesky(int64_t n, T* a, int64_t ld) {
         for (int64_t i = j; i < n; i++) column[i] += a[i + k * ld] * factors[k];
     }
     R pivot = std::real(column[j]);
-    if (!(pivot > 0)) return j + 1;  // NaN too
+    if (!(pivot > 0)) return j + 1;  // also true for NaN
     R root = std::sqrt(pivot);
     column[j] = T(root);
     for (int64_t i = j + 1; i < n; i++) column[i] /= root;

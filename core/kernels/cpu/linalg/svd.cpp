@@ -1,6 +1,6 @@
 // svd.cpp: singular values: reduction to a real bidiagonal matrix by reflections from both sides, half of whose work is
-// products of matrices; that matrix's own (divide_and_conquer.h); and its vectors turned back. Tall matrices are
-// reduced to R first.
+// matrix products; singular values of that matrix (divide_and_conquer.h); and back-transformation of its vectors. Tall
+// matrices are reduced to R first.
 // build: small
 #include <algorithm>
 #include <limits>
@@ -19,15 +19,15 @@ struct Vectors;  // scratch
 
 constexpr int64_t kPanel = 32;  // columns and rows reduced before the rest is updated
 
-// a = Q B P^H: B has diagonal d and e above it. The reflections of Q stay in a below the diagonal, those of P go to p,
-// n by n, below its first subdiagonal. Within a panel the matrix is A - U Y^H - X V^H, with A not yet changed.
+// a = Q B P^H: B has diagonal d and superdiagonal e. The reflectors of Q stay in a below the diagonal, those of P go to
+// p, n by n, below its first subdiagonal. Within a panel the matrix is A - U Y^H - X V^H, with A not yet changed.
 template <class T>
 void bidiagonalize(int64_t m, int64_t n, T* a, int64_t ld, double* d, double* e, T* tau_q, T* p, T* tau_p) {
   const DenseKernels<T>& kernels = dense_kernels<T>();
   T* memory = Scratch<Panel>::get<T>(2 * kPanel * (m + 2 * n) + 4 * kPanel);
   T *us = memory, *xs = us + m * kPanel, *ys = xs + m * kPanel, *vs = ys + n * kPanel, *turned = vs + n * kPanel,
     *dots = turned + 2 * n * kPanel;
-  // to += sign * columns * factors, for columns of `rows` rows; and the factors are products with a vector.
+  // to += sign * columns * factors, for columns of `rows` rows; the factors are products with a vector.
   auto subtract = [&](int64_t rows, int64_t count, const T* columns, int64_t stride, T* to) {
     for (int64_t j = 0; j < count; j++) dots[j] = -dots[j];
     kernels.combine(rows, count, columns, stride, dots, to);
@@ -86,7 +86,7 @@ void bidiagonalize(int64_t m, int64_t n, T* a, int64_t ld, double* d, double* e,
 template <class R>
 bool values_of(int64_t n, double* d, double* e, double back, R* s) {
   if constexpr (sizeof(R) == 4) {
-    // As roots of the eigenvalues of B^T B: in double, squares lose nothing that float could tell.
+    // As square roots of the eigenvalues of B^T B: in double, squaring loses nothing at float precision.
     for (int64_t i = n - 1; i >= 0; i--) {
       double above = i ? e[i - 1] : 0.0, diagonal = d[i];
       if (i + 1 < n) e[i] *= diagonal;
@@ -126,7 +126,7 @@ bool svd(int64_t m, int64_t n, T* a, int64_t ld, Real<T>* s, T* u, int64_t ldu, 
     identity_from(m, 0);
     return true;
   }
-  // Scaled, so that squares neither overflow nor vanish.
+  // Scaled, so that squares neither overflow nor underflow.
   R scale = most > 0 && (most < R(1e-3) || most > R(1e3)) ? most : R(1);
   if (scale != R(1))
     for (int64_t j = 0; j < n; j++)

@@ -117,7 +117,7 @@ void batch_solve_triangular(const Tensor& x, const Tensor& a, TriangularSystem h
     for_each_matrix(batch_count(x), n * size, [&](int64_t i) {
       const T* matrix = a.data_as<T>() + i * n * n;
       T* to = x.data_as<T>() + i * size;
-      // X A = B is A^T X^T = B^T: both read by the other stride.
+      // X A = B is A^T X^T = B^T: swap the strides of both.
       if (how.left)
         solve_triangular<T>({how.upper, how.unit}, n, columns, matrix, n, 1, to, 1, ld);
       else

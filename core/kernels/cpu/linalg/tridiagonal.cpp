@@ -1,5 +1,5 @@
-// tridiagonal.cpp: eigenvalues of a real tridiagonal matrix: QL steps for small ones and where no vectors are wanted,
-// else Cuppen's divide and conquer, whose work is matrix products.
+// tridiagonal.cpp: eigenvalues of a real tridiagonal matrix: QL steps for small matrices and if no vectors are needed,
+// else Cuppen's divide and conquer, whose work is mostly matrix products.
 // build: small
 #include <algorithm>
 #include <cmath>
@@ -22,12 +22,12 @@ struct MergeNumbers;  // scratch
 struct MergeColumns;  // scratch
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-// Matrices come scaled to about one: below this, values are as good as zero beside rounding.
+// Matrices are scaled to about one: smaller values are zero compared with round-off.
 constexpr double kTiny = 0x1p-66;
-constexpr double kFloor = 0x1p-100;  // the least size of a block that its tolerance is measured by
-constexpr int kTries = 60;           // steps for one eigenvalue
+constexpr double kFloor = 0x1p-100;  // lower bound for the norm of a block that its tolerance is based on
+constexpr int kTries = 60;           // steps per eigenvalue
 
-// QL with implicit shifts (Wilkinson's); z, n by n, is turned along.
+// QL with implicit shifts (Wilkinson's); the rotations are also applied to z, n by n.
 bool ql(int64_t n, double* d, double* e, double* z) {
   const auto turn = dense_kernels<double>().turn;
   e[n - 1] = 0;
@@ -84,7 +84,7 @@ bool leaf(int64_t n, double* d, double* e, R* q, int64_t ld) {
   return true;
 }
 
-// q holds the vectors of the two halves, d their values; the halves are joined by rho at (half - 1, half).
+// q holds the eigenvectors of the two halves, d their eigenvalues; rho at (half - 1, half) couples the halves.
 template <class R>
 void merge(int64_t n, int64_t half, double rho, double* d, R* q, int64_t ld) {
   double* numbers = Scratch<MergeNumbers>::get<double>(n * n + 6 * n);
@@ -92,7 +92,7 @@ void merge(int64_t n, int64_t half, double rho, double* d, R* q, int64_t ld) {
          *fitted = roots + n, *values = fitted + n;
   std::vector<int64_t> order(static_cast<size_t>(n)), kept(static_cast<size_t>(n)), gone(static_cast<size_t>(n));
   std::vector<ColumnKind> kind(static_cast<size_t>(n));
-  // T = diag(T1, T2) + 2 |rho| z z^T, z of length one.
+  // T = diag(T1, T2) + 2 |rho| z z^T, with z of unit norm.
   double most = kFloor, root_half = std::sqrt(0.5);
   for (int64_t i = 0; i < n; i++) {
     z[i] = (i < half ? static_cast<double>(q[half - 1 + i * ld])
@@ -114,7 +114,7 @@ void merge(int64_t n, int64_t half, double rho, double* d, R* q, int64_t ld) {
     weights[i] = z[kept[static_cast<size_t>(i)]];
   }
   if (k > 0) solve_secular({k, poles, weights, rho, false}, roots, gaps, fitted);
-  // Columns by kind, so that those that are zero below or above take part in one half only.
+  // Columns by kind, so that those with a zero top or bottom part enter only one product.
   std::vector<int64_t> grouped(static_cast<size_t>(k));
   std::iota(grouped.begin(), grouped.end(), int64_t{0});
   auto kind_of = [&](int64_t i) { return kind[static_cast<size_t>(kept[static_cast<size_t>(i)])]; };
@@ -182,11 +182,11 @@ bool tridiagonal_vectors(int64_t n, double* d, double* e, R* q, int64_t ld) {
   return n == 0 || conquer(n, d, e, q, ld);
 }
 
-// QL on the squares of e, which needs no roots (Pal, Walker and Kahan).
+// QL on the squares of e, which needs no square roots (Pal, Walker and Kahan).
 bool tridiagonal_values(int64_t n, double* d, double* e) {
   double most = 0;
   for (int64_t i = 0; i < n; i++) most = std::max({most, std::abs(d[i]), i + 1 < n ? std::abs(e[i]) : 0.0});
-  const double least = kEps * most * 0x1p-4;  // far below what rounding has done to the values
+  const double least = kEps * most * 0x1p-4;  // far below the round-off of the values
   for (int64_t i = 0; i + 1 < n; i++) e[i] *= e[i];
   for (int64_t l = 0; l < n; l++) {
     for (int tries = 0;; tries++) {
