@@ -1,4 +1,4 @@
-// copy.cpp: copies between layouts and dtypes, and the conj and neg bits made real: CopyKernels of the CPU.
+// copy.cpp: the CPU's CopyKernels: copies between layouts and dtypes, and materialized conj and neg bits.
 #include "core/kernels/copy.h"
 
 #include <optional>
@@ -37,7 +37,7 @@ void convert_loop(char* const* p, const int64_t* s, int64_t n) {
     *reinterpret_cast<To*>(out) = convert<To>(*reinterpret_cast<const From*>(in));
 }
 
-// Loops for the pairs of types that programs convert in bulk; null for the others.
+// Loops for the pairs of types that are often converted in bulk; null for the others.
 MoveKernels::Convert fast_convert(DType to, DType from) {
   auto type_of = [](DType t) -> std::optional<ConvertType> {
     switch (t) {
@@ -61,7 +61,7 @@ MoveKernels::Convert fast_convert(DType to, DType from) {
   return t && f ? convert_run_of(*t, *f) : nullptr;
 }
 
-// float to and from a half type, which have loops of their own.
+// float to and from a half dtype, which have their own loops.
 bool convert_halves(DType to, DType from, char* const* p, int64_t n) {
   const HalfKernels& half = half_run_kernels();
   if (to == DType::Float32) {

@@ -1,16 +1,16 @@
-// copy.h: copies of tensors, for the CPU's other kernels. Conj and neg bits are the caller's.
+// copy.h: copies of tensors, for the CPU's other kernels. The caller handles conj and neg bits.
 #pragma once
 #include "core/tensor/tensor.h"
 
 namespace undertow::cpu {
 
-// dst[...] = src, of one shape, in any layouts and dtypes.
+// dst[...] = src, of the same shape, in any layout and dtype.
 void copy(const Tensor& dst, const Tensor& src);
-// Row-major: t itself if it is, else a copy.
+// t itself if it is row-major, else a row-major copy.
 Tensor contiguous(const Tensor& t);
-// The same of a given dtype.
+// The same with a given dtype.
 Tensor contiguous_as(const Tensor& t, DType dtype);
-// One value everywhere, also in an expanded tensor.
+// Writes one value to all elements; the tensor may be expanded.
 void fill(const Tensor& dst, const Scalar& value);
 // Zeros all bytes of a row-major tensor.
 void zero(const Tensor& dst);

@@ -1,4 +1,4 @@
-// fill.cpp: one value everywhere: fill and zero of the CPU's CopyKernels.
+// fill.cpp: fill and zero of the CPU's CopyKernels.
 #include <cstring>
 
 #include "core/base/parallel.h"
@@ -9,7 +9,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// One value of a type as memory holds it.
+// One value in its memory representation.
 struct Pattern {
   alignas(16) char bytes[16] = {};
   int64_t width;
@@ -34,7 +34,7 @@ struct Pattern {
   }
 };
 
-// Neighbouring elements: 64 bytes a step.
+// Contiguous elements: 64 bytes per step.
 void fill_run(char* out, int64_t bytes, const Pattern& value) {
   alignas(64) char line[64];
   for (int64_t at = 0; at < 64; at += value.width)
@@ -44,7 +44,7 @@ void fill_run(char* out, int64_t bytes, const Pattern& value) {
   std::memcpy(out + at, line, static_cast<size_t>(bytes - at));
 }
 
-constexpr int64_t kZeroGrain = int64_t{256} << 10;  // bytes; below this one thread is faster than waking another
+constexpr int64_t kZeroGrain = int64_t{256} << 10;  // bytes; below this, one thread is faster than waking another
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void fill(const Tensor& dst, const Scalar& value) {
   bool zero = pattern.is_zero();
   ElementwiseIter iter;
   iter.add_output(dst, dst.dtype());
-  iter.allow_internal_overlap();  // every write is of the same value
+  iter.allow_internal_overlap();  // all writes have the same value
   iter.build();
   walk(iter, [&pattern, zero, dtype = dst.dtype()](char* const* p, const int64_t* s, int64_t n) {
     int64_t width = pattern.width;

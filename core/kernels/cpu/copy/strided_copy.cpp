@@ -1,4 +1,4 @@
-// strided_copy.cpp: see strided_copy.h. Orders and joins dimensions, then cuts the two that matter into tiles.
+// strided_copy.cpp: see strided_copy.h. Sorts and merges dimensions, then divides the two that matter into tiles.
 #include "core/kernels/cpu/copy/strided_copy.h"
 
 #include <algorithm>
@@ -17,15 +17,15 @@ const MoveKernels& kernels() {
   return chosen;
 }
 
-constexpr int64_t kTile = 32 * 1024;  // elements, and the least worth another thread
-constexpr int64_t kTurnedRows = 128;  // of a tile whose source runs across its rows
+constexpr int64_t kTile = 32 * 1024;  // elements; also the minimum for another thread
+constexpr int64_t kTurnedRows = 128;  // of a tile whose source is contiguous across its rows
 
 struct Axis {
   int64_t size, to, from;
 };
 using Axes = SmallVector<Axis, 8>;
 
-// Innermost first by the destination's stride, dimensions that follow each other in both layouts joined.
+// Sorted by the destination's stride, innermost first; dimensions that are contiguous in both layouts are merged.
 Axes joined_axes(const Dims& sizes, const Dims& to, const Dims& from) {
   Axes axes;
   for (size_t d = sizes.size(); d-- > 0;) {
@@ -69,7 +69,7 @@ void move_elements(char* to, const char* from, const Dims& sizes, const Dims& to
     copy_bytes_parallel(to, from, axes[0].size * width);
     return;
   }
-  // The second dimension of a tile: where the source's elements lie together, if they do not along the first.
+  // The second dimension of a tile is the one where the source is contiguous, if that is not the first.
   Axis inner = axes[0], row{1, 0, 0};
   bool turned = false;
   if (axes.size() > 1) {

@@ -12,7 +12,7 @@ struct Pair {
   uint64_t low, high;
 };
 
-// Keeps the compiler from seeing a copy and calling memcpy for it.
+// Keeps the compiler from recognizing a copy and calling memcpy.
 inline void opaque() { asm volatile("" ::: "memory"); }
 
 void copy_bytes(char* to, const char* from, int64_t count) {
@@ -62,7 +62,7 @@ struct Words32 {
   uint64_t word[4];
 };
 
-// Rows of sizeof(W) to twice as many bytes: two words each, which overlap.
+// Rows of sizeof(W) to twice as many bytes: two overlapping words each.
 template <class W>
 void short_rows(const MovePlane& p, int64_t bytes) {
   int64_t second = bytes - static_cast<int64_t>(sizeof(W));
@@ -88,8 +88,8 @@ void contiguous_rows(const MovePlane& p, int64_t bytes) {
   for (int64_t r = 0; r < p.rows; r++) copy_bytes(p.to + r * p.to_row, p.from + r * p.from_row, bytes);
 }
 
-// What is one run in the source is one column in the destination: squares of lanes are turned in registers, the rest
-// goes element by element.
+// A run in the source is a column in the destination: squares of lanes are transposed in registers, the rest is copied
+// element by element.
 template <class T>
 void turned(const MovePlane& p) {
   constexpr int64_t w = sizeof(T);
@@ -129,7 +129,7 @@ void move_plane(const MovePlane& p) {
   constexpr int64_t w = sizeof(T);
   if (p.to_step == w && p.from_step == w) return contiguous_rows(p, p.n * w);
   if (p.to_step == w && p.from_row == w && p.n >= 8 && p.rows >= 8) return turned<T>(p);
-  // A few elements in many rows: the rows are the inner loop.
+  // A few elements in many rows: make the rows the inner loop.
   if (p.n < 8 && p.rows > p.n) {
     for (int64_t i = 0; i < p.n; i++) {
       char* to = p.to + i * p.to_step;
@@ -181,7 +181,7 @@ MoveKernels::Plane plane_of(int64_t width) {
   }
 }
 
-struct Truth {};  // bool as one byte of any value
+struct Truth {};  // bool as a byte of any value
 
 template <class To, class From>
 void convert_run(char* to, const char* from, int64_t n) {

@@ -1,4 +1,4 @@
-// strided_copy_kernels.h: planes of elements moved between two layouts, and runs converted between types, once per
+// strided_copy_kernels.h: copies planes of elements between two layouts, and converts runs between types, once per
 // instruction set. Works on bits of one, two, four, eight or sixteen bytes; knows no tensor.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace undertow::cpu {
 
-// `rows` runs of `n` elements; steps and rows in bytes, negative ones read or write backwards.
+// `rows` runs of `n` elements; steps and row strides are in bytes and may be negative.
 struct MovePlane {
   char* to;
   const char* from;
@@ -21,11 +21,11 @@ enum class ConvertType : uint8_t { Bool, UInt8, Int32, Int64, Float32, Float64 }
 struct MoveKernels {
   using Plane = void (*)(const MovePlane& plane);
   using Convert = void (*)(char* to, const char* from, int64_t n);
-  // Not memcpy: the C library copies long runs by one string instruction, which is several times slower where source
-  // and destination are not aligned alike.
+  // Not memcpy: the C library copies long runs with one string instruction, which is several times slower if source and
+  // destination have different alignments.
   void (*bytes)(char* to, const char* from, int64_t count);
   Plane (*plane)(int64_t width);
-  // Null for a pair that has no loop of its own.
+  // Null for a pair without its own loop.
   Convert (*convert)(ConvertType to, ConvertType from);
 };
 

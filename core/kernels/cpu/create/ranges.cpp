@@ -1,4 +1,4 @@
-// ranges.cpp: sequences of numbers: the CPU's CreateKernels.
+// ranges.cpp: the CPU's CreateKernels: arange, linspace and logspace.
 // build: small
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// What torch accumulates a range in: one step wider than the elements.
+// The type in which torch accumulates a range: one step wider than the elements.
 template <class T>
 struct Wide {
   using type = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
@@ -38,13 +38,13 @@ void arange(const Tensor& out, const Scalar& start, const Scalar& step) {
   });
 }
 
-// Element i of n from a to b, counted from the nearer end so that both come out exact.
+// Element i of n from a to b, computed from the nearer end so that both ends are exact.
 template <class S>
 S between(S a, S b, S step, int64_t i, int64_t n) {
   return i < n / 2 ? S(a + step * static_cast<S>(i)) : S(b - step * static_cast<S>(n - 1 - i));
 }
 
-// f(value): what becomes of each evenly spaced value.
+// f maps each evenly spaced value.
 template <class F>
 void spaced(const Tensor& out, const Scalar& start, const Scalar& end, F&& f) {
   int64_t steps = out.numel();
@@ -52,7 +52,7 @@ void spaced(const Tensor& out, const Scalar& start, const Scalar& end, F&& f) {
     using T = typename decltype(tag)::type;
     using S = std::conditional_t<std::is_integral_v<T>, double, OpMath<T>>;
     S a = static_cast<S>(start.to<S>()), b = static_cast<S>(end.to<S>());
-    // Ends are cut to the element type before the step is computed.
+    // Ends are rounded or truncated to the element type before the step is computed.
     if constexpr ((std::is_integral_v<T> && !std::is_same_v<T, bool>) || kIsHalf<T>) {
       a = static_cast<S>(start.to<T>());
       b = static_cast<S>(end.to<T>());

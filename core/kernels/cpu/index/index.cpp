@@ -1,5 +1,4 @@
-// index.cpp: reads and writes at positions, from tensors to the loops of index_read.h and index_update.h: IndexKernels
-// of the CPU.
+// index.cpp: the CPU's IndexKernels: converts tensors to the loops of index_read.h and index_update.h.
 #include "core/kernels/index.h"
 
 #include <algorithm>
@@ -63,7 +62,7 @@ void read(const ElementwiseIter& iter, DType dtype) {
     walk(iter, [](char* const* p, const int64_t* s, int64_t n) {
       char* o = p[0];
       const char *in = p[1], *off = p[2];
-      if (s[2] == 0) {  // one position for the whole run: a row
+      if (s[2] == 0) {  // one index for the whole run: a row
         in += *reinterpret_cast<const int64_t*>(off);
         if (s[0] == sizeof(T) && s[1] == sizeof(T)) {
           std::memcpy(o, in, static_cast<size_t>(n) * sizeof(T));
@@ -87,7 +86,7 @@ void gather(const Tensor& out, const Tensor& in, const Tensor& at, const Indexed
   r.size = dim.size;
   r.width = in.itemsize();
   r.stride = dim.stride;
-  // Runs of positions that lie together, innermost; the others are walked.
+  // Contiguous runs of indices are innermost; the loop iterates over the other dimensions.
   for (int64_t d = 0; d < at.dim(); d++) {
     r.sizes.push_back(at.size(d));
     r.strides.push_back(d == dim.dim || in.dim() == 0 ? 0 : in.stride(d) * r.width);
@@ -95,7 +94,8 @@ void gather(const Tensor& out, const Tensor& in, const Tensor& at, const Indexed
   if (UT_UNLIKELY(!read_elements(r))) check(at, dim);
 }
 
-// Byte strides of dimensions that one step joins, innermost first: those of an update's other dimensions.
+// Byte strides of an update's other dimensions, innermost first. Dimensions that are contiguous in both tensors are
+// merged.
 struct OtherDims {
   Dims sizes, dst, src;
   void add(int64_t size, int64_t ds, int64_t ss) {
@@ -118,7 +118,7 @@ void write(const Tensor& dst, const Tensor& offsets, int64_t first, const Tensor
   u.src = src.data();
   u.count = offsets.numel();
   u.dst_offsets = offsets.data_as<int64_t>();
-  // The source's own offsets over the index dimensions, in the order of the positions: one step, or a list.
+  // The source's own offsets over the index dimensions, in index order: a constant step, or a list.
   IntSpan index_sizes = offsets.sizes();
   Dims steps;
   for (size_t d = 0; d < count; d++) steps.push_back(src.strides()[begin + d] * w);
@@ -238,7 +238,7 @@ void unravel(TensorSpan coordinates, const Tensor& at, IntSpan shape) {
     int64_t rest = at.data_as<int64_t>()[i];
     for (size_t d = shape.size(); d-- > 0;) {
       int64_t n = std::max<int64_t>(shape[d], 1), r = rest % n;
-      if (r < 0) r += n;  // positions before the first count from the end
+      if (r < 0) r += n;  // negative indices count from the end
       coordinates[d].data_as<int64_t>()[i] = r;
       rest = (rest - r) / n;
     }

@@ -34,7 +34,7 @@ bool offsets(int64_t* to, const int64_t* positions, int64_t n, int64_t size, int
              : offsets_of<false>(to, positions, n, size, wrap, stride);
 }
 
-// Four loads, then four stores: left alone, the compiler takes gather instructions, which are slower than loads.
+// Forces four loads, then four stores: otherwise the compiler uses gather instructions, which are slower than loads.
 inline void barrier() { asm volatile("" ::: "memory"); }
 
 template <class T, class At>
@@ -65,7 +65,8 @@ void gather(char* to, const char* from, const int64_t* p, int64_t n, int64_t str
     gather_by(out, n, [&](int64_t i) { return element(from + p[i] * stride + i * step); });
 }
 
-// Without a branch, for choices are as good as random: each element is stored, and kept if the next store is past it.
+// Branch-free, because masks are unpredictable: each element is stored, and overwritten by the next store unless it was
+// selected.
 template <class T>
 void pick(char* to, const char* from, const uint8_t* chosen, int64_t count) {
   auto* out = reinterpret_cast<T*>(to);
@@ -79,7 +80,7 @@ void pick(char* to, const char* from, const uint8_t* chosen, int64_t count) {
 int64_t count_true(const uint8_t* values, int64_t n) {
   int64_t total = 0;
   for (int64_t at = 0; at < n; at += 128) {
-    uint8_t count = 0;  // of at most 128
+    uint8_t count = 0;  // of at most 128 elements
     int64_t end = at + 128 < n ? at + 128 : n;
     for (int64_t i = at; i < end; i++) count = static_cast<uint8_t>(count + (values[i] != 0));
     total += count;

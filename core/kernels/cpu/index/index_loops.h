@@ -1,4 +1,4 @@
-// index_loops.h: loops over lists of positions and over truth values, compiled once per instruction set.
+// index_loops.h: loops over lists of positions and over boolean masks, compiled once per instruction set.
 // Works on pointers; knows no tensor.
 #pragma once
 
@@ -12,13 +12,13 @@ struct IndexLoops {
   // to[i] = the element `positions[i] * stride + i * step` bytes from `from`.
   using Gather = void (*)(char* to, const char* from, const int64_t* positions, int64_t n, int64_t stride,
                           int64_t step);
-  // The elements of `from` where `chosen` is not zero, in order, until `count` of them are found.
+  // The elements of `from` for which `chosen` is not zero, in order, until `count` of them are found.
   using Pick = void (*)(char* to, const char* from, const uint8_t* chosen, int64_t count);
 
-  // Are all of [low, high)?
+  // Are all in [low, high)?
   bool (*all_within)(const int64_t* positions, int64_t n, int64_t low, int64_t high);
-  // offsets[i] = (or, to add, +=) positions[i] * stride, negative positions counted from `wrap`; true if they are then
-  // all of [0, size).
+  // offsets[i] = (or, to add, +=) positions[i] * stride, after adding `wrap` to negative positions; returns true if
+  // they are all in [0, size) then.
   bool (*offsets)(int64_t* offsets, const int64_t* positions, int64_t n, int64_t size, int64_t wrap, int64_t stride,
                   bool add);
   Gather (*gather)(int64_t width);
@@ -31,7 +31,7 @@ struct IndexLoops {
 
 UNDERTOW_FOR_EACH_ISA(const IndexLoops& index_loops();)
 
-// Those of this machine (index_read.cpp).
+// The loops for this machine (index_read.cpp).
 const IndexLoops& index_loops();
 
 }  // namespace undertow::cpu

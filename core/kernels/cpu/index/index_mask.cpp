@@ -17,7 +17,7 @@ namespace {
 
 WhereFn where_loop_of(int64_t width) { return UNDERTOW_CHOOSE_ISA(where_loop(width)); }
 
-// For each chunk of a contiguous mask, how many trues stand before it; the last entry is the total.
+// For each chunk of a contiguous mask, the number of true elements before it; the last entry is the total.
 std::vector<int64_t> count_before(const Tensor& mask) {
   int64_t n = mask.numel();
   auto* chosen = reinterpret_cast<const uint8_t*>(mask.data());
@@ -29,8 +29,8 @@ std::vector<int64_t> count_before(const Tensor& mask) {
   return before;
 }
 
-// For each element of row-major `to` that the mask chooses, update(element, the next of row-major `from`). Without a
-// branch, for masks are as good as random: every element is written, most of them with what stands there.
+// Calls update(element, next element of row-major `from`) for each element of row-major `to` selected by the mask.
+// Branch-free, because masks are unpredictable: every element is written, those not selected with their old value.
 template <class T, class Update>
 void update_chosen(const Tensor& to, const Tensor& mask, const Tensor& from, const std::vector<int64_t>& before,
                    Update&& update) {
@@ -96,8 +96,8 @@ void masked_scatter(const Tensor& out, const Tensor& mask, const Tensor& source)
   set_chosen(out, mask, source, before);
 }
 
-// One mask that decides about every element of row-major memory needs no positions, if the values are its own count, or
-// one for all.
+// A single mask over all elements of row-major memory needs no list of indices if there is one value per true element,
+// or one value for all.
 bool put_masked(const Tensor& out, TensorSpan indices, const Tensor& values, bool accumulate) {
   if (indices.size() != 1 || indices[0].dtype() != DType::Bool || out.dim() == 0 || !out.is_contiguous() ||
       !same(indices[0].sizes(), out.sizes()))
@@ -138,7 +138,7 @@ Tensor nonzero(const Tensor& mask) {
   int64_t nd = mask.dim(), n = mask.numel();
   std::vector<int64_t> before = count_before(mask);
   int64_t total = before.back(), column = total;
-  // Column after column in memory, so that each dimension's indices are contiguous.
+  // Stored column-major, so that each dimension's indices are contiguous.
   Tensor out = empty_strided(Dims{total, nd}, Dims{1, column}, DType::Int64, kCpu);
   if (total == 0 || nd == 0) return out;
   int64_t* o = out.data_as<int64_t>();
@@ -148,7 +148,8 @@ Tensor nonzero(const Tensor& mask) {
     int64_t at = before[chunk], stop = before[chunk + 1];
     int64_t* inner = o + (nd - 1) * column;
     for (int64_t i = begin; i < end && at < stop;) {
-      // The rest of one row: its last indices, without a branch, then the indices that the row shares.
+      // The rest of one row: first the last index of each true element, branch-free, then the indices that the whole
+      // row shares.
       int64_t row = i / width, c = i - row * width, first = at, line_end = std::min(end, (row + 1) * width);
       for (; i < line_end && at < stop; i++, c++) {
         inner[at] = c;

@@ -1,4 +1,4 @@
-// index_mask.h: elements chosen by a mask, for the table in index.cpp. See IndexKernels.
+// index_mask.h: elements selected by a mask, for the table in index.cpp. See IndexKernels.
 #pragma once
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/tensor.h"

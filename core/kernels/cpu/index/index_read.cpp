@@ -25,7 +25,7 @@ const MoveKernels& move_kernels() {
 
 constexpr int64_t kGrain = 32 * 1024;  // elements
 constexpr int64_t kBlock = 1024;       // positions whose offsets are kept in cache
-struct ReadOffsets;                    // the purpose of borrowed memory
+struct ReadOffsets;                    // scratch
 
 bool block_offsets(int64_t* offsets, std::span<const Positions> lists, int64_t begin, int64_t n) {
   bool fine = true, first = true;
@@ -49,7 +49,7 @@ void copy_rows(char* to, const char* from, const int64_t* offsets, int64_t n, in
 }  // namespace
 
 int64_t first_outside(const int64_t* positions, int64_t n, int64_t low, int64_t high) {
-  std::atomic<bool> bad{false};  // set by any chunk; only whether it ever was is asked
+  std::atomic<bool> bad{false};  // set by any chunk; no ordering is needed
   parallel_for(0, n, kGrain, [&](int64_t begin, int64_t end) {
     if (!index_loops().all_within(positions + begin, end - begin, low, high))
       bad.store(true, std::memory_order_relaxed);
@@ -85,7 +85,7 @@ bool read_rows(const RowRead& r, std::span<const Positions> lists, int64_t count
   int64_t* offsets = all.get();
   if (!byte_offsets(offsets, lists, count)) return false;
   if (bytes == 0) return true;
-  // Blocks of positions inside a block of the source, so that few long lists are shared too.
+  // The positions are also divided into blocks, so that a few long lists are distributed over threads too.
   int64_t part = std::min(count, std::max<int64_t>(1, kGrain / r.run)), parts = (count + part - 1) / part;
   parallel_for(0, r.outer * parts, std::max<int64_t>(1, kGrain / (part * r.run)), [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; item++) {
@@ -98,7 +98,7 @@ bool read_rows(const RowRead& r, std::span<const Positions> lists, int64_t count
 }
 
 bool read_elements(const ElementRead& r) {
-  // Dimensions that one step joins become one; the innermost is a run.
+  // Merges dimensions with compatible strides; the innermost one is a run.
   Dims sizes, strides;
   for (size_t d = 0; d < r.sizes.size(); d++) {
     if (r.sizes[d] == 0) return true;
@@ -135,7 +135,7 @@ bool read_elements(const ElementRead& r) {
         rest /= sizes[d];
       }
       int64_t n = std::min(part, run - k);
-      // In pieces, so that positions looked at are still in cache when they are used.
+      // In blocks, so that positions just checked are still in cache when they are used.
       for (int64_t i = 0; i < n; i += kBlock) {
         int64_t m = std::min(kBlock, n - i);
         if (!index_loops().all_within(r.positions + at + i, m, 0, r.size))

@@ -1,4 +1,4 @@
-// index_read.h: rows read at listed positions into row-major memory, over threads.
+// index_read.h: reads rows at listed positions into row-major memory, in parallel.
 // Knows pointers and byte strides; not tensors.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace undertow::cpu {
 
 // One list of positions along a dimension of `size` elements, `stride` bytes apart; negative ones count from the end if
-// they may.
+// allowed.
 struct Positions {
   const int64_t* at;
   int64_t size, stride;
@@ -20,12 +20,13 @@ struct Positions {
 // The first of n positions outside [low, high), or n.
 int64_t first_outside(const int64_t* positions, int64_t n, int64_t low, int64_t high);
 
-// offsets[k] = the sum of all lists' byte offsets; false if a position is outside, and the offsets then mean nothing.
+// offsets[k] = the sum of all lists' byte offsets; returns false if a position is out of range, and the offsets are
+// undefined then.
 bool byte_offsets(int64_t* offsets, std::span<const Positions> lists, int64_t count);
 
-// For each of `outer` blocks of the source, `outer_bytes` apart, and each k < count: the `run` elements of `width`
-// bytes at the positions that the lists name, one after the other. False, with unspecified output, if a position is
-// outside.
+// For each of `outer` blocks of the source, `outer_bytes` apart, and each k < count: copies the `run` elements of
+// `width` bytes at the listed positions, one run after the other. Returns false if a position is out of range, and the
+// output is undefined then.
 struct RowRead {
   char* to;
   const char* from;
@@ -34,9 +35,9 @@ struct RowRead {
 };
 bool read_rows(const RowRead& r, std::span<const Positions> lists, int64_t count);
 
-// Every element has a position of its own along one dimension: to[i] = from[i . strides + positions[i] * stride] for
-// the indices i of `sizes`, `to` and `positions` being row-major. False, with unspecified output, if a position is not
-// of [0, size).
+// Every element has its own position along one dimension: to[i] = from[i . strides + positions[i] * stride] for the
+// indices i of `sizes`; `to` and `positions` are row-major. Returns false if a position is not in [0, size), and the
+// output is undefined then.
 struct ElementRead {
   char* to = nullptr;
   const char* from = nullptr;

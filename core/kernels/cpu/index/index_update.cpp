@@ -38,7 +38,7 @@ struct MultiplyOp {
       return T(OpMath<T>(d) * OpMath<T>(s));
   }
 };
-// NaN wins, from either side.
+// NaN wins on either side.
 template <bool larger>
 struct ExtremeOp {
   template <class T>
@@ -49,7 +49,7 @@ struct ExtremeOp {
     return (larger ? a < b : b < a) ? s : d;
   }
 };
-// All three, for types that are seldom written so: a copy of the loops for each would take 50 kB.
+// All three operations, for types that are rarely updated this way: separate loops for each would take 50 kB.
 struct RareOp {
   Update kind;
   template <class T>
@@ -62,7 +62,7 @@ struct RareOp {
   }
 };
 
-// The multi-index of the first position of a chunk, and the way on from there in runs along the innermost dimension.
+// Computes the multi-index of a chunk's first position, and continues in runs along the innermost dimension.
 template <class F>
 void for_runs(const Dims& sizes, int64_t begin, int64_t end, F&& run) {
   size_t nd = sizes.size();
@@ -111,17 +111,18 @@ void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n
   }
 }
 
-// Wide enough that a chunk walks several cache lines of each row, and that no two chunks share many; see
+// Wide enough that a chunk covers several cache lines of each row, and that no two chunks share many; see Note [Writes
+// In Index Order].
 // Note [Writes In Index Order].
 constexpr int64_t kMinRun = 64;
-constexpr int64_t kWork = 32768;    // updates worth a thread
-constexpr int64_t kMinShared = 16;  // elements of a row worth dealing it to a thread
+constexpr int64_t kWork = 32768;    // updates that justify a thread
+constexpr int64_t kMinShared = 16;  // elements of a row that justify assigning it to a thread
 int64_t grain_for(int64_t count) { return std::max<int64_t>(kMinRun, kWork / std::max<int64_t>(count, 1)); }
 
-struct Dealt;  // the purpose of borrowed memory; one for all instances, for each costs thread-local memory
+struct Dealt;  // scratch; one type for all instances, because each costs thread-local memory
 
-// f(k) for every position, those of one destination in order and on one thread: positions are dealt, in order, to parts
-// of the destination's memory, at most `most` or 16 of them.
+// Calls f(k) for every position, those of one destination in order and on one thread: positions are assigned, in order,
+// to ranges of the destination's memory, of which there are at most `most` or 16.
 template <class F>
 void by_destination(const IndexUpdate& u, int64_t most, F&& f) {
   constexpr int kParts = 16;
@@ -147,7 +148,7 @@ void run_typed(const IndexUpdate& u, Op op) {
   for (int64_t s : u.sizes) others *= s;
   if (!others || !u.count) return;
   int64_t ds = u.sizes.empty() ? 0 : u.dst_strides[0], ss = u.sizes.empty() ? 0 : u.src_strides[0];
-  // Rows that lie together in memory are walked whole; otherwise the positions of one slice are.
+  // Rows that are contiguous in memory are processed whole; otherwise, all positions of one slice.
   bool rows = ds == sizeof(T) && u.sizes[0] > 1;
   if (rows && u.sizes.size() == 1 && others >= kMinShared && others * u.count >= 2 * kWork) {
     by_destination(u, std::max<int64_t>(1, others * u.count / kWork), [&](int64_t k) {
@@ -158,7 +159,7 @@ void run_typed(const IndexUpdate& u, Op op) {
   }
   int64_t grain = grain_for(u.count);
   if (rows && others / u.sizes[0] >= 8)
-    grain = (grain + u.sizes[0] - 1) / u.sizes[0] * u.sizes[0];  // rows stay whole where there are enough
+    grain = (grain + u.sizes[0] - 1) / u.sizes[0] * u.sizes[0];  // keep rows whole if there are enough
   parallel_for(0, others, grain, [&](int64_t begin, int64_t end) {
     for_runs(u.sizes, begin, end, [&](const int64_t* index, int64_t n) {
       char* d = u.dst + offset_at(u.dst_strides, index);
@@ -185,8 +186,8 @@ bool run_typed(const ScatterUpdate& u, Op op) {
   bool flat = u.sizes.empty();
   int64_t ds = flat ? 0 : u.dst_strides[0], ss = flat ? 0 : u.src_strides[0], is = flat ? 0 : u.index_strides[0];
   bool rows = !flat && u.sizes[0] > 1 && is < u.index_stride;
-  std::atomic<bool> fine{true};  // cleared by any chunk; only whether it ever was is asked
-  // n elements with positions one after the other: positions are looked at before anything is written there.
+  std::atomic<bool> fine{true};  // cleared by any chunk; no ordering is needed
+  // n elements with contiguous positions: positions are checked before anything is written.
   auto run = [&](char* d, const char* s, const char* i, int64_t n, int64_t d_step, int64_t s_step) {
     auto* at = reinterpret_cast<const int64_t*>(i);
     if (!index_loops().all_within(at, n, 0, u.size)) {

@@ -1,4 +1,4 @@
-// join.cpp: blocks of bytes side by side, and the elements of one tensor moved: JoinKernels of the CPU.
+// join.cpp: the CPU's JoinKernels: concatenated blocks of bytes, and rearranged elements of one tensor.
 #include "core/kernels/join.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// One part of a joined tensor: in every outer index, `bytes` of it go to byte `at` of the row.
+// One part of a concatenated tensor: for every outer index, `bytes` of it go to byte `at` of the row.
 struct Block {
   const char* from;
   int64_t at, bytes;
@@ -30,7 +30,8 @@ void cat(const Tensor& out, TensorSpan parts, int64_t d) {
     blocks.push_back({t.data(), at, bytes});
     at += bytes;
   }
-  if (row < kGrain) {  // whole rows; few enough at a time that what one block leaves out is still in cache for the next
+  if (row < kGrain) {  // whole rows; few enough at a time that cache lines shared by two blocks are still in cache for
+                       // the second
     parallel_for(0, outer, kGrain / row, [&](int64_t begin, int64_t end) {
       int64_t step = std::max<int64_t>(1, kInCache / row);
       for (int64_t i = begin; i < end; i += step)
@@ -52,7 +53,7 @@ void cat(const Tensor& out, TensorSpan parts, int64_t d) {
   });
 }
 
-// The same walk over both, but from the input's far corner, backwards, along the flipped dimensions.
+// Iterates over both tensors, but backwards from the input's far end along the flipped dimensions.
 void flip(const Tensor& out, const Tensor& in, uint64_t dims) {
   int64_t w = in.itemsize();
   Dims to(out.strides()), from(in.strides());
@@ -67,7 +68,7 @@ void flip(const Tensor& out, const Tensor& in, uint64_t dims) {
   move_elements(out.data(), start, Dims(in.sizes()), to, from, w);
 }
 
-// Along every rolled dimension there are two parts, which change places.
+// Along every rolled dimension there are two parts, which swap places.
 void roll(const Tensor& out, const Tensor& in, IntSpan shifts) {
   int64_t w = in.itemsize();
   Dims to(out.strides()), from(in.strides()), rolled;

@@ -1,12 +1,13 @@
-// fold.cpp: folds a tensor over any set of dimensions: cuts the work into rectangles and threads.
-// What is folded is reduce_kernels.h's.
+// fold.cpp: reduces a tensor over any set of dimensions: divides the work into rectangles and threads.
+// The operations are in reduce_kernels.h.
 //
 // Note [Reduction Plan]
 // Dimensions are sorted by stride and merged where memory allows. The innermost reduced dimension r and the innermost
-// kept one k span the rectangle a kernel folds in one call; it is cut into tiles of at most about 64k elements. All
-// other reduced dimensions, and the cuts of r, give a tile's outputs further partial results, which are joined pairwise
-// (Note [Accurate Sums]). A work unit is a tile of outputs and a run of its partials; the units' results are joined in
-// order. Nothing here depends on the number of threads, so results do not either (Note [Fixed Chunks]).
+// kept one k span the rectangle that a kernel reduces in one call; it is divided into tiles of at most about 64k
+// elements. All other reduced dimensions, and the divisions of r, give a tile's outputs further partial results, which
+// are combined pairwise (Note [Accurate Sums]). A work unit is a tile of outputs and a run of its partials; the units'
+// results are combined in order. Nothing here depends on the number of threads, so neither do the results (Note [Fixed
+// Chunks]).
 #include "core/kernels/cpu/reduce/fold.h"
 
 #include <cstring>
@@ -22,7 +23,7 @@ namespace undertow::cpu {
 namespace {
 
 constexpr int64_t kTile = 64 * 1024;
-constexpr int64_t kHalfTile = 4 * 1024;  // elements of a half type that are widened at once, into the first cache
+constexpr int64_t kHalfTile = 4 * 1024;  // elements of a half dtype that are widened at once, into the L1 cache
 
 struct Axis {
   int64_t size = 1;
@@ -42,7 +43,7 @@ Plan make_plan(const Tensor& in, uint64_t mask) {
     if (in.size(d) != 1) axes.push_back({in.size(d), in.stride(d) * in.itemsize(), reduce ? 0 : out_stride});
     if (!reduce) out_stride *= in.size(d);
   }
-  // Repeated elements (stride zero) go outermost.
+  // Broadcast dimensions (stride zero) go outermost.
   auto key = [](const Axis& a) { return a.in == 0 ? std::numeric_limits<int64_t>::max() : a.in; };
   for (size_t i = 1; i < axes.size(); i++)
     for (size_t j = i; j > 0 && key(axes[j]) < key(axes[j - 1]); j--) std::swap(axes[j], axes[j - 1]);
@@ -83,12 +84,12 @@ int64_t count_outer(const SmallVector<Axis, 6>& axes) {
   return n;
 }
 
-// Pairwise joining of rows of accumulators: level k holds the join of 2^k of them.
+// Pairwise combination of rows of accumulators: level k holds the combination of 2^k rows.
 class RowCounter {
  public:
   RowCounter(const FoldFn& fn, int64_t outs)
       : fn_(fn), outs_(outs), bytes_(static_cast<size_t>(outs * itemsize(fn.acc))) {}
-  // Where the next partial result is to be written; then push() it.
+  // Where to write the next partial result; then push() it.
   char* next() {
     if (fresh_.size() < bytes_) fresh_.resize(bytes_);
     return fresh_.data();
@@ -127,7 +128,7 @@ class RowCounter {
 
 class Reducer {
  public:
-  // in_float: a half type, folded by a kernel of float.
+  // in_float: a half dtype, reduced by a float kernel.
   Reducer(const FoldFn& fn, const Tensor& in, uint64_t mask, char* acc, bool in_float)
       : fn_(fn), plan_(make_plan(in, mask)), in_(in.data()), acc_(acc), acc_size_(itemsize(fn.acc)) {
     const Axis &k = plan_.kept[0], &r = plan_.reduced[0];
@@ -220,7 +221,7 @@ class Reducer {
     else
       fn_.fold(from, t.outs, plan_.kept[0].in, n, r.in, to);
   }
-  // The same on a rectangle of floats that is made first, its lines along the smaller stride.
+  // The same on a rectangle that is first converted to float, with its lines along the smaller stride.
   void fold_half(const char* from, int64_t outs, int64_t out_stride, int64_t n, int64_t stride, char* to) const {
     alignas(64) float wide[kHalfTile];
     bool rows = stride <= out_stride || outs == 1;
@@ -260,7 +261,7 @@ class Reducer {
   int64_t cut_k_, cut_r_, tiles_k_, parts_r_, outer_k_, parts_, run_, runs_;
 };
 
-// Complex numbers add as pairs: an inner dimension of two reals that is kept.
+// Complex numbers are added as pairs: a kept inner dimension of two reals.
 Tensor pairs_of(const Tensor& z) {
   Dims sizes(z.sizes()), strides;
   for (int64_t s : z.strides()) strides.push_back(2 * s);
@@ -275,7 +276,7 @@ bool is_quick(const Tensor& out, const Tensor& in, Fold op) {
          out.numel() == 1;
 }
 
-// Apart from fold, whose own frame stays small for small sums.
+// Separate from fold, whose own stack frame stays small for small sums.
 [[gnu::noinline]] void fold_by_plan(const Tensor& out, const Tensor& in, uint64_t mask, Fold op) {
   if (op == Fold::Sum && in.is_complex()) return fold_by_plan(pairs_of(out), pairs_of(in), mask, op);
   FoldFn fn = fold_fn(op, in.dtype());

@@ -1,4 +1,4 @@
-// reduce.cpp: the CPU's ReduceKernels, the choice of folding and finding loops, and what becomes of folded values.
+// reduce.cpp: the CPU's ReduceKernels: selects the reduction and search loops, and finishes reduced values.
 #include "core/kernels/reduce.h"
 
 #include <cmath>
@@ -83,7 +83,7 @@ void first_index(const Tensor& at, const Tensor& in, const Tensor& values, int64
   });
 }
 
-constexpr int64_t kSweep = 2048;  // elements of the sum that stay in the first cache while the terms stream through
+constexpr int64_t kSweep = 2048;  // elements of the sum that stay in the L1 cache while the terms are streamed
 
 template <class T>
 void sweep(T* out, std::span<const T* const> terms, int64_t begin, int64_t end) {

@@ -1,12 +1,12 @@
-// reduce.isa.cpp: folds of float and double: sums, products, extrema, norms.
+// reduce.isa.cpp: reductions of float and double: sums, products, extrema, norms.
 // See Note [One Namespace Per Instruction Set] in simd.h.
 //
 // Note [Accurate Sums]
-// A float32 sum that adds one after the other loses a digit for every factor of a hundred, and all of them to one side
-// where the summands are alike. Here no accumulator takes more than 16 summands (columns: 16 groups of four rows)
-// before it is joined with others of its size: rows and strided runs by a binary counter of partial results, columns
-// in three stages, and the plan above joins its rectangles by a counter too. What is left over at the end of a run is
-// added up by itself first. The error grows with the logarithm of the length, as with torch's sums.
+// A sequential float32 sum loses a digit for every factor of a hundred in length, and with a systematic bias if the
+// summands are alike. Here no accumulator takes more than 16 summands (columns: 16 groups of four rows) before it is
+// combined with others of its size: rows and strided runs by a binary counter of partial results, columns in three
+// stages, and the plan above combines its rectangles by a counter too. The remainder at the end of a run is summed
+// separately first. The error grows with the logarithm of the length, as in torch.
 #include "core/kernels/cpu/reduce/reduce_kernels.h"
 #include "core/kernels/cpu/simd.h"
 #include "core/tensor/half.h"
@@ -54,7 +54,7 @@ struct Prod {
     return a * x;
   }
 };
-// A NaN wins, and stays: x > NaN is false, and so is x != x for the ordinary x after it.
+// NaN wins, and stays: x > NaN is false, and so is x != x for an ordinary x after it.
 struct Max {
   [[maybe_unused]] static constexpr bool kPlainExtremum = true, kLargest = true, kIdempotent = true;
   template <class V>
@@ -92,7 +92,7 @@ struct MinAbs : Min {
   }
 };
 
-// Elements as they are folded: float or double, or a half type that is widened on the way.
+// How elements are loaded: float or double, or a half dtype that is widened on load.
 template <class T>
 inline Vec<T> read(const T* p) {
   return load(p);
@@ -122,7 +122,7 @@ inline Vec<T> read(const In* p) {
 }
 template <class T, class In>
   requires(sizeof(In) == 2)
-inline T read_one(const In* p) {  // not by half.h, whose inline functions are not this namespace's
+inline T read_one(const In* p) {  // does not use half.h, whose inline functions are in another namespace
   if constexpr (std::is_same_v<In, Half>)
     return _cvtsh_ss(p->bits);
   else
@@ -135,7 +135,8 @@ inline T fold_lanes(Vec<T> v) {
   return join_lanes<T>(v, [](Vec<T> a, Vec<T> b) { return Op::join(a, b); });
 }
 
-// Pairwise joining of any number of partial results, numbers or vectors: level k holds the join of 2^k of them.
+// Pairwise combination of any number of partial results, scalars or vectors: level k holds the combination of 2^k of
+// them.
 template <class Op, class V>
 class Counter {
  public:
@@ -159,10 +160,10 @@ class Counter {
   uint64_t count_ = 0;
 };
 
-constexpr int64_t kDepth = 16;  // summands an accumulator takes; see Note [Accurate Sums]
+constexpr int64_t kDepth = 16;  // summands per accumulator; see Note [Accurate Sums]
 
 #if defined(__AVX512F__)
-// The extremum alone, which may lose a NaN that stands before another number.
+// The extremum without NaN handling: it may lose a NaN that precedes another number.
 template <class Op>
 inline Vec<float> extremum(Vec<float> a, Vec<float> x) {
   constexpr __mmask16 all = static_cast<__mmask16>(-1);
@@ -171,15 +172,15 @@ inline Vec<float> extremum(Vec<float> a, Vec<float> x) {
   else
     return (Vec<float>)_mm512_maskz_min_ps(all, (__m512)a, (__m512)x);
 }
-// A whole block for an extremum: one instruction a vector, and an addition that shows whether a NaN was among them;
-// infinities of both signs show too, and then the block is folded the careful way by the caller.
+// A whole block for an extremum: one instruction per vector, and an addition that shows whether it contained a NaN.
+// Infinities of both signs show too; in either case the caller reduces the block again with NaN handling.
 template <class Op>
 inline bool fold_extremum_block(const float* p, int64_t count, Vec<float>* result) {
   constexpr int L = kLanes<float>;
   Vec<float> a[4], s[4];
 #pragma GCC unroll 4
   for (int k = 0; k < 4; k++) s[k] = a[k] = load(p + k * L);
-#pragma GCC unroll 1  // unrolled whole, it spills
+#pragma GCC unroll 1  // fully unrolled, it spills registers
   for (int64_t i = 4; i < count; i += 4) {
 #pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
@@ -245,7 +246,7 @@ inline T fold_row(const In* p, int64_t n) {
     }
     sum = counter.total();
   }
-  if constexpr (Op::kIdempotent) {  // some elements twice
+  if constexpr (Op::kIdempotent) {  // some elements are read twice
     if (rest < n) sum = Op::join(sum, Op::map(read<T>(p + n - L)));
     return fold_lanes<Op, T>(sum);
   }
@@ -292,7 +293,7 @@ void join_rows(char* acc, const char* more, int64_t n) {
   for (; j < n; j++) a[j] = Op::join(a[j], b[j]);
 }
 
-// Columns side by side: four rows are joined among themselves before they meet the accumulators, which stay in L1.
+// Adjacent columns: four rows are combined before they reach the accumulators, which stay in L1.
 template <class Op, class T, class In = T>
 void fold_few_rows(const char* in, int64_t cols, int64_t rows, int64_t row_stride, T* acc) {
   constexpr int L = kLanes<T>;
@@ -342,7 +343,7 @@ void fold_columns(const char* in, int64_t cols, int64_t rows, int64_t row_stride
   }
 }
 
-// A few columns without gaps between rows: k rows are read as one long row of k * cols columns, folded at the end.
+// A few columns without gaps between rows: k rows are read as one long row of k * cols columns, reduced at the end.
 template <class Op, class T, class In = T>
 void fold_narrow(const char* in, int64_t cols, int64_t rows, T* acc) {
   constexpr int64_t kWidth = 256;

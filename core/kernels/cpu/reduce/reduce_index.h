@@ -1,4 +1,4 @@
-// reduce_index.h: where a known value stands first, compiled once per instruction set.
+// reduce_index.h: finds the first index of a known value, compiled once per instruction set.
 #pragma once
 #include <cstdint>
 

@@ -8,7 +8,7 @@ template <class T>
 inline bool is_nan(T x) {
   return x != x;
 }
-// Half types by their bits: the sought value is one of the elements, but zero has two spellings.
+// Half dtypes are compared by their bits: the value is one of the elements, but zero has two representations.
 template <uint16_t kInf>
 struct HalfValue {
   uint16_t bits;
@@ -27,7 +27,7 @@ void find(const char* in, const char* value, int64_t n, int64_t inner, int64_t* 
     if (is_nan(want)) {
       while (p[i] == p[i]) i++;
     } else {
-      // Blocks without an exit inside them vectorise.
+      // Blocks without an early exit vectorise.
       for (; i + 64 <= n; i += 64) {
         int hits = 0;
         for (int k = 0; k < 64; k++) hits += p[i + k] == want;

@@ -1,4 +1,4 @@
-// reduce_int.isa.cpp: folds of integers and bools, and the tests (any, all, count_nonzero) of every dtype.
+// reduce_int.isa.cpp: reductions of integers and bools, and any, all and count_nonzero of every dtype.
 // See Note [One Namespace Per Instruction Set] in simd.h; plain loops here, which the compiler vectorises.
 #include <type_traits>
 
@@ -36,7 +36,7 @@ struct Min {
   static Acc join(Acc a, Acc b) { return b < a ? b : a; }
 };
 
-// The bits of a half type, and of a complex number: enough to tell zero from the rest.
+// The bits of a half number, and of a complex number: enough to test for zero.
 struct HalfBits {
   uint16_t bits;
 };
@@ -86,7 +86,7 @@ struct Count {
   static Acc join(Acc a, Acc b) { return a + b; }
 };
 
-// Neighbouring elements. Sums of bytes take 32 bits for as long as those hold them: twice as many to a vector.
+// Contiguous elements. Sums of bytes use 32 bits as long as they fit: twice as many per vector.
 template <class Op, class In>
 typename Op::Acc fold_run(const In* p, int64_t n) {
   if constexpr (sizeof(In) == 1 && (std::is_same_v<Op, Sum> || std::is_same_v<Op, Count>)) {
@@ -179,7 +179,7 @@ FoldFn pick(Fold op, DType t) {
 namespace UNDERTOW_ISA_NS {
 FoldFn int_fold(Fold op, DType in) {
   switch (in) {
-    case DType::Bool:  // bytes of 0 and 1, which the compiler vectorises better under this name
+    case DType::Bool:  // bytes of 0 and 1, which the compiler vectorises better with this type
     case DType::UInt8:
       return pick<uint8_t>(op, in);
     case DType::Int8:

@@ -1,5 +1,5 @@
-// reduce_kernels.h: folding a rectangle of elements with one operation, chosen by dtype and instruction set.
-// Knows pointers and byte strides; how a tensor is cut into rectangles is fold.h's.
+// reduce_kernels.h: reduces a rectangle of elements with one operation, selected by dtype and instruction set.
+// Knows pointers and byte strides; fold.h divides a tensor into rectangles.
 #pragma once
 
 #include "core/kernels/cpu/isa.h"
@@ -11,17 +11,17 @@ namespace undertow::cpu {
 using undertow::Fold;
 
 struct FoldFn {
-  // acc[j] = fold over i < n of in[j * out_stride + i * stride], for j < outs. Strides in bytes, n >= 1; acc is
-  // overwritten. Fast where stride is one element (rows) or out_stride is (columns).
+  // acc[j] = reduction over i < n of in[j * out_stride + i * stride], for j < outs. Strides are in bytes, n >= 1; acc
+  // is overwritten. Fast if stride is one element (rows) or out_stride is (columns).
   void (*fold)(const char* in, int64_t outs, int64_t out_stride, int64_t n, int64_t stride, char* acc) = nullptr;
-  // acc[j] = acc[j] joined with more[j].
+  // acc[j] = acc[j] combined with more[j].
   void (*join)(char* acc, const char* more, int64_t outs) = nullptr;
-  DType acc = DType::Float32;  // what accumulators are made of
+  DType acc = DType::Float32;  // the dtype of the accumulators
 };
 
-// fold is null where the operation has no kernel for that dtype. Of the arithmetic ones half types have at most the
-// sum, into floats; otherwise they are made floats first. Sums and products of integers accumulate in int64; complex
-// numbers are folded as pairs of reals.
+// fold is null if the operation has no kernel for that dtype. Among the arithmetic operations, half dtypes have at most
+// the sum, into floats; otherwise they are converted to float first. Sums and products of integers accumulate in int64;
+// complex numbers are reduced as pairs of reals.
 FoldFn fold_fn(Fold op, DType in);
 
 UNDERTOW_FOR_EACH_ISA(FoldFn real_fold(Fold op, DType in); FoldFn int_fold(Fold op, DType in);)

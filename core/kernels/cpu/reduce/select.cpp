@@ -1,4 +1,4 @@
-// select.cpp: picks one element of each line and says where it was: median, kthvalue, mode.
+// select.cpp: selects one element of each line and returns its index: median, kthvalue, mode.
 #include "core/kernels/cpu/reduce/select.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ void per_line(const Tensor& values, const Tensor& indices, const Tensor& in, int
   });
 }
 
-// Which of several equal elements kthvalue names is the quick selection's choice (median of three, Hoare's partition);
-// users compare indices with torch's, so it is the same selection.
+// Among equal elements, the index returned by kthvalue depends on the quickselect variant (median of three, Hoare's
+// partition). Users compare indices with torch's, so this is the same variant.
 template <class T>
 int64_t quick_select(const Line<T>& x, int64_t n, int64_t k) {
   std::vector<std::pair<T, int64_t>> a;
@@ -89,12 +89,12 @@ void kthvalue(const Tensor& values, const Tensor& indices, const Tensor& in, int
   });
 }
 
-// The most frequent value, of several the smallest; the index of one of its occurrences: whichever an unstable sort
-// puts last, as torch's does.
+// The most frequent value, or the smallest of several; the index of one of its occurrences: whichever an unstable sort
+// puts last, as in torch.
 void mode(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d) {
   per_line(values, indices, in, d, [&]<class T>(const Line<T>& x, int64_t n, T& value, int64_t& index) {
     using M = OpMath<T>;
-    if constexpr (std::is_floating_point_v<T>) {  // where all differ, the smallest is the one
+    if constexpr (std::is_floating_point_v<T>) {  // if all differ, it is the smallest
       LineKeys<T> line(x, n, false);
       std::vector<int64_t> order(static_cast<size_t>(n));
       sort_positions(line.get(), n, order.data());

@@ -1,4 +1,4 @@
-// scan.cpp: the CPU's ScanKernels: running sums, products, logsumexp and extrema.
+// scan.cpp: the CPU's ScanKernels: cumulative sums, products, logsumexp and extrema.
 #include "core/kernels/scan.h"
 
 #include <cmath>
@@ -22,8 +22,8 @@ Shape3 around(const Tensor& t, int64_t d) {
   return s;
 }
 
-// kLines lines of n elements, one after the other in memory, side by side: a step waits for the one before it in its
-// own line only. `by` is 1, or -1 to begin at the last element.
+// kLines consecutive lines of n elements, processed together: a step only depends on the previous one in its own line.
+// `by` is 1, or -1 to start at the last element.
 template <int kLines, class T, class Acc, class Step>
 void scan_lines(const T* in, T* out, int64_t n, int64_t by, Acc start, Step&& step) {
   Acc acc[kLines];
@@ -34,8 +34,8 @@ void scan_lines(const T* in, T* out, int64_t n, int64_t by, Acc start, Step&& st
       out[k * n + at] = convert<T>(acc[k] = step(acc[k], static_cast<Acc>(in[k * n + at])));
 }
 
-// out[i] = step(out[i - by], in[i]) along d. Row-major on both sides; lines when d is innermost, else whole rows at
-// once. Sums of float run in double, as torch's do.
+// out[i] = step(out[i - by], in[i]) along d. Row-major on both sides; by lines if d is innermost, else whole rows at
+// once. Sums of float are accumulated in double, as in torch.
 template <class T, class Acc, class Step>
 void scan(const T* in, T* out, const Shape3& s, int64_t by, Acc start, Step&& step) {
   constexpr int kLines = std::is_floating_point_v<T> ? 8 : std::is_same_v<T, int64_t> ? 4 : 1;
@@ -73,7 +73,7 @@ struct ScanAcc<Complex64> {
   using type = Complex128;
 };
 
-// log(exp(a) + exp(b)), exact where one is minus infinity, NaN where one is.
+// log(exp(a) + exp(b)), exact if one is minus infinity, NaN if one is NaN.
 template <class T>
 T log_add_exp(T a, T b) {
   if constexpr (kIsComplex<T>) {
@@ -99,7 +99,7 @@ template <class Step>
 void scan_with(const Tensor& out, const Tensor& in, int64_t d, bool from_the_end, double start, Step&& step) {
   Shape3 shape = around(in, d);
   int64_t by = from_the_end ? -1 : 1;
-  if (is_reduced_float(in.dtype())) {  // conversions of whole tensors run on vectors, those of single elements do not
+  if (is_reduced_float(in.dtype())) {  // conversions of whole tensors are vectorised, those of single elements are not
     Tensor wide = empty_beside(in, in.sizes(), DType::Float32), sums = empty_beside(in, in.sizes(), DType::Float32);
     copy(wide, in);
     scan<float, float>(wide.data_as<float>(), sums.data_as<float>(), shape, by, static_cast<float>(start), step);

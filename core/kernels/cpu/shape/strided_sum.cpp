@@ -1,4 +1,4 @@
-// strided_sum.cpp: elements added into memory at strided addresses that may repeat: ShapeKernels of the CPU.
+// strided_sum.cpp: the CPU's ShapeKernels: adds elements into memory at strided offsets that may repeat.
 // build: small
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// to += from, element by element, over threads.
+// to += from, elementwise, in parallel.
 template <class T>
 void add_into(const Tensor& to, const Tensor& from) {
   ElementwiseIter iter;
@@ -36,8 +36,8 @@ void add_into(const Tensor& to, const Tensor& from) {
   });
 }
 
-// Has every index an address of its own? Only if each stride steps over all that the smaller ones reach, which is all
-// we look at.
+// Does every index have its own offset? True only if each stride exceeds the extent of all smaller ones, which is all
+// that is tested.
 bool addresses_differ(IntSpan size, IntSpan stride) {
   SmallVector<std::pair<int64_t, int64_t>, 8> dims;
   for (size_t d = 0; d < size.size(); d++)
@@ -85,8 +85,8 @@ void add_in_order(const Tensor& out, const Tensor& in, IntSpan stride, int64_t o
   }
 }
 
-// Where addresses repeat only along the last dimension, as in windows, its indices are added one after the other;
-// elsewhere elements are, in order. So the sum does not depend on threads.
+// If offsets repeat only along the last dimension, as in windows, its indices are added one after the other; otherwise
+// single elements are added in order. So the sum does not depend on the number of threads.
 void strided_sum(const Tensor& out, const Tensor& in, IntSpan stride, int64_t offset) {
   IntSpan size = in.sizes();
   size_t last = size.size() - 1;

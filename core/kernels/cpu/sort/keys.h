@@ -1,5 +1,5 @@
-// keys.h: elements as unsigned keys of the same order, for the loops of positions.h.
-// -0 is as large as 0, and NaN larger than everything.
+// keys.h: unsigned keys with the same order as the elements, for the loops of positions.h.
+// -0 equals 0, and NaN is larger than everything.
 #pragma once
 #include <bit>
 
@@ -32,9 +32,9 @@ inline KeyOf<T> key_of(T v) {
   }
 }
 
-struct SortKeys;  // the purpose of borrowed memory
+struct SortKeys;  // scratch
 
-// The keys of a line's n elements, complemented for the opposite order. One at a time on a thread.
+// The keys of a line's n elements, complemented for descending order. One at a time per thread.
 template <class T>
 class LineKeys {
  public:

@@ -1,4 +1,5 @@
-// positions.cpp: see positions.h. Short lines are ranked by counting, longer ones sorted digit by digit from the last.
+// positions.cpp: see positions.h. Short lines are ranked by counting; longer ones use a least-significant-digit radix
+// sort.
 #include "core/kernels/cpu/sort/positions.h"
 
 #include <algorithm>
@@ -19,14 +20,14 @@ const OrderKernels& kernels() {
 const KeyKernels<uint32_t>& kernels_for(uint32_t) { return kernels().narrow; }
 const KeyKernels<uint64_t>& kernels_for(uint64_t) { return kernels().wide; }
 
-struct SortItems;  // purposes of borrowed memory
+struct SortItems;  // scratch
 struct SelectItems;
 struct NarrowKeys;
 
-// Comparing everything with everything is quick while it is few vectors.
+// Comparing all pairs is fast as long as they are few vectors.
 constexpr int64_t kRanked = 128;
 
-// What is sorted: a key of 32 bits and its position in one word, or both side by side.
+// Sort items: a 32-bit key and its position packed into one word, or both as separate members.
 struct Narrow {
   using Count = uint32_t;
   uint64_t word;
@@ -63,7 +64,7 @@ void sort_by_digits(const Key* keys, int64_t n, int64_t* order) {
   }
   for (int p = 0; p < kPasses; p++) {
     Count* count = counts[p];
-    if (count[from[0].digits() >> (p * kBits) & kMask] == static_cast<Count>(n)) continue;  // all alike in this digit
+    if (count[from[0].digits() >> (p * kBits) & kMask] == static_cast<Count>(n)) continue;  // all have the same digit
     Count at = 0;
     for (int64_t b = 0; b < kBuckets; b++) {
       Count here = count[b];
@@ -84,13 +85,13 @@ bool sort_by_ranks(const Key* keys, int64_t n, int64_t* order) {
   std::copy(keys, keys + n, padded);
   std::fill(padded + n, padded + rounded, Key{0});
   kernels_for(Key{}).ranks(padded, n, rounded, ranks);
-  uint8_t equal[kRanked] = {};  // how many of one rank were met before
+  uint8_t equal[kRanked] = {};  // how many of equal rank came before
   for (int64_t i = 0; i < n; i++) order[static_cast<int64_t>(ranks[i]) + equal[ranks[i]]++] = i;
   return true;
 }
 
-// Buckets by a few leading bits of what lies between the least and the largest key; the bucket of rank k is then sorted
-// out alone.
+// Buckets by a few leading bits of the range between the least and the largest key; only the bucket of rank k is then
+// sorted.
 template <class Item, class Key>
 int64_t select(const Key* keys, int64_t n, int64_t k) {
   constexpr int64_t kMost = 2048;
@@ -116,7 +117,7 @@ int64_t select(const Key* keys, int64_t n, int64_t k) {
   return items[k - below].position();
 }
 
-constexpr int64_t kPositions = int64_t{1} << 32;  // that fit beside a narrow key
+constexpr int64_t kPositions = int64_t{1} << 32;  // positions that fit next to a narrow key
 
 }  // namespace
 
@@ -135,7 +136,7 @@ void sort_positions(const uint64_t* keys, int64_t n, int64_t* order) {
   uint64_t least, most;
   kernels().wide.extent(keys, n, &least, &most);
   if (most - least > 0xffffffff || n >= kPositions) return sort_by_digits<8, 8, Wide>(keys, n, order);
-  // Integers seldom use all their digits.
+  // Integers rarely use all their digits.
   Temporary<NarrowKeys, uint32_t> narrow(n);
   for (int64_t i = 0; i < n; i++) narrow.get()[i] = static_cast<uint32_t>(keys[i] - least);
   sort_positions(narrow.get(), n, order);
@@ -153,7 +154,7 @@ int64_t first_below(const uint64_t* keys, int64_t at, int64_t n, uint64_t bound)
   return kernels().wide.first_below(keys, at, n, bound);
 }
 int64_t count_upto(const uint32_t* keys, int64_t n, uint32_t bound) {
-  constexpr int64_t kPart = int64_t{1} << 30;  // what a narrow count holds
+  constexpr int64_t kPart = int64_t{1} << 30;  // the maximum of a narrow count
   int64_t count = 0;
   for (int64_t at = 0; at < n; at += kPart)
     count += kernels().narrow.count_upto(keys + at, std::min(kPart, n - at), bound);

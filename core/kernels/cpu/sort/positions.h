@@ -1,4 +1,4 @@
-// positions.h: sorting and selecting by unsigned keys. Equal keys stay in the order of their positions.
+// positions.h: sorts and selects by unsigned keys. Stable: equal keys stay in the order of their positions.
 // Knows keys and positions; not elements, tensors or threads.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace undertow::cpu {
 
-// Floats as keys in their order, NaN last, each xored with `flip`.
+// Converts floats to keys of the same order, NaN last, each xored with `flip`.
 void float_keys(const float* from, int64_t n, uint32_t flip, uint32_t* keys);
 
 // order[r] = the position of the key of rank r.
@@ -17,7 +17,8 @@ void sort_positions(const uint64_t* keys, int64_t n, int64_t* order);
 int64_t select_position(const uint32_t* keys, int64_t n, int64_t k);
 int64_t select_position(const uint64_t* keys, int64_t n, int64_t k);
 
-// The first position from `at` on whose key is less than `bound`, or n; and how many keys are at most `bound`.
+// The first position from `at` on whose key is less than `bound`, or n; and the number of keys that are at most
+// `bound`.
 int64_t first_below(const uint32_t* keys, int64_t at, int64_t n, uint32_t bound);
 int64_t first_below(const uint64_t* keys, int64_t at, int64_t n, uint64_t bound);
 int64_t count_upto(const uint32_t* keys, int64_t n, uint32_t bound);

@@ -1,4 +1,4 @@
-// search.cpp: searching sorted sequences, and histograms.
+// search.cpp: searches in sorted sequences, and histograms.
 #include "core/kernels/cpu/sort/search.h"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace undertow::cpu {
 
 namespace {
 
-constexpr int64_t kCountGrain = 256 << 10;  // elements counted by one chunk, which has bins of its own
+constexpr int64_t kCountGrain = 256 << 10;  // elements counted by one chunk, which has its own bins
 
-// NaN counts as greater than every number. Without a branch: where a search goes is as good as random.
+// NaN counts as greater than every number. Branch-free, because the path of a search is unpredictable.
 template <class T>
 bool less_without_branch(T a, T b) {
   auto x = static_cast<OpMath<T>>(a), y = static_cast<OpMath<T>>(b);
@@ -25,7 +25,7 @@ bool less_without_branch(T a, T b) {
     return static_cast<int>(x < y) | (static_cast<int>(y != y) & static_cast<int>(x == x));
 }
 
-// How many of the n sorted keys (reached through `sorter` if given) come before v.
+// The number of the n sorted keys (accessed through `sorter` if given) that come before v.
 template <bool right, class T>
 int64_t rank(const T* keys, const int64_t* sorter, int64_t n, T v) {
   int64_t low = 0;
@@ -34,7 +34,7 @@ int64_t rank(const T* keys, const int64_t* sorter, int64_t n, T v) {
     T key = keys[sorter ? sorter[mid] : mid];
     int64_t before = right ? !less_without_branch<T>(v, key) : less_without_branch<T>(key, v);
     low += (half + 1) & -before;
-    length = half - (before & ~length & 1);  // behind the middle there is one less, if their number is even
+    length = half - (before & ~length & 1);  // the upper half has one element less if the length is even
   }
   return low;
 }
@@ -118,7 +118,8 @@ void bincount(const Tensor& out, const Tensor& in, const Tensor& weights) {
     for (int64_t i = 0; i < numel; i++) total[p[i]]++;
     return;
   }
-  // Few bins: every chunk has its own, in four copies, because one count waits for the one before it.
+  // Few bins: every chunk has its own, in four copies, because consecutive increments of one counter wait for each
+  // other.
   std::mutex sums;  // guards total
   parallel_for(0, numel, kCountGrain, [&](int64_t begin, int64_t end) {
     std::vector<int32_t> mine(static_cast<size_t>(4 * n));

@@ -1,4 +1,4 @@
-// sort.cpp: the CPU's SortKernels, and of them sort and topk.
+// sort.cpp: the CPU's SortKernels; implements sort and topk.
 #include "core/kernels/sort.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace undertow::cpu {
 
 namespace {
 
-// Elements are worth more work here than in a pointwise loop, so fewer make a chunk.
+// Each element takes more work than in a pointwise loop, so a chunk has fewer elements.
 constexpr int64_t kSortGrain = 4096;
 
-// f(line of in, line of values, line of indices) for row-major tensors, along their last dimension.
+// Calls f(line of in, line of values, line of indices) for row-major tensors, along their last dimension.
 template <class T, class F>
 void for_rows(const Tensor& in, const Tensor& values, const Tensor& indices, F&& f) {
   int64_t n = in.size(-1), k = values.size(-1), w = in.itemsize();
@@ -27,7 +27,7 @@ void for_rows(const Tensor& in, const Tensor& values, const Tensor& indices, F&&
   });
 }
 
-// Dimension d exchanged with the last one.
+// Dimension d swapped with the last one.
 Tensor with_last(const Tensor& t, int64_t d) {
   Dims sizes(t.sizes()), strides(t.strides());
   std::swap(sizes[static_cast<size_t>(d)], sizes.back());
@@ -35,8 +35,8 @@ Tensor with_last(const Tensor& t, int64_t d) {
   return alias(t, sizes, strides, t.storage_offset(), t.dtype());
 }
 
-// rows(in, values, indices) does the work on row-major tensors whose lines are along the last dimension; other layouts
-// are turned to that and back.
+// rows(in, values, indices) does the work on row-major tensors along the last dimension; other layouts are converted to
+// that and back.
 template <class Rows>
 void along(int64_t d, const Tensor& in, const Tensor& values, const Tensor& indices, Rows&& rows) {
   if (d == in.dim() - 1 && in.is_contiguous() && values.is_contiguous() && indices.is_contiguous())
@@ -58,25 +58,24 @@ bool key_before(const Keyed<K>& a, const Keyed<K>& b) {
   return a.key < b.key;
 }
 
-struct TopItems;  // purposes of borrowed memory
+struct TopItems;  // scratch
 struct TopOrder;
 
-// The k least by a heap, in order. At each step it holds what std::partial_sort would, so among equals the choice is
-// the same.
+// The k least, by a heap, in order. At each step the heap has the same contents as in std::partial_sort, so the choice
+// among equal keys is the same.
 template <class K>
 void heap_top(const K* keys, int64_t n, int64_t k, Keyed<K>* top) {
   for (int64_t i = 0; i < k; i++) top[i] = {keys[i], i};
   std::make_heap(top, top + k, key_before<K>);
   for (int64_t i = first_below(keys, k, n, top[0].key); i < n; i = first_below(keys, i + 1, n, top[0].key)) {
     top[k] = {keys[i], i};
-    std::pop_heap(top, top + k + 1, key_before<K>);  // the largest goes, and the new one finds its place
+    std::pop_heap(top, top + k + 1, key_before<K>);  // removes the largest
   }
   std::sort_heap(top, top + k, key_before<K>);
 }
 
-// The positions of the k least keys of n, as torch's algorithms find them: a heap for few of many, else a partition
-// that is then sorted. Where no two keys that matter are equal there is one answer only, and the quickest way to it is
-// taken.
+// The positions of the k least of n keys, found with torch's algorithms: a heap for few of many, else a partition that
+// is then sorted. If no two relevant keys are equal, there is only one answer, and the fastest method is used.
 template <class K>
 void top_positions(const K* keys, int64_t n, int64_t k, bool sorted, bool likely_equal, int64_t* out) {
   bool few = k * 64 <= n, one_answer = sorted && !likely_equal, by_heap = few || (one_answer && k <= 32 && k * 8 <= n);

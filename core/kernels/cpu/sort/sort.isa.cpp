@@ -6,7 +6,7 @@
 namespace undertow::cpu {
 namespace {
 
-// A vector of keys at a time is compared with every key; n is a whole number of vectors.
+// Compares one vector of keys at a time with every key; n is a multiple of the vector length.
 template <class Key>
 void ranks(const Key* keys, int64_t n, int64_t padded, Key* ranks) {
   for (int64_t i = 0; i < padded; i += kLanes<Key>) {
@@ -51,7 +51,7 @@ void float_keys(const float* __restrict from, int64_t n, uint32_t flip, uint32_t
   for (int64_t i = 0; i < n; i++) {
     uint32_t bits = __builtin_bit_cast(uint32_t, from[i]);
     uint32_t magnitude = bits & 0x7fffffff;
-    // Negative floats grow with smaller bits, and come before all others; -0 has no magnitude to be negative.
+    // Negative floats increase as their bits decrease, and come before all others; -0 counts as 0, not as negative.
     bool negative = bits >> 31 && magnitude;
     uint32_t key = negative ? ~bits : magnitude | 0x80000000;
     keys[i] = (magnitude > 0x7f800000 ? 0xffffffffu : key) ^ flip;

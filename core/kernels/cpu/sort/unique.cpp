@@ -28,7 +28,7 @@ Tensor shaped(const Tensor& t, IntSpan sizes) {
   return alias(t, sizes, contiguous_strides(sizes), t.storage_offset(), t.dtype());
 }
 
-// order: positions, equal ones next to each other. same(a, b): are two positions equal?
+// order: positions with equal elements adjacent. same(a, b): are the elements at two positions equal?
 struct Groups {
   std::vector<int64_t> first, inverse, counts;
 };
@@ -53,7 +53,7 @@ std::vector<int64_t> positions(int64_t n) {
   return p;
 }
 
-// Integers that lie close together are counted in a table instead of sorted; false if they do not.
+// Integers in a small range are counted in a table instead of sorted; returns false if the range is too large.
 bool count_integers(const Tensor& in, bool inverse, bool counts, UniqueElements& result) {
   if (!is_integral(in.dtype()) || in.dtype() == DType::Bool || in.numel() == 0) return false;
   Tensor wide = contiguous_as(in, DType::Int64);
@@ -69,7 +69,7 @@ bool count_integers(const Tensor& in, bool inverse, bool counts, UniqueElements&
     if (!table[v]) continue;
     values.push_back(low + static_cast<int64_t>(v));
     many.push_back(table[v]);
-    table[v] = static_cast<int64_t>(values.size()) - 1;  // from here on where the value stands
+    table[v] = static_cast<int64_t>(values.size()) - 1;  // from now on, the index of the value
   }
   Tensor places = no_ints();
   if (inverse) {
@@ -104,7 +104,7 @@ UniqueElements unique(const Tensor& in, bool sort, bool inverse, bool counts) {
   return {values, inverse ? shaped(ints(g.inverse), in.sizes()) : no_ints(), counts ? ints(g.counts) : no_ints()};
 }
 
-// Rows are compared element by element in order.
+// Rows are compared lexicographically.
 UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool counts) {
   const int64_t n = rows.size(0), width = rows.numel() / n;
   Groups g;
