@@ -1,6 +1,6 @@
-// half.isa.cpp: the conversions of half_kernels.h: instructions for float16 where there are some, else bit arithmetic
-// without branches that the compiler can vectorize. Compiled once per instruction set with the flags named in
-// gemm.isa.cpp. See Note [One Namespace Per Instruction Set]. Knows nothing of products.
+// half.isa.cpp: the conversions of half_kernels.h: float16 instructions if available, else branch-free bit arithmetic
+// that the compiler can vectorize. Compiled once per instruction set with the flags listed in gemm.isa.cpp. See Note
+// [One Namespace Per Instruction Set]. Knows nothing about matrix products.
 #include "core/kernels/cpu/half/half_kernels.h"
 #include "core/kernels/cpu/half/half_vectors.h"
 
@@ -22,17 +22,18 @@ struct Bf16 {
 
 struct F16 {
   static float widen(uint16_t h) {
-    // The exponent's bias differs by 112; a product moves it, for subnormals too.
+    // The exponent biases differ by 112; a multiplication adjusts it, also for subnormals.
     uint32_t magnitude = (h & 0x7fffu) << 13;
     uint32_t finite = bits_of(float_of(magnitude) * 0x1p112f);
-    uint32_t special = magnitude | (h & 0x3ff ? 0x7fc00000 : 0x7f800000);  // a NaN becomes quiet, as vectors make it
+    // NaN becomes quiet, as in the vector instructions.
+    uint32_t special = magnitude | (h & 0x3ff ? 0x7fc00000 : 0x7f800000);
     return float_of((h & 0x8000u) << 16 | ((h & 0x7c00) == 0x7c00 ? special : finite));
   }
   static uint16_t narrow(float value) {
     uint32_t bits = bits_of(value);
     uint32_t magnitude = bits & 0x7fffffff;
     uint32_t normal = (magnitude + 0xfff + ((magnitude >> 13) & 1) - (112u << 23)) >> 13;
-    // Adding one half puts the unit of subnormals, 2^-24, at the last bit of a float: the addition rounds.
+    // Adding one half aligns the unit of subnormals, 2^-24, with the last bit of a float, so the addition rounds.
     uint32_t subnormal = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
     uint32_t special = magnitude > 0x7f800000 ? 0x7e00 | ((magnitude >> 13) & 0x3ff) : 0x7c00;
     uint32_t small_or_normal = magnitude < 0x38800000 ? subnormal : normal;

@@ -1,5 +1,5 @@
-// half_direct.h: loops over bfloat16 and float16 of operators whose time is in moving their operands: between being
-// widened and rounded, values stay in registers. For table entries with half = "direct"; all others go by half_loops.h.
+// half_direct.h: bfloat16 and float16 loops for memory-bound operators: values stay in registers between widening and
+// rounding. For table entries with half = "direct"; all others use half_loops.h.
 #pragma once
 
 #include "core/kernels/cpu/half/half_loops.h"
@@ -10,7 +10,7 @@ namespace undertow::cpu {
 namespace UNDERTOW_ISA_NS {
 
 #if defined(__AVX2__)
-// The arrays become registers: what is written as a vector is read as the same vector.
+// The arrays become registers: each is written and read as the same vector.
 template <class Op, class Half>
 UT_VECTOR_INLINE void direct_run(const Op& op, uint16_t* out, const uint16_t* a) {
   alignas(64) float x[kHalfRun], result[kHalfRun];
@@ -27,7 +27,7 @@ UT_VECTOR_INLINE void direct_run(const Op& op, uint16_t* out, const uint16_t* a,
   Half::narrow(result, out);
 }
 
-// A run of the last operands, padded with zeros that are computed on and dropped.
+// The last partial run, padded with zeros whose results are discarded.
 template <class Op, class Half, class... In>
 void direct_rest(const Op& op, int64_t count, uint16_t* out, const In*... in) {
   uint16_t result[kHalfRun], padded[sizeof...(In)][kHalfRun] = {};
@@ -40,7 +40,7 @@ void direct_rest(const Op& op, int64_t count, uint16_t* out, const In*... in) {
   __builtin_memcpy(out, result, static_cast<size_t>(count) * 2);
 }
 
-// An operator of two operands with its second one bound.
+// A binary operator with its second operand bound.
 template <class Op>
 struct WithConstant {
   Op op;

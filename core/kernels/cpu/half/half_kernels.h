@@ -1,4 +1,4 @@
-// half_kernels.h: runs of bfloat16 and float16 to float and back, compiled once per instruction set.
+// half_kernels.h: converts runs of bfloat16 and float16 to float and back, compiled once per instruction set.
 // Works on bits in uint16_t; knows no tensor type.
 #pragma once
 

@@ -8,7 +8,7 @@
 namespace undertow::cpu {
 namespace {
 
-// Four blocks, one for the result and one for each of three inputs, stay within half of the first cache.
+// Four blocks, one for the result and one for each of three inputs, fit half of the L1 cache.
 constexpr int64_t kBlock = 1024;
 
 const HalfKernels& half_kernels() {

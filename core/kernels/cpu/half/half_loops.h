@@ -1,4 +1,4 @@
-// half_loops.h: a float loop run over operands of a half type, block by block.
+// half_loops.h: runs a float loop over operands of a half dtype, block by block.
 // Knows element types and strides; not which operator the loop computes.
 #pragma once
 #include "core/kernels/cpu/half/half_kernels.h"
@@ -6,12 +6,12 @@
 
 namespace undertow::cpu {
 
-// `loop` computes in float: inputs are widened into blocks, and its results rounded once to `half`; results of one byte
-// (bool) are stored as they come. A kernel of its own for every operator would not be faster and took 1.4 MB.
+// `loop` computes in float: inputs are widened into blocks, and results are rounded once to `half`; one-byte results
+// (bool) are stored unchanged. A separate kernel for every operator would not be faster and took 1.4 MB.
 void loop_in_float(LoopFn loop, DType half, int inputs, bool to_bool, char* const* p, const int64_t* strides, int64_t n,
                    const Scalar* params);
 
-// Fills the entries of the half types from the float loop that is there already, which `in_float` keeps.
+// Fills the entries of the half dtypes from the existing float loop, which `in_float` keeps.
 template <LoopFn& in_float, int inputs, bool to_bool>
 void fill_half(LoopFn* table) {
   in_float = table[static_cast<int>(DType::Float32)];
@@ -23,12 +23,12 @@ void fill_half(LoopFn* table) {
   };
 }
 
-// The conversions of one half type, for kernels of float that are given a few lines of it at a time.
+// The conversions of one half dtype, for float kernels that process a few of its lines at a time.
 struct HalfLines {
   HalfKernels::Widen widen = nullptr;
   HalfKernels::Narrow narrow = nullptr;
 
-  HalfLines() = default;  // of no half type
+  HalfLines() = default;  // not a half dtype
   explicit HalfLines(DType half);
   explicit operator bool() const { return widen != nullptr; }
   void to_float(const char* from, int64_t count, float* to) const {
@@ -37,7 +37,7 @@ struct HalfLines {
   void to_half(const float* from, int64_t count, char* to) const {
     narrow(count, from, reinterpret_cast<uint16_t*>(to), 1);
   }
-  // How many lines of n elements to convert at once: those that stay in the first cache.
+  // How many lines of n elements to convert at once, so that they stay in the L1 cache.
   static int64_t at_once(int64_t n) { return n < 4096 ? 4096 / n : 1; }
 };
 

@@ -1,5 +1,5 @@
-// half_vectors.h: vectors of bfloat16 and float16 to float and back, where the instruction set being compiled for has
-// them. Works on bits in uint16_t; knows neither strides nor remainders.
+// half_vectors.h: converts vectors of bfloat16 and float16 to float and back, if the instruction set being compiled for
+// supports it. Works on bits in uint16_t; knows neither strides nor remainders.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 #include <immintrin.h>
 #endif
 
-// kHalfRun halves at a time: as many as make one or two vectors. Exact one way; the other to nearest, ties to even, NaN
+// kHalfRun halves at a time: one or two vectors. Widening is exact; narrowing rounds to nearest, ties to even, and NaN
 // stays NaN. In an unnamed namespace: see Note [One Namespace Per Instruction Set].
 namespace undertow::cpu {
 namespace {
 
 #if defined(__AVX512BW__)
 constexpr int kHalfRun = 32;
-constexpr __mmask16 kAll = static_cast<__mmask16>(-1);  // gcc 12 warns of undefined lanes in the forms without a mask
+constexpr __mmask16 kAll = static_cast<__mmask16>(-1);  // gcc 12 warns about undefined lanes in the unmasked forms
 
 struct Bf16Vectors {
   static void widen(const uint16_t* from, float* to) {
@@ -26,7 +26,7 @@ struct Bf16Vectors {
               kAll, _mm512_maskz_cvtepu16_epi32(kAll, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))),
               16));
   }
-  // What the compiler makes of a plain loop takes half as long again.
+  // The compiler's code for a plain loop takes half as long again.
   static __m512i rounded(__m512 value) {
     __m512i bits = _mm512_castps_si512(value), up = _mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff));
     up = _mm512_mask_add_epi32(up, _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000)), up, _mm512_set1_epi32(1));

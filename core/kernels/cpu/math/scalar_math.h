@@ -1,6 +1,6 @@
-// scalar_math.h: the names a table's `scalar` expression may use, for every element type.
-// float and double go to the vectorisable vm:: functions, integers to plain arithmetic; for complex numbers the call
-// finds std:: by its argument.
+// scalar_math.h: the functions that a table's `scalar` expression may use, for every element type.
+// float and double use the vectorisable vm:: functions, integers plain arithmetic; for complex numbers
+// argument-dependent lookup finds std::.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -127,7 +127,7 @@ UT_INLINE bool truth(T x) {
 }
 template <class T>
 UT_INLINE bool sign_bit(T x) {
-  // By an integer comparison: gcc 12 fails on the shift that __builtin_signbit becomes in a loop over bfloat16.
+  // Uses an integer comparison: gcc 12 fails on the shift that __builtin_signbit becomes in a loop over bfloat16.
   if constexpr (std::is_same_v<T, float>)
     return std::bit_cast<int32_t>(x) < 0;
   else if constexpr (std::is_same_v<T, double>)
@@ -149,8 +149,8 @@ UT_INLINE T sign(T x) {
   }
 }
 
-// Both NaNs win in maximum and minimum, and lose in fmax and fmin. The first choice keeps a NaN in a and is one
-// instruction; the second costs nothing where b is the same for all elements.
+// A NaN in either operand wins in maximum and minimum, and loses in fmax and fmin. The first selection keeps a NaN in a
+// and is one instruction; the second is free if b is the same for all elements.
 template <class T>
 UT_INLINE T maximum(T a, T b) {
   const T larger = a < b ? b : a;
@@ -187,7 +187,7 @@ UT_INLINE T trunc_divide(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     if (b == T(0)) division_by_zero();
     if constexpr (std::is_signed_v<T>) {
-      if (b == T(-1)) return static_cast<T>(-a);  // the least integer over -1 would trap
+      if (b == T(-1)) return static_cast<T>(-a);  // the minimum integer divided by -1 would trap
     }
     return static_cast<T>(a / b);
   } else {
@@ -216,15 +216,15 @@ UT_INLINE T remainder_of(T a, T b) {
     return r != T(0) && (b < T(0)) != (r < T(0)) ? static_cast<T>(r + b) : r;
   }
 }
-// As Python divides: the quotient that leaves a remainder of the divisor's sign, and exactly an integer.
+// Python's floor division: the quotient that leaves a remainder with the divisor's sign, and is exactly an integer.
 template <class T>
 UT_INLINE T floor_divide(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     T q = trunc_divide(a, b);
     if constexpr (std::is_signed_v<T>) {
-      T rest = static_cast<T>(a - q * b);  // less than a second division
-      return static_cast<T>(
-          q - T((rest != T(0)) & ((rest < T(0)) != (b < T(0)))));  // no branch: half of them would be guessed wrong
+      T rest = static_cast<T>(a - q * b);  // cheaper than a second division
+      // Branch-free: half of the branches would be mispredicted.
+      return static_cast<T>(q - T((rest != T(0)) & ((rest < T(0)) != (b < T(0)))));
     }
     return q;
   } else {
@@ -249,7 +249,7 @@ UT_INLINE T power(T x, T y) {
       }
       return T(0);
     }
-    using U = std::make_unsigned_t<T>;  // products wrap
+    using U = std::make_unsigned_t<T>;  // multiplication wraps
     U result = 1, base = static_cast<U>(x);
     for (U n = static_cast<U>(y); n; n >>= 1) {
       if (n & 1) result = static_cast<U>(result * base);
@@ -265,8 +265,8 @@ UT_INLINE T cube(T x) {
   return x * x * x;
 }
 
-// Shifts by no less than the width, or by less than nothing, leave zeros (or the sign); the masks keep C++ from
-// minding.
+// Shifts by at least the width, or by a negative number, give zeros (or the sign); the masks avoid undefined behaviour
+// in C++.
 template <class T>
 UT_INLINE T shift_left(T x, T by) {
   constexpr int bits = sizeof(T) * 8;
@@ -298,7 +298,7 @@ inline T lcm(T a, T b) {
   return g == T(0) ? T(0) : abs(static_cast<T>(trunc_divide(a, g) * b));
 }
 
-// Complex forms of what std:: has for real numbers only.
+// Complex versions of functions that std:: has only for real numbers.
 template <class R>
 inline std::complex<R> exp2(const std::complex<R>& z) {
   return std::exp(z * R(0.6931471805599453094));
@@ -355,7 +355,7 @@ template <class T>
 UT_INLINE T xlog1py(T x, T y) {
   return y != y ? y : x == T(0) ? T(0) : x * log1p(y);
 }
-// eps is NaN where none was given.
+// eps is NaN if not given.
 template <class T>
 UT_INLINE T logit(T x, T eps) {
   const T z = eps != eps ? x : x < eps ? eps : x > T(1) - eps ? T(1) - eps : x;
@@ -369,8 +369,8 @@ UT_INLINE T logit_slope(T grad, T x, T eps) {
 }
 template <class T>
 UT_INLINE T lerp(T a, T b, T weight) {
-  const bool near =
-      abs(weight) < decltype(abs(weight))(0.5);  // chosen before the product: a choice between two results is no vector
+  // Selected before the product: a selection between two results does not vectorise.
+  const bool near = abs(weight) < decltype(abs(weight))(0.5);
   return (near ? a : b) + (near ? weight : weight - T(1)) * (b - a);
 }
 template <class T>
@@ -396,7 +396,7 @@ UT_INLINE auto angle(T x) {
   else
     return x != x ? x : x < T(0) ? T(3.14159265358979323846) : T(0);
 }
-// With beta and threshold: above the threshold it is the identity.
+// With beta and threshold: the identity above the threshold.
 template <class T>
 UT_INLINE T softplus(T x, T beta, T threshold) {
   return x * beta > threshold ? x : vm::softplus(x * beta) * (T(1) / beta);
@@ -430,7 +430,8 @@ UT_INLINE T elu(T x, T alpha, T scale, T input_scale) {
   return x < T(0) ? expm1(x * input_scale) * (alpha * scale) : x * scale;
 }
 
-// Complex division that does not overflow midway (Smith's scaling); compiled arithmetic is the plain formula.
+// Complex division without intermediate overflow (Smith's scaling); the compiler's own arithmetic uses the plain
+// formula.
 template <class T>
 inline std::complex<T> divide(const std::complex<T>& a, const std::complex<T>& b) {
   T c = b.real(), d = b.imag();

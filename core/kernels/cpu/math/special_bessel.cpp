@@ -1,4 +1,4 @@
-// special_bessel.cpp: modified Bessel functions and the small change of special_math.h (sinc, xlogy, entr).
+// special_bessel.cpp: modified Bessel functions and the small functions of special_math.h (sinc, xlogy, entr).
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -12,7 +12,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kAsymptoticFrom = 20.0;
 
-// sum over k of (x*x/4)^k / (k! (k + order)!): all terms positive, so nothing cancels.
+// The sum over k of (x*x/4)^k / (k! (k + order)!): all terms are positive, so there is no cancellation.
 double power_series(double x, int order) {
   const double quarter = 0.25 * x * x;
   double term = 1.0, sum = 1.0;
@@ -23,7 +23,7 @@ double power_series(double x, int order) {
   return sum;
 }
 
-// e^-x I(order, x) for large x: 1 - (m-1)/(8x) + (m-1)(m-9)/(2! (8x)^2) - ..., m = 4 order^2, over sqrt(2 pi
+// e^-x I(order, x) for large x: 1 - (m-1)/(8x) + (m-1)(m-9)/(2! (8x)^2) - ..., with m = 4 order^2, divided by sqrt(2 pi
 // x).
 double asymptotic_scaled(double x, int order) {
   const double m = 4.0 * order * order;

@@ -1,4 +1,4 @@
-// special_cylinder.cpp: Bessel functions of both kinds and Airy's function, of special_double.h.
+// special_cylinder.cpp: the Bessel functions of both kinds and the Airy function declared in special_double.h.
 // build: small
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kGamma = std::numbers::egamma;
 
-// ---- of the first and second kind: libm has them, and torch's edges are its own ----
+// --- First and second kind: from libm, with torch's edge cases
 
 double bessel_j0(double x) { return std::isinf(x) ? kNan : ::j0(x); }
 double bessel_j1(double x) { return std::isinf(x) ? kNan : ::j1(x); }
@@ -28,10 +28,10 @@ double spherical_bessel_j0(double x) {
 double modified_bessel_i0(double x) { return i0(x); }
 double modified_bessel_i1(double x) { return x == 0 ? 0 : i1(x); }
 
-// ---- modified, of the second kind ----
+// --- Modified, second kind
 
 // e^x K(order, x) = integral over t > 0 of e^(-x (cosh t - 1)) cosh(order t). The trapezoidal rule converges faster
-// than any power of its step once that is below the width of the integrand, about 1/sqrt(x).
+// than any power of its step once the step is below the width of the integrand, about 1/sqrt(x).
 double scaled_k(double order, double x) {
   const double step = std::fmin(0.5 / std::sqrt(x), 0.125), end = std::acosh(1 + 42 / x);
   double sum = 0.5;
@@ -42,7 +42,7 @@ double scaled_k(double order, double x) {
   return sum * step;
 }
 
-// K0 = -(log(x/2) + gamma) I0 + sum of H(k) (x/2)^2k / k!^2, and K1 from its derivative's series, for x up to 2.
+// K0 = -(log(x/2) + gamma) I0 + sum of H(k) (x/2)^2k / k!^2, and K1 from the series of its derivative, for x up to 2.
 double small_k0(double x) {
   const double quarter = 0.25 * x * x;
   double term = 1, harmonic = 0, sum = 0;
@@ -80,10 +80,10 @@ double modified_bessel_k1(double x) {
   return x > 2 ? std::exp(-x) * scaled_modified_bessel_k1(x) : x > 0 ? small_k1(x) : x == 0 ? kInf : kNan;
 }
 
-// ---- Airy's ----
+// --- Airy function
 
 // Ai(x) from its value and slope at 0, by Taylor series of y'' = x y in steps of at most 1: on the negative axis
-// neither solution grows, so nothing is lost on the way.
+// neither solution grows, so no accuracy is lost.
 double airy_stepped(double x) {
   double at = 0, y = 0.35502805388781723926, slope = -0.25881940379280679840;
   while (at != x) {
@@ -102,7 +102,8 @@ double airy_stepped(double x) {
   return y;
 }
 
-// Ai(-z) for large z: cos(zeta - pi/4) P + sin(zeta - pi/4) Q over sqrt(pi) z^(1/4), P and Q asymptotic in 1/zeta.
+// Ai(-z) for large z: (cos(zeta - pi/4) P + sin(zeta - pi/4) Q) / (sqrt(pi) z^(1/4)), with P and Q asymptotic in
+// 1/zeta.
 double airy_far_left(double z) {
   const double zeta = 2.0 / 3.0 * z * std::sqrt(z);
   double u = 1, p = 0, q = 0;
@@ -117,7 +118,7 @@ double airy_far_left(double z) {
 
 double airy_ai(double x) {
   if (std::isnan(x) || std::isinf(x)) return kNan;
-  if (x > 103.892) return 0;  // torch's end of it: 1e-307
+  if (x > 103.892) return 0;  // torch's limit: 1e-307
   if (x > 1) {                // sqrt(x / 3) / pi K(1/3, zeta)
     const double zeta = 2.0 / 3.0 * x * std::sqrt(x);
     return std::exp(-zeta) * scaled_k(1.0 / 3.0, zeta) * std::sqrt(x / 3) / std::numbers::pi;

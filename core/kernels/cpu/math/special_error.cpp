@@ -1,5 +1,5 @@
-// special_error.cpp: the normal-distribution family of special_math.h: erfinv, erfcx, ndtr, ndtri, log_ndtr.
-// The inverses are a rough guess and Halley steps on libm's erf and erfc, so they are as accurate as those.
+// special_error.cpp: the normal-distribution functions of special_math.h: erfinv, erfcx, ndtr, ndtri, log_ndtr.
+// The inverses refine a rough guess by Halley steps on libm's erf and erfc, so they are as accurate as those.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -16,7 +16,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTwoOverSqrtPi = 2.0 * std::numbers::inv_sqrtpi;
 constexpr double kSqrtHalf = std::numbers::sqrt2 / 2.0;
 
-// The x > 0 with erfc(x) = q, 0 < q <= 1/2 (a difference of tails stays accurate however small q is).
+// The x > 0 with erfc(x) = q, for 0 < q <= 1/2 (a difference of tails stays accurate however small q is).
 double erfc_inverse(double q) {
   // erfc(x) ~ e^(-x*x) / (x sqrt(pi)), solved for x*x by two substitutions.
   const double target = -std::log(q * 1.7724538509055159);
@@ -24,7 +24,7 @@ double erfc_inverse(double q) {
   square = square > 1.0 ? target - 0.5 * std::log(square) : square;
   double x = std::sqrt(square < 0.2 ? 0.2 : square);
   for (int step = 0; step < 4; ++step) {
-    // erfcx keeps the quotient finite where erfc and e^(-x*x) both underflow.
+    // erfcx keeps the quotient finite if erfc and e^(-x*x) both underflow.
     const double tail = erfcx(x);
     const double error = (tail - q * std::exp(x * x)) / kTwoOverSqrtPi;
     x += error / (1.0 - x * error);
@@ -55,7 +55,7 @@ double erfinv(double y) {
 double erfcx(double x) {
   if (x < 0.5) return std::exp(x * x) * std::erfc(x);
   if (x < 27.0) return vm::erfc_scaled((x - 3.0) / (x + 3.0)) / (x + 3.0);
-  const double z = 0.5 / (x * x);  // from 27 on the divergent series is exact in seven terms
+  const double z = 0.5 / (x * x);  // from 27 on, seven terms of the asymptotic series are exact to double
   return std::numbers::inv_sqrtpi / x *
          (1.0 - z * (1.0 - 3.0 * z * (1.0 - 5.0 * z * (1.0 - 7.0 * z * (1.0 - 9.0 * z * (1.0 - 11.0 * z))))));
 }

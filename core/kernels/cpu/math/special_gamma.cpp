@@ -1,6 +1,6 @@
-// special_gamma.cpp: the gamma family of special_math.h: lgamma, digamma, polygamma, Hurwitz zeta.
-// All by the same plan: recur upwards to where an asymptotic series in Bernoulli numbers is exact to double.
-#include <math.h>  // lgamma_r, which <cmath> does not promise
+// special_gamma.cpp: the gamma functions of special_math.h: lgamma, digamma, polygamma, Hurwitz zeta.
+// All use the same method: recur upwards until an asymptotic series in Bernoulli numbers is exact to double.
+#include <math.h>  // lgamma_r, which <cmath> does not guarantee
 
 #include <cmath>
 #include <limits>
@@ -34,7 +34,7 @@ double digamma(double x) {
   if (x < 0.0) {
     const double whole = std::trunc(x);
     if (x == whole) return kNan;
-    return digamma(1.0 - x) - kPi / std::tan(kPi * (x - whole));  // reflected at most once
+    return digamma(1.0 - x) - kPi / std::tan(kPi * (x - whole));  // at most one reflection
   }
   double sum = 0.0;
   for (; x < kAsymptoticFrom; x += 1.0) sum -= 1.0 / x;
@@ -64,7 +64,7 @@ double polygamma(int order, double x) {
   return (order % 2 == 0 ? -factorial : factorial) * zeta(order + 1.0, x);
 }
 
-// Euler-Maclaurin: the first terms one by one, then the integral, half a term and the Bernoulli corrections.
+// Euler-Maclaurin: the first terms directly, then the integral, half a term and the Bernoulli corrections.
 double zeta(double x, double q) {
   if (x == 1.0) return kInf;
   if (x < 1.0 || std::isnan(x) || std::isnan(q)) return kNan;
@@ -74,16 +74,17 @@ double zeta(double x, double q) {
   }
   double sum = 0.0;
   double a = q;
-  // Ten terms at least: the corrections shrink only where x is not much larger than a.
+  // At least ten terms: the corrections only decrease if x is not much larger than a.
   for (int k = 0; k < 10 || a < kAsymptoticFrom; ++k, a += 1.0) {
     const double term = std::pow(a, -x);
     sum += term;
-    // Once a > 0 the rest is below term * (1 + a / (x - 1)).
+    // Once a > 0, the remainder is below term * (1 + a / (x - 1)).
     if (a > 0.0 && std::fabs(term) * (1.0 + a / (x - 1.0)) < 1e-17 * std::fabs(sum)) return sum;
   }
   const double last = std::pow(a, -x);
   sum += last * a / (x - 1.0) + 0.5 * last;
-  double factor = x * last / a;  // x (x+1) ... (x+2k) / (2k+2)! a^(-x-2k-1), from k = 0, the factorial growing below
+  // x (x+1) ... (x+2k) / (2k+2)! a^(-x-2k-1) for k = 0; the factorial is updated separately.
+  double factor = x * last / a;
   double factorial = 2.0;
   for (int k = 0; k < 12; ++k) {
     const double term = kBernoulli[k] / factorial * factor;

@@ -1,5 +1,5 @@
-// special_incomplete.cpp: the incomplete gamma functions of special_math.h: a power series below the bend at x = a + 1,
-// a continued fraction above it. Both converge within some multiple of sqrt(a) steps.
+// special_incomplete.cpp: the incomplete gamma functions of special_math.h: a power series for x < a + 1, a continued
+// fraction above. Both converge in a number of steps proportional to sqrt(a).
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -14,7 +14,7 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kMaxSteps = 100000;
 
-// x^a e^-x / Gamma(a). For a large a by Stirling's series around x = a, where the plain logarithms would cancel.
+// x^a e^-x / Gamma(a). For large a by Stirling's series around x = a, where the plain logarithms would cancel.
 double front(double a, double x) {
   if (a < 20) return std::exp(a * std::log(x) - x - lgamma(a));
   double off = (x - a) / a,
@@ -32,7 +32,7 @@ double lower_series(double a, double x) {
   return front(a, x) * sum;
 }
 
-// Q(a, x) = x^a e^-x / Gamma(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), evaluated forwards by Lentz's rule.
+// Q(a, x) = x^a e^-x / Gamma(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), evaluated forwards by Lentz's method.
 double upper_fraction(double a, double x) {
   constexpr double tiny = 1e-300;
   double b = x + 1 - a, c = 1 / tiny, d = 1 / b, value = d;
@@ -51,7 +51,7 @@ double upper_fraction(double a, double x) {
   return front(a, x) * value;
 }
 
-// Where no computing is needed: 0 <= P <= 1 at the edges of its domain; negative if there is none.
+// P at the edges of its domain, where it is known without computation; negative elsewhere.
 double edge(double a, double x) {
   if (std::isnan(a) || std::isnan(x) || a < 0 || x < 0) return kNan;
   if (a == 0) return x > 0 ? 1 : kNan;

@@ -1,13 +1,13 @@
-// special_math.h: the special functions of torch.special that run one element at a time.
+// special_math.h: the special functions of torch.special that are computed one element at a time.
 // Knows no tensor and no vectorisation. Edge cases (poles, infinities, NaN) follow torch; where torch's own
-// approximation is coarse (trigamma: about 1e-8) these are accurate instead.
+// approximation is coarse (trigamma: about 1e-8), these are accurate instead.
 #pragma once
 
 namespace undertow::special {
 
-double lgamma(double x);                // gammaln: log |Gamma(x)|; leaves libm's global sign alone
+double lgamma(double x);                // gammaln: log |Gamma(x)|; does not set libm's global sign
 double digamma(double x);               // psi: nan at negative integers, -inf at +0, inf at -0
-double trigamma(double x);              // inf at 0; huge, not inf, at negative integers, as torch's reflection
+double trigamma(double x);              // inf at 0; huge, not inf, at negative integers, like torch's reflection
 double polygamma(int order, double x);  // order >= 0
 double igamma(double a, double x);      // regularized lower incomplete gamma function P(a, x)
 double igammac(double a, double x);     // Q(a, x) = 1 - P(a, x)
@@ -19,17 +19,17 @@ double ndtri(double p);  // the x with Phi(x) = p
 double ndtr(double x);   // Phi(x)
 double log_ndtr(double x);
 
-double i0(double x);   // modified Bessel functions of the first kind; nan at infinity, as torch
+double i0(double x);   // modified Bessel functions of the first kind; nan at infinity, as in torch
 double i0e(double x);  // e^-|x| i0(x)
 double i1(double x);
 double i1e(double x);
 
 double sinc(double x);             // sin(pi x) / (pi x)
-double xlogy(double x, double y);  // 0 where x is 0, unless y is NaN
+double xlogy(double x, double y);  // 0 if x is 0, unless y is NaN
 double xlog1py(double x, double y);
 double entr(double x);  // -x log x; -inf below 0
 
-// float goes through double: these are far from the hot path, and torch itself rounds worse in float.
+// float goes through double: these are not performance-critical, and torch itself rounds worse in float.
 #define UNDERTOW_SPECIAL_FLOAT(name) \
   inline float name(float x) { return static_cast<float>(name(static_cast<double>(x))); }
 #define UNDERTOW_SPECIAL_FLOAT2(name)                                                \

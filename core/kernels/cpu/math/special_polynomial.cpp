@@ -1,4 +1,4 @@
-// special_polynomial.cpp: orthogonal polynomials of special_double.h, by their three-term recurrences.
+// special_polynomial.cpp: the orthogonal polynomials declared in special_double.h, by their three-term recurrences.
 // build: small
 #include <cmath>
 
@@ -8,7 +8,7 @@ namespace undertow::special {
 
 namespace {
 
-// p(0) = 1, p(1) = first, then p(k + 1) = next(k, p(k), p(k - 1)). Ends early once it has left the numbers.
+// p(0) = 1, p(1) = first, then p(k + 1) = next(k, p(k), p(k - 1)). Stops early at NaN.
 template <class Next>
 double recurrence(int64_t degree, double first, Next&& next) {
   if (degree < 0) return 0;
@@ -23,8 +23,8 @@ double recurrence(int64_t degree, double first, Next&& next) {
 
 bool is_even(int64_t degree) { return degree % 2 == 0; }
 
-// All four kinds of Chebyshev's share the recurrence 2x p(k) - p(k - 1); inside of (-1, 1) high degrees are a cosine or
-// sine, which rounds better and takes no longer.
+// All four kinds of Chebyshev polynomials share the recurrence 2x p(k) - p(k - 1); inside (-1, 1) high degrees are
+// computed as a cosine or sine, which rounds better and takes no longer.
 double chebyshev(double x, int64_t degree, double first) {
   return recurrence(degree, first, [x](double, double now, double before) { return 2 * x * now - before; });
 }

@@ -1,15 +1,14 @@
-// vec_math.h: the elementary functions as plain scalar code that a compiler turns into SIMD.
-// One include for every vec_math_*.h; knows nothing of tensors, threads or instruction sets.
+// vec_math.h: the elementary functions as plain scalar code that a compiler can vectorise.
+// One include for every vec_math_*.h; knows nothing about tensors, threads or instruction sets.
 //
 // Note [Branch-Free Math]
 // A loop `for (i) out[i] = vm::exp(in[i]);` vectorises with
 //   -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast
-// because nothing below branches, calls a library function (unless its comment says so), converts between
-// 64-bit integers and double (AVX2 cannot), or shifts 64-bit integers right arithmetically (nor that).
-// Both sides of a choice are computed and one is selected, so each side must be harmless on any input.
-// The code relies on exact rounding order: never compile it with -ffast-math or -fassociative-math.
-// Polynomials are our own weighted minimax fits; the measured error limits stand in
-// tests/cpp/test_vec_math.cpp.
+// because nothing below branches, calls a library function (unless its comment says so), converts between 64-bit
+// integers and double (AVX2 cannot), or shifts 64-bit integers right arithmetically (AVX2 cannot do that either). Both
+// sides of a selection are computed, so each side must be harmless on any input. The code relies on exact rounding
+// order: never compile it with -ffast-math or -fassociative-math. Polynomials are our own weighted minimax fits; the
+// measured error limits are in tests/cpp/test_vec_math.cpp.
 #pragma once
 
 #include "vec_math_arc.h"

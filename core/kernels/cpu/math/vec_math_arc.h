@@ -26,9 +26,9 @@ UNDERTOW_VM_INLINE float atan_tail(float z) {
 }
 
 // asin(|x|) = small + low for |x| <= 1/2, and pi/2 - 2 * (small + low) above.
-// low is what rounding took from the square root, and 0 where there was none.
+// low is the round-off of the square root, or 0 if there is no root.
 template <typename T>
-struct Folded {  // no bool member: gcc 12 would keep the struct in memory, and the loop scalar
+struct Folded {  // no bool member: gcc 12 would keep the struct in memory, and the loop would stay scalar
   T small;
   T low;
 };
@@ -36,7 +36,7 @@ struct Folded {  // no bool member: gcc 12 would keep the struct in memory, and 
 template <typename T>
 UNDERTOW_VM_INLINE Folded<T> fold_arc(T a) {
   const bool above = a > T(0.5);
-  const T z = above ? T(0.5) - T(0.5) * a : a * a;  // the fold is exact
+  const T z = above ? T(0.5) - T(0.5) * a : a * a;  // exact
   const T root = sqrt(z);
   const T s = above ? root : a;
   const T square = s * s;
@@ -90,8 +90,8 @@ UNDERTOW_VM_INLINE T atan2(T y, T x) {
   const T ay = abs(y), ax = abs(x);
   const bool steep = ay > ax;
   const T large = steep ? ay : ax, little = steep ? ax : ay;
-  // Keep num + den below overflow and the octant test above the denormals; infinities become 1 (or leave 0
-  // beside them); 0/0 becomes 0/1.
+  // Keeps num + den below overflow and the octant test above the denormals. Infinities become 1 (with 0 for the other
+  // operand); 0/0 becomes 0/1.
   const bool infinite = large == kInf<T>;
   const T grown =
       large < T(4) * std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon() ? Real<T>::kDenormalScale : T(1);

@@ -1,5 +1,5 @@
-// vec_math_base.h: the bit-level vocabulary of vec_math: constants per type, polynomials, powers of two.
-// Knows no function of mathematics. See Note [Branch-Free Math] in vec_math.h.
+// vec_math_base.h: the bit-level building blocks of vec_math: constants per type, polynomials, powers of two.
+// Knows no mathematical function. See Note [Branch-Free Math] in vec_math.h.
 #pragma once
 
 #include <bit>
@@ -78,7 +78,7 @@ UNDERTOW_VM_INLINE bool sign_bit(T x) {
   return copysign(T(1), x) < T(0);
 }
 
-// Both keep a NaN in x: the comparison fails and x itself is chosen.
+// Both keep a NaN in x: the comparison is false and x itself is selected.
 template <typename T>
 UNDERTOW_VM_INLINE T at_least(T x, T low) {
   return x < low ? low : x;
@@ -88,7 +88,7 @@ UNDERTOW_VM_INLINE T at_most(T x, T high) {
   return x > high ? high : x;
 }
 
-// c0 + x * (c1 + x * (c2 + ...)); a parameter pack, because a coefficient loop would stop the vectoriser.
+// c0 + x * (c1 + x * (c2 + ...)); a parameter pack, because a loop over coefficients would prevent vectorisation.
 template <typename T>
 UNDERTOW_VM_INLINE T poly(T, T c0) {
   return c0;
@@ -104,21 +104,20 @@ UNDERTOW_VM_INLINE T round_small(T x) {
   return (x + Real<T>::kMagic) - Real<T>::kMagic;
 }
 
-// 2^n for an integral n in the normal exponent range: n + bias lands in the low mantissa bits, then moves up.
+// 2^n for an integral n in the normal exponent range: n + bias is in the low mantissa bits, then shifted up.
 template <typename T>
 UNDERTOW_VM_INLINE T pow2_of(T n) {
   return std::bit_cast<T>(to_bits(n + (Real<T>::kMagic + Real<T>::kBias)) << Real<T>::kMantissaBits);
 }
 
-// x * 2^n for an integral n in about twice the normal range, so that overflow and denormal results round
-// once.
+// x * 2^n for an integral n in about twice the normal range, so that overflow and denormal results round once.
 template <typename T>
 UNDERTOW_VM_INLINE T scale_by_pow2(T x, T n) {
   const T half = round_small(n * T(0.5));
   return (x * pow2_of(half)) * pow2_of(n - half);
 }
 
-// The rounding error of product == round(a * b), exactly (barring underflow).
+// The exact round-off of product == round(a * b), unless it underflows.
 UNDERTOW_VM_INLINE double product_error(double a, double b, double product) {
 #ifdef __FP_FAST_FMA
   return __builtin_fma(a, b, -product);

@@ -1,5 +1,5 @@
 // vec_math_erf.h: the error function, its complement, and the two GELUs built on them.
-// Knows no inverse (erfinv is in special_math.h). See Note [Branch-Free Math] in vec_math.h.
+// Has no inverse (erfinv is in special_math.h). See Note [Branch-Free Math] in vec_math.h.
 #pragma once
 
 #include "vec_math_base.h"
@@ -17,7 +17,7 @@ UNDERTOW_VM_INLINE float erf_small(float z) {
               0x1.4ade1ep-14f);
 }
 
-// -log(erfc(1 + t)). Its error counts only by erfc, so it may grow with t, which keeps the degree low.
+// -log(erfc(1 + t)). Its error is weighted by erfc, so it may grow with t, which keeps the degree low.
 UNDERTOW_VM_INLINE double erf_exponent(double t) {
   return poly(t, 0x1.d97fbf27aa2a1p+0, 0x1.51c9b0006c21ep+1, 0x1.afabc11a2ad12p-1, 0x1.5477f099ecba8p-5,
               -0x1.48c9d38829a1cp-7, 0x1.033f5ad9c12f6p-9, -0x1.f1b079f048713p-13, -0x1.b92a01ab22617p-16,
@@ -41,8 +41,8 @@ UNDERTOW_VM_INLINE T erf(T x) {
   return copysign(a < T(1) ? small : large, x);
 }
 
-// (x + 3) e^(x*x) erfc(x) in u = (x - 3) / (x + 3), for x in [0.45, 27.3], relative error 2^-59.
-// The factor x + 3 flattens the function, without it the polynomial cancels ten-fold at large x.
+// (x + 3) e^(x*x) erfc(x) in u = (x - 3) / (x + 3), for x in [0.45, 27.3], relative error 2^-59. The factor x + 3
+// flattens the function; without it, cancellation in the polynomial at large x costs a factor of ten.
 UNDERTOW_VM_INLINE double erfc_scaled(double u) {
   return poly(u, 0x1.12f21ddd9f5e2p+0, -0x1.c44c471baa376p-1, 0x1.2e326945de2bdp-1, -0x1.3deb21415dcaep-2,
               0x1.e995f11b163dcp-4, -0x1.b78993d6b1e46p-6, -0x1.3dd3e70b730d1p-10, 0x1.8dae3a260bcefp-9,
@@ -51,16 +51,15 @@ UNDERTOW_VM_INLINE double erfc_scaled(double u) {
               -0x1.b80b24eb38465p-22, -0x1.f1ac24cc665a6p-23, 0x1.a26f5559680d4p-25, 0x1.9af598cc5eac8p-25,
               -0x1.b8d6846499f1dp-29, -0x1.a312b4f2874b3p-28);
 }
-// The same on [0, 10.2] to 2^-28, for float results.
+// The same on [0, 10.2] with error 2^-28, for float results.
 UNDERTOW_VM_INLINE double erfc_scaled_short(double u) {
   return poly(u, 0x1.12f21ddff1e7fp+0, -0x1.c44c483e1566ep-1, 0x1.2e3267bdf4b47p-1, -0x1.3deacca6fdd4ap-2,
               0x1.e997201e77dddp-4, -0x1.b7bea4d89fe34p-6, -0x1.414be889497ecp-10, 0x1.93cbff987ff84p-9,
               -0x1.fbcf60a6e244ep-12, -0x1.5604e2f1c3f7cp-12);
 }
 
-// For |x| < 1/2 (either sign) 1 - erf(x) is as exact and needs no reflection. In the far tail the roundings
-// of the argument, the polynomial and the exponential add up to 5 ulp, which buys ten times the speed of
-// libm.
+// For |x| < 1/2 (either sign) 1 - erf(x) is as accurate and needs no reflection. In the far tail the round-off of the
+// argument, the polynomial and the exponential add up to 5 ulp, in exchange for ten times the speed of libm.
 UNDERTOW_VM_INLINE double erfc(double x) {
   const double a = at_most(abs(x), 27.3);
   const double square = a * a;
@@ -83,7 +82,7 @@ UNDERTOW_VM_INLINE float erfc(float x) {  // through double, where x * x is exac
   return static_cast<float>(wide < 0.0 ? 2.0 - tail : tail);
 }
 
-// Phi(x), the normal distribution, with absolute accuracy in the left tail, as torch's formula of gelu has it.
+// Phi(x), the normal distribution function, with absolute accuracy in the left tail, like torch's gelu formula.
 UNDERTOW_VM_INLINE double normal_cdf(double x) { return 0.5 * (1.0 + vm::erf(x * 0x1.6a09e667f3bcdp-1)); }
 // Phi(-a) = 2^-h(a) with a polynomial h for a <= 7 and zero beyond: one exponential, no second branch.
 UNDERTOW_VM_INLINE float normal_cdf(float x) {

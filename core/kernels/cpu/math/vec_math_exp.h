@@ -1,5 +1,5 @@
-// vec_math_exp.h: exp, exp2, expm1 and what is made of one exponential: sinh, cosh, tanh, sigmoid, silu.
-// Knows no logarithm. See Note [Branch-Free Math] in vec_math.h.
+// vec_math_exp.h: exp, exp2, expm1 and functions of one exponential: sinh, cosh, tanh, sigmoid, silu.
+// Has no logarithm. See Note [Branch-Free Math] in vec_math.h.
 #pragma once
 
 #include "vec_math_base.h"
@@ -39,11 +39,11 @@ UNDERTOW_VM_INLINE ExpParts<T> exp_parts(T x) {
   const T high = x - n * Real<T>::kLn2Hi;  // exact
   const T low = n * Real<T>::kLn2Lo;
   const T r = high - low;
-  const T lost = (high - r) - low;  // what rounding took from r: worth half an ulp to expm1, tanh and sinh
+  const T lost = (high - r) - low;  // the round-off of r: half an ulp for expm1, tanh and sinh
   return {n, r + ((r * r) * exp_tail(r) + lost)};
 }
 
-// The same without what rounding took from r: enough where the 1 is added.
+// The same without the round-off of r: accurate enough if 1 is added.
 template <typename T>
 UNDERTOW_VM_INLINE ExpParts<T> exp_parts_short(T x) {
   const T n = round_small(x * Real<T>::kLog2E);
@@ -51,7 +51,7 @@ UNDERTOW_VM_INLINE ExpParts<T> exp_parts_short(T x) {
   return {n, r + (r * r) * exp_tail(r)};
 }
 
-// Beyond these the result has already overflowed, or rounded to zero.
+// Beyond these bounds the result has already overflowed, or rounded to zero.
 template <typename T>
 inline constexpr T kExpHigh = sizeof(T) == 4 ? T(92) : T(720);
 template <typename T>
@@ -72,14 +72,14 @@ UNDERTOW_VM_INLINE T exp2(T x) {
   return scale_by_pow2(T(1) + r * exp2_tail(r), n);
 }
 
-// 2^n * (p + 1) - 1 as 2^n * (p + (1 - 2^-n)): nothing cancels, and n = 0 leaves p itself.
+// 2^n * (p + 1) - 1 as 2^n * (p + (1 - 2^-n)): no cancellation, and n = 0 gives p itself.
 template <typename T>
 UNDERTOW_VM_INLINE T expm1(T x) {
   constexpr T low = sizeof(T) == 4 ? T(-30) : T(-60);   // already -1
   constexpr T far = sizeof(T) == 4 ? T(100) : T(1000);  // 2^-n no longer matters, and must stay normal
   const auto [n, p] = exp_parts(at_most(at_least(x, low), kExpHigh<T>));
   const T inverse = pow2_of(-at_most(n, far));
-  // -0 would come out as +0.
+  // Otherwise -0 would become +0.
   return copysign(scale_by_pow2(p + (T(1) - inverse), n), x);
 }
 
@@ -90,7 +90,7 @@ UNDERTOW_VM_INLINE T sinh(T x) {
   const auto [n, p] = exp_parts(at_most(abs(x), kExpHigh<T>));
   const T h = scale_by_pow2(p + (T(1) - pow2_of(-at_most(n, far))), n - T(1));
   const T small = h / (h + h + T(1));
-  // inf / inf at overflow.
+  // Avoids inf / inf on overflow.
   return copysign(h < kInf<T> ? h + small : h, x);
 }
 
@@ -110,8 +110,8 @@ UNDERTOW_VM_INLINE T tanh(T x) {
   return copysign(em1 / (em1 + T(2)), x);
 }
 
-// 1 + e^-x, infinite where 2^n would leave the normal numbers: a third before e^-x itself does. A sigmoid divided by it
-// is 0 from there on, as torch's is a little further on.
+// 1 + e^-x, infinite if 2^n would leave the normal range, which is a third before e^-x itself overflows. A sigmoid
+// divided by it is 0 from there on, as in torch a little further on.
 template <typename T>
 inline constexpr T kOnePlusExpHigh = sizeof(T) == 4 ? T(88.3) : T(709.4);
 template <typename T>

@@ -1,5 +1,5 @@
-// vec_math_log.h: log, log1p, log2, log10 and what is made of one logarithm: the inverse hyperbolic
-// functions, log_sigmoid, softplus. See Note [Branch-Free Math] in vec_math.h.
+// vec_math_log.h: log, log1p, log2, log10 and functions of one logarithm: the inverse hyperbolic functions,
+// log_sigmoid, softplus. See Note [Branch-Free Math] in vec_math.h.
 #pragma once
 
 #include "vec_math_base.h"
@@ -15,7 +15,7 @@ UNDERTOW_VM_INLINE double log_tail(double f, double half_square) {
                0x1.74664e31f5451p-3, 0x1.39a01ddb68842p-3, 0x1.2f1658e48b74dp-3);
   return s * (half_square + series);
 }
-// In float a longer polynomial is cheaper than the division.
+// In float, a longer polynomial is cheaper than the division.
 UNDERTOW_VM_INLINE float log_tail(float f, float half_square) {
   const float series = poly(f, 0x1.555546p-2f, -0x1.000004p-2f, 0x1.99a4fap-3f, -0x1.555d3cp-3f, 0x1.233324p-3f,
                             -0x1.fbffeep-4f, 0x1.e70c04p-4f, -0x1.df0358p-4f, 0x1.15032cp-4f);
@@ -41,10 +41,10 @@ UNDERTOW_VM_INLINE LogParts<T> log_parts(T x) {
   return {tiny ? k - R::kDenormalShift : k, m};
 }
 
-// What every logarithm is outside (0, inf): `result` inside.
+// The value of any logarithm outside (0, inf), and `result` inside.
 template <typename T>
 UNDERTOW_VM_INLINE T log_edges(T x, T result) {
-  const T up = x < kInf<T> ? result : x;  // inf and NaN give themselves
+  const T up = x < kInf<T> ? result : x;  // inf and NaN are returned unchanged
   const T down = x < T(0) ? kNan<T> : up;
   return x == T(0) ? -kInf<T> : down;
 }
@@ -62,10 +62,10 @@ UNDERTOW_VM_INLINE T log(T x) {
   return log_edges(x, log_sum(k, m - T(1)));
 }
 
-// The rounding error of 1 + x goes back into the reduced argument; when k = 0 that restores x exactly.
+// The round-off of 1 + x is added back to the reduced argument; if k = 0, that restores x exactly.
 template <typename T>
 UNDERTOW_VM_INLINE T log1p(T x) {
-  constexpr T far = sizeof(T) == 4 ? T(100) : T(1000);  // the error no longer matters, and 2^-k must stay normal
+  constexpr T far = sizeof(T) == 4 ? T(100) : T(1000);  // the round-off no longer matters, and 2^-k must stay normal
   const T u = T(1) + x;
   const T back = u - T(1);
   const T error = (T(1) - (u - back)) + (x - back);
@@ -75,7 +75,7 @@ UNDERTOW_VM_INLINE T log1p(T x) {
 }
 
 template <typename T>
-struct LogBase;  // 1 / log(base) in a short and a long part, and the mask that shortens log(m) to match
+struct LogBase;  // 1 / log(base) in a short and a long part, and the mask that truncates log(m) to match
 template <>
 struct LogBase<double> {
   static constexpr std::uint64_t kShortMask = 0xffffffff00000000ull;
@@ -91,7 +91,7 @@ struct LogBase<float> {
   static constexpr float kLog10Of2Hi = 0x1.344p-2f, kLog10Of2Lo = 0x1.3509f8p-18f;
 };
 
-// k * unit + log(m) * inverse, with log(m) in two parts so that the scaling loses nothing near x = 1.
+// k * unit + log(m) * inverse, with log(m) in two parts so that the scaling loses no accuracy near x = 1.
 template <typename T>
 UNDERTOW_VM_INLINE T log_scaled(T x, T inverse_hi, T inverse_lo, T unit_hi, T unit_lo) {
   const auto [k, m] = log_parts(x);
@@ -118,14 +118,14 @@ UNDERTOW_VM_INLINE T log10(T x) {
   return log_scaled(x, B::kTenHi, B::kTenLo, B::kLog10Of2Hi, B::kLog10Of2Lo);
 }
 
-// log(1 + e) for e in [0, 1]: 2 atanh(e / (2 + e)), whose series needs no reduction of the argument there.
+// log(1 + e) for e in [0, 1]: 2 atanh(e / (2 + e)), whose series needs no argument reduction there.
 UNDERTOW_VM_INLINE double log1p_unit(double e) { return vm::log1p(e); }
 UNDERTOW_VM_INLINE float log1p_unit(float e) {
   const float s = e / (2.0f + e), z = s * s;
   return s * (2.0f + z * poly(z, 0x1.555556p-1f, 0x1.9998d4p-2f, 0x1.24c926p-2f, 0x1.bc8cfap-3f, 0x1.dba25ep-3f));
 }
 
-// log(1 + e^-|x|), the smooth part that softplus and log_sigmoid share.
+// log(1 + e^-|x|), the smooth part of softplus and log_sigmoid.
 template <typename T>
 UNDERTOW_VM_INLINE T log1p_exp_neg_abs(T x) {
   return log1p_unit(vm::exp(-abs(x)));
@@ -136,14 +136,14 @@ UNDERTOW_VM_INLINE T log_sigmoid(T x) {
   return at_most(x, T(0)) - log1p_exp_neg_abs(x);
 }
 
-// log(1 + e^x), without torch's beta and threshold: those belong to the operator.
+// log(1 + e^x), without torch's beta and threshold, which are handled by the operator.
 template <typename T>
 UNDERTOW_VM_INLINE T softplus(T x) {
   return at_least(x, T(0)) + log1p_exp_neg_abs(x);
 }
 
-// The float versions of the three below go through double: their log1p argument is a rounded expression,
-// and float has no digits to spare for that within 2 ulp.
+// The float versions of the three functions below go through double: their log1p argument is a rounded expression, and
+// float has no precision to spare for that within 2 ulp.
 
 // Past this, x * x may overflow, and 1 + x is x: log(2x) = log1p(x) + log(2).
 inline constexpr double kArcHyperbolicFar = 0x1p100;

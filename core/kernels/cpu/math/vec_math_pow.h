@@ -12,7 +12,7 @@ UNDERTOW_VM_INLINE T rsqrt(T x) {
   return T(1) / sqrt(x);
 }
 
-// Logarithm and power of two in double, to the 2^-30 that y * log2(x) <= 150 needs for a float result.
+// Logarithm and power of two in double, accurate to the 2^-30 that y * log2(x) <= 150 needs for a float result.
 UNDERTOW_VM_INLINE double pow_log2_short(double x) {
   const auto [k, m] = log_parts(x);
   const double f = m - 1.0, s = f / (2.0 + f), z = s * s;
@@ -27,7 +27,7 @@ UNDERTOW_VM_INLINE double pow_exp2_short(double y) {
   return p * pow2_of(n);
 }
 
-// All special cases of C's pow; the conversion to float does overflow and denormals.
+// Handles all special cases of C's pow; overflow and denormals are handled by the conversion to float.
 UNDERTOW_VM_INLINE float pow(float base, float exponent) {
   const double x = base, y = exponent, a = abs(x);
   const double edge = a == 0.0 ? -kInf<double> : a;  // log2 at 0, inf and NaN
@@ -36,7 +36,7 @@ UNDERTOW_VM_INLINE float pow(float base, float exponent) {
   const double one_cases = y == 0.0 || a == 1.0 ? 1.0 : pow_exp2_short(product);
   const double magnitude = a == 1.0 && y != y && x != 1.0 ? y : one_cases;
 
-  // Floats from 2^24 on are even integers, infinities count as such.
+  // Floats from 2^24 on are even integers, and infinities count as even.
   const double whole = abs(y) < 0x1p25 ? y : 0.0;
   const bool integral = round_small(whole) == whole;
   const bool odd = integral && round_small(0.5 * whole) != 0.5 * whole;
@@ -45,7 +45,7 @@ UNDERTOW_VM_INLINE float pow(float base, float exponent) {
   return static_cast<float>(undefined ? kNan<double> : signed_result);
 }
 
-// Not vectorised: 2 ulp here asks for a double-double logarithm, and libm's pow is already table driven.
+// Not vectorised: 2 ulp here would need a double-double logarithm, and libm's pow is already table-driven.
 UNDERTOW_VM_INLINE double pow(double base, double exponent) { return std::pow(base, exponent); }
 
 }  // namespace undertow::vm

@@ -1,11 +1,11 @@
-// vec_math_trig.h: sin, cos, tan for moderate arguments, and array versions right for all of them.
-// Knows no inverse function. See Note [Branch-Free Math] in vec_math.h.
+// vec_math_trig.h: sin, cos, tan for moderate arguments, and array versions that are correct for all arguments.
+// Has no inverse functions. See Note [Branch-Free Math] in vec_math.h.
 //
 // Note [Large Trigonometric Arguments]
-// Subtracting a multiple of pi/2 in a few exact parts works up to kTrigBound only; beyond it hundreds of
-// digits of 2/pi are needed, which is no work for a vector loop. So vm::sin(x) and its sisters promise
-// nothing beyond the bound, and apply_sin, apply_cos, apply_tan scan each block for such elements and hand
-// exactly those to libm. Kernels on arrays call apply_*; they may run in place.
+// Subtracting a multiple of pi/2 in a few exact parts works only up to kTrigBound; beyond it, hundreds of digits of
+// 2/pi are needed, which does not suit a vector loop. So vm::sin(x), cos and tan are undefined beyond the bound, and
+// apply_sin, apply_cos, apply_tan search each block for such elements and pass exactly those to libm. Kernels on arrays
+// call apply_*; they may run in place.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ namespace undertow::vm {
 template <typename T>
 inline constexpr T kTrigBound = sizeof(T) == 4 ? T(0x1p16) : T(0x1p20);
 
-// x = quadrant * pi/2 + r + low, |r| <= pi/4; low holds what rounding took from r.
+// x = quadrant * pi/2 + r + low, |r| <= pi/4; low is the round-off of r.
 template <typename T>
 struct Reduced {
   T r;
   T low;
-  typename Real<T>::Bits quadrant;  // only its two lowest bits mean anything
+  typename Real<T>::Bits quadrant;  // only its two lowest bits are meaningful
 };
 
 UNDERTOW_VM_INLINE Reduced<double> reduce_by_half_pi(double x) {
   const double biased = x * 0x1.45f306dc9c883p-1 + Real<double>::kMagic;
   const double n = biased - Real<double>::kMagic;
-  // 33-bit parts: n * part is exact for n < 2^20, also where the compiler has no FMA.
+  // 33-bit parts: n * part is exact for n < 2^20, also without FMA.
   const double a = x - n * 0x1.921fb544p+0;
   const double b = n * 0x1.0b4611a6p-34;
   const double c = n * 0x1.3198a2ep-69;
@@ -86,7 +86,7 @@ UNDERTOW_VM_INLINE T cos_reduced(T r, T low) {
   return head + (((T(1) - head) - half) + (z * z * cos_tail(z) - r * low));
 }
 
-// Shifts bit 1 of the quadrant, the half turns, into the sign of x.
+// Shifts bit 1 of the quadrant, which counts half turns, into the sign of x.
 template <typename T>
 UNDERTOW_VM_INLINE T flip_sign_by_bit1(T x, typename Real<T>::Bits quadrant) {
   constexpr int to_sign = static_cast<int>(sizeof(T)) * 8 - 2;
@@ -116,10 +116,10 @@ UNDERTOW_VM_INLINE T tan(T x) {
   return x == T(0) ? x : ratio;
 }
 
-// Runs `fast` over an array and replaces by `exact` wherever |x| > kTrigBound or x is not finite.
+// Runs `fast` over an array and recomputes with `exact` wherever |x| > kTrigBound or x is not finite.
 template <typename T, typename Fast, typename Exact>
 UNDERTOW_VM_INLINE void apply_trig(const T* in, T* out, std::size_t n, Fast fast, Exact exact) {
-  constexpr std::size_t kBlock = 512;  // small enough to stay in L1 for the second look
+  constexpr std::size_t kBlock = 512;  // small enough to stay in L1 for the second pass
   T kept[kBlock];
   for (std::size_t start = 0; start < n; start += kBlock) {
     const std::size_t count = n - start < kBlock ? n - start : kBlock;
@@ -128,7 +128,7 @@ UNDERTOW_VM_INLINE void apply_trig(const T* in, T* out, std::size_t n, Fast fast
     unsigned beyond = 0;
     for (std::size_t i = 0; i < count; ++i) beyond |= abs(x[i]) <= kTrigBound<T> ? 0u : 1u;
     if (beyond != 0) {
-      std::memcpy(kept, x, count * sizeof(T));  // in place, the fast pass would destroy the arguments
+      std::memcpy(kept, x, count * sizeof(T));  // in place, the fast pass would overwrite the arguments
       x = kept;
     }
     for (std::size_t i = 0; i < count; ++i) y[i] = fast(x[i]);

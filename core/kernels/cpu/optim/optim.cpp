@@ -1,4 +1,4 @@
-// optim.cpp: the CPU's OptimKernels: a step over flat memory, cut for threads.
+// optim.cpp: the CPU's OptimKernels: a step over flat memory, divided among threads.
 #include "core/kernels/optim.h"
 
 #include "core/base/parallel.h"

@@ -1,6 +1,6 @@
 // optim.isa.cpp: the loops of optim_kernels.h. See Note [One Namespace Per Instruction Set] in simd.h.
-// Each formula is written in the order in which torch applies its operations, so that trajectories agree to rounding;
-// ftrl and rmsprop_in_root are TensorFlow's.
+// Each formula applies its operations in torch's order, so that trajectories agree up to round-off; ftrl and
+// rmsprop_in_root follow TensorFlow.
 #include "core/kernels/cpu/optim/optim_kernels.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ struct Arrays {
   }
 };
 
-// start + weight * (end - start), from the nearer end as torch does.
+// start + weight * (end - start), computed from the nearer end as in torch.
 template <class T>
 inline T lerp(T start, T end, T weight) {
   return weight < T(0.5) ? start + weight * (end - start) : end - (end - start) * (T(1) - weight);
@@ -242,8 +242,8 @@ void ftrl(void* const* from, int64_t n, const double* c) {
   }
 }
 
-// TensorFlow's: epsilon stands inside the root, and the momentum buffer holds steps, with the learning rate in them.
-// States: mean square, momentum buffer, mean. c: lr, decay, momentum, eps.
+// TensorFlow's version: epsilon is inside the square root, and the momentum buffer holds steps, including the learning
+// rate. States: mean square, momentum buffer, mean. c: lr, decay, momentum, eps.
 template <class T>
 void rmsprop_in_root(void* const* from, int64_t n, const double* c) {
   Arrays<T> a(from);

@@ -3,8 +3,9 @@
 //
 // Note [Kernel Builds]
 // float and double loops are compiled once per instruction set (namespaces isa_baseline, isa_avx2, isa_avx512),
-// integers and complex once: there memory or branches dominate. The half types run the float loops (half_loops.h). A
-// table per operator, indexed by dtype, is filled when the library loads with the widest the machine runs.
+// integers and complex only once, because memory or branches dominate there. Half dtypes use the float loops
+// (half_loops.h). Each operator has a table indexed by dtype, filled when the library loads with the widest loops the
+// machine supports.
 #pragma once
 #include <cstdint>
 #include <tuple>
@@ -21,8 +22,9 @@ namespace undertow::cpu {
 #define UNDERTOW_ISA_NS any_isa
 #endif
 
-// On functors of loops that run on vectors: left to itself the compiler calls the long ones (gelu's slope, pow) for
-// each element, twenty times as slow. Elsewhere calls cost little beside the arithmetic, and copies of it room.
+// For functors of vectorised loops: by default the compiler does not inline the long ones (gelu's derivative, pow) and
+// calls them for each element, which is twenty times slower. In other builds, calls cost little compared with the
+// arithmetic, and inlining would increase code size.
 #if defined(__AVX2__)
 #define UT_VECTOR_INLINE inline __attribute__((always_inline))
 #else
@@ -31,8 +33,8 @@ namespace undertow::cpu {
 
 namespace UNDERTOW_ISA_NS {
 
-// What is stored: bool from tests, the real type from real functions of complex numbers, else the input's own type
-// (arithmetic on small integers and on the half types has a wider one).
+// The stored type: bool from comparisons, the real type from real functions of complex numbers, else the input's own
+// type (arithmetic on small integers and on half dtypes has a wider one).
 template <class In, class R>
 struct StoredOf {
   using type = std::conditional_t<std::is_same_v<R, bool>, bool, In>;
@@ -47,7 +49,7 @@ using Stored = typename StoredOf<In, R>::type;
 
 inline constexpr int64_t kArrayBlock = 512;
 
-// For functors with an `array` function: gathers blocks into its type, computes, scatters.
+// For functors with an `array` function: gathers blocks in its type, computes, scatters.
 template <class Op, class In>
 void array_loop(char* const* p, const int64_t* s, int64_t n, const Scalar*) {
   using M = OpMath<In>;
@@ -67,8 +69,8 @@ void array_loop(char* const* p, const int64_t* s, int64_t n, const Scalar*) {
   }
 }
 
-// Functors of one or two operands that call functions (Op::kLong) are compiled once, for neighbours; other strides are
-// gathered into blocks first.
+// Functors of one or two operands that call functions (Op::kLong) are compiled once, for contiguous operands; other
+// strides are gathered into blocks first.
 template <class Op, class Out, class... In>
 __attribute__((noinline)) void run_neighbours(const Op& op, int64_t n, Out* out, const In*... in) {
 #pragma GCC ivdep
@@ -120,10 +122,10 @@ void loop1(char* const* p, const int64_t* s, int64_t n, const Scalar* params) {
   using M = OpMath<In>;
   using Out = Stored<In, decltype(op(M{}))>;
   if (s[0] == sizeof(Out) && s[1] == sizeof(In)) {
-    // Truth values are read and written as bytes: the compiler does not vectorise a negation of bools.
+    // Booleans are read and written as bytes: the compiler does not vectorise a negation of bools.
     auto* out = reinterpret_cast<std::conditional_t<std::is_same_v<Out, bool>, uint8_t, Out>*>(p[0]);
     auto* a = reinterpret_cast<const std::conditional_t<std::is_same_v<In, bool>, uint8_t, In>*>(p[1]);
-    // In place (out == a) is no dependence between iterations; partial overlap is refused before.
+    // In-place operation (out == a) is not a dependence between iterations; partial overlap has been rejected before.
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; i++) out[i] = Out(op(static_cast<M>(a[i])));
     return;

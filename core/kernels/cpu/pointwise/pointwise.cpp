@@ -1,5 +1,5 @@
-// pointwise.cpp: the CPU's PointwiseKernels: an operator's loop over runs of elements, and the few that have more than
-// one result or mix dtypes.
+// pointwise.cpp: the CPU's PointwiseKernels: runs an operator's loop over runs of elements; and the few operators with
+// several results or mixed dtypes.
 #include "core/kernels/pointwise.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ void run(const PointwiseOp& op, DType compute, const ElementwiseIter& iter, cons
   walk(iter, [&](char* const* p, const int64_t* strides, int64_t n) { loop(p, strides, n, params); });
 }
 
-// Moves elements, so only their width matters.
+// Only moves elements, so only their width matters.
 void where(const ElementwiseIter& iter, DType dtype) { walk(iter, UNDERTOW_CHOOSE_ISA(where_loop(itemsize(dtype)))); }
 
 void frexp(const ElementwiseIter& iter, DType dtype) {
@@ -38,7 +38,7 @@ void frexp(const ElementwiseIter& iter, DType dtype) {
   });
 }
 
-// The half types step in their own 16 bits, which float arithmetic cannot.
+// Half dtypes step in their own 16 bits, which float arithmetic cannot do.
 template <class T>
 T next_after(T a, T b) {
   float x = a, y = b;

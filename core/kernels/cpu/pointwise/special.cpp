@@ -1,5 +1,5 @@
-// special.cpp: special functions that are chosen by name, in double for every dtype: they are far from any hot path,
-// and one loop serves them all.
+// special.cpp: special functions selected by name, in double for every dtype: they are not performance-critical, and
+// one loop serves them all.
 // build: small
 #include "core/kernels/cpu/pointwise/special.h"
 
@@ -19,7 +19,7 @@ namespace cpu {
 namespace {
 constexpr int64_t kGrain = 1 << 12;
 
-int64_t whole(double n) {  // as torch: towards zero, and no degree of what is not a number
+int64_t whole(double n) {  // as in torch: rounds towards zero; NaN is not a valid degree
   return std::isnan(n) ? -1 : static_cast<int64_t>(std::fmax(-1, std::fmin(n, 9e18)));
 }
 }  // namespace

@@ -1,4 +1,4 @@
-// special.h: special functions of tensors, chosen by name. See PointwiseKernels.
+// special.h: special functions of tensors, selected by name. See PointwiseKernels.
 #pragma once
 #include <string_view>
 

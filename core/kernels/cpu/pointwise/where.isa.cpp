@@ -8,7 +8,7 @@ struct Pair {
   uint64_t low, high;
 };
 
-// By masks, not by a branch: conditions are as good as random.
+// Uses masks instead of a branch, because conditions are unpredictable.
 template <class T>
 inline T pick(uint8_t condition, T a, T b) {
   T mask = static_cast<T>(-static_cast<T>(condition != 0));

@@ -32,7 +32,7 @@ void fill(const Tensor& out, Draw draw, double a, double b, Generator& g) {
     case Draw::Uniform:
       return fill_floating(out, g, [=](RandomState& s, auto* p, size_t n) { random::fill_uniform(s, p, n, a, b); });
     case Draw::Normal:
-      // Blocks of sixteen are for contiguous memory alone; otherwise every pair is drawn by itself.
+      // Blocks of sixteen are only for contiguous memory; otherwise every pair is drawn by itself.
       return fill_floating(out, g, [=, blocks = out.is_contiguous()](RandomState& s, auto* p, size_t n) {
         if (blocks) return random::fill_normal(s, p, n, a, b);
         for (size_t i = 0; i < n; i += 8) random::fill_normal(s, p + i, std::min<size_t>(8, n - i), a, b);

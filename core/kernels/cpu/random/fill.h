@@ -1,4 +1,4 @@
-// fill.h: from a run-time dtype and any layout to a fill of contiguous memory from a generator.
+// fill.h: dispatches a run-time dtype and any layout to a fill of contiguous memory from a generator.
 #pragma once
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace undertow::cpu {
 
-// The CPU's stream is torch's: see Note [Torch Random Streams].
+// The CPU generator produces the same numbers as torch's: see Note [Torch Random Streams].
 class MersenneStream final : public RandomStream {
  public:
   void set_seed(uint64_t seed) override { state.set_seed(seed); }
@@ -21,7 +21,7 @@ class MersenneStream final : public RandomStream {
 };
 inline random::RandomState& state_of(Generator& g) { return static_cast<MersenneStream&>(*g.stream).state; }
 
-// The random kernels' own types, for float dtypes.
+// Dispatches to the element types of the random kernels, for float dtypes.
 template <class F>
 decltype(auto) dispatch_floating(DType t, const char* kernel, F&& f) {
   switch (t) {
@@ -76,7 +76,7 @@ void fill_in_memory_order(const Tensor& t, Generator& g, Fill&& fill) {
       [&](char* const* p, const int64_t* s, int64_t count) {
         for (int64_t i = 0; i < count; i++) *reinterpret_cast<T*>(p[0] + i * s[0]) = *next++;
       },
-      t.numel() + 1);  // one chunk: in order
+      t.numel() + 1);  // a single chunk, to keep the order
 }
 
 }  // namespace undertow::cpu

@@ -1,17 +1,17 @@
-// random.h: the random numbers of torch's CPU generator, bit for bit: the Mersenne Twister with its saved
-// state, and fills of contiguous memory for each distribution.
-// Knows no tensor, and no lock: who shares a RandomState between threads guards it.
+// random.h: the random numbers of torch's CPU generator, bit for bit: the Mersenne Twister with its saved state, and
+// fills of contiguous memory for each distribution.
+// Knows no tensor, and no lock: callers that share a RandomState between threads must guard it.
 //
 // Note [Torch Random Streams]
-// Results depend on how many 32-bit words each element draws and in which order, so this is interface:
+// Results depend on how many 32-bit words each element draws and in which order, so this is part of the interface:
 //   one word     float/half/bfloat16 uniform; integers with a range below 2^28; bernoulli with float p
 //   two words    double uniform, 64-bit integers, bernoulli(p) with a scalar or double p, exponential,
 //                geometric, cauchy, and each of the two uniforms behind a pair of scalar normals
-// and for normal: 16 elements or more are filled by Box-Muller in blocks of 16 from the dtype's own uniforms,
-// the last ragged block being drawn anew; fewer go one by one in double, the second of each pair cached.
-// Which of these torch takes was observed on torch 2.13 on an AMD processor (tests/parity/random_oracle.py).
-// Its source has a second path for bernoulli(p) and exponential, through MKL's generator, said to be taken on
-// Intel processors; we could not observe it and do not imitate it.
+// and for normal: 16 elements or more are filled by Box-Muller in blocks of 16 from the dtype's own uniforms, with the
+// last partial block drawn again; fewer are drawn one by one in double, with the second of each pair cached. Which of
+// these torch uses was observed on torch 2.13 on an AMD processor (tests/parity/random_oracle.py). Its source has a
+// second path for bernoulli(p) and exponential, through MKL's generator, said to be used on Intel processors; we could
+// not observe it and do not imitate it.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct BFloat16 {
   std::uint16_t bits;
 };
 
-inline constexpr std::size_t kStateBytes = 5056;  // what torch.get_rng_state() returns
+inline constexpr std::size_t kStateBytes = 5056;  // the size of torch.get_rng_state()
 
 class RandomState {
  public:
@@ -50,13 +50,13 @@ class RandomState {
     return (high << 32) | random();
   }
 
-  // Layout and content of torch.get_rng_state(). set_state returns false, changing nothing, for bytes no
-  // generator can have produced.
+  // Layout and content of torch.get_rng_state(). set_state returns false and changes nothing if no generator can have
+  // produced these bytes.
   void get_state(std::uint8_t* bytes) const;
   [[nodiscard]] bool set_state(const std::uint8_t* bytes);
 
-  // The second normal of the last scalar pair. torch also stores a float one, which no distribution of its
-  // own sets, but which travels with the state.
+  // The second normal of the last scalar pair. torch also stores a float one, which none of its distributions sets, but
+  // which is part of the saved state.
   std::optional<double> next_double_normal;
   std::optional<float> next_float_normal;
 
@@ -71,14 +71,14 @@ class RandomState {
   }
 
   std::array<std::uint32_t, kWords> words_{};
-  std::uint32_t next_ = kWords;  // words_[next_] comes out next; kWords: regenerate first
+  std::uint32_t next_ = kWords;  // index of the next word; kWords: regenerate first
   std::uint64_t seed_ = 0;
-  bool fresh_ = true;  // seeded and not yet drawn from; only the saved form tells the difference
+  bool fresh_ = true;  // seeded and not yet drawn from; only the saved state shows the difference
 };
 
 // Below, T is float, double, Half or BFloat16 unless stated, and n the number of elements.
 
-// [from, to): a value that rounds up to `to` becomes `from`, as torch has it.
+// [from, to): a value that rounds up to `to` becomes `from`, as in torch.
 template <typename T>
 void fill_uniform(RandomState& state, T* out, std::size_t n, double from, double to);
 
@@ -103,8 +103,7 @@ void fill_geometric(RandomState& state, T* out, std::size_t n, double p);
 template <typename T>
 void fill_random_from_to(RandomState& state, T* out, std::size_t n, std::int64_t from, std::uint64_t range);
 
-// random_(): every non-negative value of an integer type, every exactly representable integer of a float
-// type.
+// random_(): every non-negative value of an integer type, every exactly representable integer of a float type.
 template <typename T>
 void fill_random(RandomState& state, T* out, std::size_t n);
 

@@ -1,4 +1,4 @@
-// random_convert.h: how a drawn number becomes an element of each dtype.
+// random_convert.h: converts a drawn number to an element of each dtype.
 // Knows no generator and no distribution; private to the random*.cpp files.
 #pragma once
 
@@ -43,7 +43,7 @@ inline float from_bfloat16_bits(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// 16-bit types are reached through float, also from double: torch's conversions round twice, so do we.
+// 16-bit types are converted through float, also from double: torch's conversions round twice, so we do too.
 template <typename T, typename From>
 T convert(From value) {
   if constexpr (std::is_same_v<T, Half>) {

@@ -1,4 +1,4 @@
-// random_integer.cpp: integers, coin flips and permutations over contiguous memory, as torch draws them.
+// random_integer.cpp: integers, Bernoulli samples and permutations over contiguous memory, drawn as torch does.
 // Knows no generator internals. See Note [Torch Random Streams] in random.h.
 #include <limits>
 #include <utility>
@@ -77,12 +77,12 @@ void fill_bernoulli_each(RandomState& state, T* out, const P* p, std::size_t n) 
 
 template <typename T>
 void fill_permutation(RandomState& state, T* out, std::int64_t n) {
-  if (n < kShortPermutation) {  // Fisher-Yates forwards, over the identity
+  if (n < kShortPermutation) {  // forward Fisher-Yates on the identity
     for (std::int64_t i = 0; i < n; ++i) out[i] = element_of<T>(i);
     for (std::int64_t i = 0; i + 1 < n; ++i) std::swap(out[i], out[i + state.random() % (n - i)]);
     return;
   }
-  for (std::int64_t i = 0; i < n; ++i) {  // inside out, growing the permutation
+  for (std::int64_t i = 0; i < n; ++i) {  // inside-out shuffle, growing the permutation
     const auto at = static_cast<std::int64_t>(state.random64() % static_cast<std::uint64_t>(i + 1));
     out[i] = out[at];
     out[at] = element_of<T>(i);

@@ -1,11 +1,11 @@
-// random_normal_block.h: sixteen uniforms to sixteen float normals, to the last bit of torch's SIMD path.
+// random_normal_block.h: converts sixteen uniforms to sixteen float normals, bitwise equal to torch's SIMD path.
 // Knows no generator; private to the random*.cpp files.
 //
 // Note [Float Normals Bit for Bit]
-// torch computes float, half and bfloat16 normals (16 or more) with the single-precision logarithm and
-// sine-cosine of the classic Cephes library, its multiply-add pairs fused by the compiler. Matching bits
-// therefore means these polynomials, this order and these fusions, not better ones: libm differs in one
-// result of six. Everything is a select, so the loop over a block vectorises where a compiler tries.
+// torch computes float, half and bfloat16 normals (16 or more) with the single-precision logarithm and sine-cosine of
+// the classic Cephes library, with multiply-add pairs fused by the compiler. Matching bits therefore requires these
+// polynomials, this order and these fusions, not better ones: libm differs in one result of six. Everything is
+// branch-free, so the loop over a block can be vectorised.
 #pragma once
 
 #include <bit>
@@ -14,23 +14,23 @@
 #include <cstdint>
 #include <cstring>
 
-// Inlined by force, so that a caller compiled for an instruction set carries all of it there.
+// Always inlined, so that a caller compiled for an instruction set contains all of it.
 #define UNDERTOW_BLOCK_INLINE inline __attribute__((always_inline))
 
 namespace undertow::random {
 
 inline constexpr std::size_t kNormalBlock = 16;
 
-// These loops want -O3; no option here changes a bit. Builtins instead of std:: functions below, because gcc
-// does not inline a function of other options into these.
+// These loops need -O3; no option here changes a bit of the result. Builtins are used instead of std:: functions,
+// because gcc does not inline a function compiled with other options into these.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 
-// a * b + c, rounded once. Without the instruction the product is exact in double; the second rounding
-// differs from a fused one with probability 2^-29. `hardware` is a constant after inlining; not a template
-// parameter, because gcc instantiates templates with the options of the file's end, not of this place.
+// a * b + c, rounded once. Without the instruction the product is exact in double; the second rounding differs from a
+// fused one with probability 2^-29. `hardware` is a constant after inlining; not a template parameter, because gcc
+// instantiates templates with the options at the end of the file, not those in effect here.
 UNDERTOW_BLOCK_INLINE float fused(bool hardware, float a, float b, float c) {
   if (hardware) return __builtin_fmaf(a, b, c);
   return static_cast<float>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c));
@@ -83,8 +83,8 @@ UNDERTOW_BLOCK_INLINE SinCos block_sincos(bool hardware, float x) {
   return {(octant & 4) != 0 ? -sine : sine, ((octant - 2) & 4) == 0 ? -cosine : cosine};
 }
 
-// Box-Muller in place: elements j and j + 8 of each block of 16 are a pair. The halves are first laid out
-// side by side, because a loop of eight is unrolled before it can be vectorised.
+// Box-Muller in place: elements j and j + 8 of each block of 16 are a pair. The halves are first made contiguous,
+// because a loop of eight is unrolled before it can be vectorised.
 UNDERTOW_BLOCK_INLINE void normal_blocks_by(bool hardware, float* data, std::size_t blocks, float mean, float std) {
   constexpr std::size_t kHalf = kNormalBlock / 2, kBatch = 32;
   float first[kBatch * kHalf], second[kBatch * kHalf];
@@ -95,9 +95,9 @@ UNDERTOW_BLOCK_INLINE void normal_blocks_by(bool hardware, float* data, std::siz
       std::memcpy(first + b * kHalf, batch + b * kNormalBlock, sizeof(float) * kHalf);
       std::memcpy(second + b * kHalf, batch + b * kNormalBlock + kHalf, sizeof(float) * kHalf);
     }
-    // (0, 1], so that the logarithm is finite.
+    // In (0, 1], so that the logarithm is finite.
     for (std::size_t i = 0; i < count * kHalf; ++i) first[i] = -2.0f * block_log(hardware, 1.0f - first[i]);
-    // A loop of its own: sqrt may set errno unless the command line says otherwise, and so stays scalar.
+    // A separate loop: sqrt may set errno unless the command line says otherwise, so this one stays scalar.
     for (std::size_t i = 0; i < count * kHalf; ++i) first[i] = __builtin_sqrtf(first[i]);
     for (std::size_t i = 0; i < count * kHalf; ++i) {
       const float radius = first[i];
@@ -112,8 +112,8 @@ UNDERTOW_BLOCK_INLINE void normal_blocks_by(bool hardware, float* data, std::siz
   }
 }
 
-// The fast copy is built here rather than in a *.isa.cpp file, because its bits must not depend on the
-// choice.
+// The fast copy is built here rather than in a *.isa.cpp file, because its results must not depend on the selected
+// instruction set.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 __attribute__((target("avx2,fma"))) inline void normal_blocks_avx2(float* data, std::size_t blocks, float mean,
                                                                    float std) {
@@ -133,7 +133,7 @@ inline void normal_in_blocks(float* data, std::size_t blocks, float mean, float 
 #pragma GCC pop_options
 #endif
 
-// double has no such path in torch: libm, with only the last step fused.
+// double has no such path in torch: it uses libm, with only the last step fused.
 inline void normal_in_blocks(double* data, std::size_t blocks, double mean, double std) {
   for (double* block = data; block < data + blocks * kNormalBlock; block += kNormalBlock) {
     for (std::size_t j = 0; j < kNormalBlock / 2; ++j) {

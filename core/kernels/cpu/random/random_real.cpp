@@ -1,6 +1,6 @@
-// random_real.cpp: the continuous distributions over contiguous memory, as torch draws them.
+// random_real.cpp: the continuous distributions over contiguous memory, drawn as torch does.
 // Knows no generator internals. See Note [Torch Random Streams] in random.h.
-// std::fma stands wherever torch's own build fuses a multiply with an add: the last bit depends on it.
+// std::fma is used wherever torch's own build fuses a multiply with an add: the last bit depends on it.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -18,13 +18,13 @@ namespace {
 double uniform53(RandomState& state) {
   return static_cast<double>(state.random64() & ((std::uint64_t{1} << 53) - 1)) * 0x1p-53;
 }
-// Through int32, which SSE2 converts and uint32 it does not.
+// Through int32, because SSE2 cannot convert uint32.
 float to_uniform24(std::uint32_t word) {
   return static_cast<float>(static_cast<std::int32_t>(word & 0xffffffu)) * 0x1p-24f;
 }
 float uniform24(RandomState& state) { return to_uniform24(state.random()); }
 
-// The uniform that fills of T start from; the 16-bit types share float's.
+// The uniform that fills of T start from; the 16-bit types use float's.
 template <typename T>
 auto unit_uniform(RandomState& state) {
   if constexpr (std::is_same_v<T, double>) {
@@ -34,7 +34,7 @@ auto unit_uniform(RandomState& state) {
   }
 }
 
-// Many of them; float draws its words in batches.
+// Many uniforms; float draws its words in batches.
 void unit_uniforms(RandomState& state, double* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) out[i] = uniform53(state);
 }
@@ -47,7 +47,7 @@ void unit_uniforms(RandomState& state, float* out, std::size_t n) {
   }
 }
 
-// One standard normal in double, two uniforms a pair.
+// One standard normal in double; two uniforms make a pair.
 double scalar_normal(RandomState& state) {
   if (state.next_double_normal) {
     const double cached = *state.next_double_normal;
@@ -61,7 +61,7 @@ double scalar_normal(RandomState& state) {
   return radius * std::cos(theta);
 }
 
-// float and double: every uniform is drawn first, a ragged end included, and then the last 16 once more.
+// float and double: all uniforms are drawn first, including a partial last block; then the last 16 are drawn again.
 template <typename T>
 void normal_blocks(RandomState& state, T* out, std::size_t n, T mean, T std) {
   unit_uniforms(state, out, n);
@@ -72,7 +72,7 @@ void normal_blocks(RandomState& state, T* out, std::size_t n, T mean, T std) {
   normal_in_blocks(last, 1, mean, std);
 }
 
-// 16-bit types: block by block in float, so a ragged end is drawn once only.
+// 16-bit types: block by block in float, so a partial last block is drawn only once.
 template <typename T>
 void normal_blocks_16bit(RandomState& state, T* out, std::size_t n, float mean, float std) {
   float block[kNormalBlock];
@@ -89,12 +89,12 @@ void normal_blocks_16bit(RandomState& state, T* out, std::size_t n, float mean, 
 template <typename T>
 void fill_uniform(RandomState& state, T* out, std::size_t n, double from, double to) {
   if constexpr (std::is_same_v<T, float>) {
-    if (from == 0.0 && to == 1.0) return unit_uniforms(state, out, n);  // the usual case; nothing rounds
+    if (from == 0.0 && to == 1.0) return unit_uniforms(state, out, n);  // the usual case; nothing is rounded
   }
   using A = decltype(unit_uniform<T>(state));
   const A low = static_cast<A>(from), high = static_cast<A>(to);
   const T first = convert<T>(low), beyond = convert<T>(high);
-  // The width is rounded to the arithmetic type, the rest is done in double and rounded once.
+  // The width is rounded to the arithmetic type; the rest is computed in double and rounded once.
   const double width = high - low;
   for (std::size_t i = 0; i < n; ++i) {
     const A drawn =

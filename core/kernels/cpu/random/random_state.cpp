@@ -1,7 +1,7 @@
-// random_state.cpp: the Mersenne Twister (MT19937) itself and its saved form.
+// random_state.cpp: the Mersenne Twister (MT19937) and its saved state.
 // Knows no distribution. See Note [Torch Random Streams] in random.h.
-// Two short integer loops carry every stream; -O2 leaves them scalar, at half the speed. Before the header,
-// so that its inline functions have the same options and can be inlined.
+// Two short integer loops produce every stream; -O2 leaves them scalar, at half the speed. The options are set before
+// the header, so that its inline functions have the same options and can be inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
 #endif
@@ -81,7 +81,7 @@ void RandomState::random_many(std::uint32_t* out, std::size_t n) {
 void RandomState::get_state(std::uint8_t* bytes) const {
   std::memset(bytes, 0, kStateBytes);
   put<std::uint64_t>(bytes, kSeedAt, seed_);
-  // A full block used up reads (left 1, next 624), except right after seeding, where torch says next 0.
+  // An exhausted block reads (left 1, next 624), except right after seeding, where torch has next 0.
   put<std::int32_t>(bytes, kLeftAt, static_cast<std::int32_t>(kWords - next_ + 1));
   put<std::int32_t>(bytes, kSeededAt, 1);
   put<std::uint64_t>(bytes, kNextAt, fresh_ ? 0 : next_);

@@ -1,4 +1,4 @@
-// rejection.cpp: draws by rejection, one element at a time: gamma and binomial variables.
+// rejection.cpp: rejection sampling, one element at a time: gamma and binomial distributions.
 // build: small
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace undertow::cpu {
 
 namespace {
 
-constexpr int64_t kSlopeGrain = 64;  // elements whose derivatives are worth a chunk
+constexpr int64_t kSlopeGrain = 64;  // elements whose derivatives justify a chunk
 
 double uniform53(random::RandomState& s) {
   double u;
@@ -25,7 +25,7 @@ double normal53(random::RandomState& s) {
   return x;
 }
 
-// Marsaglia and Tsang's squeeze; below 1 the shape is raised by one and the draw scaled down.
+// Marsaglia and Tsang's method; a shape below 1 is raised by one and the sample scaled down.
 double draw_gamma(random::RandomState& s, double shape) {
   if (std::isnan(shape)) return shape;
   double scale = 1;
@@ -34,8 +34,8 @@ double draw_gamma(random::RandomState& s, double shape) {
     scale = std::pow(1 - uniform53(s), 1 / shape);
     shape += 1;
   }
-  double d =
-      shape - static_cast<double>(1.0F / 3.0F);  // in float, as torch has it: its draws are ours to the last digits
+  // In float, as in torch: our samples agree with its samples up to the last digits.
+  double d = shape - static_cast<double>(1.0F / 3.0F);
   double c = 1 / std::sqrt(9 * d);
   for (;;) {
     double x, y;
@@ -48,7 +48,7 @@ double draw_gamma(random::RandomState& s, double shape) {
   }
 }
 
-// What Stirling's formula leaves of log k!.
+// The remainder of Stirling's formula for log k!.
 double stirling_tail(double k) {
   static constexpr double kSmall[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
                                       0.0166446911898211,  0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
@@ -58,7 +58,8 @@ double stirling_tail(double k) {
   return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
 }
 
-// The waits between successes until they leave n, for few expected ones; Hoermann's BTRS (1993) for many.
+// For few expected successes, sums the waiting times between successes until they exceed n; for many, Hoermann's BTRS
+// (1993).
 double draw_binomial(random::RandomState& s, double n, double p) {
   if (std::isnan(n) || std::isnan(p)) return NAN;
   if (n <= 0 || p <= 0) return 0;
@@ -87,8 +88,8 @@ double draw_binomial(random::RandomState& s, double n, double p) {
   }
 }
 
-// F(x; a) stays as it is while a changes: dx/da = -(dF/da) / p(x; a), with the slope by differences of fourth order. Of
-// F and 1 - F the smaller is taken, which has the more digits.
+// F(x; a) is constant as a changes: dx/da = -(dF/da) / p(x; a), with the derivative by fourth-order differences. Uses
+// the smaller of F and 1 - F, which is more accurate.
 double gamma_slope(double a, double x) {
   if (x < 1e-6) return x * (special::digamma(a + 1) - std::log(x)) / a;  // F(x; a) is x^a / Gamma(a + 1) there
   double h = 1e-3 * std::min(a, std::sqrt(a)), near, far;

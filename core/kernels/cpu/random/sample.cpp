@@ -1,4 +1,4 @@
-// sample.cpp: draws whose parameters are in a tensor: bernoulli, poisson, multinomial.
+// sample.cpp: distributions whose parameters are in a tensor: bernoulli, poisson, multinomial.
 // build: small
 #include "core/kernels/cpu/random/sample.h"
 
@@ -24,7 +24,8 @@ float wide(random::BFloat16 h) { return static_cast<float>(std::bit_cast<BFloat1
 float wide(float v) { return v; }
 double wide(double v) { return v; }
 
-// Poisson by multiplication for small rates and by Hoermann's transformed rejection (PTRS, 1993) for large, as torch.
+// Poisson by multiplication for small rates and by Hoermann's transformed rejection (PTRS, 1993) for large ones, as in
+// torch.
 int64_t draw_poisson(random::RandomState& s, double rate) {
   UT_CHECK(rate >= 0, "invalid Poisson rate, expected rate to be non-negative, got ", rate);
   if (rate == 0) return 0;
@@ -48,7 +49,7 @@ int64_t draw_poisson(random::RandomState& s, double rate) {
   }
 }
 
-// Each row's samples by the race of exponentials: the largest weight / exponential wins, the next largest is second.
+// Samples each row by exponential races: the largest weight / exponential comes first, the next largest second.
 template <class T, class Math>
 void sample_without_replacement(random::RandomState& s, const Math* weights, int64_t rows, int64_t n, int64_t count,
                                 int64_t* out) {

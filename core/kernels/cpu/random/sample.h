@@ -1,4 +1,4 @@
-// sample.h: draws whose parameters are in a tensor. See RandomKernels.
+// sample.h: distributions whose parameters are in a tensor. See RandomKernels.
 #pragma once
 #include "core/kernels/generator.h"
 #include "core/tensor/tensor.h"
