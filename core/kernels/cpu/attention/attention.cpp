@@ -1,5 +1,5 @@
-// attention.cpp: scaled dot-product attention over tiles of scores, forward and backward, so that the whole matrix of
-// scores never exists: the CPU's AttentionKernels.
+// attention.cpp: the CPU's AttentionKernels: scaled dot-product attention over tiles of scores, forward and backward,
+// so that the whole score matrix is never stored.
 // build: small
 #include "core/kernels/attention.h"
 
@@ -24,32 +24,32 @@ const AttentionLoops<T>& loops() {
     return UNDERTOW_CHOOSE_ISA(attention_double());
 }
 
-// A tile of scores has whole rows, and as many of them as stay in the second cache beside a tile of gradients.
+// A tile of scores has whole rows, and as many as fit the L2 cache together with a tile of gradients.
 constexpr int64_t kTileScores = 32768;
 constexpr int64_t kMostRows = 64, kLeastRows = 16;
-// Tasks enough to keep a few threads evenly busy.
+// Enough tasks to balance the load of a few threads.
 constexpr int64_t kEnoughTasks = 16;
 
-// Columns that a panel of packed keys may have; products with part of the panels take whole ones.
+// Maximum columns of a panel of packed keys; products with some of the panels use whole ones.
 constexpr int64_t kPanelAtMost = 32;
 
 struct Tiling : AttentionShape {
-  int64_t rows, span;  // queries in a tile, and in a task: several tiles
+  int64_t rows, span;  // queries in a tile, and in a task, which has several tiles
   int64_t stride;      // of a row of scores
 };
 Tiling tiling_of(const AttentionShape& shape) {
   Tiling s{shape, 0, 0, 0};
   s.rows = std::clamp(kTileScores / std::max<int64_t>(1, s.keys), kLeastRows, kMostRows);
-  // A task turns the keys once for all its tiles.
+  // A task transposes the keys once for all its tiles.
   int64_t tiles = (s.queries + s.rows - 1) / s.rows,
           cuts = std::max<int64_t>(1, kEnoughTasks / std::max<int64_t>(1, s.batch * s.heads));
   s.span = std::max<int64_t>(1, (tiles + cuts - 1) / cuts) * s.rows;
-  // Whole panels, and rows that do not share the sets of a cache.
+  // Whole panels, and rows that do not map to the same cache sets.
   s.stride = (s.keys + kPanelAtMost - 1) / kPanelAtMost * kPanelAtMost + 16;
   return s;
 }
 
-// One head's matrix: rows and columns by strides.
+// One head's matrix with row and column strides.
 template <class T>
 struct Matrix {
   T* data;
@@ -61,7 +61,7 @@ template <class T>
 Matrix<T> head(const Tensor& t, int64_t b, int64_t h) {
   return {t.data_as<T>() + b * t.stride(0) + h * t.stride(1), t.stride(2), t.stride(3)};
 }
-// c = alpha * a b, on this thread where a task calls it.
+// c = alpha * a b + beta * c, on the calling thread if called from a task.
 template <class T>
 void times(int64_t m, int64_t n, int64_t k, double alpha, const Matrix<T>& a, const Matrix<T>& b, T beta,
            const Matrix<T>& c) {
@@ -80,7 +80,7 @@ struct Turned {
     pack_panels<T>(width, count, m.data, m.column, m.row, panels);
     return {panels, width, count};
   }
-  // c = alpha * a times the first n columns or a few more, whose place in c counts for nothing.
+  // c = alpha * a times the first n columns, and possibly a few more, whose results in c are ignored.
   void multiply(int64_t m, int64_t n, double alpha, const Matrix<T>& a, T* c, int64_t stride) const {
     int64_t panel = panel_columns<T>(), whole = std::min(count, (n + panel - 1) / panel * panel);
     multiply_panels<T>(
@@ -94,7 +94,7 @@ const T* mask_at(const Tensor& mask, int64_t b, int64_t h, int64_t row) {
   return mask.data_as<T>() + b * mask.stride(0) + h * mask.stride(1) + row * mask.stride(2);
 }
 
-// Columns that any of the rows [first, first + rows) looks at.
+// The columns used by any of the rows [first, first + rows).
 int64_t columns_of(const Tiling& s, int64_t first, int64_t rows) {
   return s.causal ? std::min(s.keys, first + rows) : s.keys;
 }
@@ -132,7 +132,7 @@ void turn_into(const Matrix<T>& to, int64_t rows, int64_t n, const T* from, int6
     for (int64_t j = 0; j < n; j++) to.data[i * to.row + j * to.column] = from[j * stride + i];
 }
 
-struct Scores;  // the purposes of borrowed memory
+struct Scores;  // scratch
 struct ScoreGrads;
 struct TurnedKeys;
 struct TurnedValues;
@@ -172,8 +172,8 @@ void forward(const Tensor& out, const Tensor& lse, const Tensor& query, const Te
   run(out, lse, query, key, value, mask, tiling_of(shape));
 }
 
-// dv = p^T dy, dp = dy v^T, ds = p (dp - rowsum(dy out)), dq = scale ds k, dk = scale ds^T q: a task for each key head,
-// which adds to its own dk^T and dv^T tile by tile, since those products read p and ds in place.
+// dv = p^T dy, dp = dy v^T, ds = p (dp - rowsum(dy out)), dq = scale ds k, dk = scale ds^T q: one task per key head,
+// which accumulates its own dk^T and dv^T tile by tile, since those products read p and ds in place.
 template <class T>
 void backward_of(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Tensor& g, const Tensor& q,
                  const Tensor& k, const Tensor& v, const Tensor& o, const Tensor& l, const Tensor& mask,

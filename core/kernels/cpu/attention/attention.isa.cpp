@@ -7,7 +7,7 @@
 namespace undertow::cpu {
 namespace {
 
-// NaN wins, as everywhere.
+// NaN wins.
 template <class T>
 inline Vec<T> greater(Vec<T> x, Vec<T> v) {
   return ((x > v) | (x != x)) ? x : v;
@@ -31,7 +31,7 @@ inline T greatest(const T* p, int64_t n) {
   return m;
 }
 
-// row = exp(row - m); the sum of it.
+// row = exp(row - m); returns its sum.
 template <class T>
 inline T exponentials(T* row, int64_t n, T m) {
   constexpr int L = kLanes<T>;
@@ -49,7 +49,7 @@ inline T exponentials(T* row, int64_t n, T m) {
   return sum_of_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
 }
 
-// Adds the mask to row i; how many columns of it count.
+// Adds the mask to row i; returns the number of its columns that are used.
 template <class T>
 inline int64_t masked_row(const ScoreTile<T>& t, int64_t i, T* row) {
   int64_t end = t.ends + i < t.n ? t.ends + i : t.n;
@@ -69,7 +69,7 @@ inline int64_t masked_row(const ScoreTile<T>& t, int64_t i, T* row) {
 
 template <class T>
 void softmax(const ScoreTile<T>& t, T* lse, T* shares) {
-  constexpr int64_t kRows = 64;  // logarithms are taken of as many sums at once
+  constexpr int64_t kRows = 64;  // the number of sums whose logarithms are computed at once
   T sums[kRows];
   for (int64_t first = 0; first < t.rows; first += kRows) {
     int64_t rows = min64(kRows, t.rows - first);
@@ -79,7 +79,7 @@ void softmax(const ScoreTile<T>& t, T* lse, T* shares) {
       T m = greatest(row, end);
       if (m == -static_cast<T>(__builtin_inf())) {
         for (int64_t j = 0; j < end; j++) row[j] = 0;
-        lse[first + i] = 0;  // so that softmax_again finds zeros too
+        lse[first + i] = 0;  // so that softmax_again gives zeros too
         sums[i] = shares[first + i] = 1;
         continue;
       }

@@ -1,5 +1,5 @@
-// attention_kernels.h: what scaled dot-product attention does to a tile of scores between its matrix products, compiled
-// once per instruction set. Knows rows of float or double; no heads, no products.
+// attention_kernels.h: the operations of scaled dot-product attention on a tile of scores between its matrix products,
+// compiled once per instruction set. Knows rows of float or double; no heads, no products.
 #pragma once
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 
 namespace undertow::cpu {
 
-// A tile: `rows` rows of n scores, `stride` elements apart. Row i counts up to column `ends + i` (all n where that is
-// more); what lies beyond becomes zero. `mask`, where not null, is added to the scores, by its own strides.
+// A tile: `rows` rows of n scores, `stride` elements apart. Row i uses columns below `ends + i` (at most n); the others
+// become zero. `mask`, unless null, is added to the scores, with its own strides.
 template <class T>
 struct ScoreTile {
   T* scores;
@@ -19,17 +19,17 @@ struct ScoreTile {
 
 template <class T>
 struct AttentionLoops {
-  // Scores become probabilities times the row's sum of exponentials, whose reciprocal goes to `shares` and whose
-  // logarithm to `lse`: what is multiplied by the probabilities has fewer columns to divide. A row of nothing but minus
+  // Scores become probabilities times the row's sum of exponentials. The reciprocal of that sum goes to `shares` and
+  // its logarithm to `lse`: the product with the probabilities has fewer columns to divide. A row of only minus
   // infinity becomes zeros.
   void (*softmax)(const ScoreTile<T>& tile, T* lse, T* shares);
-  // Each of `rows` rows of n contiguous elements times its own factor.
+  // Multiplies each of `rows` rows of n contiguous elements by its own factor.
   void (*scale_rows)(T* data, int64_t stride, int64_t rows, int64_t n, const T* factors);
   // The dot products of the rows of a and b, n contiguous elements each.
   void (*row_dots)(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t n, T* dots);
-  // The same probabilities, from the lse that softmax wrote.
+  // The same probabilities, recomputed from the lse that softmax wrote.
   void (*softmax_again)(const ScoreTile<T>& tile, const T* lse);
-  // grad = p * (grad - delta): the gradient of the scores from that of the probabilities p, which has the same stride.
+  // grad = p * (grad - delta): the gradient of the scores from that of the probabilities p, which have the same stride.
   void (*softmax_backward)(const T* p, T* grad, int64_t stride, int64_t rows, int64_t n, const T* delta);
 };
 

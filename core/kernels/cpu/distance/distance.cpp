@@ -24,7 +24,7 @@ const DistanceLoops<T>& loops() {
     return UNDERTOW_CHOOSE_ISA(distance_double());
 }
 
-// The p-norm of x - y. One loop for each kind of order, chosen outside of it.
+// The p-norm of x - y. One loop for each kind of order, selected outside it.
 template <class T>
 T distance(const T* x, const T* y, int64_t n, double p) {
   using M = OpMath<T>;
@@ -49,12 +49,12 @@ T distance(const T* x, const T* y, int64_t n, double p) {
   return T(p == 2 ? std::sqrt(sum) : std::pow(sum, static_cast<M>(1 / p)));
 }
 
-// Work from which a product pays: below, distances are summed from differences at once.
+// Minimum work for a matrix product to pay off: below it, distances are summed directly from differences.
 constexpr int64_t kProductWork = 1 << 14;
 
-// Euclidean distances of the rows of one a and one b, as |x|^2 + |y|^2 - 2 x.y of all pairs. Where that cancels, so
-// that little of it is left, or is not finite, the distance is summed from differences after all: no digits are lost
-// beyond the last two or so.
+// Euclidean distances between the rows of one a and one b, as |x|^2 + |y|^2 - 2 x.y for all pairs. If that cancels
+// almost completely, or is not finite, the distance is summed from differences instead: only about the last two digits
+// can be lost.
 template <class T>
 void euclidean(const T* a, const T* b, int64_t rows, int64_t columns, int64_t n, T* out) {
   std::vector<T> squares(static_cast<size_t>(columns));

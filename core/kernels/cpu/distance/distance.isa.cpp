@@ -9,7 +9,7 @@ namespace {
 inline float root(float x) { return __builtin_sqrtf(x); }
 inline double root(double x) { return __builtin_sqrt(x); }
 
-// The sum over i < n of the vectors (or, at the end, the numbers) that take(i) gives.
+// The sum over i < n of the vectors (or, at the end, the scalars) returned by take(i).
 template <class T, class V, class S>
 inline T sum_over(int64_t n, V&& vectors, S&& numbers) {
   constexpr int64_t kL = kLanes<T>;

@@ -1,4 +1,4 @@
-// embedding.cpp: bags of table rows, and rows scaled down to a norm: EmbeddingKernels of the CPU.
+// embedding.cpp: the CPU's EmbeddingKernels: bags of table rows, and rows scaled down to a norm.
 #include "core/kernels/embedding.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void check_bags(const int64_t* at, int64_t n, const int64_t* start, int64_t give
              " rows");
 }
 
-// The bags of a float or double table; out is zero.
+// The bags of a float or double table; out is zero on entry.
 template <class T>
 void sum_bags(const Tensor& out, const BagResults& to, const Tensor& table, const BagOperands& from,
               const Tensor& scales, const EmbeddingBags& how) {

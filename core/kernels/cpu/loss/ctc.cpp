@@ -12,7 +12,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// log(exp(a) + exp(b) + exp(c)); minus infinity where all are.
+// log(exp(a) + exp(b) + exp(c)); minus infinity if all are.
 template <class T>
 T log_add(T a, T b, T c) {
   T m = std::max({a, b, c});
@@ -20,7 +20,7 @@ T log_add(T a, T b, T c) {
   return m + std::log(std::exp(a - m) + std::exp(b - m) + std::exp(c - m));
 }
 
-// The label at place s of a target with blanks between, before and after its labels.
+// The label at index s of a target with blanks before, between and after its labels.
 int64_t label(const CtcBatch& b, int64_t i, int64_t s) {
   return s % 2 == 0 ? b.blank : b.labels.data_as<int64_t>()[b.start[static_cast<size_t>(i)] + s / 2];
 }
@@ -37,8 +37,8 @@ void check_labels(const CtcBatch& batch) {
     }
 }
 
-// alpha[t][s]: all ways to have read the first s places after step t (Graves et al. 2006, equations 6 to 8), as
-// logarithms.
+// alpha[t][s]: the log probability of all alignments that have read the first s symbols after step t (Graves et al.
+// 2006, equations 6 to 8).
 void ctc(const Tensor& loss, const Tensor& alpha, const Tensor& lp, const CtcBatch& batch) {
   const int64_t sizes[3] = {batch.samples, batch.steps, 2 * batch.longest + 1};
   auto label_at = [&](int64_t i, int64_t s) { return label(batch, i, s); };
@@ -81,7 +81,7 @@ void ctc(const Tensor& loss, const Tensor& alpha, const Tensor& lp, const CtcBat
     run(TypeTag<double>{});
 }
 
-// With beta the same from the end: exp(log_probs) - sum over places of a label of alpha beta / (p probability)
+// With beta as alpha from the end: exp(log_probs) - sum over occurrences of a label of alpha beta / (p probability)
 // (equation 16).
 void ctc_backward(const Tensor& to, const Tensor& g, const Tensor& lp, const Tensor& loss, const Tensor& alpha,
                   const CtcBatch& batch, bool zero_infinity) {

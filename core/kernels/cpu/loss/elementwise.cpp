@@ -1,5 +1,5 @@
-// elementwise.cpp: losses of one element and its target: tensors cut into runs, the runs' values stored or added up.
-// What is computed is loss.isa.cpp's.
+// elementwise.cpp: elementwise losses: divides tensors into runs, and stores or sums the runs' values.
+// The arithmetic is in loss.isa.cpp.
 #include <algorithm>
 
 #include "core/kernels/cpu/elementwise_walk.h"
@@ -11,8 +11,8 @@ namespace undertow::cpu {
 
 namespace {
 
-constexpr int64_t kRun = 1024;         // elements: three runs of them lie in L1
-constexpr int64_t kChunk = 16 * kRun;  // what a thread takes
+constexpr int64_t kRun = 1024;         // elements: three runs of them fit L1
+constexpr int64_t kChunk = 16 * kRun;  // the work of one thread
 
 template <class T>
 const LossLoops<T>& loops() {
@@ -22,7 +22,7 @@ const LossLoops<T>& loops() {
     return UNDERTOW_CHOOSE_ISA(loss_double());
 }
 
-// `n` elements `stride` bytes apart, side by side: themselves where they are, else copied to `room`.
+// `n` elements `stride` bytes apart as contiguous memory: in place if they are contiguous, else copied to `room`.
 template <class T>
 const T* side_by_side(const char* p, int64_t stride, int64_t n, T* room) {
   if (stride == sizeof(T)) return reinterpret_cast<const T*>(p);
@@ -38,8 +38,8 @@ void as_real(DType wide, F&& f) {
     f(TypeTag<double>{});
 }
 
-// Calls f(LossRun, operand pointers, strides) for runs of at most kRun elements of a built iterator:
-// output, x, y, weight or nothing, then what else the caller added.
+// Calls f(LossRun, operand pointers, strides) for runs of at most kRun elements of a built iterator: output, x, y, the
+// weight if there is one, then any other operands of the caller.
 template <class T, class F>
 void for_each_run(const ElementwiseIter& iter, const ElementwiseLoss& loss, F&& f) {
   const int count = iter.count();
@@ -61,14 +61,14 @@ void for_each_run(const ElementwiseIter& iter, const ElementwiseLoss& loss, F&& 
       kChunk);
 }
 
-// Stores a run where the output's elements are; results[] is where the kernel wrote them.
+// Writes a run to the output; results[] is where the kernel wrote it.
 template <class T>
 void put(char* out, int64_t stride, const T* results, int64_t n) {
   if (reinterpret_cast<const char*>(results) == out) return;
   for (int64_t i = 0; i < n; i++) *reinterpret_cast<T*>(out + i * stride) = results[i];
 }
 
-// A run that leaves [0, 1] is looked through for the first element that does.
+// If a run has elements outside [0, 1], finds the first one.
 template <class T>
 void check_unit(const LossRun<T>& run) {
   if (!loops<T>().leaves_unit(run.x, run.n) && !loops<T>().leaves_unit(run.y, run.n)) return;
@@ -84,8 +84,8 @@ void run_values(const ElementwiseLoss& loss, const LossRun<T>& run, T* out) {
   loops<T>().values(loss.kind, run, out);
 }
 
-// The sum over tensors without gaps, never written down whole: runs are added up accurately (Note [Accurate Sums]),
-// their sums in double, chunks in order.
+// The sum over contiguous tensors, without storing all terms: runs are summed accurately (Note [Accurate Sums]), their
+// sums in double, chunks in order.
 template <class T>
 double sum_of(const Tensor& x_in, const Tensor& y_in, const ElementwiseLoss& loss) {
   int64_t n = x_in.numel();

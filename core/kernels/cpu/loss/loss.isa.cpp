@@ -6,7 +6,8 @@
 namespace undertow::cpu {
 namespace {
 
-// f(x, y, weight, limit) for every element. Runs are a thousand elements or so: out is in L1 when it is read again.
+// f(x, y, weight, limit) for every element. Runs have about a thousand elements, so that out is in L1 when it is read
+// again.
 template <class T, class F>
 inline void each(const LossRun<T>& r, T* out, F&& f) {
 #pragma GCC ivdep
@@ -36,7 +37,7 @@ void values(LossKind loss, const LossRun<T>& r, T* out) {
       });
     case LossKind::SoftMargin:
       return each(r, out, [](T x, T y) { return vm::softplus(-y * x); });
-    // Logarithms are bounded by -100, as torch's.
+    // Logarithms are clamped at -100, as in torch.
     case LossKind::Bce:
       return each(r, out, [](T x, T y) {
         return (y - T(1)) * vm::at_least(vm::log1p(-x), T(-100)) - y * vm::at_least(vm::log(x), T(-100));
@@ -72,7 +73,7 @@ void slopes(LossKind loss, const LossRun<T>& r, const T* grad, bool grad_each, T
     case LossKind::SoftMargin:
       each(r, out, [](T x, T y) { return -y * vm::sigmoid(-y * x); });
       break;
-    // The denominator is kept from zero.
+    // The denominator is kept away from zero.
     case LossKind::Bce:
       each(r, out, [](T x, T y) { return (x - y) / vm::at_least((T(1) - x) * x, T(1e-12)); });
       break;
@@ -109,9 +110,8 @@ constexpr LossLoops<double> kDouble = {values<double>, slopes<double>, leaves_un
 namespace UNDERTOW_ISA_NS {
 const LossLoops<float>& loss_float() { return kFloat; }
 #if defined(__AVX512F__)
-const LossLoops<double>& loss_double() {
-  return isa_avx2::loss_double();
-}  // rare, and as fast: a third of the code less
+// Rarely used, and as fast: saves a third of the code.
+const LossLoops<double>& loss_double() { return isa_avx2::loss_double(); }
 #else
 const LossLoops<double>& loss_double() { return kDouble; }
 #endif

@@ -1,6 +1,5 @@
-// loss_kernels.h: losses of one element and its target, and their slopes, compiled once per instruction set.
-// Knows contiguous runs of float and double; how a tensor is cut into them and added up is
-// elementwise.cpp's.
+// loss_kernels.h: elementwise losses and their derivatives, compiled once per instruction set. Knows contiguous runs of
+// float and double; elementwise.cpp divides tensors into runs and sums them.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +10,7 @@ namespace undertow::cpu {
 
 template <class T>
 struct LossRun {
-  const T *x, *y, *weight;  // weight: read by BceLogitsWeighted alone
+  const T *x, *y, *weight;  // weight: only read by BceLogitsWeighted
   int64_t n;
   T limit;  // where SmoothL1 and Huber become linear
 };
@@ -22,7 +21,7 @@ struct LossLoops {
   void (*values)(LossKind loss, const LossRun<T>& run, T* out);
   // out[i] = d loss(x[i], y[i]) / d x[i] * grad[i], or * grad[0] for every i
   void (*slopes)(LossKind loss, const LossRun<T>& run, const T* grad, bool grad_each, T* out);
-  // Does an element lie outside [0, 1], or is one NaN?
+  // Is an element outside [0, 1], or NaN?
   bool (*leaves_unit)(const T* p, int64_t n);
 };
 

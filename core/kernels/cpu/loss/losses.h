@@ -1,4 +1,4 @@
-// losses.h: the CPU's kernels of losses. See LossKernels.
+// losses.h: the CPU's loss kernels. See LossKernels.
 #pragma once
 #include "core/kernels/loss.h"
 

@@ -1,4 +1,4 @@
-// batch_norm.cpp: statistics over images, a weight for each channel; and the CPU's NormalizationKernels.
+// batch_norm.cpp: statistics over images, one weight per channel; and the CPU's NormalizationKernels.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -13,7 +13,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// Moments of some elements, joined to those of others (Chan's update).
+// The moments of some elements, combined with those of others (Chan's update).
 struct Moments {
   double mean = 0, squares = 0, count = 0;
   void join(double m, double q, double n) {
@@ -24,7 +24,7 @@ struct Moments {
   }
 };
 
-// f(c) for every channel, in chunks of whole channels.
+// Calls f(c) for every channel, in chunks of whole channels.
 template <class F>
 void for_each_channel(const NormImages& s, F&& f) {
   parallel_for(0, s.channels, std::max<int64_t>(1, kNormGrain / std::max<int64_t>(1, s.each())),
@@ -32,7 +32,7 @@ void for_each_channel(const NormImages& s, F&& f) {
                  for (int64_t c = begin; c < end; c++) f(c);
                });
 }
-// f(first row, rows, chunk) for chunks of rows.
+// Calls f(first row, rows, chunk) for chunks of rows.
 int64_t rows_in_chunk(const NormImages& s) {
   return std::max<int64_t>({1, kNormGrain / std::max<int64_t>(1, s.channels), (s.each() + 63) / 64});
 }
@@ -62,7 +62,7 @@ std::vector<Moments> rows_moments(const T* x, const NormImages& s) {
   return all;
 }
 
-// A statistic as it will be kept: torch normalises by the rounded one, and its backward pass has no other.
+// A statistic rounded to its stored dtype: torch normalises with the rounded value, and its backward pass has no other.
 template <class T>
 T kept(double v, DType stats) {
   if (stats == DType::BFloat16) return static_cast<T>(static_cast<float>(BFloat16(static_cast<float>(v))));
@@ -143,7 +143,7 @@ void batch_norm(const Tensor& out, const Tensor& mean, const Tensor& rstd, const
     T *po = out.data_as<T>(), *pm = mean.data_as<T>(), *pr = rstd.data_as<T>();
     auto weight_of = [&](int64_t c) { return pw ? pw[c] : T(1); };
     auto bias_of = [&](int64_t c) { return pb ? pb[c] : T(0); };
-    if (!s.rows) {  // a channel is read for its moments and, while it is in cache, normalised
+    if (!s.rows) {  // a channel is read for its moments, and normalised while it is in cache
       std::vector<Moments> all(static_cast<size_t>(s.channels));
       for_each_channel(s, [&](int64_t c) {
         Moments& own = all[static_cast<size_t>(c)];

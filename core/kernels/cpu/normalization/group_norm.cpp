@@ -1,4 +1,4 @@
-// group_norm.cpp: statistics over groups of channels, a weight for each channel.
+// group_norm.cpp: statistics over groups of channels, one weight per channel.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -66,7 +66,7 @@ void group_norm_lines_backward(const Tensor& to, const Tensor& weight_sums, cons
   });
 }
 
-// As layer normalisation's, with h = grad * weight summed channel by channel.
+// As in layer normalisation, with h = grad * weight summed channel by channel.
 void group_norm_backward(const Tensor& to, const Tensor& weight_grad, const Tensor& bias_grad, const Tensor& grad,
                          const Tensor& x, const Tensor& mean, const Tensor& rstd, const Tensor& weight,
                          const NormGroups& s) {

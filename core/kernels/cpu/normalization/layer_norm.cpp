@@ -1,4 +1,4 @@
-// layer_norm.cpp: normalisation of lines, with a mean and without; lines of a half type are widened a few at a time.
+// layer_norm.cpp: normalisation of lines, with and without a mean; lines of a half dtype are widened a few at a time.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace undertow::cpu {
 namespace {
 int64_t lines_in_chunk(const NormLines& l) { return std::max<int64_t>(1, kNormGrain / std::max<int64_t>(1, l.n)); }
 
-struct WideLines;  // the purpose of borrowed memory
+struct WideLines;  // scratch
 }  // namespace
 
 void layer_norm(const Tensor& out, const Tensor& mean, const Tensor& rstd, const Tensor& x, const Tensor& w,

@@ -6,8 +6,8 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;  // mean first, then distances from it, while the block is in L1
-constexpr int64_t kWidth = 128;   // columns whose sums are kept at once
+constexpr int64_t kBlock = 1024;  // the mean first, then deviations from it, while the block is in L1
+constexpr int64_t kWidth = 128;   // columns whose sums are accumulated at once
 
 // The sum of f over [0, n): of_vector(i) for the lanes from i on, of_one(i) for one element.
 template <class T, class V, class S>
@@ -49,8 +49,8 @@ inline T dot_of(const T* g, const T* x, T mean, int64_t n) {
       n, [&](int64_t i) { return load(g + i) * (load(x + i) - m); }, [&](int64_t i) { return g[i] * (x[i] - mean); });
 }
 
-// Sums of h and of h * (x - mean), h = g * weight (or g), in one reading; adds g * (x - mean) * rstd to weight_sums and
-// g to bias_sums on the way.
+// Sums of h and of h * (x - mean), h = g * weight (or g), in one pass; also adds g * (x - mean) * rstd to weight_sums
+// and g to bias_sums.
 template <class T, bool kWeighted, bool kAdds>
 inline void sums_of(const T* g, const T* x, const T* weight, T mean, T rstd, T* weight_sums, T* bias_sums, int64_t n,
                     double* sum, double* dot) {
@@ -87,7 +87,7 @@ inline void sums_of(const T* g, const T* x, const T* weight, T mean, T rstd, T* 
   *dot += static_cast<double>(two);
 }
 
-// Joins the moments of n more elements to those of `seen` (Chan's update).
+// Combines the moments of n more elements with those of `seen` (Chan's update).
 inline void join(double& mean, double& squares, double seen, double more_mean, double more_squares, double n) {
   double away = more_mean - mean, all = seen + n;
   mean += away * n / all;

@@ -1,5 +1,5 @@
 // normalization_kernels.h: the loops of layer, batch, group and root-mean-square normalisation, forward and backward,
-// compiled once per instruction set. Knows lines, segments and columns of float or double; no shapes.
+// compiled once per instruction set. Knows lines, segments and columns of float or double; not shapes.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -8,17 +8,17 @@
 
 namespace undertow::cpu {
 
-// A line has a weight for every element, a segment one for all of them, a block of columns one for each column.
-// Weights and biases may be null, for ones and zeros.
+// A line has one weight per element, a segment one for all its elements, a block of columns one per column. Weights and
+// biases may be null, meaning ones and zeros.
 template <class T>
 struct NormalizationLoops {
-  // Mean of n elements, and the sum of squared distances from it.
+  // The mean of n elements, and the sum of squared deviations from it.
   void (*moments)(const T* x, int64_t n, double* mean, double* squares);
   // out = (x - mean) * rstd * weight + bias for `lines` contiguous lines of n; writes each line's mean and rstd.
-  // Without `centred` the mean counts as zero and is not written.
+  // Without `centred` the mean is taken to be zero and is not written.
   void (*lines)(const T* x, const T* weight, const T* bias, T* out, T* mean, T* rstd, int64_t lines, int64_t n,
                 double eps, bool centred);
-  // The gradients of `lines`: to (where not null), and what this adds to weight_sums and bias_sums (where not null).
+  // The gradients of `lines`: writes `to` and adds to weight_sums and bias_sums, each unless null.
   void (*lines_backward)(const T* grad, const T* x, const T* mean, const T* rstd, const T* weight, T* to,
                          T* weight_sums, T* bias_sums, int64_t lines, int64_t n, bool centred);
   // out = (x - mean) * scale + bias
@@ -27,7 +27,7 @@ struct NormalizationLoops {
   void (*segment_sums)(const T* grad, const T* x, T mean, int64_t n, double* sum, double* dot);
   // to = a * grad + b * (x - mean) + c
   void (*segment_backward)(const T* grad, const T* x, T mean, T a, T b, T c, T* to, int64_t n);
-  // The same four for `rows` rows of `width` columns each, one number of each kind for every column.
+  // The same four operations for `rows` rows of `width` columns, with one parameter of each kind per column.
   void (*columns_moments)(const T* x, int64_t rows, int64_t width, double* mean, double* squares);
   void (*columns)(const T* x, const T* mean, const T* scale, const T* bias, T* out, int64_t rows, int64_t width);
   void (*columns_sums)(const T* grad, const T* x, const T* mean, int64_t rows, int64_t width, double* sum, double* dot);
@@ -38,7 +38,7 @@ struct NormalizationLoops {
 UNDERTOW_FOR_EACH_ISA(const NormalizationLoops<float>& normalization_float();
                       const NormalizationLoops<double>& normalization_double();)
 
-// Those of the instruction set in use.
+// The loops of the selected instruction set.
 template <class T>
 const NormalizationLoops<T>& normalization_loops() {
   if constexpr (std::is_same_v<T, float>)

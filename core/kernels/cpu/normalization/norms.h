@@ -1,4 +1,4 @@
-// norms.h: the CPU's kernels of normalisations, and what they share. See NormalizationKernels.
+// norms.h: the CPU's normalisation kernels, and what they share. See NormalizationKernels.
 #pragma once
 #include "core/kernels/normalization.h"
 
@@ -15,7 +15,7 @@ T* writable_or_null(const Tensor& t) {
   return t.defined() ? t.data_as<T>() : nullptr;
 }
 
-// f(TypeTag<float>) or f(TypeTag<double>).
+// Calls f(TypeTag<float>) or f(TypeTag<double>).
 template <class F>
 void in_wide(DType wide, F&& f) {
   if (wide == DType::Float32)

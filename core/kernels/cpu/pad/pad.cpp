@@ -1,4 +1,4 @@
-// pad.cpp: PadKernels of the CPU. Rows are copied whole; only their ends are looked at element by element.
+// pad.cpp: the CPU's PadKernels. Rows are copied whole; only their ends are processed element by element.
 #include "core/kernels/pad.h"
 
 #include <vector>
@@ -14,12 +14,12 @@ namespace undertow::cpu {
 
 namespace {
 
-// The input index that stands at output index j.
+// The input index for output index j.
 int64_t source(const PadAxis& a, int64_t j, PadMode mode) {
   int64_t i = j - a.left;
   if (mode == PadMode::Replicate) return std::clamp<int64_t>(i, 0, a.in - 1);
   if (mode == PadMode::Reflect) return i < 0 ? -i : i >= a.in ? 2 * (a.in - 1) - i : i;
-  int64_t n = a.inside(), at = (j - a.begin()) % n;  // what is left after cutting repeats itself
+  int64_t n = a.inside(), at = (j - a.begin()) % n;  // circular: the elements left after cropping repeat
   return a.from() + (at < 0 ? at + n : at);
 }
 
@@ -29,7 +29,7 @@ std::vector<int64_t> sources(const PadAxis& a, PadMode mode) {
   return out;
 }
 
-// The padded dimensions as three, the missing ones of size 1 and unpadded.
+// The padded dimensions as three; missing ones have size 1 and no padding.
 struct Volume {
   PadAxis axes[3];
   std::vector<int64_t> maps[3];
@@ -115,7 +115,7 @@ void indexed_backward(const Tensor& grad_input, const Tensor& grad_output, IntSp
 
 void constant(const Tensor& out, const Tensor& in, IntSpan pad, const Tensor& value) {
   if (out.numel() == 0) return;
-  // Dimensions behind the last padded one are one long element; rows of such elements are filled one by one.
+  // Dimensions after the last padded one form one long element; rows of such elements are filled one by one.
   auto axis_of = [&](int64_t d) { return pad_axis(in.sizes(), pad, d); };
   int64_t last = in.dim() - 1, run = 1;
   while (last > 0 && axis_of(last).out == in.size(last) && axis_of(last).left == 0) run *= in.size(last--);

@@ -1,4 +1,4 @@
-// average.cpp: the averages of windows, and their transpose. See PoolKernels.
+// average.cpp: window averages and their transpose. See PoolKernels.
 #include <algorithm>
 
 #include "core/base/parallel.h"
@@ -11,7 +11,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// What a window's sum is divided by is a product over the axes: the elements of its span there.
+// The divisor of a window is a product over the axes, of its number of elements along each.
 template <class T>
 struct Divisors {
   std::vector<T> axis[3];
@@ -35,7 +35,7 @@ Divisors<T> divisors_of(const Pooling& p, const AverageBy& how) {
   return out;
 }
 
-// Is every window divided by the same?
+// Do all windows have the same divisor?
 template <class T>
 bool is_even(const Divisors<T>& by) {
   for (const auto& axis : by.axis)
@@ -59,7 +59,7 @@ void average_of(const Windows* axis, const Divisors<T>& by, const T* plane, T* o
       }
 }
 
-// The transpose: each element, divided, added to all of its window. `row` is room for one row of them.
+// The transpose: each element, divided, is added to all elements of its window. `row` is scratch for one row of them.
 template <class T>
 void spread_over(const Pooling& p, const Divisors<T>& by, const std::vector<PoolSpan>& columns, const T* grad, T* plane,
                  T* row) {
@@ -94,7 +94,7 @@ bool tiles(const Pooling& p) {
   return true;
 }
 
-// The transpose for windows that tile the plane: an element is written once, and rows of one window are copies.
+// The transpose for windows that tile the plane: an element is written once, and all rows of a window are copies.
 template <class T>
 void spread_tiles(const Pooling& p, const Divisors<T>& by, const T* grad, T* plane) {
   const WindowGrid &az = p.grid[0], &ay = p.grid[1], &ax = p.grid[2];

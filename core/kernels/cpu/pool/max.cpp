@@ -1,4 +1,4 @@
-// max.cpp: the largest elements of windows, elements at their places, and the table: PoolKernels of the CPU.
+// max.cpp: the CPU's PoolKernels: maxima of windows, reads and writes at their indices, and the table.
 #include <algorithm>
 #include <limits>
 
@@ -72,7 +72,7 @@ void largest_of_table(const Pooling& p, const WindowTable& t, const T* from, T* 
   });
 }
 
-// windows(plane, room) are a plane's own where they differ from plane to plane, made in `room`.
+// For windows that differ between planes: windows(plane, room) returns those of a plane, stored in `room`.
 template <class T, class F>
 void largest_of_each(const Pooling& p, const T* from, T* best, int64_t* index, F&& windows) {
   parallel_for(0, p.planes, plane_grain(p.in_plane), [&](int64_t begin, int64_t end) {
@@ -116,7 +116,7 @@ void fractional_of_planes(const Tensor& out, const Tensor& index, const Tensor& 
     for (int64_t d = 0; d < 3; d++) {
       int64_t k = d - (3 - spatial);
       if (k < 0) continue;
-      // The numbers of a plane stand for x and y in two dimensions, and for z, y and x in three.
+      // A plane's samples are in the order x, y in two dimensions, and z, y, x in three.
       T sample = samples.data_as<T>()[plane * spatial + (spatial == 2 ? 1 - k : k)];
       fractional_starts<T>(own[d], sample, kernel[static_cast<size_t>(k)], p.axis[d].in, p.axis[d].out());
     }
@@ -136,8 +136,8 @@ void fractional_largest(const Tensor& out, const Tensor& index, const Tensor& in
   });
 }
 
-// For every plane, prepare(first element of the plane), then f(pooled element, its place) for every index; raises
-// torch's error for places outside.
+// For every plane, calls prepare(first element of the plane), then f(pooled element, its index) for every index; raises
+// torch's error for indices out of range.
 template <class P, class F>
 void at_places(const PlaceGrid& g, const Tensor& index, P&& prepare, F&& f) {
   parallel_for(0, g.planes, plane_grain(g.full + g.pooled), [&](int64_t begin, int64_t end) {
@@ -174,7 +174,7 @@ template <class T>
 void add_planes(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g) {
   T* to = out.data_as<T>();
   const T* from = in.data_as<T>();
-  auto clear = [&](int64_t base) { std::fill_n(to + base, g.full, T(0)); };  // while the plane is near
+  auto clear = [&](int64_t base) { std::fill_n(to + base, g.full, T(0)); };  // while the plane is in cache
   at_places(g, index, clear, [&](int64_t i, int64_t at) { to[at] += from[i]; });
 }
 

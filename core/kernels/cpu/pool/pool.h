@@ -1,4 +1,4 @@
-// pool.h: what the CPU's pooling kernels share; average.cpp and max.cpp hold them, and max.cpp the table.
+// pool.h: what the CPU's pooling kernels share. They are in average.cpp and max.cpp, their table in max.cpp.
 #pragma once
 #include "core/kernels/cpu/copy/copy.h"
 #include "core/kernels/cpu/pool/pool_loops.h"
@@ -11,7 +11,7 @@ inline const PoolLoops<double>& pool_loops(double) { return UNDERTOW_CHOOSE_ISA(
 
 inline PoolAxis axis_of(const WindowGrid& g) { return {g.in, g.out, g.kernel, g.stride, g.padding, g.dilation}; }
 
-// compute(to) for a row-major tensor of dtype `wide`: out itself, or one that is converted into it.
+// Calls compute(to) for a row-major tensor of dtype `wide`: out itself, or a temporary that is converted to it.
 template <class F>
 void in_wide(const Tensor& out, DType wide, F&& compute) {
   if (out.dtype() == wide) return compute(out);

@@ -1,5 +1,5 @@
 // pool.isa.cpp: the loops of pool_loops.h. See Note [One Namespace Per Instruction Set] in simd.h.
-// A row of windows is done together: each of the kernel's columns is one pass over the row, which vectorises.
+// A row of windows is computed together: each column of the kernel is one pass over the row, which vectorises.
 // build: unrolled
 #include "core/kernels/cpu/pool/pool_loops.h"
 
@@ -17,7 +17,7 @@ struct BitsOf<double> {
   using type = int64_t;
 };
 
-// By masks, not by a branch: which of two is larger is as good as random.
+// Uses masks instead of a branch, because which of two elements is larger is unpredictable.
 template <class T, int64_t S>
 inline void take_larger(const T* __restrict from, int64_t stride, int32_t at, T* __restrict best,
                         int32_t* __restrict index, int64_t n) {
@@ -27,7 +27,7 @@ inline void take_larger(const T* __restrict from, int64_t stride, int32_t at, T*
   for (int32_t o = 0; o < count; o++) {
     const T v = from[o * step], b = best[o];
     const int32_t was = index[o], here = at + o * step;
-    const Bits keep = ~-static_cast<Bits>((v > b) | (v != v));  // once a NaN is best, nothing but a NaN is taken
+    const Bits keep = ~-static_cast<Bits>((v > b) | (v != v));  // once NaN is the best, only another NaN replaces it
     const Bits x = __builtin_bit_cast(Bits, v), y = __builtin_bit_cast(Bits, b);
     best[o] = __builtin_bit_cast(T, static_cast<Bits>(x ^ ((x ^ y) & keep)));
     index[o] = here ^ ((here ^ was) & static_cast<int32_t>(keep));

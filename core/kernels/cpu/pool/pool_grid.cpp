@@ -1,11 +1,11 @@
-// pool_grid.cpp: which elements a window of a regular grid holds. See pool_loops.h.
+// pool_grid.cpp: which elements are in a window of a regular grid. See pool_loops.h.
 #include "core/base/ceil_div.h"
 #include "core/kernels/cpu/pool/pool_loops.h"
 
 namespace undertow::cpu {
 
 namespace {
-// Of a range that may be empty.
+// ceil_div for a range that may be empty.
 int64_t parts_of(int64_t a, int64_t b) { return a <= 0 ? 0 : ceil_div(a, b); }
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// The elements of window o.
+// The number of elements of window o.
 int64_t length_of(const Windows& w, size_t o) { return (w.last[o] - w.first[o] + w.step - 1) / w.step; }
 int64_t longest(const Windows& w) {
   int64_t n = 0;

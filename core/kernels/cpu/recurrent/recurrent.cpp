@@ -1,4 +1,4 @@
-// recurrent.cpp: the CPU's RecurrentKernels: products step by step, then one loop over the gates for each step.
+// recurrent.cpp: the CPU's RecurrentKernels: for each step, matrix products, then one loop over the gates.
 // build: small
 #include "core/kernels/recurrent.h"
 
@@ -23,16 +23,16 @@ const LstmKernels<T>& lstm_kernels() {
 
 struct Sizes {
   int64_t steps, batch, hidden;
-  int64_t grain() const { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, hidden)); }  // rows for one thread
+  int64_t grain() const { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, hidden)); }  // rows per thread
 
   // Note [Rows Of A Batch]
-  // The sequences of a batch never meet in a recurrent layer, only in its weights. So a thread takes some rows through
-  // all steps without waiting for anybody, with weights packed once for all steps and threads. A batch of fewer rows
-  // than two threads need for good products, or weights that a product of few rows would read too often, is cut step by
-  // step instead.
+  // The sequences of a batch are independent in a recurrent layer; they only share its weights. So a thread takes some
+  // rows through all steps without synchronization, with weights packed once for all steps and threads. If a batch has
+  // too few rows for efficient products on two threads, or weights that a product of few rows would read too often,
+  // each step is divided instead.
   bool by_rows() const { return batch >= 8 && steps > 1 && hidden * hidden * batch >= (1 << 15); }
-  // Rows of one thread: eight already keep the multipliers busy; with large weights more, which come from the last
-  // cache.
+  // Rows per thread: eight are enough to keep the multipliers busy; more for large weights, which come from the
+  // last-level cache.
   int64_t rows() const {
     int64_t least = 4 * hidden * hidden > (1 << 17) ? 16 : 8;
     return batch >= 2 * least ? least : (batch + 1) / 2;
@@ -146,8 +146,8 @@ void run_back(const Sizes& s, TensorSpan grads, const LstmLayer& layer, const Ls
       gemm<T>(s.batch, n, 4 * n, T(1), sums + t * 4 * row, 4 * n, 1, weight, n, 1, T(0), dh, n, 1);
     });
   }
-  // The weight's gradient is the sum over steps of (gradient of the sums)^T (hidden state before): two products over
-  // all rows at once, since the states before are the outputs moved by one step.
+  // The weight gradient is the sum over steps of (gradient of the gate sums)^T (previous hidden state): two products
+  // over all rows at once, since the previous states are the outputs shifted by one step.
   int64_t first = layer.reverse ? s.steps - 1 : 0, rest = layer.reverse ? 0 : 1, states = layer.reverse ? 1 : 0;
   gemm<T>(4 * n, n, s.batch, T(1), sums + first * 4 * row, 1, 4 * n, layer.hx.data_as<T>(), n, 1, T(0), dw, n, 1);
   gemm<T>(4 * n, n, (s.steps - 1) * s.batch, T(1), sums + rest * 4 * row, 1, 4 * n, out + states * row, n, 1, T(1), dw,

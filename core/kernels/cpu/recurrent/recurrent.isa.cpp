@@ -6,7 +6,7 @@
 namespace undertow::cpu {
 namespace {
 
-// Each function is a loop of its own: five in one would not fit the vector registers.
+// Each function has its own loop: five in one would not fit the vector registers.
 template <class T>
 void step(const LstmStep<T>& s, int64_t rows, int64_t n) {
   for (int64_t r = 0; r < rows; r++) {
@@ -14,7 +14,7 @@ void step(const LstmStep<T>& s, int64_t rows, int64_t n) {
     T *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
     const T* before = s.before + r * n;
     T *c = s.cell + r * n, *h = s.hidden + r * n;
-    for (int64_t k = 0; k < 2 * n; k++) i[k] = vm::sigmoid(i[k]);  // input and forget lie together
+    for (int64_t k = 0; k < 2 * n; k++) i[k] = vm::sigmoid(i[k]);  // the input and forget gates are adjacent
     for (int64_t k = 0; k < n; k++) g[k] = vm::tanh(g[k]);
     for (int64_t k = 0; k < n; k++) o[k] = vm::sigmoid(o[k]);
 #pragma GCC ivdep
@@ -26,8 +26,8 @@ void step(const LstmStep<T>& s, int64_t rows, int64_t n) {
   }
 }
 
-// With h = o tanh(c) and c = f c' + i g: dc gets dh o (1 - tanh(c)^2), and each gate its factor's partner times the
-// slope of its own activation: s (1 - s) for a sigmoid's result, 1 - t^2 for a tanh's.
+// With h = o tanh(c) and c = f c' + i g: dc gets dh o (1 - tanh(c)^2), and each gate gets the other factor of its
+// product times the derivative of its own activation: s (1 - s) for a sigmoid s, 1 - t^2 for a tanh t.
 template <class T>
 void backward(const LstmStepBackward<T>& s, int64_t rows, int64_t n) {
   for (int64_t r = 0; r < rows; r++) {
@@ -47,7 +47,7 @@ void backward(const LstmStepBackward<T>& s, int64_t rows, int64_t n) {
       out[3 * n + k] = dh * t * (o * (T(1) - o));
       carry[k] = dc * f;
     }
-    if (!s.grad_gates) continue;  // only a second derivative sends something to the activations themselves
+    if (!s.grad_gates) continue;  // only a second derivative has gradients for the activations themselves
     const T* more = s.grad_gates + r * 4 * n;
 #pragma GCC ivdep
     for (int64_t k = 0; k < 4 * n; k++) {

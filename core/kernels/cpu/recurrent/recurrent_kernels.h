@@ -1,5 +1,5 @@
 // recurrent_kernels.h: one step of an LSTM and its derivative over rows of gates, compiled once per instruction set.
-// Knows rows of four gates (input, forget, cell, output) of `hidden` elements each; products are the caller's.
+// Knows rows of four gates (input, forget, cell, output) of `hidden` elements each; the caller computes the products.
 #pragma once
 #include <cstdint>
 
@@ -7,21 +7,21 @@
 
 namespace undertow::cpu {
 
-// What one step leaves and the derivative reads.
+// What one step writes and its derivative reads.
 template <class T>
 struct LstmStep {
   T* gates;         // rows x 4 hidden: sums before the step, activations after it
-  const T* before;  // the cell state before
+  const T* before;  // the previous cell state
   T* cell;
   T* hidden;
 };
 template <class T>
 struct LstmStepBackward {
-  const T *gates, *before, *cell;                 // as the step left them
-  const T *grad_hidden, *grad_cell, *grad_gates;  // what arrives at this step's results; null for nothing
-  const T* from_next;                             // the gradient of the hidden state that the next step sends
-  T* cell_carry;  // in: the cell state's gradient from the next step; out: for the one before
-  T* grad_sums;   // the gradient of the sums
+  const T *gates, *before, *cell;                 // as written by the step
+  const T *grad_hidden, *grad_cell, *grad_gates;  // gradients of this step's results; null for none
+  const T* from_next;                             // the hidden state's gradient from the next step
+  T* cell_carry;  // in: the cell state's gradient from the next step; out: for the previous step
+  T* grad_sums;   // the gradient of the gate sums
 };
 
 template <class T>

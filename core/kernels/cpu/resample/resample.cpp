@@ -1,4 +1,4 @@
-// resample.cpp: interpolation, one axis after the other inside each plane: ResampleKernels of the CPU.
+// resample.cpp: the CPU's ResampleKernels: interpolation, one axis after the other inside each plane.
 #include "core/kernels/resample.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const ResampleLoops<float>& loops_of(float) { return UNDERTOW_CHOOSE_ISA(resampl
 const ResampleLoops<double>& loops_of(double) { return UNDERTOW_CHOOSE_ISA(resample_double()); }
 
 struct Geometry {
-  Taps axis[3];  // outermost first; missing ones leave things as they are
+  Taps axis[3];  // outermost first; missing axes are the identity
   int64_t planes = 1, in_plane = 1, out_plane = 1;
 };
 
@@ -85,8 +85,8 @@ void apply_transposed(const Taps& a, const T* weight, const T* in, int64_t befor
 
 struct Buffers;
 
-// A plane through its axes, with the steps between in the thread's scratch memory. The last axis is the slow one, so an
-// image that grows goes through it first and one that shrinks goes through it last; transposed, the other way round.
+// Resamples a plane axis by axis, with intermediate results in the thread's scratch memory. The last axis is the slow
+// one, so an image that grows is resampled along it first, and one that shrinks, last; the reverse if transposed.
 template <class T, bool Transposed>
 void resample_plane(const Geometry& g, const Weights<T>& w, const T* in, T* out) {
   const bool outermost_first = Transposed != (g.out_plane < g.in_plane);
@@ -95,7 +95,7 @@ void resample_plane(const Geometry& g, const Weights<T>& w, const T* in, T* out)
   int left = 0;
   int64_t most = 1;
   for (const Taps& a : g.axis) {
-    left += !a.identity;  // at least one: taps of an axis that is resampled are never the identity
+    left += !a.identity;  // at least one axis: the taps of a resampled axis are never the identity
     most *= std::max(a.in, a.out);
   }
   T* scratch = Scratch<Buffers>::get<T>(2 * most);
@@ -116,7 +116,7 @@ void resample_plane(const Geometry& g, const Weights<T>& w, const T* in, T* out)
   }
 }
 
-// Nearest neighbours of an image that shrinks, transposed: an element goes to one place.
+// The transpose of nearest-neighbour interpolation for an image that shrinks: each element goes to one position.
 template <class T>
 void spread_nearest(const Geometry& g, const T* in, T* out) {
   const Taps &az = g.axis[0], &ay = g.axis[1], &ax = g.axis[2];
@@ -157,13 +157,13 @@ void resample_as(const Tensor& out, const Tensor& input, const Geometry& g) {
     resample_planes<float, Transposed>(to, in, g);
   else
     resample_planes<double, Transposed>(to, in, g);
-  if (t == DType::UInt8)  // to the nearest byte
+  if (t == DType::UInt8)  // rounds to the nearest byte
     for (int64_t i = 0; i < to.numel(); i++)
       to.data_as<float>()[i] = std::clamp(std::floor(to.data_as<float>()[i] + 0.5f), 0.0f, 255.0f);
   if (t != wide) copy(out, to);
 }
 
-// Nearest neighbours are copies, of any dtype; rows that repeat are copied from the one before.
+// Nearest-neighbour interpolation copies elements of any dtype; repeated rows are copied from the previous one.
 void copy_nearest(const Tensor& out, const Tensor& in, const Geometry& g) {
   const Taps &az = g.axis[0], &ay = g.axis[1], &ax = g.axis[2];
   bool doubled = ax.out == 2 * ax.in;

@@ -10,7 +10,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// Distance between neighbouring outputs, in inputs.
+// The distance between neighbouring outputs, in input elements.
 double step_of(int64_t in, int64_t out, bool align_corners, std::optional<double> scale) {
   if (align_corners) return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
   return scale && *scale > 0 ? 1.0 / *scale : static_cast<double>(in) / static_cast<double>(out);
@@ -60,7 +60,7 @@ class Builder {
   Taps t_;
 };
 
-// In float, as torch's: which of two equally near elements is taken hangs on the rounding.
+// In float, as in torch: which of two equally near elements is selected depends on the rounding.
 Taps nearest_taps(int64_t in, int64_t out, bool exact, std::optional<double> scale) {
   Builder b(in, out, 1);
   float step =

@@ -1,5 +1,5 @@
-// taps.h: which input elements an output element is made of, and by which weights, along one axis.
-// Knows sizes, scales and kinds of interpolation; touches no tensor.
+// taps.h: which input elements contribute to an output element along one axis, and with which weights.
+// Knows sizes, scales and kinds of interpolation; accesses no tensor.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// softmax.cpp: the CPU's SoftmaxKernels: lines and groups of columns, over threads.
+// softmax.cpp: the CPU's SoftmaxKernels: lines and groups of columns, in parallel.
 #include "core/kernels/softmax.h"
 
 #include "core/base/parallel.h"
@@ -21,11 +21,11 @@ const SoftmaxLoops<T>& loops() {
 
 using Block = SoftmaxBlock;
 
-constexpr int64_t kGrain = 16384;  // elements a thread is woken for
+constexpr int64_t kGrain = 16384;  // elements that justify another thread
 
-// Columns are read several times: as many at once as leave their rows in the second cache, in whole cache lines.
-// Several groups for each thread, because threads that write neighbouring columns at the same time take the lines
-// between them from each other.
+// Columns are read several times: as many at once as fit the L2 cache, in whole cache lines. There are several groups
+// per thread, because threads that write neighbouring columns at the same time contend for the cache lines between
+// them.
 int64_t columns_at_once(const Block& b, int64_t itemsize) {
   constexpr int64_t kCached = 512 * 1024, kLine = 64, kGroups = 8;
   int64_t most = kCached / std::max<int64_t>(1, b.n * itemsize), line = kLine / itemsize;
@@ -33,8 +33,8 @@ int64_t columns_at_once(const Block& b, int64_t itemsize) {
   return std::clamp(most / line * line, 2 * line, kSoftmaxWidth);
 }
 
-// Calls lines(at, count) for groups of contiguous lines, or columns(at, stride, width) for groups of columns; `at`
-// counts elements.
+// Calls lines(at, count) for groups of contiguous lines, or columns(at, stride, width) for groups of columns; `at` is
+// an offset in elements.
 template <class Lines, class Columns>
 void for_each_block(const Block& b, int64_t itemsize, Lines&& lines, Columns&& columns) {
   if (b.inner == 1) {
@@ -51,9 +51,9 @@ void for_each_block(const Block& b, int64_t itemsize, Lines&& lines, Columns&& c
   });
 }
 
-struct WideLines;  // the purpose of borrowed memory
+struct WideLines;  // scratch
 
-// Lines of a half type, a few at a time as floats.
+// Lines of a half dtype, converted to float a few at a time.
 void lines_of_half(const Tensor& out, const Tensor& in, const Block& b, bool log) {
   HalfLines half(in.dtype());
   int64_t step = half.at_once(b.n);

@@ -8,10 +8,10 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1024;  // summed by themselves, so that long lines keep their accuracy
+constexpr int64_t kBlock = 1024;  // summed separately, so that long lines stay accurate
 
-// e^x for x <= 0, minus infinity and NaN (above about 88, anything): one bound less than vm::exp has, and no loop whose
-// rest runs element by element.
+// e^x for x <= 0, minus infinity and NaN (undefined above about 88): one bound less than vm::exp, and no scalar
+// remainder loop.
 template <class T>
 inline Vec<T> exp_down(Vec<T> x) {
 #if defined(__AVX512F__)
@@ -20,7 +20,7 @@ inline Vec<T> exp_down(Vec<T> x) {
     x = x < low ? low : x;
     const Vec<T> n = (x * vm::Real<T>::kLog2E + magic) - magic;
     const Vec<T> r = (x - n * vm::Real<T>::kLn2Hi) - n * vm::Real<T>::kLn2Lo;
-    // vm::exp_tail's coefficients.
+    // The coefficients of vm::exp_tail.
     Vec<T> p = broadcast(0x1.a06228p-13f);
     p = p * r + 0x1.6d74ecp-10f;
     p = p * r + 0x1.111168p-7f;
@@ -38,7 +38,7 @@ inline Vec<T> exp_down(Vec<T> x) {
   return load(lanes);
 }
 
-// The largest of n numbers. kNan: or NaN, if one is among them; else a NaN may be lost, which costs a quarter as much.
+// The largest of n numbers. kNan: NaN if there is one; otherwise a NaN may be lost, which costs only a quarter as much.
 template <bool kNan, class V>
 inline V larger(V v, V x) {
   if constexpr (kNan)
@@ -67,13 +67,13 @@ inline T fold_max(const T* p, int64_t n) {
       v = larger<kNan>(larger<kNan>(v, a), larger<kNan>(b, c));
     }
     for (; i + L <= n; i += L) v = larger<kNan>(v, load(p + i));
-    if (i < n) v = larger<kNan>(v, load(p + n - L));  // some elements twice
+    if (i < n) v = larger<kNan>(v, load(p + n - L));  // some elements are read twice
   }
   return join_lanes<T>(v, [](Vec<T> a, Vec<T> b) { return larger<kNan>(a, b); });
 }
 
-// The sum over [0, n) of f(i, part), which gives a vector of the elements from i on: whole, or the first of them as
-// `part` says, zero in its other lanes.
+// The sum over [0, n) of f(i, part), which returns a vector of the elements from i on: a whole one, or the lanes of
+// `part` with zeros in the others.
 template <class T, class F>
 inline T sum_vectors(int64_t n, F&& f) {
   constexpr int L = kLanes<T>;
@@ -102,7 +102,7 @@ inline Vec<T> take(const T* p, const Partial<T>* part) {
   return part ? part->load(p) : load(p);
 }
 
-// The sum of e^(x - m) over a line; kKeep writes them to out.
+// The sum of e^(x - m) over a line; kKeep also writes the terms to out.
 template <class T, bool kKeep>
 inline T sum_of_exp(const T* in, T m, int64_t n, T* out) {
   const Vec<T> most = broadcast(m);
@@ -119,7 +119,7 @@ inline T sum_of_exp(const T* in, T m, int64_t n, T* out) {
   });
 }
 
-// Logarithms are taken of as many sums at once as there are lines in L1.
+// The number of sums whose logarithms are computed at once, while their lines are in L1.
 constexpr int64_t kLines = 64;
 inline int64_t lines_at_once(int64_t n) { return n >= 8192 ? 1 : min64(kLines, 8192 / n); }
 
@@ -130,7 +130,7 @@ void log_lines(const T* in, T* out, int64_t count, int64_t n) {
     const int64_t c = min64(step, count - first);
     for (int64_t k = 0; k < c; k++) {
       const T* p = in + (first + k) * n;
-      m[k] = fold_max<T, false>(p, n);  // a NaN comes through the sum
+      m[k] = fold_max<T, false>(p, n);  // a NaN propagates through the sum
       l[k] = sum_of_exp<T, false>(p, m[k], n, nullptr);
     }
     for (int64_t k = 0; k < c; k++) l[k] = vm::log(l[k]);
@@ -181,7 +181,7 @@ void lines_lse(const T* in, T* out, int64_t count, int64_t n) {
       m[k] = fold_max<T, true>(in, n);
       out[k] = sum_of_exp<T, false>(in, is_infinite(m[k]) ? T(0) : m[k], n, nullptr);
     }
-    // An infinite maximum is the answer itself; a NaN comes through the sum.
+    // An infinite maximum is the result; a NaN propagates through the sum.
     for (int64_t k = 0; k < c; k++) {
       T l = m[k] + vm::log(out[k]);
       out[k] = is_infinite(m[k]) ? m[k] : l;
@@ -197,10 +197,10 @@ inline void columns_max(const T* in, int64_t n, int64_t stride, int64_t width, T
     for (int64_t j = 0; j < width; j++) m[j] = ((p[j] > m[j]) | (p[j] != p[j])) ? p[j] : m[j];
   }
 }
-// s[j] = the sum of e^(x - m[j]) down column j; kKeep writes them to out.
+// s[j] = the sum of e^(x - m[j]) down column j; kKeep also writes the terms to out.
 template <class T, bool kKeep>
 inline void columns_sum_of_exp(const T* in, const T* m, int64_t n, int64_t stride, int64_t width, T* out, T* s) {
-  constexpr int64_t kRows = 64;  // summed by themselves first
+  constexpr int64_t kRows = 64;  // summed separately first
   T part[kSoftmaxWidth];
   for (int64_t j = 0; j < width; j++) s[j] = 0;
   for (int64_t from = 0; from < n; from += kRows) {
