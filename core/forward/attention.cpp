@@ -1,5 +1,5 @@
 // attention.cpp: scaled dot-product attention, forward and backward: checks and masks; and softmax for rows that may be
-// masked entirely.
+// fully masked.
 // build: small
 #include <cmath>
 #include <limits>
@@ -36,7 +36,7 @@ AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, bool 
   return s;
 }
 
-// The mask as numbers to add, expanded to (batch, heads, queries, keys).
+// The mask as values to add, expanded to (batch, heads, queries, keys).
 Tensor mask_of(const Tensor& mask, const AttentionShape& s, DType wide) {
   if (!mask.defined()) return {};
   Tensor values = to_dtype(mask, wide);

@@ -1,4 +1,4 @@
-// embedding.cpp: bags of table rows: sums, means and maxima; and the forward half of torch's checks of them.
+// embedding.cpp: bags of table rows: sums, means and maxima; and torch's checks of them.
 // build: small
 #include "core/kernels/embedding.h"
 #include "core/forward/copy/copy.h"

@@ -1,4 +1,4 @@
-// forward_types.h: what every family of forward functions needs in its signatures. No graph is known here.
+// forward_types.h: types used in the signatures of all forward functions. Knows no graph.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -10,6 +10,6 @@
 
 namespace undertow {
 
-struct Generator;  // forward/generator.h
+struct Generator;  // kernels/generator.h
 
 }  // namespace undertow

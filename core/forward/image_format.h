@@ -1,10 +1,10 @@
-// image_format.h: the memory format of what operators on images return.
+// image_format.h: the memory format of results of image operators.
 #pragma once
 #include "core/forward/copy/copy.h"
 
 namespace undertow::fwd {
 
-// A fresh row-major result, in the memory format of the input it was made from.
+// Converts a new row-major result to the memory format of the input.
 inline Tensor in_format_of(const Tensor& result, const Tensor& self) {
   if (result.dim() != 4 || result.dim() != self.dim() || self.is_contiguous()) return result;
   MemoryFormat format = suggested_format(self);

@@ -29,7 +29,7 @@ const Algorithm& algorithm_named(std::string_view name) {
   UT_FAIL_AS(Value, "optim_update: no algorithm named ", name);
 }
 
-// `like`'s elements in `layout`'s order of memory: itself where the two agree.
+// t's elements in the memory order of `layout`: t itself if the two agree.
 Tensor in_layout_of(const Tensor& t, const Tensor& layout, DType dtype) {
   if (t.dtype() == dtype && same(t.strides(), layout.strides())) return t;
   Tensor out = empty_strided_beside(layout, layout.sizes(), layout.strides(), dtype);
@@ -60,7 +60,7 @@ void optim_update(std::string_view name, std::span<const std::vector<Tensor>> te
       if (!tensors[k].empty())
         UT_CHECK(same(tensors[k][i].sizes(), p.sizes()), "optim_update: tensor ", i, " of list ", k, " has shape ",
                  ShapeText{tensors[k][i].sizes()}, ", its parameter ", ShapeText{p.sizes()});
-    // A parameter with gaps or overlaps in memory is worked on in a copy, and so is a state in another layout.
+    // A parameter with gaps or overlaps in memory is updated in a copy, and so is a state in another layout.
     bool dense = is_non_overlapping_and_dense(p.sizes(), p.strides());
     Tensor work[kMaxOptimTensors];
     work[0] = dense ? p : empty_beside(p, p.sizes(), p.dtype());

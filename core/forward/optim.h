@@ -1,4 +1,4 @@
-// optim.h: one native update of many parameters, in place: what optimizers' steps are made of. Records nothing.
+// optim.h: one native in-place update of many parameters, used by the optimizers' steps. Records nothing.
 #pragma once
 #include <span>
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace undertow::fwd {
 
-// tensors[k] is the k-th list (parameters, gradients, states), all of one length; an empty state list means unused.
-// Each parameter has its own row of constants. Parameters are real, of one dtype with their states, and share their
-// layout.
+// tensors[k] is the k-th list (parameters, gradients, states), all of the same length; an empty state list means
+// unused. Each parameter has its own row of constants. Parameters are real, and have the same dtype and layout as their
+// states.
 void optim_update(std::string_view algorithm, std::span<const std::vector<Tensor>> tensors,
                   std::span<const std::vector<double>> constants);
 

@@ -1,5 +1,5 @@
-// recurrent.h: the derivative of a whole recurrent layer in one pass, for autograd/formulas/recurrent.cpp. No graph is
-// known here.
+// recurrent.h: the derivative of a whole recurrent layer in one pass, for autograd/formulas/recurrent.cpp. Knows no
+// graph.
 #pragma once
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace undertow::fwd {
 
-// Gradients of gates, hx, cx and weight from those of the three results, of which some may be undefined.
+// Gradients of gates, hx, cx and weight from those of the three results, some of which may be undefined.
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<const Tensor> grads, const LstmLayer& layer);
 
 }  // namespace undertow::fwd

@@ -1,4 +1,4 @@
-// scan.cpp: see scan.h; running sums, products, extrema and logsumexp along one dimension: forward functions of
+// scan.cpp: see scan.h; cumulative sums, products, extrema and logsumexp along one dimension: forward functions of
 // ops/scan.toml.
 #include "core/forward/scan.h"
 

@@ -1,5 +1,5 @@
-// scan.h: a running sum begun at the last element, for autograd/formulas/scan.cpp: the derivative of cumsum in one
-// pass.
+// scan.h: a cumulative sum that starts at the last element, for autograd/formulas/scan.cpp: the derivative of cumsum in
+// one pass.
 #pragma once
 #include "core/forward/forward_types.h"
 

@@ -17,7 +17,7 @@ SoftmaxBlock around(const Tensor& t, int64_t d) {
   return b;
 }
 
-// Half types go into the kernel where it takes them: along the last dimension. Elsewhere they are computed in float.
+// The kernel accepts half dtypes along the last dimension; otherwise they are computed in float.
 DType computed_in(DType t, const SoftmaxBlock& b) { return is_reduced_float(t) && b.inner != 1 ? DType::Float32 : t; }
 
 Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, bool log) {

@@ -1,5 +1,5 @@
-// convolution.cpp: a convolution's three readings: the result from image and weight, the image from result and weight,
-// the weight from image and result. Checks, shapes and layouts.
+// convolution.cpp: the three products of a convolution: the result from image and weight, the image from result and
+// weight, the weight from image and result. Checks, shapes and layouts.
 // build: small
 #include <algorithm>
 
@@ -13,9 +13,9 @@
 namespace undertow::fwd {
 namespace {
 
-// --- shapes ------------------------------------------------------------------------------------------------------
+// --- Shapes
 
-// A list for `dims` dimensions; one value stands for all.
+// A list for `dims` dimensions; a single value is repeated.
 Dims expanded(IntSpan list, int64_t dims, const char* name) {
   if (list.size() == 1) return Dims(static_cast<size_t>(dims), list[0]);
   UT_CHECK(static_cast<int64_t>(list.size()) == dims, "expected ", name, " to be a single integer value or a list of ",
@@ -27,7 +27,7 @@ bool any_below(IntSpan list, int64_t least) {
   return std::any_of(list.begin(), list.end(), [&](int64_t v) { return v < least; });
 }
 
-// (3 x 4), as torch's messages print sizes.
+// Formats sizes as in torch's messages: (3 x 4).
 std::string by(IntSpan sizes) {
   std::string text;
   for (int64_t s : sizes) text += (text.empty() ? "(" : " x ") + std::to_string(s);
@@ -42,7 +42,7 @@ struct Windows {
         padding(expanded(padding, dims, "padding")),
         dilation(expanded(dilation, dims, "dilation")) {}
 
-  // Elements from a window's first tap to its last, inclusive.
+  // The number of elements from a window's first tap to its last, inclusive.
   int64_t extent(const Tensor& weight, size_t d) const {
     return dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1) + 1;
   }
@@ -75,7 +75,7 @@ void check_dtypes(const Tensor& input, const Tensor& weight, const Tensor& bias)
   UT_CHECK_AS(NotImplemented, input.dtype() != DType::Bool, "\"convolution\" not implemented for 'Bool'");
 }
 
-// The windows must fit: the kernel into the padded image.
+// The kernel must fit into the padded image.
 void check_windows(const Tensor& input, const Tensor& weight, const Windows& w) {
   Dims padded, kernel;
   bool fits = true;
@@ -130,7 +130,7 @@ ConvShape shape_of(IntSpan x, IntSpan w, IntSpan y, const Windows& windows, int6
   return s;
 }
 
-// --- layouts -----------------------------------------------------------------------------------------------------
+// --- Layouts
 
 bool has_channels_last(const Tensor& t) {
   if (t.dim() == 4) return suggested_format(t) == MemoryFormat::ChannelsLast;
@@ -142,7 +142,7 @@ bool is_dense_channels_last(const Tensor& t) {
          is_in_format(t, t.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
 }
 
-// The result has its channels last if an argument has; a weight is row-major.
+// The result is channels-last if an argument is; a weight is row-major.
 Tensor compute(ConvResult asked, const ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias,
                IntSpan sizes) {
   MemoryFormat format = asked == ConvResult::Weight || !(has_channels_last(a) || has_channels_last(b))

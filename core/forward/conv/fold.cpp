@@ -1,5 +1,5 @@
-// fold.cpp: sliding blocks of an image as columns, and their sum back into an image. Movement, not arithmetic:
-// convolutions do not come this way.
+// fold.cpp: sliding blocks of an image as columns, and their sum back into an image. Moves data only: convolutions do
+// not use it.
 // build: small
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"

@@ -10,7 +10,7 @@ namespace undertow::fwd {
 
 namespace {
 
-// src repeated to `sizes` without memory.
+// src broadcast to `sizes` without a copy.
 Tensor broadcast_to(const Tensor& src, IntSpan sizes) {
   if (same(src.sizes(), sizes)) return src;
   Dims strides(sizes.size(), 0);
@@ -23,7 +23,7 @@ void copy_raw(const Tensor& dst, const Tensor& source) {
   Tensor src = broadcast_to(source, dst.sizes());
   check_no_internal_overlap(dst);
   if (UT_LIKELY(dst.device() == src.device())) return backend_of(dst).copy->copy(dst, src);
-  // Between devices the one that is not the CPU knows how.
+  // Between devices, the backend that is not the CPU copies.
   backend_of(dst.is_cpu() ? src : dst).copy->copy_across(dst, src);
 }
 void conj_neg_in_place(const Tensor& t, bool conj, bool neg) { backend_of(t).copy->conj_neg_in_place(t, conj, neg); }
@@ -38,7 +38,7 @@ void copy_into(const Tensor& dst, const Tensor& src) {
   if (dst.numel() == 0 || dst.is_same(src)) return;
   check_no_partial_overlap(dst, src);
   Tensor from = partial_overlap(dst, src) ? clone_preserve(src) : src;
-  // Bits on one side only: copy what memory holds, then fix the destination's memory.
+  // If only one side has the bit: copy the memory, then fix it in the destination.
   bool conj = dst.is_conj() != from.is_conj() && dst.is_complex(), neg = dst.is_neg() != from.is_neg();
   if ((conj || neg) && from.dtype() != dst.dtype()) {
     from = materialize_bits(from);

@@ -1,4 +1,4 @@
-// copy.h: moving elements between tensors of any dtype and layout. No graph, no versions.
+// copy.h: copies elements between tensors of any dtype and layout. No graph, no versions.
 #pragma once
 #include "core/forward/forward_types.h"
 
@@ -8,26 +8,28 @@ namespace undertow::fwd {
 void copy_into(const Tensor& dst, const Tensor& src);
 // src itself if it has that dtype, else a converted copy that keeps a dense layout.
 Tensor to_dtype(const Tensor& src, DType dtype);
-// Row-major: src itself if it is (and has no conj or neg bit), else a copy.
+// src itself if it is row-major (and has no conj or neg bit), else a row-major copy.
 Tensor contiguous(const Tensor& src);
 // Always a copy, row-major, without conj or neg bit.
 Tensor contiguous_copy(const Tensor& src);
-// A copy that keeps the order of dimensions in memory, without gaps; keeps conj and neg bits.
+// A dense copy that keeps the order of dimensions in memory, and the conj and neg bits.
 Tensor clone_preserve(const Tensor& src);
-// Fresh memory of src's shape, its dimensions ordered as `format` says; Preserve keeps src's order without gaps.
+// New memory of src's shape, with its dimensions ordered according to `format`; Preserve keeps src's order, without
+// gaps.
 Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format, Device device);
 inline Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format) {
   return empty_in_format(src, dtype, format, src.device());
 }
 Dims format_strides(IntSpan sizes, MemoryFormat format);
-// Strides of a dense tensor whose dimensions lie in the order of those given. Exactly these if they are dense.
+// Strides of a dense tensor whose dimensions have the same order in memory as those given. The given strides if they
+// are dense.
 Dims dense_strides_like(IntSpan sizes, IntSpan strides);
 bool is_in_format(const Tensor& t, MemoryFormat format);
-// ChannelsLast for a 4-dimensional tensor whose strides say so, else Contiguous.
+// ChannelsLast for a 4-dimensional tensor with such strides, else Contiguous.
 MemoryFormat suggested_format(const Tensor& t);
-// A copy whose elements are what they read as: no conj or neg bit.
+// A copy with conj and neg bits resolved.
 Tensor materialize_bits(const Tensor& src);
-// Refuses a number that dst's dtype cannot hold, in torch's words.
+// Raises torch's error if dst's dtype cannot hold the number.
 void fill_into(const Tensor& dst, const Scalar& value);
 Tensor full(IntSpan sizes, const Scalar& value, DType dtype, Device device = kCpu);
 Tensor zeros(IntSpan sizes, DType dtype, Device device = kCpu);

@@ -1,4 +1,4 @@
-// memory_format.cpp: the order of dimensions in memory: torch's memory formats, and copies that keep an order.
+// memory_format.cpp: the order of dimensions in memory: torch's memory formats, and copies that preserve the order.
 // build: small
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
@@ -6,9 +6,9 @@
 namespace undertow::fwd {
 
 namespace {
-// Dimensions innermost first by ascending stride; where strides do not tell, as in a row-major tensor. A stable
-// insertion sort in which a stride of zero compares with nothing, so that an expanded dimension stays where it stands:
-// the order ElementwiseIter gives a fresh output.
+// Dimensions sorted innermost first by ascending stride; ties are resolved as in a row-major tensor. A stable insertion
+// sort in which a stride of zero compares equal to any other, so that an expanded dimension keeps its position: the
+// same order ElementwiseIter gives a new output.
 Dims memory_order(IntSpan sizes, IntSpan strides) {
   size_t n = sizes.size();
   Dims order(n);
@@ -67,7 +67,7 @@ Tensor empty_in_format(const Tensor& src, DType dtype, MemoryFormat format, Devi
     return undertow::empty_strided(src.sizes(), format_strides(src.sizes(), format), dtype, device);
   }
   if (src.is_contiguous() && src.numel()) {
-    // Strides of dimensions of size one are kept too, as torch keeps them.
+    // Strides of dimensions of size one are kept too, as in torch.
     return same(src.strides(), contiguous_strides(src.sizes()))
                ? undertow::empty(src.sizes(), dtype, device)
                : undertow::empty_strided(src.sizes(), src.strides(), dtype, device);
@@ -93,7 +93,7 @@ bool is_in_format(const Tensor& t, MemoryFormat format) {
 
 MemoryFormat suggested_format(const Tensor& t) {
   if (t.dim() != 4 || t.size(1) == 0) return MemoryFormat::Contiguous;
-  // Channels innermost, then width, height, batch; a tensor that also reads as row-major is row-major.
+  // Channels innermost, then width, height, batch; a tensor that is also row-major counts as row-major.
   int64_t least = 0;
   if (t.stride(1) == 0) return MemoryFormat::Contiguous;
   for (int64_t d : {1, 3, 2, 0}) {

@@ -1,4 +1,5 @@
-// create.cpp: forward functions of ops/create.toml that fill with one value or nothing. Sequences are in ranges.cpp.
+// create.cpp: forward functions of ops/create.toml that fill with one value or leave memory uninitialized. Sequences
+// are in ranges.cpp.
 #include "core/forward/create/create.h"
 
 #include "core/forward/copy/copy.h"

@@ -1,4 +1,4 @@
-// fill.cpp: one value everywhere: fill_into, full and zeros of copy.h, and which numbers a dtype can hold.
+// fill.cpp: fill_into, full and zeros of copy.h, and which numbers a dtype can hold.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,7 +12,7 @@ namespace undertow::fwd {
 
 namespace {
 
-// Negative numbers wrap into unsigned types, and infinities go into every float; anything else must be in range.
+// Negative numbers wrap in unsigned types, and infinities fit every float; anything else must be in range.
 template <class T>
 bool holds(const Scalar& value) {
   if constexpr (std::is_same_v<T, bool>) {

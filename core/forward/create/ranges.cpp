@@ -1,4 +1,4 @@
-// ranges.cpp: arange, range, linspace and logspace: sizes from ends and step, and the values between.
+// ranges.cpp: arange, range, linspace and logspace: sizes from ends and step, and the values in between.
 // build: small
 #include <cmath>
 
@@ -55,10 +55,11 @@ DType space_dtype(const char* name, const Scalar& start, const Scalar& end, std:
 Scalar number_of(const char* name, const char* which, const Tensor& t) {
   UT_CHECK(t.dim() == 0, name, " only supports 0-dimensional start and end tensors, but got ", which, " with ", t.dim(),
            " dimension(s).");
-  if (t.is_meta()) return t.is_complex() ? Scalar(std::complex<double>()) : Scalar(0.0);  // of its kind: no element
+  // A value of the same kind: there is no element.
+  if (t.is_meta()) return t.is_complex() ? Scalar(std::complex<double>()) : Scalar(0.0);
   return item(t);
 }
-// The result is beside the tensor that gives an end, unless a device is given.
+// The result is on the device of the tensor that gives an end, unless a device is given.
 std::optional<Device> place_of(std::optional<Device> device, const Tensor& end) {
   return device ? device : std::optional<Device>(end.device());
 }
@@ -115,7 +116,7 @@ Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, OptDType 
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
   DType t = space_dtype("logspace", start, end, dtype);
-  if (steps == 1 && !start.is_complex() && t != DType::Bool)  // the start is not cut to t
+  if (steps == 1 && !start.is_complex() && t != DType::Bool)  // the start is not rounded to t
     return full(Dims{1}, Scalar(std::pow(base, start.to_double())), t, device.value_or(kCpu));
   Tensor out = empty_spaced("logspace", steps, t, device);
   backend_of(out).create->logspace(out, start, end, base);

@@ -1,9 +1,9 @@
 // index.cpp: advanced indexing: x[indices] and x[indices] = values for integer tensors and masks.
 //
 // Note [Advanced Indices]
-// Masks become one integer tensor per dimension they cover; all integer tensors broadcast to one shape, which takes the
-// place of the indexed dimensions: where they stood if these are adjacent, in front otherwise. The indexed tensor is
-// then seen with stride zero over that shape, and one tensor of byte offsets says which element each position means.
+// Masks become one integer tensor per dimension they cover. All integer tensors are broadcast to one shape, which
+// replaces the indexed dimensions: in their place if they are adjacent, in front otherwise. The indexed tensor is then
+// viewed with stride zero over that shape, and one tensor of byte offsets gives the element for each index.
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"
@@ -16,12 +16,12 @@ namespace undertow::fwd {
 
 namespace {
 
-// The lists of positions, and how the result is laid out.
+// The lists of indices, and the layout of the result.
 struct Indexed {
   SmallVector<Tensor, 4> positions;  // int64, row-major, of the broadcast index shape
-  SmallVector<IndexedDim, 4> dims;   // the dimensions of self they stand for
-  Dims sizes, strides;               // the result's, strides being self's with zero over the index dimensions
-  size_t first = 0, count = 0;       // where the index dimensions lie in the result
+  SmallVector<IndexedDim, 4> dims;   // the dimensions of self they index
+  Dims sizes, strides;               // of the result; strides are self's, with zero for the index dimensions
+  size_t first = 0, count = 0;       // the range of index dimensions in the result
   bool adjacent = true;
 
   TensorSpan lists() const { return {positions.data(), positions.size()}; }
@@ -36,7 +36,7 @@ void check_devices(const Tensor& self, TensorSpan indices) {
              "indices should be either on cpu or on the same device as the indexed tensor (", self.device(), ")");
 }
 
-// Integer tensors, on self's device, and the positions of masks.
+// Integer tensors on self's device; masks are converted to indices.
 void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>& out) {
   for (const Tensor& t : indices) {
     if (!t.defined()) {
@@ -67,14 +67,14 @@ void refuse_position(int64_t position, int64_t dim, int64_t size) {
   UT_FAIL_AS(Index, "index ", position, " is out of bounds for dimension ", dim, " with size ", size);
 }
 
-// The bytes from self's first element to each position.
+// The byte offset of each index from self's first element.
 Tensor offsets_of(const Tensor& self, const Indexed& r) {
   Tensor out = empty_beside(self, IntSpan(r.sizes).subspan(r.first, r.count), DType::Int64);
   backend_of(self).index->offsets(out, r.lists(), r.indexed());
   return out;
 }
 
-// One mask that decides about every element needs no positions.
+// A single mask over all elements needs no list of indices.
 const Tensor* whole_mask(const Tensor& self, TensorSpan indices) {
   if (indices.size() != 1 || !indices[0].defined() || self.dim() == 0) return nullptr;
   const Tensor& t = indices[0];
@@ -180,7 +180,7 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
     return;
   Indexed r = resolve(out, indices);
   Tensor offsets = offsets_of(out, r);
-  // Leading ones beyond the result's dimensions do no harm.
+  // Leading dimensions of size one beyond those of the result are allowed.
   Tensor from = on_device(values, out.device());
   while (from.dim() > static_cast<int64_t>(r.sizes.size()) && from.size(0) == 1)
     from = with_layout(from, from.sizes().subspan(1), from.strides().subspan(1));

@@ -1,4 +1,4 @@
-// index_common.h: what reads and writes by index share: positions, their checks, reduction names. No graph, no Python.
+// index_common.h: what reads and writes by index share: checks, offsets, reduction names. No graph, no Python.
 #pragma once
 #include "core/forward/forward_types.h"
 #include "core/kernels/index.h"
@@ -7,29 +7,29 @@ namespace undertow::fwd {
 
 // The index as int64 (itself, or a copy).
 Tensor as_int64(const Tensor& index);
-// Are all positions of [low, high)? A device without elements says yes.
+// Are all indices in [low, high)? A device without elements answers yes.
 bool all_within(const Tensor& index, int64_t low, int64_t high);
-// Bytes from the first element of a dimension to each position along it, checked. Row-major, shaped like index.
+// The byte offset of each index along a dimension, checked. Row-major, with index's shape.
 Tensor byte_offsets(const Tensor& index, const IndexedDim& dim);
 
-// t seen in the given shape; strides may be zero.
+// A view of t with the given shape; strides may be zero.
 Tensor with_layout(const Tensor& t, IntSpan sizes, IntSpan strides);
-// t broadcast to a shape it fits (checked by the caller).
+// t broadcast to a compatible shape (checked by the caller).
 Tensor broadcast(const Tensor& t, IntSpan sizes);
 // A copy of src if it shares memory with out.
 Tensor apart(const Tensor& out, const Tensor& src);
 // t itself, or a copy, on that device.
 Tensor on_device(const Tensor& t, Device device);
 
-// sum, prod, mean, amax, amin by name.
+// Reductions with the names sum, prod, mean, amax, amin.
 enum class ReduceKind : uint8_t { Sum, Prod, Mean, Max, Min };
 Update update_of(ReduceKind kind);
-// What leaves every other operand of the reduction unchanged: one element, beside t and of its dtype.
+// The identity element of the reduction: one element with t's device and dtype.
 Tensor identity_of(ReduceKind kind, const Tensor& t);
-// out /= counts, rounding down for integers; counts are int64 with zeros read as one.
+// out /= counts, rounding down for integers; counts are int64, and zeros count as one.
 void divide_by_counts(const Tensor& out, const Tensor& counts);
 
-// A number as a zero-dimensional tensor beside t and of its dtype; raises if it does not fit.
+// A number as a 0-dimensional tensor with t's device and dtype; raises if it does not fit.
 Tensor element_of(const Scalar& s, const Tensor& t);
 // The same for the only element of a tensor.
 Tensor element_of(const Tensor& value, const Tensor& t);

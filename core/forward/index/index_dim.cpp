@@ -1,5 +1,5 @@
-// index_dim.cpp: whole slices along one dimension, named by a vector of positions: index_select, index_add, index_copy,
-// index_fill, index_reduce, and embedding and one_hot, which read and write rows the same way.
+// index_dim.cpp: whole slices along one dimension, selected by a vector of indices: index_select, index_add,
+// index_copy, index_fill, index_reduce; and embedding and one_hot, which read and write rows the same way.
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"
@@ -28,7 +28,7 @@ void refuse_of_self(int64_t position, int64_t dim, int64_t size) {
   UT_FAIL_AS(Index, "index out of range in self: index ", position, " for dimension ", dim, " of size ", size);
 }
 
-// out[offsets along dim] = or op= src; src has out's slices along dim in the order of the positions, or is one element.
+// out[offsets along dim] = or op= src; src has one slice per index, in order, or is a single element.
 void update_slices(const Tensor& out, int64_t dim, const Tensor& offsets, const Tensor& src, Update kind) {
   int64_t count = offsets.numel();
   Dims sizes(out.sizes()), strides(out.strides()), src_strides(std::max<size_t>(sizes.size(), 1), 0);
@@ -44,7 +44,7 @@ void update_slices(const Tensor& out, int64_t dim, const Tensor& offsets, const 
   backend_of(out).index->write(with_layout(out, sizes, strides), at, dim, with_layout(src, sizes, src_strides), kind);
 }
 
-// What index_add_ and index_reduce_ check alike; `name` is in torch's messages.
+// Checks shared by index_add_ and index_reduce_; `name` is the name in torch's messages.
 void check_slices(const char* name, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   UT_CHECK_INDEX(index.dim() <= 1, name, ": Index is supposed to be a vector, but got dim: ", index.dim(),
                  " with type: ", long_name(index.dtype()), " and size: ", ShapeText{index.sizes()});

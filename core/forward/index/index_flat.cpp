@@ -1,4 +1,4 @@
-// index_flat.cpp: a tensor seen as one dimension: take, put, unravel_index.
+// index_flat.cpp: a tensor viewed as one dimension: take, put, unravel_index.
 // build: small
 #include "core/forward/index/index_common.h"
 
@@ -11,7 +11,7 @@
 namespace undertow::fwd {
 
 namespace {
-// t as one dimension, elements `stride` bytes apart.
+// t as one dimension, with elements `stride` bytes apart.
 IndexedDim all_elements(const Tensor& t, int64_t stride) {
   return {0, t.numel(), stride, true, [](int64_t position, int64_t, int64_t size) {
             UT_FAIL_AS(Index, "out of range: tried to access index ", position, " on a tensor of ", size, " elements.");

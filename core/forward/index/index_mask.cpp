@@ -1,4 +1,5 @@
-// index_mask.cpp: elements chosen by a mask: masked_fill, masked_select, masked_scatter, and nonzero, which lists them.
+// index_mask.cpp: elements selected by a mask: masked_fill, masked_select, masked_scatter; and nonzero, which lists
+// them.
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"
@@ -42,7 +43,7 @@ void check_in_place_shape(const Tensor& out, const Tensor& mask) {
 namespace {
 Tensor filled(const Tensor& self, const Tensor& mask, const Tensor& element) {
   Dims shape = broadcast_sizes(mask.sizes(), self.sizes());
-  // The layout of a clone: self's own when it is dense, as torch's is.
+  // The layout of a clone: self's own if it is dense, as in torch.
   Tensor from = broadcast(self, shape), out = empty_in_format(from, self.dtype(), MemoryFormat::Preserve);
   fill_where(out, from, broadcast(mask, shape), element);
   return out;
@@ -99,7 +100,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 }
 
 Tensor nonzero(const Tensor& self, std::false_type) {
-  // Only the truth of elements matters.
+  // Only whether an element is zero matters.
   return backend_of(self).index->nonzero(contiguous(self.dtype() == DType::Bool ? self : to_dtype(self, DType::Bool)));
 }
 

@@ -1,4 +1,4 @@
-// scatter.cpp: gather and the scatters: every element has a position of its own along one dimension.
+// scatter.cpp: gather and the scatters: every element has its own index along one dimension.
 #include "core/forward/copy/copy.h"
 #include "core/forward/index/index_common.h"
 #include "core/kernels/backend.h"
@@ -19,7 +19,7 @@ int64_t dim_or_one(const Tensor& t) { return std::max<int64_t>(t.dim(), 1); }
 int64_t size_or_one(const Tensor& t, int64_t d) { return t.dim() ? t.size(d) : 1; }
 int64_t stride_or_one(const Tensor& t, int64_t d) { return t.dim() ? t.stride(d) : 1; }
 
-// The shapes a scatter accepts: index no larger than self apart from dim, and no larger than src anywhere.
+// The shapes a scatter accepts: index is no larger than self except in dim, and no larger than src anywhere.
 void check_scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor* src) {
   if (index.numel() == 0) return;
   UT_CHECK(dim_or_one(self) == dim_or_one(index),
@@ -49,8 +49,8 @@ IndexedDim indexed_dim(const Tensor& t, int64_t dim) {
           }};
 }
 
-// out[index along dim] op= src; a src of no dimensions is one element for all positions. Positions are checked on the
-// way, so a write that raises may have been done in part, as in torch.
+// out[index along dim] op= src; a 0-dimensional src is used for every index. Indices are checked during the loop, so a
+// write that raises may have been partly done, as in torch.
 void update_elements(const Tensor& out, int64_t dim, const Tensor& index, const Tensor& src, Update kind) {
   backend_of(out).index->scatter(out, contiguous(as_int64(index)), src, indexed_dim(out, dim), kind);
 }

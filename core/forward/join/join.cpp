@@ -1,4 +1,4 @@
-// join.cpp: forward functions of ops/join.toml that put several tensors into one.
+// join.cpp: forward functions of ops/join.toml that combine several tensors into one.
 #include "core/kernels/join.h"
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
@@ -17,7 +17,7 @@ DType common_dtype(TensorSpan list) {
   return p.result();
 }
 
-// An empty vector joins anything, for the sake of old programs.
+// An empty 1-D tensor can be concatenated with anything, for backward compatibility.
 bool is_legacy_empty(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
 bool channels_last_like(TensorSpan list) {
@@ -98,7 +98,7 @@ Tensor stack(TensorSpan tensors, int64_t dim) {
   }
   for (Tensor& t : parts) t = unsqueeze(t, d);
   return tensors[0].dim() == 0 && !parts.empty() ? [&] {
-    // Zero-dimensional operands keep their category in promotion.
+    // Zero-dimensional operands keep their category in type promotion.
     DType dtype = common_dtype(tensors);
     for (Tensor& t : parts) t = to_dtype(t, dtype);
     return cat(parts, d);

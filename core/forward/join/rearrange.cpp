@@ -14,7 +14,7 @@ namespace undertow::fwd {
 Tensor repeat(const Tensor& self, IntSpan repeats) {
   int64_t n = static_cast<int64_t>(repeats.size()), lead = n - self.dim();
   UT_CHECK(lead >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
-  // Seen as pairs (count, size), the result is a plain broadcast of self.
+  // Viewed as pairs (count, size), the result is a plain broadcast of self.
   Dims sizes, pairs, strides;
   for (int64_t d = 0; d < n; d++) {
     int64_t count = repeats[static_cast<size_t>(d)], size = d < lead ? 1 : self.size(d - lead);

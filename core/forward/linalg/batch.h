@@ -1,4 +1,4 @@
-// batch.h: what forward functions on batches of matrices share: checks in torch's words, and column-major memory.
+// batch.h: what forward functions on batches of matrices share: checks with torch's messages, and column-major memory.
 #pragma once
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
@@ -28,7 +28,7 @@ inline Dims joined(IntSpan batch, std::initializer_list<int64_t> tail) {
   return sizes;
 }
 
-// Matrices with their columns one after the other, as LAPACK leaves them.
+// Column-major matrices, as in LAPACK.
 inline Tensor empty_columns(const Tensor& beside, IntSpan sizes, DType dtype) {
   Dims strides = contiguous_strides(sizes);
   size_t n = sizes.size();
@@ -42,7 +42,7 @@ inline Tensor copy_columns(const Tensor& t) {
   return out;
 }
 
-// "(Batch element 3): " of a batch, nothing of a single matrix.
+// "(Batch element 3): " for a batch, empty for a single matrix.
 inline std::string batch_text(const Tensor& info, const LinalgFailure& bad) {
   return info.dim() ? str("(Batch element ", bad.matrix, "): ") : std::string();
 }

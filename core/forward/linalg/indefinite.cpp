@@ -1,5 +1,5 @@
-// indefinite.cpp: forward functions of ops/linalg_solve.toml for symmetric and Hermitian matrices of either sign. In
-// double precision alone, whatever the dtype.
+// indefinite.cpp: forward functions of ops/linalg_solve.toml for symmetric and Hermitian indefinite matrices. Computed
+// in double precision only, whatever the dtype.
 // build: small
 #include "core/forward/linalg/batch.h"
 #include "generated/fwd_linalg_solve.h"

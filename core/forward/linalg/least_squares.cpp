@@ -1,5 +1,5 @@
 // least_squares.cpp: forward functions of ops/linalg_spectral.toml that use a decomposition: pseudoinverse, least
-// squares, and the exponential of a matrix.
+// squares, and the matrix exponential.
 // build: small
 #include "core/forward/linalg/batch.h"
 #include "core/forward/matmul/matmul.h"
@@ -15,10 +15,10 @@ Tensor adjoint(const Tensor& t) {
   return t.is_complex() ? materialize_bits(conj(turned)) : turned;
 }
 
-// Columns j of `matrices` times 1 / s_j, or times 0 where |s_j| is not above its matrix's cut-off.
+// Column j of `matrices` times 1 / s_j, or times 0 if |s_j| is not above its matrix's cut-off.
 struct Divided {
   Tensor columns;
-  int64_t least_rank;  // the least number of columns that were kept
+  int64_t least_rank;  // the minimum number of columns that were kept
 };
 Divided divide_columns(const Tensor& matrices, const Tensor& values, const Tensor& atol, const Tensor& rtol,
                        const Tensor& ranks = {}) {
@@ -31,7 +31,7 @@ Divided divide_columns(const Tensor& matrices, const Tensor& values, const Tenso
   return {out, least};
 }
 
-// The solution of every system of a batch by QR; undefined if one of them may be short of full rank.
+// The solution of every system of a batch by QR; undefined if one of them may be rank-deficient.
 Tensor full_rank_solution(const Tensor& a, const Tensor& y, double limit) {
   const int64_t m = a.size(-2), n = a.size(-1), columns = y.size(-1), rows = std::max(m, n);
   if (a.numel() == 0 || y.numel() == 0) return Tensor();
@@ -92,7 +92,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, cons
     least_rank = least;
     solution = matmul_direct(scaled, matmul_direct(adjoint(U), contiguous(y)));
   }
-  // Squared lengths of what is left over, where there are more equations than unknowns and all are independent.
+  // Squared norms of the residuals, if there are more equations than unknowns and the matrix has full rank.
   Tensor residuals = empty_beside(self, Dims{0}, to_real(self.dtype()));
   if (m > n && least_rank == n && by != "gelsy") {
     Tensor fitted = matmul_direct(a, solution), target = contiguous(y);
@@ -109,10 +109,10 @@ Tensor linalg_matrix_exp(const Tensor& self) {
   check_square(self, "linalg.matrix_exp", "A");
   UT_CHECK(is_differentiable(self.dtype()),
            "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got ", long_name(self.dtype()));
-  // Squaring doubles relative errors each time, so narrow types are computed in wide ones.
+  // Each squaring doubles the relative error, so narrow types are computed in wide ones.
   DType wide = self.is_complex() ? DType::Complex128 : DType::Float64;
   bool narrow = self.dtype() != wide;
-  // exp(A^T) is exp(A)^T, so rows may be read as columns.
+  // exp(A^T) is exp(A)^T, so row-major can be treated as column-major.
   Tensor out = contiguous_copy(narrow ? to_dtype(self, wide) : self);
   backend_of(out).linalg->exponential(out, narrow);
   return narrow ? to_dtype(out, self.dtype()) : out;

@@ -73,7 +73,7 @@ std::tuple<Tensor, Tensor> linalg_solve_ex(const Tensor& A, const Tensor& B, boo
   check_inexact(A, "linalg.solve");
   UT_CHECK(A.dtype() == B.dtype(), "linalg.solve: Expected A and B to have the same dtype, but found A of type ",
            long_name(A.dtype()), " and B of type ", long_name(B.dtype()), " instead");
-  // B is one vector for each matrix if it has just the shape for that.
+  // B is one vector per matrix if it has exactly that shape.
   bool vector =
       B.dim() == 1 || (B.dim() == A.dim() - 1 && same(B.sizes(), A.sizes().first(static_cast<size_t>(A.dim() - 1))));
   UT_CHECK(left || !vector,
@@ -137,7 +137,7 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
 std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper, bool check_errors) {
   check_square(self, "linalg.cholesky");
   check_inexact(self, "linalg.cholesky");
-  // U^H U = A: L of the conjugate matrix, read by rows. The triangle that is read is the upper one then.
+  // U^H U = A: L of the conjugate matrix, read row-major. It then reads the upper triangle.
   Tensor out = upper ? empty_beside(self, self.sizes(), self.dtype()) : empty_columns(self, self.sizes(), self.dtype()),
          info = empty_beside(self, batch_of(self), DType::Int32);
   copy_into(out, self);

@@ -66,7 +66,7 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
   Tensor none = empty_beside(A, Dims{0}, A.dtype()), S = empty_beside(A, joined(batch_of(A), {k}), to_real(A.dtype()));
   Tensor U = none, Vh = none;
-  // Of a wide matrix the adjoint is taken: A^H = V S U^H.
+  // For a wide matrix, the adjoint is decomposed: A^H = V S U^H.
   bool wide = n > m;
   int64_t rows = wide ? n : m, columns = full_matrices ? rows : k;
   Tensor source = A;

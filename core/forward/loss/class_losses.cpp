@@ -1,5 +1,5 @@
-// class_losses.cpp: losses of a class among several: forward functions of ops/loss.toml. The elementwise ones are
-// elementwise_losses.cpp's.
+// class_losses.cpp: classification losses: forward functions of ops/loss.toml. The elementwise ones are in
+// elementwise_losses.cpp.
 #include "core/forward/loss/loss.h"
 
 #include "core/forward/copy/copy.h"

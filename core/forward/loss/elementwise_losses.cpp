@@ -1,4 +1,4 @@
-// elementwise_losses.cpp: losses of one element and its target: forward functions of ops/loss.toml, and loss.h.
+// elementwise_losses.cpp: elementwise losses: forward functions of ops/loss.toml, and loss.h.
 #include "core/forward/copy/copy.h"
 #include "core/forward/loss/loss.h"
 #include "core/kernels/backend.h"
@@ -15,7 +15,7 @@ Tensor reduced(const Tensor& loss, int64_t reduction) {
   return reduction == kMean ? mean(loss, std::nullopt) : reduction == kSum ? sum(loss, std::nullopt) : loss;
 }
 
-// What the kernels are given: operands in one type, float for the halves.
+// The kernels' operands, all in one dtype: float for half dtypes.
 struct Operands {
   DType dtype, wide;
   Tensor x, y, weight;
@@ -75,7 +75,7 @@ Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   DType t = result_type(self, target);
   UT_CHECK_AS(NotImplemented, is_floating(t) || t == DType::Bool, "\"mse_cpu\" not implemented for '", long_name(t),
               "'");
-  if (t == DType::Bool) sub(self, target, Scalar(1));  // which refuses
+  if (t == DType::Bool) sub(self, target, Scalar(1));  // which raises
   return value({LossKind::Squared, "mse_cpu"}, self, target, {}, reduction);
 }
 

@@ -1,5 +1,5 @@
 // addmm.cpp: forward functions of beta * self + alpha * product, for every kind of product.
-// With beta 0, self is not read, so NaN in it does not spread.
+// If beta is 0, self is not read, so NaN in it does not propagate.
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/forward/matmul/matmul.h"
@@ -19,7 +19,7 @@ MatrixStrides matrices_of(const Tensor& t) {
   return {0, t.stride(0), t.dim() == 2 ? t.stride(1) : 0};
 }
 
-// A fresh result that holds self where it will be read.
+// A new result, initialized with self if it will be read.
 Tensor start_from(const Tensor& self, IntSpan sizes, const Scalar& beta) {
   Tensor seen = expand(self, sizes, false);
   Tensor out = empty_beside(self, sizes, self.dtype());
@@ -36,7 +36,7 @@ bool shares_memory(const Tensor& out, const Tensor& a, const Tensor& b) {
   return &out.storage() == &a.storage() || &out.storage() == &b.storage();
 }
 
-// Where an in-place form may write: self itself, or a copy of it that is written back.
+// Runs an in-place form on self itself, or, if it shares memory with an operand, on a copy that is written back.
 template <class Compute>
 void in_place(const Tensor& out, const Tensor& a, const Tensor& b, IntSpan sizes, Compute&& compute) {
   UT_CHECK(same(out.sizes(), sizes), "Bad in-place call: input tensor size ", ShapeText{out.sizes()},

@@ -1,4 +1,4 @@
-// cross.cpp: the vector product.
+// cross.cpp: the cross product.
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/matmul.h"

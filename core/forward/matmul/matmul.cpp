@@ -1,4 +1,4 @@
-// matmul.cpp: see matmul.h; and the forward functions of products of two vectors or matrices.
+// matmul.cpp: see matmul.h; also the forward functions of products of two vectors or matrices.
 #include "core/forward/matmul/matmul.h"
 
 #include "core/forward/copy/copy.h"
@@ -15,7 +15,7 @@ MatrixStrides matrix_of(const Tensor& t) { return {0, t.stride(0), t.stride(1)};
 MatrixStrides column_of(const Tensor& t) { return {0, t.stride(0), 0}; }
 MatrixStrides row_of(const Tensor& t) { return {0, 0, t.stride(0)}; }
 
-// A product into fresh memory.
+// Writes a product to new memory.
 void product(const char* name, const Tensor& c, const Tensor& a, const Tensor& b, const ProductShape& shape) {
   multiply(name, c, a, b, shape, Scalar(1), Scalar(0));
 }
@@ -29,12 +29,12 @@ void check_vectors(const Tensor& a, const Tensor& b, const char* name) {
            " elements respectively");
 }
 
-// One dimension of a broadcast batch: its size, and how far a, b and c step along it.
+// One dimension of a broadcast batch: its size, and the strides of a, b and c along it.
 struct BatchDim {
   int64_t size, a, b, c;
 };
 
-// The batch dimensions of a product, outermost first, those that can be walked as one joined. False if they do not
+// The batch dimensions of a product, outermost first, merged where strides allow. Returns false if they do not
 // broadcast.
 bool batch_dims(const Tensor& x, const Tensor& y, int64_t matrix, SmallVector<BatchDim, 6>& dims, Dims& sizes) {
   int64_t nx = std::max<int64_t>(x.dim() - 2, 0), ny = std::max<int64_t>(y.dim() - 2, 0), n = std::max(nx, ny);

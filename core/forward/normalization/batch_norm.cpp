@@ -1,4 +1,4 @@
-// batch_norm.cpp: batch and group normalisation: statistics over images, a weight for each channel.
+// batch_norm.cpp: batch and group normalisation: statistics over images, one weight per channel.
 // build: small
 #include "core/forward/normalization/normalization.h"
 #include "core/forward/reduce/fold.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kGrain = 16384;  // elements in a chunk
 
 struct Images : NormImages {
-  bool reordered;  // channels are innermost although the tensor has inner dimensions: channels_last
+  bool reordered;  // channels are innermost although there are inner dimensions: channels_last
 };
 
 Images images_of(const Tensor& input) {
@@ -129,8 +129,8 @@ std::tuple<Tensor, Tensor, Tensor> _group_norm_backward(const Tensor& dy, const 
   Tensor to = mask & 1 ? empty_beside(input, input.sizes(), wide) : Tensor(), weight_grad, bias_grad;
   const NormalizationKernels& kernels = *backend_of(input).normalization;
   if (s.inner == 1) {
-    // A group is a line of layer normalisation, with weights of its own. Chunks of the batch add up what they give to
-    // weight and bias, and are joined in their order.
+    // Each group is a row of layer normalisation with its own weights. Chunks of the batch accumulate their
+    // contributions to weight and bias, which are added in order.
     int64_t step = std::max<int64_t>(std::max<int64_t>(1, kGrain / std::max<int64_t>(1, C)), (N + 31) / 32);
     Dims table{(N + step - 1) / step, C};
     Tensor dw = empty_beside(input, table, wide), db = empty_beside(input, table, wide);

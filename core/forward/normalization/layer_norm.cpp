@@ -1,4 +1,4 @@
-// layer_norm.cpp: layer normalisation and its sibling without a mean, over the last dimensions of a tensor.
+// layer_norm.cpp: layer and RMS normalisation over the last dimensions of a tensor.
 // build: small
 #include "core/forward/normalization/normalization.h"
 
@@ -36,7 +36,7 @@ constexpr int64_t kGrain = 16384;  // elements in a chunk
 
 struct Lines {
   NormLines lines;
-  Dims stats;  // the sizes of a statistic: the input's, with ones for what is normalised
+  Dims stats;  // the sizes of a statistic: the input's, with 1 for the normalised dimensions
 };
 
 Lines lines_of(const Tensor& input, IntSpan shape, const Tensor& weight, const Tensor& bias) {
@@ -69,7 +69,7 @@ Lines lines_of(const Tensor& input, IntSpan shape, const Tensor& weight, const T
 
 int64_t lines_in_chunk(int64_t n) { return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, n)); }
 
-// out, of the input's dtype, mean (undefined unless centred) and rstd.
+// out, in the input's dtype, mean (undefined unless centred) and rstd.
 std::tuple<Tensor, Tensor, Tensor> normalised(const Tensor& input, const Lines& l, const Tensor& weight,
                                               const Tensor& bias, double eps, bool centred, DType wide) {
   Tensor x = contiguous(input);
@@ -79,17 +79,17 @@ std::tuple<Tensor, Tensor, Tensor> normalised(const Tensor& input, const Lines& 
   return {out, mean, rstd};
 }
 
-// Chunks of lines add up what they give to weight and bias, and the chunks are joined in their order.
+// Chunks of rows accumulate their contributions to weight and bias, which are added in order.
 std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& input, const Lines& l, IntSpan shape,
                                             const Tensor& mean, const Tensor& rstd, const Tensor& weight, int64_t mask,
                                             DType wide) {
   int64_t count = l.lines.count, n = l.lines.n;
   Tensor g = contiguous(to_dtype(grad, input.dtype())), x = contiguous(input);
   Tensor to = mask & 1 ? empty_beside(x, x.sizes(), x.dtype()) : Tensor();
-  // Where lines are long, several to a chunk: its sums are as long as a line, and are written and read once more.
+  // If rows are long, a chunk has several: its sums are as long as a row, and are written and read once more.
   int64_t step = std::max({lines_in_chunk(n), (count + 31) / 32, std::clamp<int64_t>(count / 16, 1, 4)}),
           chunks = count ? (count + step - 1) / step : 0;
-  Tensor partial[2], sums[2];  // a row for each chunk
+  Tensor partial[2], sums[2];  // one row per chunk
   for (int i = 0; i < 2; i++)
     if (mask & (2 << i)) partial[i] = empty_beside(x, Dims{chunks, n}, wide);
   backend_of(x).normalization->layer_norm_backward(to, partial[0], partial[1], g, x, widened(mean, wide),
@@ -120,7 +120,7 @@ std::tuple<Tensor, Tensor, Tensor> _layer_norm_backward(const Tensor& dy, const 
                   wide);
 }
 
-// Without eps, the least number that matters beside one.
+// Without eps, uses the machine epsilon.
 std::tuple<Tensor, Tensor> _fused_rms_norm(const Tensor& input, IntSpan normalized_shape, const Tensor& weight,
                                            std::optional<double> eps) {
   Lines l = lines_of(input, normalized_shape, weight, {});

@@ -1,4 +1,4 @@
-// normalization.h: what the normalisations share: the types they compute in.
+// normalization.h: the dtypes in which normalisations are computed.
 #pragma once
 #include <initializer_list>
 
@@ -7,18 +7,19 @@
 
 namespace undertow::fwd {
 
-// Computed in `wide`. Statistics are kept in `stats`: the input's type, or float where half-typed input has float
+// Computed in `wide`. Statistics are stored in `stats`: the input's dtype, or float for half inputs with float
 // parameters.
 struct NormalizationTypes {
   DType wide, stats;
 };
-// Refuses types that torch refuses; `kernel` is the name its message uses. Parameters may be undefined.
+// Raises torch's error for dtypes that torch does not accept; `kernel` is the name in its message. Parameters may be
+// undefined.
 NormalizationTypes normalization_types(const Tensor& input, std::initializer_list<const Tensor*> parameters,
                                        const char* kernel);
 
-// t in the wide type, row-major; an undefined t stays so.
+// t in the wide dtype, row-major; an undefined t stays undefined.
 inline Tensor widened(const Tensor& t, DType wide) { return t.defined() ? contiguous(to_dtype(t, wide)) : t; }
-// A result nobody asked for.
+// A placeholder for a result that was not requested.
 inline Tensor not_wanted(const Tensor& like) { return empty_beside(like, Dims{0}, like.dtype()); }
 
 }  // namespace undertow::fwd

@@ -1,4 +1,4 @@
-// arithmetic.cpp: forward functions of ops/arithmetic.toml that choose among kernels or have two results.
+// arithmetic.cpp: forward functions of ops/arithmetic.toml that select a kernel or have two results.
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
@@ -58,7 +58,7 @@ void div_out(const Tensor& out, const Tensor& self, const Scalar& other, std::op
   div_by_mode_out(out, self, other, mode);
 }
 
-// Powers. The common exponents have kernels of their own: one product, a root or a quotient instead of a logarithm.
+// Powers. Common exponents have their own kernels: a product, a root or a quotient instead of a logarithm.
 namespace {
 bool is_float_like(const Tensor& t) { return is_floating(t.dtype()) || t.is_complex(); }
 // Calls f(kernel) with the kernel for this exponent, or returns false.
@@ -116,7 +116,8 @@ Tensor pow(const Scalar& self, const Tensor& exponent) {
 }
 
 Tensor ldexp(const Tensor& self, const Tensor& other) {
-  // In the dtype of self where that is inexact: 2**other is made there, so that an integer `other` widens nothing.
+  // In the dtype of self if that is floating: 2**other is computed in it, so that an integer `other` does not widen the
+  // result.
   DType t = result_type(self, other);
   if (is_integral(t)) t = default_dtype();
   return mul(to_dtype(self, t), pow(Scalar(2.0), to_dtype(other, t)));

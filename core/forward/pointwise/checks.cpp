@@ -25,7 +25,7 @@ void check_sub_slow(DType self, DType other) {
 }
 
 namespace {
-// As torch names C++ types there: float, double, c10::complex<double>.
+// C++ type names as in torch's messages: float, double, c10::complex<double>.
 std::string_view type_name(DType t) {
   switch (t) {
     case DType::Float32:

@@ -1,11 +1,11 @@
-// checks.h: what pointwise entries refuse before computing (the table's `check`), in torch's words.
+// checks.h: checks of pointwise operators before they compute (the table's `check`), with torch's messages.
 #pragma once
 #include "core/tensor/promotion.h"
 #include "core/tensor/tensor.h"
 
 namespace undertow::fwd {
 
-// add, sub, rsub: alpha must be of the operands' kind.
+// add, sub, rsub: alpha must have the kind of the operands' dtype.
 void check_alpha_slow(DType common, const Scalar& alpha);
 template <class A, class B>
 inline void check_alpha(const A& self, const B& other, const Scalar& alpha) {
@@ -27,7 +27,7 @@ void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight);
 void check_lerp(const Tensor& self, const Tensor& end, const Scalar& weight);
 void check_addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2);
 void check_heaviside(const Tensor& self, const Tensor& values);
-void check_order(int64_t n);  // of polygamma
+void check_order(int64_t n);  // for polygamma
 void check_not_complex(const char* op, const Tensor& self);
 inline void check_not_complex(const char* op, const Tensor& self, const Tensor& other) {
   check_not_complex(op, self);

@@ -50,7 +50,7 @@ void clamp_out(const Tensor& out, const Tensor& self, const std::optional<Scalar
     clamp_max_out(out, self, *max);
 }
 
-// where: moves elements, so only their width matters.
+// where: only moves elements, so only their width matters.
 namespace {
 struct alignas(16) Value {
   char bytes[16];

@@ -18,7 +18,7 @@ Tensor angle(const Tensor& self) {
 Tensor conj_physical(const Tensor& self) { return self.is_complex() ? conj_kernel(self) : self; }
 
 namespace {
-// Output and two real inputs of one dtype.
+// The output and two real inputs of the same dtype.
 ElementwiseIter pairs(const Tensor& first, const Tensor& second) {
   auto supported = [](DType t) { return t == DType::Float32 || t == DType::Float64; };
   UT_CHECK(supported(first.dtype()) && supported(second.dtype()),

@@ -1,4 +1,4 @@
-// pointwise.cpp: the general path: mixed dtypes, broadcasting, strides, outputs that exist.
+// pointwise.cpp: the general path: mixed dtypes, broadcasting, strides, given outputs.
 #include "core/forward/pointwise/pointwise.h"
 
 #include "core/forward/copy/copy.h"
@@ -18,7 +18,7 @@ struct alignas(16) Constant {
       *reinterpret_cast<T*>(bytes) = s.to<T>();
     });
   }
-  // The one element of a tensor, converted.
+  // Sets it to the only element of a tensor, converted.
   void set(const Tensor& value, DType t) {
     dispatch(value.dtype(), [&](auto from) {
       auto v = *value.data_as<typename decltype(from)::type>();
@@ -30,7 +30,7 @@ struct alignas(16) Constant {
   }
 };
 
-// `tensor op number` without the iterator, when the tensor is plain and small.
+// Computes `tensor op number` without the iterator, if the tensor is contiguous and small.
 bool is_plain(const Tensor& t, DType compute) {
   return t.dtype() == compute && t.is_contiguous() && t.is_cpu() && t.numel() < kDirectLoop;
 }

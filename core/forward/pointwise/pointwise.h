@@ -8,7 +8,7 @@
 
 namespace undertow::fwd {
 
-// A tensor, or a number that takes part in promotion as one.
+// A tensor, or a number that takes part in promotion like one.
 struct Operand {
   const Tensor* tensor = nullptr;
   const Scalar* scalar = nullptr;
@@ -20,10 +20,10 @@ struct Operand {
 Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor* out,
                       std::span<const Operand> operands);
 
-// Two tensors of different dtypes, shapes or layouts: first looks for a zero-dimensional one beside a plain one.
+// Two tensors of different dtypes, shapes or layouts: first checks for a 0-dimensional one with a contiguous one.
 Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Tensor& b);
 
-// Contiguous CPU tensors of fewer elements than this are computed by their loop at once, on the calling thread.
+// Contiguous CPU tensors with fewer elements than this are computed directly by their loop, on the calling thread.
 inline constexpr int64_t kDirectLoop = 32 * 1024;
 
 inline Tensor pointwise1(const PointwiseOp& op, const Scalar* params, const Tensor& a) {
@@ -70,7 +70,7 @@ inline void pointwise2_out(const PointwiseOp& op, const Scalar* params, const Te
   pointwise_slow(op, params, &out, operands);
 }
 
-// Numbers: converted once to the dtype of computation and read with stride zero.
+// Numbers are converted once to the compute dtype and read with stride zero.
 Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Tensor& a, const Scalar& b);
 Tensor pointwise2(const PointwiseOp& op, const Scalar* params, const Scalar& a, const Tensor& b);
 
@@ -86,7 +86,7 @@ inline void pointwise3_out(const PointwiseOp& op, const Scalar* params, const Te
 
 inline Scalar as_scalar(const Scalar& s) { return s; }
 inline Scalar as_scalar(const std::optional<Scalar>& s) { return s.value_or(Scalar(0)); }
-// NaN stands for None.
+// NaN represents None.
 inline Scalar as_scalar(const std::optional<double>& d) {
   return Scalar(d.value_or(std::numeric_limits<double>::quiet_NaN()));
 }
@@ -95,7 +95,7 @@ inline Scalar as_scalar(int64_t i) { return Scalar(i); }
 inline Scalar as_scalar(bool b) { return Scalar(b); }
 inline Scalar as_scalar(std::string_view) { return Scalar(0); }
 
-// Resizes `out` to `sizes` if it must change (with torch's warning when it held something else).
+// Resizes `out` to `sizes` if necessary (with torch's warning if it had other elements).
 void resize_output(const Tensor& out, IntSpan sizes);
 
 }  // namespace undertow::fwd

@@ -1,4 +1,4 @@
-// special.cpp: forward functions of the special functions of ops/special.toml that are chosen by name.
+// special.cpp: forward functions of the special functions of ops/special.toml that are selected by name.
 // build: small
 #include "core/forward/copy/copy.h"
 #include "core/forward/forward_types.h"

@@ -1,4 +1,4 @@
-// max.cpp: forward functions of ops/pool.toml that choose the largest element of each window, and their transposes.
+// max.cpp: forward functions of ops/pool.toml that select the largest element of each window, and their transposes.
 // build: small
 #include "core/forward/pool/windows.h"
 #include "core/kernels/backend.h"

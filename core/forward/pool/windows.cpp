@@ -56,7 +56,7 @@ void check_image(const Tensor& self, int64_t spatial, const char* name) {
 int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
   int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
   int64_t out = (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
-  if (ceil_mode && (out - 1) * stride >= in + padding) out--;  // the last window starts inside the image
+  if (ceil_mode && (out - 1) * stride >= in + padding) out--;  // the last window must start inside the image
   return out;
 }
 

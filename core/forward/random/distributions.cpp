@@ -1,5 +1,5 @@
 // distributions.cpp: forward functions of ops/random.toml that fill a tensor from one distribution: checks, dtypes,
-// ranges. Draws whose parameters are in a tensor are in sample.cpp.
+// ranges. Distributions whose parameters are in a tensor are in sample.cpp.
 #include <cmath>
 #include <limits>
 
@@ -15,7 +15,7 @@ namespace undertow::fwd {
 
 namespace {
 
-// A complex tensor's memory as real numbers, twice as many.
+// A complex tensor's memory as twice as many real numbers.
 Tensor as_real_pairs(const Tensor& t) {
   Dims sizes(t.sizes()), strides;
   for (int64_t s : t.strides()) strides.push_back(2 * s);
@@ -24,7 +24,7 @@ Tensor as_real_pairs(const Tensor& t) {
   return alias(t, sizes, strides, 2 * t.storage_offset(), to_real(t.dtype()));
 }
 
-// The largest number of a floating dtype, and how many bits of an integer it holds exactly.
+// The largest number of a floating dtype, and how many bits of an integer it represents exactly.
 double largest(DType t) {
   return t == DType::Float16    ? 65504.0
          : t == DType::BFloat16 ? 0x1.fep127
@@ -94,7 +94,7 @@ void check_in_range(int64_t from, int64_t last, DType t) {
   exact("to - 1", last);
 }
 
-// Rounds an end of the range to a float that is inside it: torch's update_from and update_to.
+// Rounds a bound of the range to a float that is inside it: torch's update_from and update_to.
 int64_t as_element(int64_t v, DType t) {
   return t == DType::Float16    ? static_cast<int64_t>(static_cast<float>(Half(static_cast<float>(v))))
          : t == DType::BFloat16 ? static_cast<int64_t>(static_cast<float>(BFloat16(static_cast<float>(v))))
@@ -223,7 +223,7 @@ void bernoulli_out(const Tensor& out, const Tensor&, double p, Generator* g) {
   fill(out, Draw::Bernoulli, p, 0, g);
 }
 
-// Out of place: the same on a fresh tensor of self's layout.
+// Out of place: the same on a new tensor with self's layout.
 #define UT_FRESH(name, params, ...)                 \
   Tensor name params {                              \
     Tensor out = allocate_like(self, self.dtype()); \

@@ -1,4 +1,4 @@
-// dropout.cpp: dropout as one operator that also gives its mask.
+// dropout.cpp: dropout as one operator that also returns its mask.
 // build: small
 #include "core/forward/copy/copy.h"
 #include "generated/fwd.h"

@@ -5,8 +5,8 @@
 
 namespace undertow::fwd {
 
-// The given one, which must be of the tensor's device, or the device's own. Tensors without memory draw nothing, so any
-// generator will do.
+// The given generator, which must be on the tensor's device, or the device's default. Tensors without memory draw
+// nothing, so any generator is accepted.
 inline Generator& generator_for(const Tensor& t, Generator* g) {
   if (!g) return default_generator(t.is_meta() ? kCpu : t.device());
   UT_CHECK(t.is_meta() || g->device == t.device(), "Expected a '", t.device(),

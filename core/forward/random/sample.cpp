@@ -1,4 +1,4 @@
-// sample.cpp: draws whose parameters are in a tensor: bernoulli, normal, poisson, multinomial, gamma, binomial.
+// sample.cpp: distributions whose parameters are in a tensor: bernoulli, normal, poisson, multinomial, gamma, binomial.
 // build: small
 #include <limits>
 
@@ -14,7 +14,7 @@ namespace undertow::fwd {
 
 namespace {
 
-// A copy of src in out's layout, so that walking both in memory order pairs their elements.
+// A copy of src in out's layout, so that iterating over both in memory order pairs their elements.
 Tensor laid_out_like(const Tensor& src, const Tensor& out) {
   Tensor same_layout =
       empty_strided_beside(src, out.sizes(), dense_strides_like(out.sizes(), out.strides()), src.dtype());
@@ -22,13 +22,13 @@ Tensor laid_out_like(const Tensor& src, const Tensor& out) {
   return same_layout;
 }
 
-// Gamma and binomial variables are drawn in double, whatever the dtype, as torch draws them.
+// Gamma and binomial samples are drawn in double, whatever the dtype, as in torch.
 void check_drawn(const Tensor& t, const char* kernel) {
   UT_CHECK_AS(NotImplemented, t.dtype() == DType::Float32 || t.dtype() == DType::Float64, "\"", kernel,
               "\" not implemented for '", long_name(t.dtype()), "'");
 }
 
-// Row-major doubles of its own memory.
+// Row-major doubles in new memory.
 Tensor doubles(const Tensor& t, IntSpan sizes) {
   Tensor own = empty_beside(t, sizes, DType::Float64);
   copy_into(own, t);

@@ -1,4 +1,4 @@
-// moments.cpp: variances, norms and logsumexp: reductions of something computed from the elements.
+// moments.cpp: variances, norms and logsumexp: reductions of values computed from the elements.
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
@@ -15,7 +15,7 @@ namespace {
 
 void finish(const Tensor& t, Finish op, double number = 0) { backend_of(t).reduce->finish(t, op, number); }
 
-// |self| in the real dtype, a fresh contiguous tensor.
+// |self| in the real dtype, as a new contiguous tensor.
 Tensor magnitudes(const Tensor& self) {
   Tensor in = contiguous(self), out = empty_beside(self, self.sizes(), to_real(self.dtype()));
   backend_of(in).reduce->magnitudes(out, in);
@@ -25,11 +25,11 @@ Tensor magnitudes(const Tensor& self) {
 DType wide_of(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
 
 struct Moments {
-  Tensor variance, mean;  // in the wide dtype; mean keeps self's kind
+  Tensor variance, mean;  // in the wide dtype; the mean of a complex tensor is complex
 };
 
-// Two passes: the mean, then the squared distances from it. One pass of running updates divides for every element, and
-// sums of squares cancel.
+// Two passes: the mean, then the squared deviations from it. A single pass with running updates divides for every
+// element, and sums of squares suffer from cancellation.
 Moments moments(const Tensor& self, const std::optional<IntSpan>& dim, const std::optional<Scalar>& correction,
                 bool keepdim, const char* name) {
   uint64_t mask = mask_of(dim, self);
@@ -113,7 +113,8 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, std::optional<I
   if (in.is_complex()) in = magnitudes(in);
   const char* kernel = "norm_cpu";
   Tensor out;
-  if (p != 0 && reduced_count(in.sizes(), mask) == 1) p = inf;  // a single element, whose power may be out of range
+  // The power of a single element may overflow or underflow.
+  if (p != 0 && reduced_count(in.sizes(), mask) == 1) p = inf;
   if (p == inf)
     out = fold(Fold::MaxAbs, in, mask, keepdim, kernel);
   else if (p == -inf)
@@ -134,7 +135,7 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, std::optional<I
   return to_dtype(out, result);
 }
 
-// log(sum(exp(x))) = m + log(sum(exp(x - m))) with m the maximum, or zero where that is infinite.
+// log(sum(exp(x))) = m + log(sum(exp(x - m))) where m is the maximum, or zero if that is infinite.
 Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   Tensor in = is_integral(self.dtype()) ? to_dtype(self, default_dtype()) : to_dtype(self, wide_of(self.dtype()));
   DType result = is_integral(self.dtype()) ? default_dtype() : self.dtype();
@@ -152,7 +153,7 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   return to_dtype(alias(sum, sizes, contiguous_strides(sizes), 0, sum.dtype()), result);
 }
 
-// The p-norm of self - other, broadcast, over everything.
+// The p-norm of self - other, broadcast, over all elements.
 Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   Tensor away = sub(self, other, Scalar(1));
   UT_CHECK(is_differentiable(away.dtype()), "norm(): input dtype should be either floating point or complex. Got ",
@@ -160,7 +161,7 @@ Tensor dist(const Tensor& self, const Tensor& other, const Scalar& p) {
   return linalg_vector_norm(away, p, std::nullopt, false, std::nullopt);
 }
 
-// Every slice along dim whose p-norm is above maxnorm is scaled down to it.
+// Scales every slice along dim whose p-norm exceeds maxnorm down to it.
 Tensor renorm(const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
   UT_CHECK(!p.is_complex(), "renorm: p must be real-valued");
   UT_CHECK(p.to_double() > 0, "renorm: non-positive norm not supported");

@@ -1,4 +1,4 @@
-// reduce.cpp: sums, products, means, extrema and tests over any dimensions.
+// reduce.cpp: sums, products, means, extrema and logical reductions over any dimensions.
 #include "core/forward/copy/copy.h"
 #include "core/forward/reduce/dims.h"
 #include "core/forward/reduce/fold.h"
@@ -14,7 +14,7 @@ namespace {
 DType sum_dtype(const Tensor& self, std::optional<DType> dtype) {
   return dtype ? *dtype : is_integral(self.dtype()) ? DType::Int64 : self.dtype();
 }
-// What to fold so that the result is of dtype t: integers add in int64 without a copy.
+// The tensor to reduce for a result of dtype t: integers are summed in int64 without a copy.
 Tensor summand(const Tensor& self, DType t) {
   return t == DType::Int64 && is_integral(self.dtype()) ? self : to_dtype(self, t);
 }
@@ -102,9 +102,10 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
 namespace {
 Tensor test(Fold op, const Tensor& self, uint64_t mask, bool keepdim, const char* name) {
   Tensor out = fold(op, self, mask, keepdim, name);
-  return self.dtype() == DType::UInt8 ? to_dtype(out, DType::UInt8) : out;  // as torch: bytes were its bools once
+  // As in torch, where bytes once served as bools.
+  return self.dtype() == DType::UInt8 ? to_dtype(out, DType::UInt8) : out;
 }
-// No dims at all means: every element by itself.
+// An empty list of dims reduces no dimension: every element is tested by itself.
 uint64_t test_mask(const std::optional<IntSpan>& dim, const Tensor& self) {
   return dim ? dim_mask(*dim, self.dim(), false) & all_dims(self) : all_dims(self);
 }

@@ -1,4 +1,4 @@
-// select.cpp: reductions that pick an element and say where it was: max, min, argmax, median, kthvalue, mode.
+// select.cpp: reductions that select an element and return its index: max, min, argmax, median, kthvalue, mode.
 #include <limits>
 
 #include "core/forward/copy/copy.h"
@@ -58,7 +58,7 @@ void check_ordered(const Tensor& self, const char* kernel) {
               "\" not implemented for '", long_name(self.dtype()), "'");
 }
 
-// One value and index per line along dim: pick(values, indices, in, d).
+// One value and index per 1-D slice along dim: pick(values, indices, in, d).
 template <class Pick>
 Picked per_line(const Tensor& self, int64_t dim, bool keepdim, const char* name, Pick&& pick) {
   int64_t d = wrap_dim(dim, self.dim());

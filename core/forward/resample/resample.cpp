@@ -10,7 +10,7 @@ namespace undertow::fwd {
 
 namespace {
 
-// "Bilinear2DAa" taken apart.
+// Parses a name like "Bilinear2DAa".
 Resampling resampling_of(std::string_view name, bool align_corners, std::optional<double> depth,
                          std::optional<double> height, std::optional<double> width) {
   Resampling k{.filter = Resampling::Linear,

@@ -4,7 +4,7 @@
 
 namespace undertow::fwd {
 
-// Where narrow begins along dim, counted from the front; raises unless start and start + length are inside.
+// The start of narrow along dim, counted from the front; raises unless start and start + length are in range.
 int64_t narrow_start(IntSpan sizes, int64_t dim, int64_t start, int64_t length);
 
 }  // namespace undertow::fwd

@@ -1,4 +1,4 @@
-// scatter_views.cpp: a copy with one part replaced: select_scatter, slice_scatter, diagonal_scatter,
+// scatter_views.cpp: copies with one view replaced: select_scatter, slice_scatter, diagonal_scatter,
 // as_strided_scatter.
 // build: small
 #include "core/forward/copy/copy.h"

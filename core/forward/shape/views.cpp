@@ -1,4 +1,4 @@
-// views.cpp: forward functions of ops/shape.toml whose results are new geometry on the same storage.
+// views.cpp: forward functions of ops/shape.toml whose results are views of the same storage.
 #include "core/forward/copy/copy.h"
 #include "core/forward/shape/narrow.h"
 #include "core/tensor/layout.h"
@@ -8,7 +8,7 @@ namespace undertow::fwd {
 
 namespace {
 
-// A copy of self's sizes and strides to change, and the view they make.
+// A modifiable copy of self's sizes and strides, and the view they describe.
 struct Geometry {
   explicit Geometry(const Tensor& self) : sizes(self.sizes()), strides(self.strides()), offset(self.storage_offset()) {}
   Tensor on(const Tensor& self) const { return undertow::alias(self, sizes, strides, offset, self.dtype()); }
@@ -35,7 +35,7 @@ bool view_of_contiguous(const Tensor& self, IntSpan size, Tensor& out) {
   if (!self.is_contiguous() || size.size() > kInlineDims) return false;
   int64_t n = 1;
   for (int64_t s : size) {
-    if (s <= 0) return false;  // empty, to be inferred, or wrong: the general path
+    if (s <= 0) return false;  // empty, to be inferred, or invalid: the general path
     n *= s;
   }
   if (n != self.numel()) return false;
@@ -116,7 +116,7 @@ Tensor expand(const Tensor& self, IntSpan size, bool) {
   for (int64_t d = n - 1; d >= 0; d--) {
     int64_t from = d - (n - have);
     int64_t now = from >= 0 ? self.size(from) : 1;
-    // What a leading, new dimension of size one would have as a stride.
+    // The stride that a new leading dimension of size one would have.
     int64_t stride = from >= 0   ? self.stride(from)
                      : d + 1 < n ? sizes[static_cast<size_t>(d + 1)] * strides[static_cast<size_t>(d + 1)]
                                  : 1;
@@ -175,7 +175,7 @@ Tensor squeeze(const Tensor& self, IntSpan dim) { return squeezed(self, dim_mask
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
   int64_t d = wrap_dim(dim, self.dim() + 1);
   int64_t stride = d < self.dim() ? self.size(d) * self.stride(d) : 1;
-  if (self.dim() == 1) {  // a vector on its way into a product: no lists
+  if (self.dim() == 1) {  // a vector operand of a product: no lists
     int64_t n = self.size(0), step = self.stride(0);
     int64_t sizes[2] = {d ? n : 1, d ? 1 : n}, strides[2] = {d ? step : stride, d ? stride : step};
     return alias(self, sizes, strides, self.storage_offset(), self.dtype());
@@ -278,7 +278,7 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   UT_CHECK(split_size > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
            size);
   std::vector<Tensor> out;
-  // A dimension of size zero still gives one, empty, part.
+  // A dimension of size zero still gives one empty part.
   for (int64_t at = 0; at == 0 || at < size; at += std::max<int64_t>(split_size, 1))
     out.push_back(slice(self, d, at, at + split_size, 1));
   return out;

@@ -1,5 +1,5 @@
-// views_backward.cpp: the transposes of views: a gradient put into zeros of the input's shape. Results have memory of
-// their own.
+// views_backward.cpp: the transposes of views: writes a gradient into zeros of the input's shape. Results have their
+// own memory.
 // build: small
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
@@ -44,7 +44,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   return out;
 }
 
-// Addresses may repeat: what they receive is added.
+// Offsets may repeat: repeated ones are summed.
 Tensor _strided_sum(const Tensor& self, IntSpan size, IntSpan stride, int64_t offset, int64_t extent) {
   Tensor out = zeros_beside(self, IntSpan(&extent, 1), self.dtype()), in = expand(self, size, false);
   if (in.numel() == 0) return out;

@@ -1,4 +1,4 @@
-// search.cpp: searching sorted sequences, and histograms.
+// search.cpp: searches in sorted sequences, and histograms.
 #include <cmath>
 
 #include "core/forward/copy/copy.h"

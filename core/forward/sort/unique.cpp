@@ -24,7 +24,7 @@ Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
   return {found.values, found.inverse, found.counts};
 }
 
-// Slices along d, compared element by element in order.
+// Slices along d, compared lexicographically.
 Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool counts) {
   UT_CHECK_INDEX(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   int64_t d = wrap_dim(dim, self.dim());
@@ -45,7 +45,7 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
   UT_CHECK_AS(NotImplemented, !rows.is_complex(), "\"unique_dim\" not implemented for '", long_name(rows.dtype()), "'");
   UniqueElements found = backend_of(rows).sort->unique_rows(rows, sort, inverse, counts);
   const Tensor& picked = found.values;
-  // Back to the order of dimensions self has.
+  // Restores self's order of dimensions.
   Dims out_sizes, out_strides;
   for (int64_t k = 0, other = 1; k < self.dim(); k++) {
     int64_t from = k == d ? 0 : other++;
@@ -79,7 +79,7 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
   return out;
 }
 namespace {
-// A number as a zero-dimensional tensor that is weak in promotion.
+// A number as a 0-dimensional tensor that is weak in type promotion.
 Tensor number(const Scalar& s, const Tensor& beside) {
   Tensor t = full_beside(beside, {}, s, scalar_dtype(s));
   t.impl()->set(kWrappedNumber);
