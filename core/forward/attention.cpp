@@ -31,7 +31,7 @@ AttentionShape shape_of(const Tensor& q, const Tensor& k, const Tensor& v, bool 
   bool fit = k.size(0) == s.batch && v.size(0) == s.batch && k.size(3) == s.width && v.size(2) == s.keys &&
              k.size(1) == v.size(1) && k.size(1) > 0 && s.heads % k.size(1) == 0;
   UT_CHECK(fit, "scaled_dot_product_attention: query ", ShapeText{q.sizes()}, ", key ", ShapeText{k.sizes()},
-           " and value ", ShapeText{v.sizes()}, " do not fit each other");
+           " and value ", ShapeText{v.sizes()}, " are not compatible");
   s.group = s.heads / k.size(1);
   return s;
 }

@@ -33,8 +33,7 @@ Dims wrapped(IntSpan dims, int64_t ndim) {
 void check_dtype(const Tensor& self, bool complex) {
   UT_CHECK(
       self.is_complex() == complex && (complex || self.dtype() == DType::Float32 || self.dtype() == DType::Float64),
-      "Unsupported dtype ", long_name(self.dtype()), ": ", complex ? "complex" : "float32 or float64",
-      " numbers are transformed here");
+      "Unsupported dtype ", long_name(self.dtype()), ": expected ", complex ? "a complex dtype" : "float32 or float64");
 }
 
 }  // namespace
@@ -70,8 +69,8 @@ Tensor _fft_c2r(const Tensor& self, IntSpan dim, int64_t normalization, int64_t 
   Dims dims = wrapped(dim, self.dim());
   UT_CHECK(!dims.empty(), "_fft_c2r: at least one dimension is needed");
   int64_t last = dims.back(), n = last_dim_size, given = n / 2 + 1;
-  UT_CHECK(n >= 1 && self.size(last) == given, "_fft_c2r: ", n, " real numbers come from ", given,
-           " complex ones, got ", self.size(last));
+  UT_CHECK(n >= 1 && self.size(last) == given, "_fft_c2r: expected ", given, " complex numbers for ", n,
+           " real ones, got ", self.size(last));
   Dims sizes(self.sizes());
   sizes[static_cast<size_t>(last)] = n;
   Tensor in = contiguous(self), out = empty_beside(self, sizes, to_real(self.dtype()));

@@ -32,7 +32,7 @@ Sizes checked(const Tensor& gates, const Tensor& hx, const Tensor& cx, const Ten
   DType t = gates.dtype();
   UT_CHECK_TYPE(t == DType::Float32 || t == DType::Float64, "lstm_layer: expected float32 or float64, got ", t);
   UT_CHECK(hx.dtype() == t && cx.dtype() == t && weight.dtype() == t,
-           "lstm_layer: all tensors must have one dtype; got ", t, ", ", hx.dtype(), ", ", cx.dtype(), ", ",
+           "lstm_layer: all tensors must have the same dtype; got ", t, ", ", hx.dtype(), ", ", cx.dtype(), ", ",
            weight.dtype());
   return s;
 }

@@ -11,7 +11,7 @@ namespace undertow {
 Generator::Generator(Device on) : device(on) {
   const Backend* backend = backends[static_cast<size_t>(on.type)];
   UT_CHECK(backend && backend->new_random_stream, "device '", on,
-           "' has no random numbers: there is no generator for it");
+           "' does not support random numbers: there is no generator for it");
   stream = backend->new_random_stream(on);
   stream->set_seed(seed);
 }

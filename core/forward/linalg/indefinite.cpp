@@ -24,7 +24,7 @@ std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool
   backend_of(LD).linalg->ldl_factor(LD, pivots, info, hermitian);
   const LinalgFailure bad = check_errors ? first_failure(info) : LinalgFailure();
   UT_CHECK_AS(LinAlg, !bad, "undertow.linalg.ldl_factor_ex: ", batch_text(info, bad), "D[", bad.info, ",", bad.info,
-              "] is zero, and solving with it would divide by it");
+              "] is zero and using it in ldl_solve would result in a division by zero.");
   return {as_columns(LD, self.dtype()), pivots, info};
 }
 

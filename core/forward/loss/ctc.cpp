@@ -16,7 +16,7 @@ CtcBatch batch_of(const Tensor& log_probs, const Tensor& targets, IntSpan input_
                   int64_t blank) {
   UT_CHECK_AS(NotImplemented, log_probs.dtype() == DType::Float32 || log_probs.dtype() == DType::Float64,
               "\"ctc_loss_cpu\" not implemented for '", long_name(log_probs.dtype()), "'");
-  UT_CHECK(log_probs.dim() == 3, "ctc_loss: expected log_probs of (steps, batch, classes), got ",
+  UT_CHECK(log_probs.dim() == 3, "ctc_loss: expected log_probs of shape (steps, batch, classes), got ",
            ShapeText{log_probs.sizes()});
   CtcBatch b{.labels = contiguous(to_dtype(targets, DType::Int64)),
              .start = {},
@@ -33,8 +33,8 @@ CtcBatch batch_of(const Tensor& log_probs, const Tensor& targets, IntSpan input_
   UT_CHECK(static_cast<int64_t>(target_lengths.size()) == b.samples, "target_lengths must be of size batch_size, got ",
            target_lengths.size(), " for ", b.samples);
   UT_CHECK(targets.dim() == 1 || (targets.dim() == 2 && targets.size(0) == b.samples),
-           "ctc_loss: expected targets one after the other or of (batch, length), got ", ShapeText{targets.sizes()},
-           " for a batch of ", b.samples);
+           "ctc_loss: expected concatenated targets or targets of shape (batch, length), got ",
+           ShapeText{targets.sizes()}, " for a batch of ", b.samples);
   int64_t at = 0;
   for (int64_t i = 0; i < b.samples; i++) {
     int64_t length = target_lengths[static_cast<size_t>(i)];

@@ -91,7 +91,7 @@ NormGroups groups_of(const Tensor& input, int64_t batch, int64_t channels, int64
            "Expected number of channels in input to be divisible by num_groups, but got input of shape ",
            ShapeText{input.sizes()}, " and num_groups=", groups);
   UT_CHECK(batch * channels * inner == input.numel(), "native_group_norm: ", batch, " x ", channels, " x ", inner,
-           " are not the ", input.numel(), " elements of the input");
+           " does not match the ", input.numel(), " elements of the input");
   return {batch, channels, inner, groups, channels / groups};
 }
 }  // namespace

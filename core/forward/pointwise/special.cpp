@@ -32,7 +32,7 @@ Tensor special_one(const Tensor& self, std::string_view name) {
 
 Tensor special_polynomial(const Tensor& self, const Tensor& n, std::string_view name) {
   UT_CHECK(has_special_polynomial(name), "special_polynomial: there is no polynomial ", name);
-  UT_CHECK(same(self.sizes(), n.sizes()), "special_polynomial: x and n must have one shape, got ",
+  UT_CHECK(same(self.sizes(), n.sizes()), "special_polynomial: x and n must have the same shape, got ",
            ShapeText{self.sizes()}, " and ", ShapeText{n.sizes()});
   DType result = result_dtype(self.dtype(), name);
   Tensor x = doubles(self), degrees = doubles(n), out = empty_beside(self, self.sizes(), DType::Float64);

@@ -65,7 +65,7 @@ Pair fractional(const Tensor& self, IntSpan kernel, IntSpan output, const Tensor
 
 PlaceGrid places_of(IntSpan pooled, IntSpan full, int64_t spatial) {
   UT_CHECK(pooled.size() == full.size() && static_cast<int64_t>(full.size()) >= spatial, "pooling: shapes ",
-           ShapeText{pooled}, " and ", ShapeText{full}, " do not belong together");
+           ShapeText{pooled}, " and ", ShapeText{full}, " are not compatible");
   size_t lead = full.size() - static_cast<size_t>(spatial);
   UT_CHECK(same(pooled.subspan(0, lead), full.subspan(0, lead)), "pooling: shapes ", ShapeText{pooled}, " and ",
            ShapeText{full}, " do not have the same planes");

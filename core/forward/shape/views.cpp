@@ -53,7 +53,7 @@ Tensor view(const Tensor& self, IntSpan size) {
            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
            "contiguous subspaces). Use "
            ".reshape(...) instead. The input has shape ",
-           ShapeText{self.sizes()}, " and strides ", ShapeText{self.strides()}, "; the view was to be ",
+           ShapeText{self.sizes()}, " and strides ", ShapeText{self.strides()}, "; the requested view has shape ",
            ShapeText{sizes});
   return undertow::alias(self, sizes, strides, self.storage_offset(), self.dtype());
 }
@@ -345,7 +345,7 @@ Tensor conj(const Tensor& self) {
   return out;
 }
 Tensor _neg_view(const Tensor& self) {
-  UT_CHECK(self.dtype() != DType::Bool, "_neg_view: a bool tensor has no negative");
+  UT_CHECK(self.dtype() != DType::Bool, "_neg_view: bool tensors are not supported");
   Tensor out = undertow::alias(self);
   out.impl()->set(kNeg, !self.is_neg());
   return out;

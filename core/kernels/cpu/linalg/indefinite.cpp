@@ -207,7 +207,7 @@ void ldl_solve(const Tensor& x, const Tensor& a, const Tensor& pivots, bool herm
   const int32_t* p = pivots.data_as<int32_t>();
   for (int64_t i = 0; i < count; i++)
     UT_CHECK(are_pivots(p + i * n, n), "undertow.linalg.ldl_solve: pivots are not those of a factored matrix of ", n,
-             " rows: rows from 1 on, or twice the same below 0");
+             " rows: expected row numbers from 1, or two equal negative ones for a 2x2 block");
   of_kind(a.dtype(), [&]<class T>(T) {
     for_each_matrix(count, n * n * columns, [&](int64_t i) {
       solve<T>({a.data_as<T>() + i * n * n, n, hermitian}, p + i * n, x.data_as<T>() + i * n * columns, columns);

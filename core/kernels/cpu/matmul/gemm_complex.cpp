@@ -14,7 +14,7 @@
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/scratch.h"
 
-static_assert(std::endian::native == std::endian::little, "two_rows takes numbers apart");
+static_assert(std::endian::native == std::endian::little, "two_rows splits the bits of a number");
 
 namespace undertow::cpu {
 namespace {
