@@ -119,8 +119,8 @@ class Gather {
                  });
   }
 
-  // For few tiles, one task per channels [row, end) of the result: it transforms some panels, and then its weights, a
-  // few at a time, so that they never leave its L2 cache. See Note [Redundant Preparation].
+  // For few tiles, a task for channels [row, end) of the result: it transforms some panels, and then its weights, a few
+  // at a time, so that they never leave its L2 cache. See Note [Redundant Preparation].
   void by_weights(int64_t group, int64_t panel, int64_t panels, int64_t row, int64_t end) {
     float* sources = Scratch<Sources>::get<float>(panels * kPlanes * source_plane_);
     for (int64_t p = 0; p < panels; ++p) transform_source(group, panel + p, sources + p * kPlanes * source_plane_);

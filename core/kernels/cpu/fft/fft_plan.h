@@ -18,7 +18,7 @@ const FftLoops<T>& fft_loops() {
 }
 
 // The transform of a block (Note [Lanes Of Lines]): self-sorting stages of small radices (Stockham), or, for lengths
-// with a large prime factor, a convolution with a chirp whose length has none (Bluestein). Immutable.
+// with a large prime factor, a convolution with a chirp over a length without one (Bluestein). Immutable.
 template <class T>
 class FftPlan {
  public:

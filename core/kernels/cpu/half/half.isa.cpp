@@ -22,7 +22,7 @@ struct Bf16 {
 
 struct F16 {
   static float widen(uint16_t h) {
-    // The exponent biases differ by 112; a multiplication adjusts it, also for subnormals.
+    // The exponent biases differ by 112; a multiplication adjusts the exponent, also for subnormals.
     uint32_t magnitude = (h & 0x7fffu) << 13;
     uint32_t finite = bits_of(float_of(magnitude) * 0x1p112f);
     // NaN becomes quiet, as in the vector instructions.

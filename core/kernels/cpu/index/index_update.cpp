@@ -111,8 +111,7 @@ void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n
   }
 }
 
-// Wide enough that a chunk covers several cache lines of each row, and that no two chunks share many; see Note [Writes
-// In Index Order].
+// Wide enough that a chunk covers several cache lines of each row, and that no two chunks share many; see
 // Note [Writes In Index Order].
 constexpr int64_t kMinRun = 64;
 constexpr int64_t kWork = 32768;    // updates that justify a thread

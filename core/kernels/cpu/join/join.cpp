@@ -30,8 +30,8 @@ void cat(const Tensor& out, TensorSpan parts, int64_t d) {
     blocks.push_back({t.data(), at, bytes});
     at += bytes;
   }
-  if (row < kGrain) {  // whole rows; few enough at a time that cache lines shared by two blocks are still in cache for
-                       // the second
+  // Whole rows; few enough at a time that cache lines shared by two blocks are still in cache for the second.
+  if (row < kGrain) {
     parallel_for(0, outer, kGrain / row, [&](int64_t begin, int64_t end) {
       int64_t step = std::max<int64_t>(1, kInCache / row);
       for (int64_t i = begin; i < end; i += step)

@@ -36,7 +36,7 @@ struct Folded {  // no bool member: gcc 12 would keep the struct in memory, and 
 template <typename T>
 UNDERTOW_VM_INLINE Folded<T> fold_arc(T a) {
   const bool above = a > T(0.5);
-  const T z = above ? T(0.5) - T(0.5) * a : a * a;  // exact
+  const T z = above ? T(0.5) - T(0.5) * a : a * a;  // 0.5 - 0.5 * a is exact
   const T root = sqrt(z);
   const T s = above ? root : a;
   const T square = s * s;

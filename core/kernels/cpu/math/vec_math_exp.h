@@ -39,7 +39,7 @@ UNDERTOW_VM_INLINE ExpParts<T> exp_parts(T x) {
   const T high = x - n * Real<T>::kLn2Hi;  // exact
   const T low = n * Real<T>::kLn2Lo;
   const T r = high - low;
-  const T lost = (high - r) - low;  // the round-off of r: half an ulp for expm1, tanh and sinh
+  const T lost = (high - r) - low;  // the round-off of r: worth half an ulp in expm1, tanh and sinh
   return {n, r + ((r * r) * exp_tail(r) + lost)};
 }
 
@@ -110,8 +110,8 @@ UNDERTOW_VM_INLINE T tanh(T x) {
   return copysign(em1 / (em1 + T(2)), x);
 }
 
-// 1 + e^-x, infinite if 2^n would leave the normal range, which is a third before e^-x itself overflows. A sigmoid
-// divided by it is 0 from there on, as in torch a little further on.
+// 1 + e^-x, infinite if 2^n would leave the normal range, which happens for an x about 1/3 before e^-x itself
+// overflows. A sigmoid divided by it is 0 from there on; torch's becomes 0 a little later.
 template <typename T>
 inline constexpr T kOnePlusExpHigh = sizeof(T) == 4 ? T(88.3) : T(709.4);
 template <typename T>

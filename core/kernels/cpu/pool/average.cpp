@@ -11,7 +11,7 @@ namespace undertow::cpu {
 
 namespace {
 
-// The divisor of a window is a product over the axes, of its number of elements along each.
+// The divisor of a window is the product of its numbers of elements along the axes.
 template <class T>
 struct Divisors {
   std::vector<T> axis[3];

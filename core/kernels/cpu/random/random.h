@@ -6,7 +6,7 @@
 // Results depend on how many 32-bit words each element draws and in which order, so this is part of the interface:
 //   one word     float/half/bfloat16 uniform; integers with a range below 2^28; bernoulli with float p
 //   two words    double uniform, 64-bit integers, bernoulli(p) with a scalar or double p, exponential,
-//                geometric, cauchy, and each of the two uniforms behind a pair of scalar normals
+//                geometric, cauchy, and each of the two uniforms of a pair of scalar normals
 // and for normal: 16 elements or more are filled by Box-Muller in blocks of 16 from the dtype's own uniforms, with the
 // last partial block drawn again; fewer are drawn one by one in double, with the second of each pair cached. Which of
 // these torch uses was observed on torch 2.13 on an AMD processor (tests/parity/random_oracle.py). Its source has a

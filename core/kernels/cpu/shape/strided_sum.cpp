@@ -36,8 +36,7 @@ void add_into(const Tensor& to, const Tensor& from) {
   });
 }
 
-// Does every index have its own offset? True only if each stride exceeds the extent of all smaller ones, which is all
-// that is tested.
+// Does every index have its own offset? A sufficient test: each stride must exceed the extent of all smaller ones.
 bool addresses_differ(IntSpan size, IntSpan stride) {
   SmallVector<std::pair<int64_t, int64_t>, 8> dims;
   for (size_t d = 0; d < size.size(); d++)
