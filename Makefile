@@ -1,5 +1,5 @@
 # make demo, make test: everything from a clean clone. The environment is in .venv, builds are in build*/; nothing
-# outside this folder is changed.
+# outside this folder changes.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -35,7 +35,7 @@ $(VENV)/.ready: pyproject.toml tools/requirements.py
 	$(BIN)/pip install -q $$($(PY) tools/requirements.py build test) cmake ninja
 	@touch $@
 
-# One incremental build makes the package and the C++ tests; the package is installed into .venv.
+# One incremental build creates the package and the C++ tests; the package is installed into .venv.
 $(VENV)/.built: $(VENV)/.ready $(SOURCES)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/pip install -q --no-build-isolation --no-deps --force-reinstall -Ccmake.define.UNDERTOW_TESTS=ON .
 	@touch $@
@@ -59,7 +59,7 @@ test-all: build $(VENV)/.docs
 	$(PY) -m bench.instructions
 	$(BIN)/pytest -q -n $(JOBS)
 
-# PyTorch, which tests/parity compares with, and what its operator database needs; only the tests there are skipped without it.
+# PyTorch, for the comparisons in tests/parity, and what its operator database needs. Without it only these tests skip.
 parity-deps: $(VENV)/.ready
 	@$(PY) -c "import expecttest, torch; assert torch.__version__.startswith('2.13.0')" 2>/dev/null || $(BIN)/pip install -q "$(TORCH)" expecttest \
 	  || echo "$(TORCH) cannot be installed here: the parity tests will skip"
@@ -70,7 +70,7 @@ asan: $(VENV)/.ready
 tsan: $(VENV)/.ready
 	PATH="$(abspath $(BIN)):$$PATH" SANITIZED_TESTS="$(SANITIZED_TESTS)" tools/sanitize.sh thread build-tsan $(PY) $(QUICKLY)
 
-# Other compilers and processors, in folders of their own; where the tools are missing, a message says so.
+# Other compilers and processors, in their own folders. If the tools are missing, a message says so.
 clang: $(VENV)/.ready
 	PATH="$(abspath $(BIN)):$$PATH" tools/clang.sh build-clang $(PY) $(JOBS)
 aarch64: $(VENV)/.ready
@@ -98,7 +98,7 @@ mutate: $(VENV)/.ready
 	PATH="$(abspath $(BIN)):$$PATH" ninja -C build/dev
 	PATH="$(abspath $(BIN)):$$PATH" $(PY) -m tools.mutate
 
-# The site needs the built package, whose docstrings it shows; warnings and broken links are errors.
+# The site shows the docstrings of the built package; warnings and broken links are errors.
 $(VENV)/.docs: $(VENV)/.ready
 	$(BIN)/pip install -q $$($(PY) tools/requirements.py docs)
 	@touch $@

@@ -1,12 +1,12 @@
-# How a source is compiled stands in the source itself, in a comment line of its own near the top:
-#   // build: small     for size: its time is not in its own instructions, or it runs rarely
-#   // build: hot       for speed, and linked first, so that the linker keeps its copies of what headers define
+# A source file selects how it is compiled by a comment line of its own near the top:
+#   // build: small     for size: the time is not spent in its own code, or it runs rarely
+#   // build: hot       for speed; linked first, so that the linker keeps its copies of functions defined in headers
 #   // build: vectors   loops that the compiler should vectorize, for the baseline instruction set
 #   // build: unrolled  kernels of one instruction set that need -O3 to unroll their inner loops
-# A source whose name ends in .isa.cpp is compiled once per instruction set. A mark that changes takes effect when CMake
-# runs again.
+# A source whose name ends in .isa.cpp is compiled once per instruction set. A changed mark takes effect when CMake runs
+# again.
 
-# Sets `out` to those of the sources in ARGN that carry the mark.
+# Sets `out` to the sources in ARGN that have the mark.
 function(sources_marked mark out)
   set(found)
   foreach(source ${ARGN})

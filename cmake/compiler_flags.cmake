@@ -1,7 +1,7 @@
-# Flags by compiler and system: what one of them does not know is left out, and what only warns there too.
+# Flags by compiler and system. A flag that the compiler does not know, or only warns about, is left out.
 include(CheckCXXCompilerFlag)
 
-# Sets `out` to those of the flags in ARGN that the compiler takes without a word.
+# Sets `out` to the flags in ARGN that the compiler accepts without a warning.
 function(flags_known out)
   set(found)
   set(CMAKE_REQUIRED_QUIET ON)
@@ -28,9 +28,10 @@ if(UNDERTOW_WERROR)
   list(APPEND WARNING_FLAGS -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # GCC's ivdep, which says that the pointers of a loop do not overlap; Clang compares them at run time.
-  # Conditions of loops that become vectors are joined by | and &, which have no branches.
-  # std::stable_sort of GCC 12's library uses a function of its own that it marks as deprecated; GCC does not report it.
+  # Warnings to disable, in this order:
+  # - GCC's ivdep, which says that the pointers of a loop do not overlap; Clang compares them at run time.
+  # - Conditions in vectorized loops are joined by | and &, which have no branches.
+  # - std::stable_sort of GCC 12's library uses a function that it marks as deprecated itself; GCC does not report it.
   list(APPEND WARNING_FLAGS -Wno-unknown-pragmas -Wno-bitwise-instead-of-logical -Wno-deprecated-declarations)
 endif()
 flags_known(COMMON_FLAGS -Wno-psabi -fno-semantic-interposition -fno-plt -fcx-limited-range)
@@ -38,8 +39,8 @@ flags_known(VECTORIZE -ftree-vectorize -fvect-cost-model=dynamic)
 flags_known(FLOAT_FLAGS -fno-math-errno -fno-trapping-math)
 flags_known(PEEL_LOOPS -fpeel-loops)
 
-# Our own calls inside the library need no table; what nothing calls is left out. Names stay for profilers; debug
-# information does not.
+# Calls inside the library are bound directly, and unused sections are removed. Symbol names stay for profilers; debug
+# information is removed.
 if(APPLE)
   set(LIBRARY_LINK_FLAGS -Wl,-dead_strip)
   set(STRIP_LINK_FLAGS -Wl,-S)

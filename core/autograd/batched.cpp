@@ -9,13 +9,13 @@ namespace undertow::batched {
 void (*handler)(const char* key, std::span<const Boxed> args, Results& out) = nullptr;
 
 namespace {
-// The geometry of the first sample, over the value's own memory.
+// The sizes and strides of the first sample, on the value's own memory.
 void take_first_sample(TensorImpl* impl, const TensorImpl* value) {
   impl->dtype = value->dtype;
   impl->set_device(value->device);
   impl->offset = value->offset;
   impl->set_layout(value->sizes().subspan(1), value->strides().subspan(1));
-  // A sample is contiguous only among contiguous samples: who asks wants to view it in another shape.
+  // A sample counts as contiguous only if the whole value is: callers ask in order to view it with another shape.
   if (!value->has(kContiguous)) impl->set(kContiguous, false);
 }
 
@@ -28,7 +28,7 @@ Results run(const char* key, std::initializer_list<Boxed> args) {
 }  // namespace
 
 Tensor wrap(const Tensor& value, int64_t level) {
-  UT_CHECK(value.defined() && value.dim() > 0, "vmap: a batch needs a dimension to lie along");
+  UT_CHECK(value.defined() && value.dim() > 0, "vmap: a batch needs at least one dimension");
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->storage = value.impl()->storage;
@@ -84,7 +84,7 @@ void call(const char* key, std::initializer_list<Boxed> args) { run(key, args); 
 
 void refuse_out(const char* name) {
   UT_FAIL("Batching rule not implemented for ", name,
-          "(..., out=): under vmap no operator writes into a tensor given by out=; use what it returns");
+          "(..., out=): under vmap no operator writes into a tensor given by out=; use the returned tensor");
 }
 
 }  // namespace undertow::batched

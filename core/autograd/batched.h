@@ -1,12 +1,12 @@
-// batched.h: tensors of vmap: each stands for one sample while it holds all of them.
+// batched.h: the tensors of vmap: each looks like one sample but holds all of them.
 //
 // Note [Batched Tensors]
-// A batched tensor has the shape, dtype and geometry of its first sample, so that whoever asks for its size reads what
-// one sample would say, and in its metadata the value: all samples, along dimension 0, and the number of the vmap that
-// made it (later ones are greater; a value may be batched itself, at an earlier level). It has no history of its own:
-// requires_grad, grad_fn and tangent are the value's. Recorders see the flag kBatched on an argument and hand the whole
-// call to `handler`, which computes on the values; so batched tensors also pass through the formulas of nodes when the
-// engine runs, and through tangents. No function below the recorders may see one: alias() refuses it.
+// A batched tensor has the shape, dtype and strides of its first sample, so that its size is that of one sample. Its
+// metadata holds the value: all samples, along dimension 0, and the number of the vmap that created it (later ones have
+// higher numbers; a value may itself be batched, at an earlier level). It has no history of its own: requires_grad,
+// grad_fn and tangent are those of the value. When a recorder sees the flag kBatched on an argument, it passes the
+// whole call to `handler`, which computes on the values. So batched tensors also work in the formulas of nodes during a
+// backward pass, and with tangents. No function below the recorders may see one: alias() raises.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -15,15 +15,15 @@
 
 namespace undertow::batched {
 
-Tensor wrap(const Tensor& value, int64_t level);  // value's dimension 0 is the batch
+Tensor wrap(const Tensor& value, int64_t level);  // dimension 0 of value is the batch
 bool is_batched(const Tensor& t);
 bool is_batched(TensorSpan list);
 const Tensor& value_of(const Tensor& t);
-const Tensor& physical(const Tensor& t);  // the value under all levels; t itself if it is not batched
+const Tensor& physical(const Tensor& t);  // the value below all levels; t itself if it is not batched
 int64_t level_of(const Tensor& t);        // -1 if t is not batched
-void refresh(const Tensor& t);            // after its value's geometry has changed
+void refresh(const Tensor& t);            // after the sizes or strides of its value have changed
 
-// One argument of a call, as a pointer or a small value; what it points to is the caller's.
+// One argument of a call, as a pointer or a small value; the caller owns what it points to.
 struct Boxed {
   enum class Kind : uint8_t {
     Tensor,
@@ -75,8 +75,8 @@ struct Results {
   Scalar number;
 };
 
-// Computes `key` on batched arguments. Installed by the binding layer: rules are Python's. Keys are those of
-// Entry.key in tools/opgen/schema.py.
+// Computes `key` on batched arguments. Installed by the binding layer, because the rules are in Python. The keys are
+// those of Entry.key in tools/opgen/schema.py.
 extern void (*handler)(const char* key, std::span<const Boxed> args, Results& out);
 
 void call(const char* key, std::initializer_list<Boxed> args, Tensor& out);

@@ -10,7 +10,7 @@ namespace undertow {
 
 namespace {
 
-// The node inside asks the pass what is wanted of it, as if it were the one that runs.
+// Makes the inner node current, so that it can ask the pass which gradients are needed.
 struct AsCurrentNode {
   explicit AsCurrentNode(Node* node) : saved(current_node) {
     if (current_graph_task) current_node = node;
@@ -33,8 +33,8 @@ class CopySlices final : public NodeWithEdgeList {
     if (view.impl()->meta) view_fn_ = view.impl()->meta->view_fn;
     set_num_edges(std::max<uint32_t>(fn->num_edges(), self_edge + 1));
     for (uint32_t i = 0; i < fn->num_edges(); i++) edges()[i] = fn->edges()[i];
-    // In the write's node self is the view; here it is the base. The write's node runs outside the graph, so what it
-    // must compute is asked of the same edge as ours.
+    // In the node of the write, self is the view; here it is the base. That node is not part of the graph, so it gets
+    // our edge for self, to know whether its gradient is needed.
     edges()[self_edge] = gradient_edge(base);
     if (self_edge < fn->num_edges()) fn->edges()[self_edge] = edges()[self_edge];
     finish_recording();
@@ -56,7 +56,7 @@ class CopySlices final : public NodeWithEdgeList {
              "values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
              "you need to backward through the graph a second time "
              "or if you need to access saved tensors after calling backward. The freed node is CopySlices.");
-    // The gradient in the base's own layout, so that the view's geometry addresses it.
+    // The gradient in the base's own layout, so that the view's strides and offset are valid for it.
     Tensor result = empty_strided_beside(grads[0], base_sizes_, base_strides_, base_dtype_);
     result = ops::copy(result, grads[0], false);
     Tensor slice = view_fn_ ? view_fn_->replay(result) : ops::as_strided(result, view_sizes_, view_strides_, offset_);

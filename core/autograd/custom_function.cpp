@@ -17,7 +17,7 @@ namespace {
 const Tensor& at(std::span<const Tensor> list, size_t i) { return list[i]; }
 const Tensor& at(std::span<const Tensor* const> list, size_t i) { return *list[i]; }
 
-// Which position a tensor has in a list, -1 if none. Lists are short, as a rule; long ones get a table.
+// The position of a tensor in a list, or -1. Lists are usually short; long ones get a table.
 template <class List>
 class Positions {
  public:
@@ -51,7 +51,7 @@ void set_creation(const Tensor& view, uint32_t creation) {
 }
 
 Tensor whole_view(const CustomCall& call, const Tensor& t) {
-  // As if forward had returned it: a view made where nothing is recorded.
+  // As if forward had returned it: a view created while nothing is recorded.
   NoGradGuard no_grad;
   ModeGuard no_tangents(kNoTangents, true);
   return call.whole_view ? call.whole_view(t) : ops::_alias(t);
@@ -72,8 +72,8 @@ Tensor without_history(const CustomCall& call, const Tensor& t, bool is_input, b
     refuse_saved_input(saved_in_setup);
     return whole_view(call, t);
   }
-  if (is_input) return ops::detach(t);   // the input itself goes on requiring grad
-  if (t.impl()->has(kIsView)) return t;  // like a view made in no_grad, it goes on with its base
+  if (is_input) return ops::detach(t);   // the input itself still requires grad
+  if (t.impl()->has(kIsView)) return t;  // like a view created in no_grad, it still follows its base
   if (t.impl()->grad_fn) release_node(std::exchange(t.impl()->grad_fn, nullptr));
   t.impl()->output_nr = 0;
   t.impl()->set(kRequiresGrad, false);
@@ -95,13 +95,13 @@ void record_write(CustomCall& call, const Tensor& t, int64_t input) {
            "more than "
            "one Tensor: ",
            call.node->name(), " returned ", call.results.size(),
-           " values. Clone the input first, or split the function in two, of which one does the writing alone.");
+           " values. Clone the input first, or split the function in two, one of which only writes to the input.");
   ops::check_inplace(t, call.node->name().c_str(), true);
-  if (impl->meta) impl->meta->grad.reset();  // of the value that is gone
+  if (impl->meta) impl->meta->grad.reset();  // it was the gradient of the old value
   ops::rebase_history(t, call.node, input < 0 ? call.node->num_edges() : static_cast<uint32_t>(input));
 }
 
-// The operations inside forward were noted as they ran, without grad mode; what counts is the function as a whole.
+// The operations inside forward were recorded as they ran, without grad mode. Replace that by the function as a whole.
 void note_made(const CustomCall& call, const Tensors& non_differentiable) {
   const char* name = provenance::permanent(call.node->name());
   for (size_t i = 0; i < call.results.size(); i++) {
@@ -177,7 +177,8 @@ namespace {
 
 const TensorImpl* root_of(const Tensor& t) { return t.impl()->has(kIsView) ? t.impl()->base : t.impl(); }
 
-// A result that is a view of an input: its tangent must be a view of the input's, or writes would part them.
+// For a result that is a view of an input: its tangent must be a view of the input's tangent. Otherwise a write would
+// change only one of them.
 void check_view_of(const Tensor& tangent, const Tensor& input_tangent) {
   UT_CHECK(tangent.defined() && tangent.impl()->has(kIsView),
            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.");
@@ -190,7 +191,7 @@ void check_view_of(const Tensor& tangent, const Tensor& input_tangent) {
              "A custom Function is returning a view but the jvp is not returning a view of the given grad input.");
 }
 
-// What the inputs' tangents were before jvp ran.
+// The tangents of the inputs before jvp ran.
 struct Before {
   std::vector<Tensor> tangents;
   std::vector<uint32_t> versions;

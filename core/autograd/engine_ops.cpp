@@ -1,4 +1,4 @@
-// engine_ops.cpp: the operators that graph/tensor_ops.h declares, from the operator table.
+// engine_ops.cpp: defines the operators of graph/tensor_ops.h by those of the operator table.
 #include <algorithm>
 
 #include "core/autograd/batched.h"
@@ -51,8 +51,8 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
 Tensor detach(const Tensor& t) { return alias(t); }
 
 bool has_nan(const Tensor& t) {
-  if (!t.numel() || t.is_meta()) return false;                              // a meta tensor has no elements to look at
-  return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // of any sample
+  if (!t.numel() || t.is_meta()) return false;                              // a meta tensor has no elements
+  return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // true if any sample has a NaN
 }
 
 Look look_at(const Tensor& t) {

@@ -1,10 +1,10 @@
-// fused_formula.h: may a derivative be one fused loop over memory, or must it be made of operators?
+// fused_formula.h: whether a derivative may be one fused loop over memory, or must be composed of operators.
 #pragma once
 #include "core/tensor/mode.h"
 
 namespace undertow::ops {
 
-// Operators are needed where the derivative will be differentiated, carries tangents, or has batched gradients.
+// Operators are needed if the derivative will be differentiated, has tangents, or has batched gradients.
 inline bool must_be_operators() { return grad_enabled() || (thread_mode.bits & (kForwardLevel | kTransform)); }
 
 }  // namespace undertow::ops

@@ -13,14 +13,14 @@ namespace undertow {
 
 namespace {
 
-// "Unbind" for UnbindBackward0, as torch's messages say it.
+// "Unbind" for UnbindBackward0, as in torch's messages.
 std::string operation_name(const Node& node) {
   std::string name = node.name();
   size_t at = name.rfind("Backward");
   return at == std::string::npos || at == 0 ? name : name.substr(0, at);
 }
 
-// Torch's sentences for views that cannot be written. `written_now`: this view is the one being written.
+// Raises torch's error for a view that cannot be written. `written_now`: this view is the one being written.
 void refuse_untracked_view(const Tensor& view, bool written_now) {
   const TensorImpl* v = view.impl();
   constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
@@ -62,7 +62,7 @@ void refuse_untracked_view(const Tensor& view, bool written_now) {
   UT_FAIL(text, " The view's shape is ", ShapeText{view.sizes()}, ".");
 }
 
-// The retained gradient of a tensor is that of its present value, so its hook moves to the new node.
+// A retained gradient belongs to the current value of the tensor, so its hook moves to the new node.
 void move_retains_grad_hook(const Tensor& t, Node* old_fn, uint32_t old_nr) {
   AutogradMeta* meta = t.impl()->meta;
   if (!meta || !meta->retains_grad_hook) return;
@@ -134,12 +134,12 @@ void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t self_edg
   Ref<Node> slices = make_copy_slices(base, self, node, self_edge);
   uint32_t nr = slices->add_input(base);
   set_gradient_edge(base, slices, nr);
-  grad_fn(self);  // brings this view's own history up to date
+  grad_fn(self);  // updates the history of this view
 }
 
 const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
   Tensor now = tangent_of(result), before = tangent_of(self);
-  // Without the tangents the write is an ordinary one.
+  // Without tangents, this is an ordinary write.
   forward_level::set_tangent(result, {});
   forward_level::set_tangent(self, {});
   copy_(self, result, false);
@@ -152,7 +152,7 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
 void write_tangent(const Tensor& self, Tensor now) {
   Tensor before = tangent_of(self);
   if (!before.defined() && self.impl()->has(kIsView)) {
-    // The base becomes a dual too, and this view's tangent a view of the base's.
+    // The base becomes a dual too, and this view's tangent is a view of the base's tangent.
     Tensor base{Ref<TensorImpl>(self.impl()->base)};
     Tensor whole = tangent_of(base);
     if (!whole.defined()) {
@@ -162,7 +162,7 @@ void write_tangent(const Tensor& self, Tensor now) {
     }
     before = replay_view(self, whole);
   }
-  // Written in place where there is one, because views of self see their part of it.
+  // Write an existing tangent in place, because the tangents of views of self share its memory.
   if (before.defined()) {
     copy_(before, now, false);
     now = before;

@@ -1,38 +1,39 @@
-// inplace.h: writing to tensors that have history: what is refused, and how history follows the write.
+// inplace.h: writes to tensors with history: which ones raise, and how the history is updated.
 //
 // Note [Views And In-place]
-// A view remembers its root base (views of views too). A write through a view is a write to the base: the base's new
-// grad_fn is CopySlices, which applies the writing operation's derivative to the view's part of the gradient, and every
-// other view of the base finds, by the version counter, that its own grad_fn is stale and makes it anew as an
-// as_strided of the base. A view made in no_grad, by a function of several outputs, or in inference mode cannot follow
-// this and refuses; the tensor flags kView* remember which. A view of another dtype or with another conj or neg bit is
-// no as_strided of its base; it keeps a ViewFunction, which makes it anew from the base step by step.
+// A view keeps a pointer to its root base (views of views too). A write to a view is a write to the base: the base's
+// new grad_fn is CopySlices, which applies the derivative of the writing operation to the view's part of the gradient.
+// Every other view of the base finds, by the version counter, that its grad_fn is stale and recomputes it as an
+// as_strided of the base. This does not work for a view created in no_grad, by a function with several outputs, or in
+// inference mode: writing to it raises. The tensor flags kView* record the case. A view with another dtype, conj bit or
+// neg bit is not an as_strided of its base; it keeps a ViewFunction, which recomputes it from the base step by step.
 #pragma once
 #include "core/autograd/op_types.h"
 #include "core/graph/node.h"
 
 namespace undertow::ops {
 
-// Refuses a write that autograd cannot follow. `record`: grad mode is on and something involved requires grad.
+// Raises for a write that autograd cannot track. `record`: grad mode is on and an operand requires grad.
 void check_inplace(const Tensor& self, const char* name, bool record);
-// After the write: node becomes self's history, or its base's through CopySlices. `self_edge`: which of node's edges is
-// self's; one past the last if it has none.
+// After the write: makes node the history of self, or of its base through CopySlices. `self_edge`: the index of self's
+// edge in node; one past the last if there is none.
 void rebase_history(const Tensor& self, const Ref<Node>& node, uint32_t self_edge = 0);
-// Writes `result` (which carries the new tangent) into self.
+// Writes `result` (which has the new tangent) into self.
 const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result);
-// The same for the tangent alone: after a write to self its tangent is `now`, and a base's is brought in step.
+// The same for the tangent alone: sets self's tangent to `now` after a write to self, and updates that of its base.
 void write_tangent(const Tensor& self, Tensor now);
 
-// Views in place (transpose_): no element is written, self itself takes the geometry of `view`, and counts as written.
+// For in-place views (transpose_): no element is written. self takes the sizes and strides of `view`, and its version
+// counter is incremented.
 void take_geometry(const Tensor& self, const Tensor& view);
-// After that: node becomes the history of self alone, a view or not.
+// After that: makes node the history of self alone, whether it is a view or not.
 void set_view_history(const Tensor& self, const Ref<Node>& node);
 
-// Makes `view` a view of `self`; see Note [Views And In-place]. `creation`: kViewMultiOutput, or 0.
+// Makes `view` a view of `self`; see Note [Views And In-place]. `creation`: kViewMultiOutput or 0.
 void make_view(const Tensor& self, const Tensor& view, uint32_t creation);
-// Makes `other`, a second tensor on self's memory without history, see self's writes.
+// Makes `other`, a tensor without history on self's memory, share self's version counter.
 void share_version(const Tensor& self, const Tensor& other);
-// Makes self use source's storage and geometry; the version counter stays with self.
+// Makes self use the storage, sizes and strides of source; self keeps its version counter.
 void replace_memory(const Tensor& self, const Tensor& source);
 
 }  // namespace undertow::ops

@@ -1,4 +1,4 @@
-// op_types.h: the types in operators' signatures, for the generated headers.
+// op_types.h: the types in the signatures of operators, for the generated headers.
 #pragma once
 #include <limits>
 #include <optional>

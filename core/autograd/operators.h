@@ -1,4 +1,4 @@
-// operators.h: arithmetic signs for tensors, so that formulas and C++ programs read as mathematics. All record.
+// operators.h: arithmetic operators for tensors, so that formulas and C++ programs read like mathematics. All record.
 #pragma once
 #include "core/autograd/op_types.h"
 #include "generated/ops.h"  // which includes this file at its end

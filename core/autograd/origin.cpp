@@ -1,4 +1,4 @@
-// origin.cpp: where nodes were made, when anomaly mode or line recording is on.
+// origin.cpp: records where nodes were created, if anomaly mode or line recording is on.
 #include "core/autograd/origin.h"
 
 #include "core/autograd/recording.h"

@@ -1,10 +1,10 @@
-// origin.h: how a binding layer tells where the user's program is.
+// origin.h: lets a binding layer report the current position in the user's program.
 #pragma once
 #include "core/graph/hooks.h"
 
 namespace undertow {
 
-// Captures the present place in the user's program; null without a binding layer.
+// Captures the current position in the user's program; null without a binding layer.
 extern NodeOrigin* (*make_node_origin)();
 
 }  // namespace undertow

@@ -81,7 +81,7 @@ void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t
 }
 
 void mark_inference(const Tensor& t) {
-  // A view of a normal tensor stays normal; everything fresh is an inference tensor.
+  // A view of a normal tensor stays normal; every new tensor is an inference tensor.
   if (t.defined() && !t.impl()->has(kIsView)) t.impl()->set(kInference);
 }
 void mark_inference(const std::vector<Tensor>& list) {
@@ -101,7 +101,7 @@ void check_separate(const Tensor& out) { check_no_internal_overlap(out); }
 void check_separate(const Tensor& out, IntSpan sizes, const Tensor& in) {
   fwd::resize_output(out, sizes);
   if (!in.defined() || &out.storage() != &in.storage() || !out.numel() || !in.numel()) return;
-  // Torch decides only for dense layouts; the result of others is computed before any of it is written here.
+  // Torch raises only for dense layouts. For other layouts, the result is computed before anything is written.
   if (!is_non_overlapping_and_dense(out.sizes(), out.strides()) ||
       !is_non_overlapping_and_dense(in.sizes(), in.strides()))
     return;

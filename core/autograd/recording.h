@@ -1,4 +1,4 @@
-// recording.h: the small steps that generated recorders are made of: flags, nodes, edges, saving, views, in-place.
+// recording.h: the steps of generated recorders: flags, nodes, edges, saving, views, in-place.
 // Included by generated code only.
 #pragma once
 #include "core/autograd/batched.h"
@@ -16,7 +16,7 @@
 
 namespace undertow::ops {
 
-// Flags of an input, a view's including what it inherits from its base.
+// Flags of an input. A view also has the kRequiresGrad of its base.
 UT_HOT_INLINE uint32_t flags_of(const Tensor& t) {
   if (UT_UNLIKELY(!t.defined())) return 0;
   uint32_t f = t.impl()->flags;
@@ -34,10 +34,10 @@ inline bool any_requires_grad(const Tensor& t) { return flags_of(t) & kRequiresG
 inline bool any_requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad; }
 UT_HOT_INLINE bool has_tangents(uint32_t flags) { return UT_UNLIKELY(flags & kHasTangent) && !mode_is(kNoTangents); }
 UT_HOT_INLINE bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
-// For an argument that the table calls a constant.
+// Raises for an argument that is declared constant in the table but requires grad.
 [[noreturn]] void refuse_gradient(const char* name, const char* argument);
 
-// Raises unless all operands are on one device; a CPU tensor of no dimensions may stand beside any.
+// Raises unless all operands are on one device; a zero-dimensional CPU tensor may be combined with any device.
 class DeviceCheck {
  public:
   explicit DeviceCheck(const char* name) : name_(name) {}
@@ -58,16 +58,16 @@ template <class... Tensors>
   (check.add(operands), ...);
 }
 
-// Conj and neg bits become ordinary elements; the recorded way, so that gradients flow.
+// Applies the conj and neg bits to the elements. This is recorded, so that gradients flow.
 Tensor resolved(const Tensor& t);
 std::vector<Tensor> resolved(TensorSpan list);
 
-// Owns a fresh node until its first result does.
+// Owns a new node until its first result owns it.
 class NodeGuard {
  public:
   explicit NodeGuard(Node* n) : node_(Ref<Node>::adopt(n)) {}
   const Ref<Node>& ref() const { return node_; }
-  // For nodes of one result: hands over the only count.
+  // For nodes with one result: transfers the only reference to it.
   UT_HOT_INLINE void give_to(const Tensor& result) {
     TensorImpl* impl = result.impl();
     node_->set_only_input(result);
@@ -81,7 +81,7 @@ class NodeGuard {
   Ref<Node> node_;
 };
 
-// Gives a fresh edge its node. `flags` are flags_of(t).
+// Sets the node of a new edge. `flags` are flags_of(t).
 UT_HOT_INLINE void set_edge(Edge& e, const Tensor& t, uint32_t flags) {
   if (!(flags & kRequiresGrad)) return;
   TensorImpl* impl = t.impl();
@@ -105,7 +105,7 @@ inline Edge edge_of(const Tensor& t) {
   return e;
 }
 
-// How arguments are kept in a node.
+// The form in which a node stores an argument.
 template <class T>
 const T& keep(const T& v) {
   return v;
@@ -118,7 +118,7 @@ inline std::string keep(std::string_view s) { return std::string(s); }
 inline std::optional<std::string> keep(const std::optional<std::string_view>& s) {
   return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
 }
-// A matrix whose columns lie one after the other; its gradient had better lie so too.
+// True for a column-major matrix; its gradient should be column-major too.
 inline bool is_column_major(const Tensor& t) {
   return t.dim() == 2 && t.stride(0) == 1 && t.stride(1) == t.size(0) && t.size(0) > 1 && t.size(1) > 1;
 }
@@ -127,7 +127,7 @@ std::vector<DType> all_dtypes(TensorSpan list);
 
 void save_list(std::vector<SavedTensor>& to, TensorSpan list, Node* owner);
 std::vector<Tensor> unpack_list(const std::vector<SavedTensor>& list, Node* owner);
-// Puts the gradients of a list argument into their slots.
+// Moves the gradients of a list argument to their positions.
 void assign_list(Node& node, std::span<Tensor> grad_inputs, size_t first, std::vector<Tensor> grads);
 
 inline bool none_defined(std::span<Tensor> grads) {
@@ -135,9 +135,9 @@ inline bool none_defined(std::span<Tensor> grads) {
     if (g.defined()) return false;
   return true;
 }
-// Zeros of a gradient's shape, dtype and device.
+// Zeros with the shape, dtype and device of a gradient.
 inline Tensor zeros_for(const InputMeta& meta) { return fwd::zeros(meta.sizes(), meta.dtype(), meta.device()); }
-// Zeros where nothing arrived.
+// Replaces undefined gradients by zeros.
 void materialize(std::span<Tensor> grads, const Node& node);
 
 void set_history_if_float(const Tensor& result, const Ref<Node>& node);
@@ -148,12 +148,12 @@ inline void as_view_of(const Tensor& self, const Tensor& result, uint32_t creati
 }
 void as_view_of(const Tensor& self, const std::vector<Tensor>& results, uint32_t creation = 0);
 
-// Anomaly mode and line recording: remembers where the node was made.
+// Records where the node was created, for anomaly mode and line recording.
 void attach_origin(Node* node);
 
 // out= variants.
 void check_out(const Tensor& out, const char* name, uint32_t input_flags);
-void check_separate(const Tensor& out);  // for operators whose out= must not share memory with itself or an argument
+void check_separate(const Tensor& out);  // for operators whose out= must not overlap itself or an argument
 void check_separate(const Tensor& out, IntSpan sizes, const Tensor& in);
 void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in);
 void check_out_dtype(const Tensor& out, DType result,

@@ -10,7 +10,7 @@ namespace undertow::autograd {
 
 namespace {
 
-// A Size as Python prints it: torch's messages about gradients have it so.
+// A Size as Python prints it, as in torch's messages about gradients.
 std::string size_text(IntSpan sizes) { return str("undertow.Size(", ShapeText{sizes}, ")"); }
 
 Tensor implicit_gradient(const RootOutput& output, size_t index) {

@@ -1,12 +1,12 @@
-// root_gradient.h: the gradient that a pass begins with at one of its outputs. The only place that checks it; Python's
-// backward and grad and their C++ namesakes come here.
+// root_gradient.h: the gradient with which a pass starts at one of its outputs. The only place that checks it, for
+// backward and grad in Python and in C++.
 #pragma once
 #include "core/graph/node.h"
 #include "core/tensor/tensor.h"
 
 namespace undertow::autograd {
 
-// What a gradient must fit: a tensor, or the output of a node that a GradientEdge names.
+// What the gradient must match: a tensor, or the output of a node given by a GradientEdge.
 struct RootOutput {
   IntSpan sizes;
   DType dtype;
@@ -15,8 +15,8 @@ struct RootOutput {
 inline RootOutput root_output(const Tensor& t) { return {t.sizes(), t.dtype(), t.device()}; }
 inline RootOutput root_output(const InputMeta& m) { return {m.sizes(), m.dtype(), m.device()}; }
 
-// grad itself, if it fits output number `index`, or 1 for a real scalar output that has none. With `batched` grad has
-// one more dimension in front.
+// Returns grad if it matches output number `index`, or 1 for a real scalar output without a gradient. With `batched`,
+// grad has one additional dimension in front.
 Tensor root_gradient(const RootOutput& output, const Tensor& grad, size_t index, bool batched = false);
 
 }  // namespace undertow::autograd

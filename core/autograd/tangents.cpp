@@ -22,7 +22,7 @@ std::vector<Tensor> tangents_of(TensorSpan list) {
 }
 
 namespace {
-bool lies_alike(const Tensor& a, const Tensor& b) {
+bool same_strides(const Tensor& a, const Tensor& b) {
   for (int64_t d = 0; d < a.dim(); d++)
     if (a.size(d) > 1 && a.stride(d) != b.stride(d)) return false;
   return true;
@@ -30,7 +30,8 @@ bool lies_alike(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
-  if (t.numel() == 0 || lies_alike(t, tangent) || !is_non_overlapping_and_dense(t.sizes(), t.strides())) return tangent;
+  if (t.numel() == 0 || same_strides(t, tangent) || !is_non_overlapping_and_dense(t.sizes(), t.strides()))
+    return tangent;
   return copy(empty_strided_beside(tangent, t.sizes(), t.strides(), tangent.dtype()), tangent, false);
 }
 
@@ -73,8 +74,8 @@ std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {
 
 Tensor primal_of(const Tensor& dual) {
   if (!dual.defined() || !dual.impl()->has(kHasTangent)) return dual;
-  // An alias with the same place in the graph. Not a view: recording one would ask for its tangent, and so come back
-  // here.
+  // An alias with the same edge to the graph. Not a view: recording a view would ask for its tangent and so call this
+  // function again.
   Tensor primal = alias(dual);
   if (!dual.requires_grad()) return primal;
   Edge edge = gradient_edge(dual);

@@ -1,26 +1,28 @@
-// tangents.h: forward mode: a tensor may carry a tangent; recorders compute the results' from the inputs'.
+// tangents.h: forward mode: a tensor may have a tangent; recorders compute the tangents of results from those of
+// inputs.
 #pragma once
 #include "core/autograd/op_types.h"
 
 namespace undertow::ops {
 
-Tensor tangent_of(const Tensor& t);  // undefined if it carries none
+Tensor tangent_of(const Tensor& t);  // undefined if it has none
 std::vector<Tensor> tangents_of(TensorSpan list);
-void set_tangent(const Tensor& t, const Tensor& tangent);  // undefined: nothing
+void set_tangent(const Tensor& t, const Tensor& tangent);  // does nothing for an undefined tangent
 void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tangents);
-// A view of t that carries the tangent; and a dual's two halves (tangent undefined if it is no dual).
+// make_dual returns a view of t with the tangent; unpack_dual splits a dual in two (undefined tangent if it is no
+// dual).
 Tensor make_dual(const Tensor& t, const Tensor& tangent);
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t);
-// The tangent in t's own layout, so that a view of t addresses the same elements of its tangent.
+// The tangent in t's own layout, so that a view of t has the same offsets in the tangent.
 Tensor fit_tangent(const Tensor& t, const Tensor& tangent);
-// The tensor without its tangent; itself if it carries none.
+// The tensor without its tangent; itself if it has none.
 Tensor primal_of(const Tensor& dual);
 std::vector<Tensor> primal_of(TensorSpan duals);
 void add_tangent(Tensor& sum, const Tensor& part);
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like);
 std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like);
-// After a result's tangent is set: the alias of it that its own node saved carries it too, so that derivatives computed
-// from the saved result have tangents.
+// Call it after a result's tangent is set: sets it also on the alias of the result that its own node saved, so that
+// derivatives computed from the saved result have tangents.
 void share_with_saved(const Tensor& result);
 void share_with_saved(const std::vector<Tensor>& results);
 template <class... T>

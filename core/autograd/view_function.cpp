@@ -1,4 +1,4 @@
-// view_function.cpp: see view_function.h; and how a tensor becomes a view.
+// view_function.cpp: see view_function.h; also turns a tensor into a view.
 #include "core/autograd/view_function.h"
 
 #include "core/autograd/inplace.h"
@@ -15,7 +15,7 @@ enum class Step : uint8_t { Strided, AsReal, AsComplex, Conj, Neg };
 class ViewStep final : public ViewFunction {
  public:
   ViewStep(std::shared_ptr<ViewFunction> before, Step step) : before_(std::move(before)), step_(step) {}
-  // The geometry of `to` as seen from `from`, which `before` makes.
+  // The sizes, strides and offset of `to` relative to `from`, which `before` computes.
   ViewStep(std::shared_ptr<ViewFunction> before, const TensorImpl* from, const TensorImpl* to)
       : before_(std::move(before)),
         step_(Step::Strided),
@@ -40,7 +40,7 @@ class ViewStep final : public ViewFunction {
   }
 
  private:
-  std::shared_ptr<ViewFunction> before_;  // null: the base itself
+  std::shared_ptr<ViewFunction> before_;  // null: start from the base
   Step step_;
   Dims sizes_, strides_;
   int64_t shift_ = 0;
@@ -83,13 +83,12 @@ void make_view(const Tensor& self, const Tensor& view, uint32_t creation) {
   if (v == s) return;
   if (UT_UNLIKELY(s->has(kInference | kOwnVersion))) {
     share_version(self, view);
-    if (s->has(kInference)) return;  // nothing follows writes there
+    if (s->has(kInference)) return;  // writes to inference tensors are not tracked
   }
   constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
   if (UT_UNLIKELY(thread_mode.bits & (kInferenceMode | kNoGrad)))
     creation = mode_is(kInferenceMode) ? kViewInference : kViewNoGrad;
   if (!creation) creation = s->flags & kCreation;
-  // A multi-output view made in no_grad is remembered as both: each has its sentence.
   TensorImpl* base = s->has(kIsView) ? s->base : s;
   base->retain();
   v->base = base;
@@ -102,7 +101,7 @@ void make_view(const Tensor& self, const Tensor& view, uint32_t creation) {
 void replace_memory(const Tensor& self, const Tensor& source) {
   TensorImpl *to = self.impl(), *from = source.impl();
   if (to == from) return;
-  // The count of writes stays with the tensor; a counter of its own, so that the memory it leaves is not kept alive.
+  // The tensor keeps its version number, in its own counter, so that the old storage is not kept alive.
   uint32_t version = to->version();
   if (!to->has(kOwnVersion)) make_own_version(self);
   to->version_holder()->set_version(version);

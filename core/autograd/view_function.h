@@ -1,4 +1,4 @@
-// view_function.h: making a view anew from its base, where a mere as_strided cannot. See Note [Views And In-place] in
+// view_function.h: recomputes a view from its base where as_strided is not enough. See Note [Views And In-place] in
 // inplace.h.
 #pragma once
 #include <memory>
@@ -7,10 +7,10 @@
 
 namespace undertow {
 
-// The steps from self's base to `view`, a view of self; null where as_strided of the base says it all.
+// The steps from self's base to `view`, a view of self; null if an as_strided of the base is enough.
 std::shared_ptr<ViewFunction> view_function(const Tensor& self, const Tensor& view);
-// What `view` is of its own base, made of `base`, a tensor of the base's shape and strides. Records when grad mode is
-// on.
+// Applies to `base` what turns view's own base into `view`. `base` has the shape and strides of view's base. Records if
+// grad mode is on.
 Tensor replay_view(const Tensor& view, const Tensor& base);
 
 }  // namespace undertow

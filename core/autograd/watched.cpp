@@ -5,7 +5,7 @@
 
 namespace undertow::ops {
 
-// Will the recorder make a node now?
+// True if the recorder will create a node.
 bool Watched::recorded() const {
   if (!grad_enabled()) return false;
   bool wanted = false, possible = false;
@@ -22,7 +22,7 @@ void Watched::made(const char* operation) {
 }
 
 void Watched::wrote(const char* operation) {
-  // The node was made before the write, so its number is the last one given.
+  // The node was created before the write, so it has the previous sequence number.
   if (mode_is(kProfile))
     profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) - 1 : -1, inputs_);
   if (mode_is(kProvenance)) provenance::note(operation, results_, inputs_, true);

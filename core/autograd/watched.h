@@ -1,5 +1,5 @@
-// watched.h: what generated recorders tell those who watch: inference mode, provenance, the profiler.
-// All of it lies behind one test of the thread's mode word, and is cold.
+// watched.h: what generated recorders report to observers: inference mode, provenance, the profiler.
+// All of it is behind one test of the thread's mode word, and is cold.
 #pragma once
 #include "core/autograd/op_types.h"
 #include "core/base/small_vector.h"
@@ -8,7 +8,7 @@
 
 namespace undertow::ops {
 
-// The tensors an operation read and made; `differentiable` has a bit for each tensor argument.
+// The inputs and results of an operation; `differentiable` has one bit per tensor argument.
 class Watched {
  public:
   explicit Watched(uint32_t differentiable) : differentiable_(differentiable) {}
@@ -54,8 +54,8 @@ void mark_inference(const std::tuple<T...>& t) {
 inline void mark_inference(int64_t) {}
 inline void mark_inference(bool) {}
 
-// Inside a custom Function's forward nothing is recorded; what depends on something that requires grad is marked, so
-// that a second derivative can tell a saved constant from a saved intermediate.
+// Inside a custom Function's forward nothing is recorded. Results that depend on a tensor that requires grad are
+// marked, so that a second derivative can tell a saved constant from a saved intermediate.
 inline bool depends(const Tensor& t) {
   if (!t.defined()) return false;
   const TensorImpl& impl = *t.impl();
@@ -79,7 +79,7 @@ void mark_dependent(const std::tuple<T...>& t) {
 inline void mark_dependent(int64_t) {}
 inline void mark_dependent(double) {}
 inline void mark_dependent(bool) {}
-// In the set of arguments with a derivative: the derivative is zero everywhere, so nothing is handed on.
+// A bit in the set of differentiable arguments: the derivative is zero everywhere, so results are not marked dependent.
 inline constexpr uint32_t kZeroDerivative = 1u << 31;
 template <class R, class... In>
 void spread_dependence(uint32_t differentiable, const R& result, const In&... in) {
@@ -90,7 +90,7 @@ void spread_dependence(uint32_t differentiable, const R& result, const In&... in
   if (found && !grad_enabled()) mark_dependent(result);
 }
 
-// After an operation's forward, when a bit of kModeWatched is set.
+// Called after an operation's forward if a bit of kModeWatched is set.
 template <class R, class... In>
 [[gnu::cold, gnu::noinline]] void watch_result(const char* operation, uint32_t differentiable, const R& result,
                                                const In&... in) {
@@ -103,7 +103,7 @@ template <class R, class... In>
   w.made(operation);
 }
 
-// An operation whose result is a number.
+// For an operation whose result is a number.
 void watch_exit(const char* operation, const Tensor& self);
 
 template <class... In>
@@ -118,7 +118,7 @@ template <class... In>
   w.wrote(operation);
 }
 
-// After an in-place write: bumps the version. `in` begins with self.
+// Call it after an in-place write: increments the version. `in` starts with self.
 template <class... In>
 UT_HOT_INLINE void wrote(const Tensor& self, const char* operation, uint32_t differentiable, const In&... in) {
   TensorImpl* impl = self.impl();

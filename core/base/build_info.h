@@ -11,14 +11,14 @@ struct BuildInfo {
   std::string version;
   std::string compiler;                                           // "GNU 12.2.0"
   std::string build_type;                                         // "Release"
-  std::string flags;                                              // of every source
+  std::string flags;                                              // for every source file
   std::vector<std::pair<std::string, std::string>> kernel_flags;  // (instruction set, its flags), best last
   std::string system;                                             // "Linux x86_64"
   std::string sanitizers;                                         // "address,undefined"; empty for none
 };
 const BuildInfo& build_info();
 
-// The instruction set that kernels use on this processor: one of the names in kernel_flags. Defined by kernels/cpu.
+// The instruction set that the kernels use on this CPU: one of the names in kernel_flags. Defined in kernels/cpu.
 const char* instruction_set();
 
 }  // namespace undertow

@@ -1,10 +1,10 @@
-// ceil_div.h: division that rounds up, for counting parts.
+// ceil_div.h: integer division that rounds up.
 #pragma once
 #include <cstdint>
 
 namespace undertow {
 
-// The least number of parts of y that hold x; neither is negative.
+// ceil(x / y), for x >= 0 and y > 0.
 constexpr int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 }  // namespace undertow

@@ -20,7 +20,7 @@
 namespace undertow {
 namespace {
 
-// The whole of `text` as a number above 0; 0 for anything else.
+// Parses all of `text` as a positive integer; returns 0 for anything else.
 int64_t positive(std::string_view text) {
   int64_t n = 0;
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -55,8 +55,8 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// CPUs of one group's folder, 0 without a quota. Version 2 writes "150000 100000" or "max 100000" into cpu.max;
-// version 1 has a file for the quota, -1 without one, and a file for the period.
+// The quota in one group's folder, in CPUs; 0 without a quota. Version 2 writes "150000 100000" or "max 100000" into
+// cpu.max. Version 1 has one file for the quota (-1 for none) and one for the period.
 int64_t quota_of(const std::string& folder, bool version2) {
   std::string quota, period;
   if (version2) {
@@ -69,7 +69,7 @@ int64_t quota_of(const std::string& folder, bool version2) {
   return us && per ? (us - 1) / per + 1 : 0;
 }
 
-// Where a hierarchy is mounted, and the group that its mount point shows: a container sees its own group there.
+// Where a hierarchy is mounted, and the group at its mount point (in a container, the container's own group).
 struct Mount {
   std::string folder, group;
 };
@@ -89,11 +89,11 @@ bool find_mount(const std::string& root, bool version2, Mount* mount) {
   return false;
 }
 
-// The tightest quota from `group` up to the mount point.
+// The lowest quota from `group` up to the mount point.
 int64_t tightest_quota(const std::string& root, const std::string& group, bool version2) {
   Mount mount;
   if (!find_mount(root, version2, &mount)) return 0;
-  // What the mount does not show is not ours to read; the mount point itself then stands for our group.
+  // Groups outside the mount cannot be read. The mount point then counts as our group.
   bool shown =
       group.starts_with(mount.group) && (group.size() == mount.group.size() || group[mount.group.size()] == '/');
   std::string below = shown ? group.substr(mount.group.size()) : "";
@@ -108,7 +108,7 @@ int64_t tightest_quota(const std::string& root, const std::string& group, bool v
   }
 }
 
-// The value of a variable as a number of threads, 0 when it is unset, empty or wrong.
+// The value of an environment variable as a number of threads; 0 if it is unset, empty or invalid.
 int64_t threads_from(const char* name) {
   const char* value = std::getenv(name);
   if (!value) return 0;

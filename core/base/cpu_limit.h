@@ -6,18 +6,18 @@
 
 namespace undertow {
 
-// The CPUs in the affinity mask; where the system has none, the CPUs of the machine. At least 1.
+// The number of CPUs in the affinity mask, or in the machine if the system has no such mask. At least 1.
 int affinity_cpus();
 
-// The CPU quota of the process's control group, version 1 or 2, in CPUs and rounded up; the tightest of the group
-// and the groups above it. 0 without a quota. `root` stands before /proc and /sys, so that tests can make their own.
+// The CPU quota of the process's control group (version 1 or 2) in CPUs, rounded up: the lowest quota of the group and
+// its ancestors. 0 without a quota. `root` is a prefix to /proc and /sys, so that tests can use their own files.
 int cgroup_cpus(const std::string& root = "");
 
-// affinity_cpus(), or cgroup_cpus() where that is less.
+// The smaller of affinity_cpus() and the quota, if there is one.
 int available_cpus(const std::string& root = "");
 
-// UNDERTOW_NUM_THREADS, else OMP_NUM_THREADS, else `cpus`, which is available_cpus(). A value that is not a positive
-// integer is ignored with a warning; of OpenMP's list for nested regions, "4,2", the first number counts.
+// UNDERTOW_NUM_THREADS, else OMP_NUM_THREADS, else `cpus` (callers pass available_cpus()). A value that is not a
+// positive integer is ignored with a warning. Of OpenMP's list for nested regions ("4,2"), the first number is used.
 int default_num_threads(int cpus);
 
 }  // namespace undertow

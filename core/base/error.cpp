@@ -1,4 +1,4 @@
-// error.cpp: raising and warning, kept out of line so that checks stay small at their call sites.
+// error.cpp: throwing and warning, out of line so that checks stay small at their call sites.
 #include "core/base/error.h"
 
 #include <cstdio>
@@ -20,10 +20,10 @@ WarningSink warning_sink = print_warning;
 }  // namespace
 
 void set_warning_sink(WarningSink sink) { warning_sink = sink ? sink : print_warning; }
-// The sink may throw: in Python a warning can be made an error.
+// The sink may throw: Python can turn a warning into an error.
 void warn(const std::string& message) { warning_sink(message); }
 void warn_once(const char* message) {
-  static std::mutex mutex;  // guards `said`; not held while warning
+  static std::mutex mutex;  // guards `said`; not held while the warning is issued
   static std::set<std::string> said;
   {
     std::lock_guard lock(mutex);

@@ -1,5 +1,5 @@
-// error.h: the two ways to fail: a user's mistake (UT_CHECK*) and our own bug (UT_ASSERT).
-// Knows the kinds of exception Python has, not how they are raised there.
+// error.h: two kinds of failure: a user's mistake (UT_CHECK*) and our own bug (UT_ASSERT).
+// Lists the kinds of Python exception, but does not know how Python raises them.
 #pragma once
 #include <exception>
 #include <sstream>
@@ -20,7 +20,7 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Streams its arguments into one string; out of the hot path, so iostreams are fine.
+// Formats its arguments into one string. Not on a hot path, so iostreams are fine.
 template <class... Args>
 std::string str(const Args&... args) {
   std::ostringstream out;
@@ -31,17 +31,17 @@ std::string str(const Args&... args) {
 [[noreturn]] void throw_error(ErrorKind kind, std::string message);
 [[noreturn]] void assert_failed(const char* condition, const char* file, int line, const std::string& facts);
 
-// Warnings reach the user through a sink that the binding layer installs (Python's warnings); stderr otherwise.
+// Warnings go to a sink that the binding layer installs (Python's warnings), otherwise to stderr.
 using WarningSink = void (*)(const std::string& message);
 void set_warning_sink(WarningSink sink);
 void warn(const std::string& message);
-void warn_once(const char* message);  // the same text at most once in a process
+void warn_once(const char* message);  // warns about the same text at most once per process
 
 }  // namespace undertow
 
 #define UT_UNLIKELY(x) __builtin_expect(!!(x), 0)
-// For the handful of steps of every recorded operation: calls between them cost more than the steps. Files made small
-// (-Os) call them.
+// For the few small functions that run in every recorded operation, where a call costs more than the body. Files
+// compiled for size (-Os) call them instead.
 #if defined(__OPTIMIZE_SIZE__)
 #define UT_HOT_INLINE inline
 #else
@@ -60,7 +60,7 @@ void warn_once(const char* message);  // the same text at most once in a process
 #define UT_CHECK_VALUE(condition, ...) UT_CHECK_AS(Value, condition, __VA_ARGS__)
 #define UT_CHECK_INDEX(condition, ...) UT_CHECK_AS(Index, condition, __VA_ARGS__)
 
-// Our own invariants: a failure here is a bug of Undertow's, and the message says so.
+// Checks our own invariants: a failure is a bug in Undertow, and the message says so.
 #define UT_ASSERT(condition, ...)                                                                 \
   do {                                                                                            \
     if (UT_UNLIKELY(!(condition)))                                                                \

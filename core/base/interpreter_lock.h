@@ -1,12 +1,12 @@
-// interpreter_lock.h: lets long work give up a host interpreter's lock without knowing what it is.
-// The binding layer installs the functions; without one everything here does nothing.
+// interpreter_lock.h: lets long work release a host interpreter's lock (Python's GIL) without knowing the interpreter.
+// The binding layer installs the functions. Without them, everything here does nothing.
 #pragma once
 
 namespace undertow {
 
 struct InterpreterLock {
-  bool (*held)();      // does this thread hold it?
-  void* (*release)();  // gives it up; the token goes back to acquire
+  bool (*held)();      // does this thread hold the lock?
+  void* (*release)();  // returns a token for acquire
   void (*acquire)(void* token);
 };
 extern const InterpreterLock* interpreter_lock;

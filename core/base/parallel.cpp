@@ -1,5 +1,5 @@
-// parallel.cpp: the thread pool behind parallel_for: claiming chunks, sleeping and waking, errors, fork,
-// exit. One job at a time; a second caller runs its chunks itself. Does not know what a chunk computes.
+// parallel.cpp: the thread pool behind parallel_for: claiming chunks, sleeping and waking, errors, fork and exit.
+// It runs one job at a time; a second caller runs its chunks itself. Does not know what a chunk computes.
 #include "core/base/parallel.h"
 
 #include <pthread.h>
@@ -27,10 +27,11 @@ std::atomic<int> thread_count{0};
 namespace {
 
 constexpr int kMaxThreads = 1024;
-// How long a thread looks for work before it sleeps. Waking one takes about 50 microseconds, and between the big
-// operations of a training step lie some tens of microseconds of small ones; an OpenMP runtime waits milliseconds.
+// How long a thread spins for work before it sleeps. Waking a thread takes about 50 microseconds, and the small
+// operations between the big ones of a training step take some tens of microseconds. OpenMP runtimes spin for
+// milliseconds.
 constexpr int64_t kSpinNanoseconds = 200'000;
-// With more threads than cores a waiting thread keeps a working one from its core: it sleeps almost at once.
+// With more threads than cores, a spinning thread takes a core from a working one, so it goes to sleep almost at once.
 constexpr int64_t kCrowdedSpinNanoseconds = 2'000;
 constexpr int64_t kMostChunks = std::numeric_limits<int32_t>::max();
 
@@ -50,8 +51,8 @@ inline void cpu_pause() {
 #endif
 }
 
-// Read once, while the library loads: a pool is also made in the children of forks, and a fork in the middle of reading
-// files would leave the child with what the reader had allocated.
+// Read once, while the library loads. A child of fork also creates a pool; a fork in the middle of reading the files
+// would leave the child with the reader's allocations.
 const int loaded_cores = available_cpus();
 
 int64_t nanoseconds() {
@@ -59,7 +60,7 @@ int64_t nanoseconds() {
       .count();
 }
 
-// Waits for `done` without sleeping; false when the time is over.
+// Spins until done() is true; returns false if the time limit passes first.
 template <class Done>
 bool spin_until(int64_t limit, Done&& done) {
   int64_t start = 0;
@@ -89,13 +90,13 @@ void run_inline(const Job& job) {
 }
 
 // Note [Claiming Chunks]
-// The chunks of a job are dealt out as one share a thread, neighbouring chunks together, so that the next operation
-// on the same memory finds it in the cache of the same core. Whoever is through with a share takes from the ends of
-// the others.
-// A share, one atomic word, is the only way into a job: whoever takes a chunk off it owns that chunk, and the job
-// cannot end before it is counted off `unfinished_`; so `job_`, written before the shares, is stable for every owner
-// of a chunk and needs no lock. A worker that owns no chunk reads nothing but atomics, and nobody waits for it: it
-// may be asleep, or without a core, for as long as it likes, and come back in the middle of a later job.
+// The chunks of a job are divided into one share per thread. A share is a range of neighbouring chunks, so that the
+// next operation on the same memory finds it in the cache of the same core. A thread that has finished its share takes
+// chunks from the ends of the others.
+// A share is one atomic word, and the only access to a job. The thread that takes a chunk from it owns that chunk, and
+// the job cannot end until the chunk is subtracted from `unfinished_`. So `job_`, which is written before the shares,
+// does not change while a thread owns a chunk, and needs no lock. A worker that owns no chunk reads only atomics, and
+// nobody waits for it: it may sleep, or have no core, for any time, and wake up in the middle of a later job.
 class Share {
  public:
   void deal(int64_t first, int64_t end) { word_.store(pack(first, end), std::memory_order_release); }
@@ -122,12 +123,12 @@ class Share {
     }
   }
 
-  alignas(64) std::atomic<uint64_t> word_{0};  // chunks [first, end) not taken yet; atomic because every thread takes
+  alignas(64) std::atomic<uint64_t> word_{0};  // chunks [first, end) not yet taken; atomic: all threads take them
 };
 
 class Pool {
  public:
-  // False when the pool is busy with another caller's job; nothing has run then.
+  // Returns false, without running anything, if the pool is busy with another caller's job.
   bool try_run(const Job& job, int threads) {
     if (busy_.exchange(true, std::memory_order_acquire)) return false;
     int helpers = static_cast<int>(std::min<int64_t>(threads - 1, job.chunks - 1));
@@ -151,7 +152,7 @@ class Pool {
     int64_t threads = helpers + 1;
     for (int64_t t = 0; t < threads; ++t) shares_[t].deal(job.chunks * t / threads, job.chunks * (t + 1) / threads);
     helpers_.store(helpers, std::memory_order_relaxed);
-    // seq_cst here and in sleep(): either we see the sleeper, or the sleeper sees the work.
+    // seq_cst here and in sleep(): either we see the sleeping worker, or the worker sees the new job.
     jobs_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
     {
@@ -178,7 +179,7 @@ class Pool {
     finished_.notify_all();
   }
 
-  // Only chunks above one that failed are left out, so the lowest failing chunk always runs, whatever the threads do.
+  // Skips only chunks above one that failed, so the lowest failing chunk always runs, whatever the thread schedule.
   void run_chunk(int64_t chunk) {
     if (chunk > first_failed_.load(std::memory_order_relaxed)) return;
     try {
@@ -201,17 +202,17 @@ class Pool {
     caller_sleeps_.store(false, std::memory_order_relaxed);
   }
 
-  // Only the caller that holds busy_ comes here.
+  // Called only by the caller that holds busy_.
   void start_workers(int wanted) {
     if (started_ >= wanted) return;
-    // Signals belong to the program's own threads: Python expects them to interrupt its main one.
+    // Signals should go to the program's own threads: Python expects them in its main thread.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       for (; started_ < wanted; ++started_) std::thread(&Pool::worker_main, this, started_ + 1).detach();
     } catch (const std::system_error&) {
-      // The system grants no more threads; those we have, or the caller alone, do the work.
+      // The system allows no more threads. The existing workers, or the caller alone, do the work.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -237,31 +238,31 @@ class Pool {
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  // Atomics, not mutexes, because each is touched once per chunk or per job by every thread.
-  std::atomic<bool> busy_{false};                   // held by the caller whose job this is
-  alignas(64) std::atomic<uint64_t> jobs_{0};       // how many were published; a change calls the workers
-  std::atomic<int64_t> spin_{kSpinNanoseconds};     // how long to look for work, by the last job
-  alignas(64) std::atomic<int64_t> unfinished_{0};  // chunks taken or not, yet to be counted off
-  std::atomic<int64_t> first_failed_{0};            // lowest chunk that threw
-  std::atomic<int> helpers_{0};                     // workers 1 to this may take part
+  // Atomics, not mutexes, because every thread accesses them once per chunk or per job.
+  std::atomic<bool> busy_{false};                   // held by the caller whose job is running
+  alignas(64) std::atomic<uint64_t> jobs_{0};       // number of jobs published; workers wake when it changes
+  std::atomic<int64_t> spin_{kSpinNanoseconds};     // how long to spin for work, set by the last job
+  alignas(64) std::atomic<int64_t> unfinished_{0};  // chunks not yet finished, whether taken or not
+  std::atomic<int64_t> first_failed_{0};            // the lowest chunk that threw
+  std::atomic<int> helpers_{0};                     // workers 1 to helpers_ may take part
   std::atomic<int> sleepers_{0};                    // workers in sleep(), so that publish() can skip the wake-up
   std::atomic<bool> caller_sleeps_{false};          // so that the last worker can skip the wake-up
   Job job_{};                                       // See Note [Claiming Chunks]
   int started_ = 0;                                 // guarded by busy_
-  Share shares_[kMaxThreads];  // of thread 0, the caller, and the workers; See Note [Claiming Chunks]
+  Share shares_[kMaxThreads];  // for thread 0 (the caller) and the workers; See Note [Claiming Chunks]
   std::mutex error_mutex_;     // guards error_ while chunks run
   std::exception_ptr error_;
-  std::mutex sleep_mutex_;  // guards no data: orders going to sleep against waking up
+  std::mutex sleep_mutex_;  // guards no data; orders going to sleep and waking up
   std::condition_variable wake_;
   std::condition_variable finished_;
 };
 
-// Never destroyed: detached workers sleep in it until the process is gone, and static destructors may still
-// compute. Atomic because two threads may make it at once, and a fork handler may not lock.
+// Never destroyed: detached workers sleep in it until the process exits, and static destructors may still compute.
+// Atomic because two threads may create it at the same time, and a fork handler must not lock.
 std::atomic<Pool*> current_pool{nullptr};
 
-// A child of fork has none of the workers, and its copy of the pool may be in any state, its mutexes locked.
-// It forgets that pool whole and makes another when it needs one, so nothing need be locked around the fork.
+// A child of fork has no workers, and its copy of the pool may be in any state, with locked mutexes. The child drops
+// that pool and creates a new one when it needs one, so nothing has to be locked around the fork.
 void forget_pool_in_child() { current_pool.store(nullptr, std::memory_order_relaxed); }
 
 [[maybe_unused]] const int fork_handler_registered = pthread_atfork(nullptr, nullptr, forget_pool_in_child);

@@ -1,5 +1,5 @@
-// parallel.h: parallel_for over our own small thread pool, and how many threads it may use.
-// Knows index ranges only; does not know what a chunk computes, nor anything of tensors or Python.
+// parallel.h: parallel_for on our own small thread pool, and the number of threads it may use.
+// Knows index ranges only, not what a chunk computes; knows nothing about tensors or Python.
 #pragma once
 
 #include <atomic>
@@ -8,26 +8,25 @@
 
 namespace undertow {
 
-// Below this many elements of simple work one thread is faster than waking another.
+// With fewer elements of simple work than this, one thread is faster than waking another.
 inline constexpr int64_t kParallelGrain = 32 * 1024;
 
 // Note [Fixed Chunks]
-// The chunks of parallel_for depend on (begin, end, grain) alone: chunk i is [begin + i*grain, begin +
-// (i+1)*grain), the last one cut at end. They never depend on the number of threads, and with one thread the
-// same chunks run one after the other. So a kernel that reduces inside a chunk, and combines chunks in their
-// order, gives bitwise the same result with any number of threads.
+// The chunks of parallel_for depend only on (begin, end, grain): chunk i is [begin + i*grain, begin + (i+1)*grain), and
+// the last one ends at `end`. They never depend on the number of threads; with one thread the same chunks run one after
+// the other. So a kernel that reduces within each chunk and combines the chunks in order gives bitwise the same result
+// with any number of threads.
 
 namespace detail {
 using ChunkFn = void (*)(void* context, int64_t begin, int64_t end);
 
-// 0 until first asked for. Atomic because any thread may set it while kernels read it; nothing else hangs on
-// it.
+// 0 until first use. Atomic because any thread may set it while kernels read it; no other data depends on it.
 extern std::atomic<int> thread_count;
 int init_num_threads();
 void run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFn fn, void* context);
 }  // namespace detail
 
-// The threads a parallel_for may use, the caller included; at first default_num_threads() (cpu_limit.h).
+// The number of threads a parallel_for may use, including the caller. Initially default_num_threads() (cpu_limit.h).
 inline int num_threads() {
   int n = detail::thread_count.load(std::memory_order_relaxed);
   return n > 0 ? n : detail::init_num_threads();
@@ -36,12 +35,12 @@ inline int num_threads() {
 // Throws std::runtime_error unless n is positive.
 void set_num_threads(int n);
 
-// True while this thread runs a chunk of a shared parallel_for; a parallel_for inside it runs inline.
+// True while this thread runs a chunk of a parallel_for that uses the pool. A nested parallel_for runs inline.
 bool in_parallel_region();
 
-// Calls f(chunk_begin, chunk_end) for every chunk, in any order and on any thread, and returns when all are
-// done. If chunks throw, the exception of the lowest such chunk is rethrown here, as a plain loop would;
-// later chunks may then never run. See Note [Fixed Chunks].
+// Calls f(chunk_begin, chunk_end) for every chunk, in any order and on any thread, and returns when all are done. If
+// chunks throw, the exception of the lowest of them is rethrown here, as in a plain loop; later chunks may then never
+// run. See Note [Fixed Chunks].
 template <class F>
 inline void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& f) {
   if (begin >= end) return;

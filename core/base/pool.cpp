@@ -1,4 +1,4 @@
-// pool.cpp: the slow side of the pool: fresh slabs, the depot where threads exchange full magazines, thread exit.
+// pool.cpp: the slow path of the pool: new slabs, the depot where threads exchange full magazines, and thread exit.
 #include "core/base/pool.h"
 
 #include <pthread.h>
@@ -17,12 +17,12 @@ namespace {
 constexpr size_t kClasses = kPoolMaxBytes / kPoolGranule + 1;
 constexpr size_t kSlabBytes = 64 * 1024;
 
-// Guards the depot. Never held while user code or another lock is taken.
+// `mutex` guards the depot. While it is held, no user code runs and no other lock is taken.
 struct Depot {
   std::mutex mutex;
   std::vector<PoolBlock*> full[kClasses];     // magazines of exactly kMagazineSize blocks
-  std::vector<PoolBlock*> partial[kClasses];  // what exiting threads left, any length
-  std::vector<ThreadMagazines*> threads;      // of the threads that run
+  std::vector<PoolBlock*> partial[kClasses];  // left by threads that exited; any length
+  std::vector<ThreadMagazines*> threads;      // of running threads
   size_t made[kClasses] = {};                 // blocks ever cut from slabs
 };
 Depot& depot() {
@@ -95,7 +95,7 @@ void* refill(size_t cls) {
     size_t n = kSlabBytes / bytes;
     char* slab = static_cast<char*>(std::aligned_alloc(64, kSlabBytes));
     if (!slab) throw std::bad_alloc();
-    // Linked in address order: neighbours in time become neighbours in memory.
+    // Linked in address order, so that blocks allocated one after the other are neighbours in memory.
     for (size_t i = n; i-- > 0;) {
       auto* b = reinterpret_cast<PoolBlock*>(slab + i * bytes);
       b->next = m.head;
@@ -114,7 +114,7 @@ void* refill(size_t cls) {
 void spill(size_t cls, void* p) {
   Magazine& m = thread_magazines()->magazines[cls];
   if (m.count >= kMagazineSize) {
-    // A slab may hold more blocks than a magazine, so cut the list where a magazine ends.
+    // A slab may hold more blocks than a magazine, so cut the list after kMagazineSize blocks.
     PoolBlock* rest = nullptr;
     if (m.count > kMagazineSize) {
       PoolBlock* b = m.head;

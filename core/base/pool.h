@@ -1,11 +1,11 @@
-// pool.h: small objects (tensors, nodes, tiny storages) from per-thread free lists.
-// Knows sizes only; memory taken here is kept for reuse and never returned to the system.
+// pool.h: allocates small objects (tensors, nodes, tiny storages) from per-thread free lists.
+// Knows only sizes. Freed memory is kept for reuse and never returned to the system.
 //
 // Note [Small Object Pool]
-// glibc's malloc costs 20 to 60 ns a pair here, the pool about 3. Each thread owns, per 16-byte size class, two
-// magazines (linked lists). A full pair hands one magazine to a shared depot, an empty one takes from it, so a
-// thread that only frees what others allocate does not hoard. Under a sanitizer the pool is plain malloc, so that
-// a use after free is seen.
+// A malloc and free pair of glibc costs 20 to 60 ns here, the pool about 3 ns. Each thread owns two magazines (linked
+// lists of free blocks) per 16-byte size class. When both are full, one goes to a shared depot; when both are empty,
+// one comes from the depot. So a thread that only frees what others allocate does not accumulate blocks. Under a
+// sanitizer the pool is plain malloc, so that a use after free is detected.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,8 @@ struct ThreadMagazines {
 #endif
 
 namespace pool_detail {
-// initial-exec: one fixed offset from the thread pointer instead of a call; eight bytes of the static TLS reserve.
+// initial-exec: access by a fixed offset from the thread pointer instead of a call. Uses eight bytes of the static TLS
+// reserve.
 extern constinit thread_local ThreadMagazines* local __attribute__((tls_model("initial-exec")));
 void* refill(size_t cls);
 void spill(size_t cls, void* p);
@@ -82,8 +83,8 @@ UT_HOT_INLINE void pool_free(void* p, [[maybe_unused]] size_t bytes) {
   pool_detail::free_bytes(p);
 }
 
-// How many blocks of each size class (index times kPoolGranule bytes) are handed out, over all threads. Exact while no
-// other thread uses the pool; empty under a sanitizer. For tests that nothing is left behind.
+// The number of blocks of each size class (index times kPoolGranule bytes) in use, over all threads. Exact only while
+// no other thread uses the pool; empty under a sanitizer. For tests that look for leaks.
 std::vector<size_t> pool_blocks_in_use();
 
 // For classes whose objects always have the size of their type.

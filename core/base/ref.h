@@ -1,5 +1,5 @@
-// ref.h: a counted pointer to an object that counts itself.
-// T provides retain() and release(); Ref never looks at the count.
+// ref.h: an intrusive reference-counting pointer.
+// T provides retain() and release(); Ref never reads the count.
 #pragma once
 #include <cstddef>
 #include <type_traits>
@@ -30,13 +30,13 @@ class Ref {
     return *this;
   }
 
-  // Takes over a count the caller already owns.
+  // Steals a reference that the caller owns.
   static Ref adopt(T* p) {
     Ref r;
     r.p_ = p;
     return r;
   }
-  // Gives the count to the caller.
+  // Gives the reference to the caller, who must release it.
   T* leak() {
     T* p = p_;
     p_ = nullptr;

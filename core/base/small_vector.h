@@ -1,4 +1,4 @@
-// small_vector.h: a vector whose first N elements live inside it; and a view of someone else's array.
+// small_vector.h: a vector with inline space for its first N elements, and a non-owning view of an array.
 #pragma once
 #include <algorithm>
 #include <cstddef>

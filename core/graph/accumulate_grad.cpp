@@ -19,8 +19,9 @@ namespace undertow {
 
 namespace {
 
-// Passes on several threads may reach one leaf. Its .grad is guarded by one of a few mutexes, by address. While waiting
-// for one the interpreter's lock is given up, because the holder may need it (a Python tensor dies, say).
+// Passes on several threads may reach one leaf. One of a few mutexes, chosen by address, guards its .grad. A thread
+// that waits for one releases the interpreter lock first, because the holder may need it (e.g. to destroy a Python
+// tensor).
 constexpr size_t kStripes = 64;
 std::mutex stripes[kStripes];
 
@@ -28,7 +29,7 @@ class LeafLock {
  public:
   explicit LeafLock(const TensorImpl* leaf) : mutex_(stripes[reinterpret_cast<uintptr_t>(leaf) / 64 % kStripes]) {
     static const int registered = pthread_atfork(nullptr, nullptr, [] {
-      for (std::mutex& m : stripes) new (&m) std::mutex;  // their holders do not exist in the child
+      for (std::mutex& m : stripes) new (&m) std::mutex;  // the threads that hold them do not exist in the child
     });
     (void)registered;
     if (mutex_.try_lock()) return;
@@ -62,8 +63,7 @@ void AccumulateGrad::refresh_meta() {
 }
 
 void AccumulateGrad::on_last_reference() {
-  if (extra_)
-    delete std::exchange(extra_, nullptr);  // threads that record on one leaf meet here: no write without need
+  if (extra_) delete std::exchange(extra_, nullptr);  // several threads may record on one leaf, so write only if needed
   leaf_->release();
 }
 
@@ -83,8 +83,9 @@ void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
 
 namespace {
 
-// A view of all the memory of a tensor that nobody else sees, such as the transpose that a linear layer's weight gets:
-// as good as a tensor of its own. Copying it would cost the weight's size in time and at the peak of memory.
+// True for a view of all the memory of a tensor that nobody else uses, such as the transpose that is the gradient of a
+// linear layer's weight. It is as good as a new tensor; copying it would cost time and peak memory of the weight's
+// size.
 bool is_sole_view(const Tensor& grad) {
   const TensorImpl* t = grad.impl();
   return !t->has(kBatched) && t->base->use_count() == 1 && !t->base->meta && t->storage->use_count() == 2 &&
@@ -96,7 +97,8 @@ bool is_sole_view(const Tensor& grad) {
 void accumulate_grad(TensorImpl* leaf, Tensor grad) {
   Tensor& current = leaf->meta->grad;
   if (!current.defined()) {
-    // Keep the tensor itself when it is ours alone and dense in the leaf's own order; else copy into that order.
+    // Keep the tensor itself if nobody else owns it and its strides match the leaf's; otherwise copy it to those
+    // strides.
     bool own_order = is_non_overlapping_and_dense(leaf->sizes(), leaf->strides())
                          ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
                          : grad.is_contiguous();
@@ -116,7 +118,7 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
     return;
   }
   if (!grad_enabled()) {
-    // In place, so that whoever holds .grad sees the sum, as in torch.
+    // In place, as in torch, so that every owner of .grad sees the sum.
     graph_ops::add_in_place(current, grad);
   } else {
     current = graph_ops::add(current, grad);

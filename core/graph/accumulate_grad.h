@@ -1,10 +1,10 @@
-// accumulate_grad.h: the sink of a leaf: adds what arrives to .grad.
+// accumulate_grad.h: the node at the end of the graph for a leaf: adds the gradient it receives to .grad.
 //
 // Note [Embedded Accumulator]
-// Every graph ends in its leaves' accumulators. Allocating one per graph would cost as much as the operation, so a
-// leaf's accumulator is made once and lives as long as the leaf. To keep the leaf alive while a graph needs it, the
-// first count on the accumulator takes one on the leaf, and the last gives it back (and drops the node's hooks, which
-// in torch die with the node).
+// Every graph ends in the accumulators of its leaves. Allocating one per graph would cost as much as the operation, so
+// a leaf's accumulator is created once and lives as long as the leaf. To keep the leaf alive while a graph needs it,
+// the accumulator owns a reference to the leaf while anyone owns a reference to the accumulator. The last release also
+// drops the node's hooks, which in torch are destroyed with the node.
 #pragma once
 #include "core/graph/node.h"
 
@@ -20,18 +20,18 @@ class AccumulateGrad final : public NodeWithEdges<0> {
   std::string name() const override { return "AccumulateGrad"; }
   bool is_accumulate() const override { return true; }
   TensorImpl* leaf() const { return leaf_; }
-  void refresh_meta();  // the leaf's shape or dtype was changed through .data, or its gradient's dtype was chosen
+  void refresh_meta();  // after the leaf's shape or dtype was changed through .data, or its gradient's dtype was set
 
  protected:
   void on_first_reference() override;
   void on_last_reference() override;
 
  private:
-  TensorImpl* leaf_;  // not counted here; see Note [Embedded Accumulator]
+  TensorImpl* leaf_;  // no reference of its own; see Note [Embedded Accumulator]
 };
 
-// Adds `grad` to leaf.grad: takes it over when nobody else holds it, copies into the leaf's layout otherwise,
-// adds in place when a gradient is there and no graph is being made.
+// Adds `grad` to leaf.grad. A first gradient is kept as it is if nobody else owns it, and otherwise copied into the
+// leaf's layout. Later ones are added in place, unless a graph is being recorded.
 void accumulate_grad(TensorImpl* leaf, Tensor grad);
 
 }  // namespace undertow

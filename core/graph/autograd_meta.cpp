@@ -12,14 +12,14 @@
 namespace undertow {
 
 namespace {
-// Guards the creation of metadata and accumulators: two threads may record on one leaf at once. Held for a few
-// instructions, never while anything else is locked.
+// Guards the creation of metadata and accumulators: two threads may record on one leaf at the same time. Held for a few
+// instructions, and never while another lock is taken.
 std::mutex creation_mutex;
 const Tensor kUndefined;
 
-// Makes what p points to, once; whoever sees the pointer sees the object whole.
+// Creates *p once. A thread that sees the pointer also sees the finished object.
 template <class T, class Make>
-T* made_once(T*& p, Make make) {
+T* create_once(T*& p, Make make) {
   std::atomic_ref<T*> shared(p);
   if (T* there = shared.load(std::memory_order_acquire)) return there;
   std::lock_guard lock(creation_mutex);
@@ -29,7 +29,7 @@ T* made_once(T*& p, Make make) {
 }  // namespace
 
 AutogradMeta& make_meta(TensorImpl* impl) {
-  return *made_once(impl->meta, [] { return new AutogradMeta; });
+  return *create_once(impl->meta, [] { return new AutogradMeta; });
 }
 
 void destroy_autograd_meta(AutogradMeta* meta) {
@@ -49,7 +49,8 @@ void set_grad(const Tensor& t, Tensor grad) {
 
 Node* grad_fn(const Tensor& t) {
   TensorImpl* impl = t.impl();
-  // A view's history is its base's: if the base was written since the view's node was made, make it anew.
+  // A view shares the history of its base. If the base was written after the view's node was recorded, recompute the
+  // node.
   if (UT_UNLIKELY(impl->has(kIsView)) && !impl->has(kInference) && (impl->grad_fn || impl->base->has(kRequiresGrad)) &&
       impl->attr_version != impl->version())
     regenerate_view_grad_fn(t);
@@ -59,7 +60,7 @@ Node* grad_fn(const Tensor& t) {
 Ref<Node> grad_accumulator(const Tensor& leaf) {
   AutogradMeta& meta = make_meta(leaf);
   if (UT_UNLIKELY(static_cast<bool>(meta.foreign_accumulator))) return meta.foreign_accumulator;
-  return Ref<Node>(made_once(meta.accumulator, [&] { return new AccumulateGrad(leaf.impl()); }));
+  return Ref<Node>(create_once(meta.accumulator, [&] { return new AccumulateGrad(leaf.impl()); }));
 }
 
 Storage* TensorImpl::own_version_holder() const { return meta->version_holder.get(); }

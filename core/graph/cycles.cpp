@@ -13,26 +13,26 @@ namespace undertow::cycles {
 
 namespace {
 
-// Guards the suspects: passes on any thread add, tensors die on any thread. Nothing is freed under it.
+// Guards the suspects: passes add them and tensors are destroyed on any thread. Nothing is freed while it is held.
 std::mutex mutex;
 std::unordered_map<AutogradMeta*, TensorImpl*>& suspects() {
   static auto* map =
-      new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may die after static destruction
+      new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may be destroyed after static destruction
   return *map;
 }
 
-// One object of the graph as the walk sees it.
+// An object that the walk has visited.
 struct Found {
   bool is_node;
   bool alive = false;
-  uint32_t inside = 0;  // references from objects of the walk
+  uint32_t inside = 0;  // number of references from visited objects
 };
 
 class Walk {
  public:
   void start(TensorImpl* t) { see(t, false, false); }
 
-  // Visits everything reachable; each reference is counted where it ends.
+  // Visits everything reachable and counts, for each object, the references from visited objects.
   void count() {
     while (!work_.empty()) {
       void* o = work_.back();
@@ -41,7 +41,7 @@ class Walk {
     }
   }
 
-  // Whatever has a reference from outside lives, and all that it reaches.
+  // Marks as alive every object with a reference from outside, and everything it reaches.
   void mark() {
     for (auto& [o, f] : found_)
       if (references(o, f) > f.inside) enliven(o, f);
@@ -52,7 +52,7 @@ class Walk {
     }
   }
 
-  // The gradients of dead tensors, taken off them.
+  // Takes the gradients out of the dead tensors.
   std::vector<Tensor> take_dead() {
     std::vector<Tensor> out;
     for (auto& [o, f] : found_) {
@@ -78,7 +78,7 @@ class Walk {
     return f.is_node ? static_cast<Node*>(o)->use_count() : static_cast<TensorImpl*>(o)->use_count();
   }
 
-  // Calls see(child, is_node) once for each counted reference that o holds.
+  // Calls see(child, is_node) once for each reference that o owns.
   template <class F>
   static void for_each_child(void* o, bool is_node, F&& see) {
     if (is_node) {
@@ -138,7 +138,7 @@ size_t collect() {
   }
   walk.count();
   walk.mark();
-  return walk.take_dead().size();  // and the rings fall apart here
+  return walk.take_dead().size();  // freeing the returned gradients breaks the cycles
 }
 
 }  // namespace undertow::cycles

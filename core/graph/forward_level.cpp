@@ -9,13 +9,13 @@
 namespace undertow::forward_level {
 
 namespace {
-// Guards the level and the set of its tensors: operations on any thread make and drop duals. No other lock is taken
-// under it, and no tensor is freed under it (freeing one may call forget).
+// Guards the level and the set of its tensors: operations on any thread create and drop duals. While it is held, no
+// other lock is taken and no tensor is freed (freeing one may call forget).
 std::mutex mutex;
 int64_t open_level = -1;
 std::unordered_map<AutogradMeta*, TensorImpl*>& duals() {
   static auto* map =
-      new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may die after static destruction
+      new std::unordered_map<AutogradMeta*, TensorImpl*>;  // leaked: tensors may be destroyed after static destruction
   return *map;
 }
 }  // namespace
@@ -50,7 +50,7 @@ int64_t current() {
 void set_tangent(const Tensor& t, Tensor tangent) {
   if (!tangent.defined() && !t.impl()->has(kHasTangent)) return;
   AutogradMeta& meta = make_meta(t);
-  Tensor old;  // freed after the lock
+  Tensor old;  // freed after the lock is released
   std::lock_guard lock(mutex);
   if (tangent.defined())
     duals()[&meta] = t.impl();

@@ -1,4 +1,4 @@
-// hooks.h: what users may attach to tensors and nodes. Python's and C++'s hooks both derive from these.
+// hooks.h: base classes of the hooks on tensors and nodes, for Python and C++.
 #pragma once
 #include <atomic>
 #include <span>
@@ -18,21 +18,21 @@ class HookBase {
   }
 
  private:
-  std::atomic<uint32_t> refs_{0};  // atomic: nodes that share a hook die on any thread
+  std::atomic<uint32_t> refs_{0};  // atomic: nodes that share a hook may be destroyed on any thread
 };
 
-// Sees a tensor's gradient before the node that takes it; returns the one to go on with (undefined: unchanged).
+// Called with a tensor's gradient before it enters the node; returns a replacement, or undefined for no change.
 class TensorHook : public HookBase {
  public:
   virtual Tensor call(const Tensor& grad) = 0;
   virtual bool is_retains_grad() const { return false; }
 };
-// Sees all gradients entering a node and may replace them.
+// Called with all gradients that enter a node; may replace them.
 class NodePreHook : public HookBase {
  public:
   virtual void call(std::span<Tensor> grad_outputs) = 0;
 };
-// Sees what entered and what leaves, and may replace what leaves.
+// Called with the gradients that entered a node and those that leave it; may replace the latter.
 class NodePostHook : public HookBase {
  public:
   virtual void call(std::span<Tensor> grad_inputs, std::span<const Tensor> grad_outputs) = 0;
@@ -42,13 +42,13 @@ class PostAccumulateHook : public HookBase {
  public:
   virtual void call(const Tensor& leaf) = 0;
 };
-// Where a node was made: kept in anomaly mode and when lines are recorded.
+// Where a node was recorded; kept in anomaly mode and while lines are recorded.
 class NodeOrigin : public HookBase {
  public:
   virtual std::string describe() const = 0;  // the traceback, or one line
   virtual std::string line() const = 0;      // file:line
 
-  // The node whose backward made this one (in double backward), for the reports of anomaly mode.
+  // The node whose backward recorded this one (in double backward), for the reports of anomaly mode.
   Ref<NodeOrigin> parent;
   std::string parent_name;
 };

@@ -1,4 +1,4 @@
-// node.cpp: the life of a node: numbering, metadata, and death without recursion.
+// node.cpp: numbering, metadata, and destruction of nodes without recursion.
 #include "core/graph/node.h"
 
 #include <cstring>
@@ -42,7 +42,7 @@ void Node::drop_rare_parts() {
 }
 
 namespace {
-// Nodes whose count reached zero while another node was being destroyed on this thread, linked through next_dead_.
+// Nodes whose last reference was released while another node was being destroyed on this thread, linked by next_dead_.
 struct Graveyard {
   Node* head = nullptr;
   bool draining = false;
@@ -56,7 +56,7 @@ void Node::destroy() {
   if (g.draining) {
     next_dead_ = g.head;
     g.head = this;
-    __builtin_prefetch(reinterpret_cast<char*>(this) + 128);  // where saved tensors lie; read as soon as its turn comes
+    __builtin_prefetch(reinterpret_cast<char*>(this) + 128);  // the saved tensors, read when this node is deleted
     return;
   }
   g.draining = true;

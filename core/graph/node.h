@@ -1,10 +1,10 @@
-// node.h: one recorded operation: where its gradients go, and how they are computed.
+// node.h: one recorded operation: how its gradients are computed, and which nodes they go to.
 // Knows edges, metadata and hooks; not how or where it is run (engine.h).
 //
 // Note [Graph Ownership]
-// A tensor owns its grad_fn. A node owns its next edges and its saved tensors. A leaf's accumulator lives inside the
-// leaf's metadata; while any edge points at it, it holds one count on the leaf (see accumulate_grad.h). An output
-// saved by its own node is saved as an alias without a grad_fn. Nothing points from a node to its consumers.
+// A tensor owns its grad_fn. A node owns its next edges and its saved tensors. A leaf's accumulator belongs to the
+// leaf's metadata; while any edge points to it, it owns one reference to the leaf (see accumulate_grad.h). An output
+// saved by its own node is saved as an alias without a grad_fn. A node has no pointer to its consumers.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -42,7 +42,7 @@ class InputMeta {
     clear();
     set_fresh(sizes, dtype, device);
   }
-  // The same, where nothing was set before.
+  // The same, if nothing was set before.
   UT_HOT_INLINE void set_fresh(IntSpan sizes, DType dtype, Device device) {
     dtype_ = dtype;
     device_ = device;
@@ -53,13 +53,13 @@ class InputMeta {
     for (size_t i = 0; i < sizes.size(); i++) to[i] = sizes[i];
   }
   bool defined() const { return defined_; }
-  // A leaf may take gradients of any dtype; see grad_dtype of AutogradMeta.
+  // True if a leaf accepts gradients of any dtype; see grad_dtype of AutogradMeta.
   bool any_dtype() const { return any_dtype_; }
   void set_any_dtype(bool on) { any_dtype_ = on; }
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
   IntSpan sizes() const { return {ndim_ <= kInline ? inline_ : heap_, ndim_}; }
-  // The usual case of validation: same shape, dtype and device.
+  // The common case of validation: same shape, dtype and device.
   bool matches(const TensorImpl& t) const {
     if (t.dtype != dtype_ || t.ndim != ndim_ || t.device != device_) return false;
     const int64_t *a = ndim_ <= kInline ? inline_ : heap_, *b = t.sizes_ptr();
@@ -84,14 +84,15 @@ class InputMeta {
   };
 };
 
-// What one graph task keeps for one node: in the node itself, or in the task's map when another task has the node.
+// The state of one graph task for one node: in the node itself, or in the task's map if another task owns the node's
+// slot.
 struct TaskSlot {
-  std::atomic<GraphTask*> owner{nullptr};  // atomic: two threads may start backward on one graph at once
-  int32_t dependencies = 0;                // gradients still to come
+  std::atomic<GraphTask*> owner{nullptr};  // atomic: two threads may start backward on one graph at the same time
+  int32_t dependencies = 0;                // gradients that have not arrived yet
   bool visited = false;
-  bool needed = false;     // passes over chosen inputs: something below the node is wanted
-  bool captured = false;   // passes over chosen inputs: the gradient entering the node is wanted
-  void* buffer = nullptr;  // gradients that have arrived; read and written by input_buffer.h alone
+  bool needed = false;     // passes for chosen inputs: a gradient below the node is wanted
+  bool captured = false;   // passes for chosen inputs: the gradient that enters the node is wanted
+  void* buffer = nullptr;  // gradients that have arrived; used only by input_buffer.h
 };
 
 // Rarely needed parts of a node.
@@ -101,9 +102,9 @@ struct NodeExtra {
   std::vector<std::pair<uint32_t, Ref<TensorHook>>> retains_grad_hooks;  // run after tensor_hooks
   std::vector<Ref<NodePreHook>> pre_hooks;
   std::vector<Ref<NodePostHook>> post_hooks;
-  void* pyobj = nullptr;     // the Python wrapper, borrowed: it owns the node
-  void* metadata = nullptr;  // Python dict, owned through release_metadata
-  Ref<NodeOrigin> origin;    // where the node was made (anomaly mode, tracing)
+  void* pyobj = nullptr;     // the Python wrapper; borrowed, because the wrapper owns the node
+  void* metadata = nullptr;  // Python dict; owned, freed by release_node_metadata
+  Ref<NodeOrigin> origin;    // where the node was recorded (anomaly mode, tracing)
 };
 // Declared here, defined by the binding layer.
 extern void (*release_node_metadata)(void* metadata);
@@ -117,18 +118,18 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Computes grad_inputs (one per edge, preset undefined) from grad_outputs (one per forward output, may be
-  // undefined). May consume grad_outputs. Skips what needs() says nobody wants.
+  // Computes grad_inputs (one per edge, initially undefined) from grad_outputs (one per forward output, may be
+  // undefined). May consume grad_outputs. Skips gradients for which needs() is false.
   virtual void apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) = 0;
   virtual std::string name() const = 0;
   virtual void release_variables() {}
   virtual bool is_accumulate() const { return false; }
-  // Calls visit(tensor) for each tensor the node keeps alive; for cycle collection and reports.
+  // Calls visit(tensor) for each tensor that the node keeps alive; for cycle collection and reports.
   virtual void visit_saved(SavedVisitor visit, void* context) const { (void)visit, (void)context; }
-  // Calls visit(saved) for each saved tensor in whatever state, packed and released ones too. By saved_fields, unless
-  // overridden.
+  // Calls visit(saved) for each saved tensor in any state, including packed and released ones. The default uses
+  // saved_fields.
   virtual void visit_kept(KeptVisitor visit, void* context) const;
-  // A node that this one owns and runs itself (CopySlices); its saved tensors are then what visit_saved shows.
+  // A node that this one owns and runs itself (CopySlices). visit_saved then visits the saved tensors of that node.
   virtual Node* inner_node() const { return nullptr; }
   // The saved values by name, for `_saved_*`; see saved_fields.h.
   virtual const SavedField* saved_fields(size_t* count) const {
@@ -136,15 +137,15 @@ class Node {
     return nullptr;
   }
   Device device() const { return meta_.device(); }
-  // Does a thread of its device run it? The calling thread runs nodes of the CPU and of tensors without memory.
+  // True if a thread of its device runs the node. The calling thread runs CPU nodes and nodes of tensors without
+  // memory.
   bool has_device_thread() const { return UT_UNLIKELY(!device().is_cpu()) && !device().is_meta(); }
 
-  // Edges.
   uint32_t num_edges() const { return num_edges_; }
   Edge* edges() { return heap_edges_ ? *reinterpret_cast<Edge**>(this + 1) : reinterpret_cast<Edge*>(this + 1); }
   const Edge* edges() const { return const_cast<Node*>(this)->edges(); }
   std::span<const Edge> next_edges() const { return {edges(), num_edges_}; }
-  // Does the running pass want the gradient of edge i? (Every valid edge, outside a pass.)
+  // Does the running pass need the gradient of edge i? Outside a pass, true for every valid edge.
   bool needs(uint32_t i) const {
     if (!edges()[i].node) return false;
     return UT_LIKELY(!mode_is(kFilteredPass)) || pass_wants(i);
@@ -152,12 +153,12 @@ class Node {
 
   // Inputs (the forward outputs).
   uint32_t num_inputs() const { return num_inputs_; }
-  // For a fresh node of one output: its input 0.
+  // For a new node with one output: sets its input 0.
   UT_HOT_INLINE void set_only_input(const Tensor& output) {
     num_inputs_ = 1;
     meta_.set_fresh(output.sizes(), output.dtype(), output.impl()->device);
   }
-  uint32_t add_input(const Tensor& output) {  // returns its input number
+  uint32_t add_input(const Tensor& output) {  // returns the input number
     uint32_t nr = add_input_undefined();
     input_meta(nr).set(output.sizes(), output.dtype(), output.impl()->device);
     return nr;
@@ -172,7 +173,7 @@ class Node {
   uint64_t sequence_nr() const { return sequence_; }
   void set_sequence_nr(uint64_t n) { sequence_ = n; }
   uint32_t topological_nr() const { return topological_; }
-  // Sets sequence and topological numbers once the edges are in place.
+  // Sets the sequence and topological numbers. Call it when the edges are set.
   void finish_recording() { number(edges(), num_edges_); }
 
   NodeExtra* extra() const { return extra_; }
@@ -184,7 +185,7 @@ class Node {
 
   bool released() const { return released_; }
   void mark_released() { released_ = true; }
-  // The pass that freed it, by the low bits of its number; see blame.h.
+  // The low bits of the id of the pass that freed the node; see blame.h.
   uint16_t freed_by() const { return freed_by_; }
   void set_freed_by(uint64_t task_id) { freed_by_ = static_cast<uint16_t>(task_id); }
   bool is_function() const { return is_function_; }
@@ -198,7 +199,8 @@ class Node {
   }
   uint32_t use_count() const { return refs_.load(std::memory_order_acquire); }
 
-  // Frees a dead node's memory; nodes of odd size override it. Called by the destruction loop only.
+  // Frees the memory of a dead node; nodes with their own memory management override it. Called by the destruction
+  // loop, and by the owner of an embedded node.
   virtual void delete_self() = 0;
 
  protected:
@@ -220,24 +222,24 @@ class Node {
   virtual void on_last_reference() { destroy(); }
   void destroy();
 
-  std::atomic<uint32_t> refs_{1};  // atomic: graphs die on any thread
+  std::atomic<uint32_t> refs_{1};  // atomic: graphs may be destroyed on any thread
   uint16_t num_edges_;
   uint16_t num_inputs_ = 0;
   bool heap_edges_ : 1;
   bool released_ : 1 = false;
-  bool is_embedded_ : 1 = false;  // lives inside another object, which decides when it dies
-  bool is_function_ : 1 = false;  // a FunctionNode of the binding layer, which has its Python object already
+  bool is_embedded_ : 1 = false;  // belongs to another object, which deletes it
+  bool is_function_ : 1 = false;  // a FunctionNode of the binding layer, which already has its Python object
   uint16_t freed_by_ = 0;
   uint32_t topological_ = 0;
   union {
     uint64_t sequence_ = 0;
-    Node* next_dead_;  // once the node is dead; see Note [Iterative Destruction]
+    Node* next_dead_;  // valid once the node is dead; see Note [Iterative Destruction]
   };
   InputMeta meta_;
   NodeExtra* extra_ = nullptr;  // owned
 };
 
-// Nodes with a fixed number of edges keep them right behind the base (Node::edges relies on it).
+// Nodes with a fixed number of edges store them right after the base class (Node::edges relies on it).
 template <uint32_t N>
 class NodeWithEdges : public Node {
  public:
@@ -255,7 +257,7 @@ class NodeWithEdges : public Node {
   Edge storage_[N ? N : 1];
 };
 
-// Nodes over lists of tensors.
+// Nodes with a variable number of edges.
 class NodeWithEdgeList : public Node {
  public:
   void set_num_edges(size_t n) {
@@ -269,23 +271,23 @@ class NodeWithEdgeList : public Node {
   NodeWithEdgeList() : Node(0, true) {}
 
  private:
-  Edge* raw_ = nullptr;  // must come first: Node::edges reads it
+  Edge* raw_ = nullptr;  // must be the first member: Node::edges reads it
   std::unique_ptr<Edge[]> list_;
 };
 
-// Generated and hand-written nodes get their memory management from this.
+// Memory management for generated and hand-written nodes.
 #define UT_NODE_MEMORY(Type)                                                                    \
   UT_HOT_INLINE static void* operator new(size_t n) { return ::undertow::pool_alloc(n); }       \
   UT_HOT_INLINE static void operator delete(void* p, size_t n) { ::undertow::pool_free(p, n); } \
   void delete_self() override { delete this; }
 
-// The edge along which t's gradient travels: its grad_fn's, or its accumulator for a leaf; empty if it needs none.
+// The edge for t's gradient: to its grad_fn, or to its accumulator for a leaf; empty if t does not require grad.
 Edge gradient_edge(const Tensor& t);
 
 // Makes `result` the next output of `node`.
 void set_history(const Tensor& result, const Ref<Node>& node);
 
-// Walks a chain of any length without recursion and frees nodes; see Note [Iterative Destruction] in tensor.cpp.
+// Releases a reference. Frees chains of any length without recursion; see Note [Iterative Destruction] in tensor.cpp.
 void release_node(Node* node);
 
 }  // namespace undertow

@@ -14,11 +14,11 @@ class RetainsGradHook final : public TensorHook {
   void forget_target();  // the tensor is being destroyed
 
  private:
-  std::mutex mutex_;  // guards target_: the tensor may die while a pass on another thread runs
+  std::mutex mutex_;  // guards target_: the tensor may be destroyed while a pass runs on another thread
   TensorImpl* target_;
 };
 
-// Makes a non-leaf keep its gradient; nothing for leaves and for tensors that do already.
+// Makes a non-leaf keep its gradient. Does nothing for leaves and for tensors that already keep it.
 void retain_grad(const Tensor& t);
 
 }  // namespace undertow

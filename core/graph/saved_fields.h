@@ -1,4 +1,5 @@
-// saved_fields.h: a table of what a node saved, so that a binding layer can show it without knowing the node's class.
+// saved_fields.h: a table of the values that a node saved, so that a binding layer can show them without knowing the
+// node's class.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -30,11 +31,11 @@ enum class SavedKind : uint8_t {
 };
 struct SavedField {
   const char* name;  // after `_saved_`
-  ptrdiff_t offset;  // of the member, from the Node
+  ptrdiff_t offset;  // of the member, relative to the Node
   SavedKind kind;
 };
 
-// The distance from a node's Node part to one of its members.
+// The offset of a member, relative to the Node subobject.
 template <class N, class M>
 ptrdiff_t offset_in(M N::* member) {
   alignas(N) static char space[sizeof(N)];

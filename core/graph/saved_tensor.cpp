@@ -17,7 +17,7 @@ constinit thread_local Node* packing_node = nullptr;
 struct SavedTensor::Packed {
   std::unique_ptr<SavedTensorHooks> hooks;
   bool requires_grad = false;
-  Edge edge;  // of a saved input: its history comes back on unpack
+  Edge edge;  // of a saved input: unpack restores its history
 };
 
 void SavedTensor::save_slowly(const Tensor& t, Node* owner, bool is_output) {
@@ -70,7 +70,8 @@ void SavedTensor::pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_ou
   output_nr_ = static_cast<uint16_t>(t.impl()->output_nr);
   {
     NoGradGuard no_grad;
-    // An input is given as it is, so that hooks know a Parameter when they see it; an output would hold its own node.
+    // Hooks get an input itself, so that they can recognize a Parameter. For an output that would keep its own node
+    // alive.
     p->hooks->pack(is_output ? alias(t) : t);
   }
   packed_ = p.release();
@@ -132,7 +133,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
     }
     case State::Hooked:
     case State::HookedOutput: {
-      // No version check, as in torch: whoever packs decides what a later write to the original means.
+      // No version check, as in torch: the hooks decide what a later write to the original means.
       Tensor t = packed_->hooks->unpack();
       if (state_ == State::HookedOutput) return as_output(alias(t), owner);
       if (!packed_->requires_grad || !grad_enabled()) return t;
@@ -144,7 +145,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
         with_history.impl()->set(kRequiresGrad);
         return with_history;
       }
-      if (packed_->edge) {  // a leaf: what unpack gave stands in for it and leads to the same accumulator
+      if (packed_->edge) {  // a leaf: the unpacked tensor replaces it and has the same accumulator
         make_meta(with_history).foreign_accumulator = packed_->edge.node;
         with_history.impl()->set(kRequiresGrad);
         return with_history;
@@ -167,7 +168,7 @@ void SavedTensor::fail_released(Node* owner) {
   if (owner) {
     std::string way = blame::way_to(owner);
     facts = str("The freed node is ", owner->name(), blame::where_made(*owner), blame::who_freed(*owner),
-                way.empty() ? "" : str("; this pass came to it by ", way), ".");
+                way.empty() ? "" : str("; this pass reached it through ", way), ".");
   }
   UT_FAIL(
       "Trying to backward through the graph a second time (or directly access saved tensors after they have already "

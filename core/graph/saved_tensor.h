@@ -1,8 +1,8 @@
-// saved_tensor.h: a tensor that a node keeps for its derivative: version-checked, hookable, freed on release.
+// saved_tensor.h: a tensor that a node keeps for its backward: checked by version, supports hooks, freed on release.
 //
 // Note [Saved Outputs]
-// A node that saves its own output would own the tensor that owns it. Such a save keeps an alias on the same storage
-// without a grad_fn; unpack() gives it the node back when a graph is being made.
+// A node that saved its own output would own the tensor that owns it. So it saves an alias on the same storage without
+// a grad_fn; unpack() sets the grad_fn to the node again if a graph is being recorded.
 #pragma once
 #include "core/base/ref.h"
 #include "core/tensor/mode.h"
@@ -12,19 +12,19 @@ namespace undertow {
 
 class Node;
 
-// Told of a tensor inside what hooks packed, and whether it is referred to from there only.
+// Called with a tensor inside a packed value; only_there is true if nothing else owns a reference to the tensor.
 using PackedVisitor = void (*)(void* context, TensorImpl* tensor, bool only_there);
 
-// Pack and unpack of one saved tensor; Python's saved_tensors_hooks derive from it.
+// Packs and unpacks one saved tensor; Python's saved_tensors_hooks derive from it.
 class SavedTensorHooks {
  public:
   virtual ~SavedTensorHooks() = default;
   virtual void pack(const Tensor& t) = 0;
   virtual Tensor unpack() = 0;
-  // The tensors that the packed thing plainly consists of, if any; must not run the user's code.
+  // Visits the tensors that the packed value visibly contains, if any; must not run user code.
   virtual void visit_packed(PackedVisitor visit, void* context) const { (void)visit, (void)context; }
 };
-// Makes hooks from the thread's default pair, when kSavedHooks is set. Installed by the binding layer.
+// Creates hooks from the thread's default pair, if kSavedHooks is set. Installed by the binding layer.
 extern SavedTensorHooks* (*make_default_saved_hooks)();
 
 // The node whose tensor is being packed on this thread, or null.
@@ -47,7 +47,7 @@ class SavedTensor {
     o.state_ = State::Empty;
   }
 
-  // `owner` is the node being recorded, which pack hooks may ask for.
+  // `owner` is the node being recorded; pack hooks may ask for it.
   UT_HOT_INLINE void save(const Tensor& t, Node* owner = nullptr) {
     if (UT_UNLIKELY(!t.defined())) return;
     if (UT_UNLIKELY(mode_is(kSavedHooks) || t.impl()->has(kInference))) return save_slowly(t, owner, false);
@@ -56,27 +56,27 @@ class SavedTensor {
     version_ = t.version();
     state_ = State::Original;
   }
-  // For a result of the node itself. See Note [Saved Outputs].
+  // Saves a result of the node itself. See Note [Saved Outputs].
   void save_output(const Tensor& t, Node* owner = nullptr);
 
-  // If this is the output `t`, saved without its graph pointer: gives it t's tangent.
+  // If this is the output `t`, saved without its grad_fn: gives it t's tangent.
   void share_tangent(const Tensor& t);
 
-  // The tensor, after checking that nobody wrote to it. `owner` is the node that saved it.
+  // Returns the tensor after checking that nobody wrote to it. `owner` is the node that saved it.
   Tensor unpack(Node* owner) const;
   bool defined() const { return state_ != State::Empty && state_ != State::Released; }
-  // Frees the tensor; later unpacks raise.
+  // Frees the tensor; a later unpack raises.
   void release() {
     if (state_ == State::Empty || state_ == State::Released) return;
     clear();
     state_ = State::Released;
   }
 
-  // Replaces how the tensor is kept; takes ownership of hooks. For `_raw_saved_x.register_hooks`.
+  // Packs the saved tensor with these hooks; takes ownership of them. For `_raw_saved_x.register_hooks`.
   void register_hooks(SavedTensorHooks* hooks);
   bool has_hooks() const { return state_ == State::Hooked || state_ == State::HookedOutput; }
   bool is_released() const { return state_ == State::Released; }
-  // Raises: what `owner` saved has been freed.
+  // Raises the error for a node whose saved tensors have been freed.
   [[noreturn]] static void fail_released(Node* owner);
   void visit_packed(PackedVisitor visit, void* context) const;
   TensorImpl* peek() const { return has_hooks() ? nullptr : impl_; }

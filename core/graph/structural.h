@@ -1,10 +1,10 @@
-// structural.h: nodes that are part of every graph's frame rather than of an operator.
+// structural.h: nodes that belong to the structure of a graph rather than to an operator.
 #pragma once
 #include "core/graph/node.h"
 
 namespace undertow {
 
-// Where a pass begins: emits the root gradients along its edges.
+// The start of a pass: sends the root gradients along its edges.
 class GraphRoot final : public NodeWithEdgeList {
  public:
   GraphRoot(std::span<const Edge> roots, std::span<const Tensor> grads);
@@ -16,7 +16,7 @@ class GraphRoot final : public NodeWithEdgeList {
   std::vector<Tensor> grads_;
 };
 
-// Passes gradients through unchanged; stands for an input that no graph reaches.
+// Passes gradients through unchanged; used for an input that the graph does not reach.
 class Identity final : public NodeWithEdges<1> {
  public:
   UT_NODE_MEMORY(Identity)
@@ -26,7 +26,7 @@ class Identity final : public NodeWithEdges<1> {
   std::string name() const override { return "Identity"; }
 };
 
-// Raises when reached: for results that have no derivative, or have lost it.
+// Raises when a pass reaches it: for results that have no derivative, or no longer have one.
 class ErrorNode final : public NodeWithEdgeList {
  public:
   explicit ErrorNode(std::string message) : message_(std::move(message)) {}

@@ -1,5 +1,5 @@
-// tensor_ops.h: the few operators the graph layer needs. Declared here, defined above in autograd/engine_ops.cpp,
-// because operators stand on the graph. All record when grad mode is on.
+// tensor_ops.h: the few operators that the graph layer needs. Declared here, defined in a higher layer
+// (autograd/engine_ops.cpp), because operators depend on the graph. All of them record if grad mode is on.
 #pragma once
 #include "core/tensor/tensor.h"
 
@@ -11,11 +11,11 @@ Tensor sum_to(const Tensor& t, IntSpan sizes);
 Tensor cast(const Tensor& t, DType dtype);
 Tensor real(const Tensor& t);
 Tensor clone(const Tensor& t);
-Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like);  // strides as `like`'s where they are dense
+Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like);  // with the strides of `like` if those are dense
 Tensor detach(const Tensor& t);
 bool has_nan(const Tensor& t);
 
-// The worst of a tensor's elements.
+// The worst kind of value among a tensor's elements.
 enum class Look : uint8_t { Undefined, Zero, Finite, Infinite, Nan };
 Look look_at(const Tensor& t);
 

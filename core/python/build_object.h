@@ -1,4 +1,4 @@
-// build_object.h: module functions that say how the core was built.
+// build_object.h: module functions that report how the core was built.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -1,5 +1,5 @@
-// cpython_versions.h: what versions of CPython spell differently, or keep private. The only place that names private
-// functions, each with the versions known to have it and what replaces it elsewhere.
+// cpython_versions.h: differences between versions of CPython, and its private functions. The only file that uses
+// private functions, each with the versions known to have it and its replacement elsewhere.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,17 +9,18 @@
 
 namespace undertow::python {
 
-// CPython's hash of an address, public since 3.13: the low bits, which alignment makes zero, go to the top.
+// CPython's hash of an address, public since 3.13: the low bits, which are zero because of alignment, become the high
+// bits.
 inline Py_hash_t hash_of_address(const void* p) {
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_HashPointer(p);
 #else
   auto hash = static_cast<Py_hash_t>(std::rotr(reinterpret_cast<uintptr_t>(p), 4));
-  return hash == -1 ? -2 : hash;  // -1 is an error
+  return hash == -1 ? -2 : hash;  // -1 means an error
 #endif
 }
 
-// What a class or its bases keep under a name, before any binding: a borrowed reference, or null without an error.
+// Looks up a name in a class and its bases, without binding: a borrowed reference, or null with no error set.
 // The private function has a cache; define UNDERTOW_PUBLIC_CPYTHON to test without it.
 inline PyObject* kept_by_type(PyTypeObject* type, PyObject* name) {
 #if PY_VERSION_HEX < 0x030F0000 && !defined(UNDERTOW_PUBLIC_CPYTHON)
@@ -30,7 +31,7 @@ inline PyObject* kept_by_type(PyTypeObject* type, PyObject* name) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
 #if PY_VERSION_HEX >= 0x030C0000
     PyObject* dict = PyType_GetDict(base);
-    Py_XDECREF(dict);  // the class keeps it
+    Py_XDECREF(dict);  // the class keeps it alive
 #else
     PyObject* dict = base->tp_dict;
 #endif

@@ -69,7 +69,8 @@ PyObject* exception_class(ErrorKind kind) {
 }  // namespace
 
 namespace {
-// What an error calls undertow.name is torch.name to a program that believes so: its tests look for that sentence.
+// For a program that runs under as_torch, undertow.name in an error becomes torch.name: its tests look for that
+// sentence.
 std::string as_printed(std::string text) {
   constexpr std::string_view kOwn = "undertow.";
   const std::string package = std::string(printed_package()) + ".";
@@ -81,9 +82,9 @@ std::string as_printed(std::string text) {
 }  // namespace
 
 bool init_errors(PyObject* module) {
-  linalg_error =
-      PyErr_NewExceptionWithDoc("undertow._C._LinAlgError", "A matrix that a linear-algebra operator cannot do with.",
-                                PyExc_RuntimeError, nullptr);
+  linalg_error = PyErr_NewExceptionWithDoc("undertow._C._LinAlgError",
+                                           "Raised for a matrix that a linear-algebra operator cannot handle.",
+                                           PyExc_RuntimeError, nullptr);
   return linalg_error && PyModule_AddObjectRef(module, "_LinAlgError", linalg_error) == 0;
 }
 

@@ -1,4 +1,4 @@
-// errors.h: C++ exceptions become Python's and back again.
+// errors.h: converts C++ exceptions to Python exceptions and back.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,13 +9,13 @@
 
 namespace undertow::python {
 
-// A Python exception travelling through C++. Thrown with the error indicator set; takes it over.
+// A Python exception passing through C++. Thrown with the Python error set; takes it over.
 class PythonError : public std::exception {
  public:
   PythonError();
   PythonError(const PythonError& o);
   ~PythonError() override;
-  void restore();  // sets the indicator again
+  void restore();  // sets the Python error again
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:
@@ -23,14 +23,15 @@ class PythonError : public std::exception {
   std::string message_;
 };
 
-// undertow.linalg.LinAlgError: a matrix that an operator cannot do with, singular ones above all. Made by init_errors.
+// undertow.linalg.LinAlgError: raised for a matrix that an operator cannot handle, such as a singular one. Created by
+// init_errors.
 extern PyObject* linalg_error;
 bool init_errors(PyObject* module);
 
-// Call inside catch (...): sets the Python error that fits the current exception.
+// Call it inside catch (...): sets the Python error that corresponds to the current exception.
 void set_python_error();
 
-// Runs f() and turns exceptions into Python errors; `failed` is returned then.
+// Runs f(). Turns an exception into a Python error and returns `failed`.
 template <class F, class R = PyObject*>
 R guarded(F&& f, R failed = R()) {
   try {
@@ -77,7 +78,7 @@ class PyRef {
   PyObject* p_ = nullptr;
 };
 
-// Holds the interpreter's lock for a scope, from any thread.
+// Holds the GIL for a scope, on any thread.
 class WithGil {
  public:
   WithGil() : state_(PyGILState_Ensure()) {}

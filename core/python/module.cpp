@@ -1,4 +1,4 @@
-// module.cpp: undertow._C: puts the types together, and the module functions that belong to no type.
+// module.cpp: undertow._C: adds the types, and the module functions that belong to no type.
 // build: small
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -35,7 +35,7 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
                  Py_TYPE(on)->tp_name);
     return nullptr;
   }
-  // In inference mode nothing is recorded, whatever is asked for.
+  // In inference mode nothing is recorded, whatever is requested.
   if (on == Py_True && !mode_is(kInferenceMode))
     thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
   else
@@ -45,7 +45,7 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
 }
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 
-// Inference mode also switches grad mode off; the guard remembers the whole mode word.
+// Inference mode also switches grad mode off; the guard saves the whole mode word.
 PyObject* enter_inference(PyObject*, PyObject* on) {
   provenance::follow_process();
   uint32_t before = thread_mode.bits;
@@ -66,7 +66,7 @@ PyObject* exit_inference(PyObject*, PyObject* guard) {
 }
 PyObject* is_inference_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mode_is(kInferenceMode)); }
 
-// Anomaly mode is the process's, as in torch: a pass may run on another thread than its forward.
+// Anomaly mode is set for the process, as in torch: a pass may run on another thread than its forward.
 PyObject* set_anomaly(PyObject*, PyObject* args) {
   int on, check_nan = 1;
   if (!PyArg_ParseTuple(args, "p|p", &on, &check_nan)) return nullptr;
@@ -91,7 +91,7 @@ PyObject* live_counts(PyObject*, PyObject*) {
   });
 }
 PyObject* collect_cycles(PyObject*, PyObject*) {
-  // Operations that gave up the lock may be recording; the next collection will do.
+  // Operations that released the GIL may be recording; then leave it to the next collection.
   return guarded([] { return check(PyLong_FromSize_t(LongOp::unlocked > 0 ? 0 : cycles::collect())); });
 }
 
@@ -111,7 +111,7 @@ PyObject* increment_version(PyObject*, PyObject* tensors) {
   });
 }
 
-// Undoes what writes since did to version counters: (tensors, versions).
+// Restores version counters, undoing the writes since: (tensors, versions).
 PyObject* set_versions(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *versions;
@@ -232,7 +232,7 @@ PyMethodDef functions[] = {
 
 void warn_in_python(const std::string& message) {
   WithGil gil;
-  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw PythonError();  // the user made warnings errors
+  if (PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) < 0) throw PythonError();  // warnings are errors
 }
 
 bool fill(PyObject* module) {
@@ -245,9 +245,9 @@ bool fill(PyObject* module) {
 }
 
 // Note [One Module]
-// Types, the graph and the thread pool belong to the process, so there is one module object, which a second import
-// gets again, and one interpreter that may have it. CPython 3.12 and later read that from the slots below; 3.11 is told
-// by the check here. Objects are guarded by the interpreter's lock: a free-threaded build turns it on for us.
+// Types, the graph and the thread pool belong to the process. So there is one module object, which a second import
+// returns again, and only one interpreter may import it. CPython 3.12 and later read this from the slots below; for
+// 3.11 there is the check here. Objects are guarded by the GIL, which a free-threaded build enables for us.
 PyObject* the_module = nullptr;
 bool is_filled = false;
 
@@ -267,7 +267,7 @@ int execute(PyObject* module) {
   if (is_filled) return 0;
   set_warning_sink(warn_in_python);
   try {
-    num_threads();  // reads the environment now, so that a wrong value warns at the import
+    num_threads();  // reads the environment now, so that an invalid value warns at import
     if (!fill(module)) return -1;
   } catch (...) {
     set_python_error();

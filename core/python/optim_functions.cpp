@@ -44,7 +44,7 @@ PyObject* optim_update(PyObject*, PyObject* args) {
     }
     for (size_t k = 0; k < tensors.size(); k++)
       for (const Tensor& t : tensors[k])
-        if (k != 1) t.bump_version("an optimizer's step");  // all but the gradients
+        if (k != 1) t.bump_version("an optimizer's step");  // all lists except the gradients
     Py_RETURN_NONE;
   });
 }

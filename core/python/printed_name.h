@@ -1,5 +1,5 @@
-// printed_name.h: the package whose name types and dtypes print before their own: "undertow", or "torch" for a program
-// that believes so.
+// printed_name.h: the package name in front of printed types and dtypes: "undertow", or "torch" for a program that runs
+// under as_torch.
 #pragma once
 
 namespace undertow::python {

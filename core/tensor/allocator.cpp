@@ -1,10 +1,11 @@
-// allocator.cpp: a caching allocator: size classes of an eighth of a power of two, free blocks kept per class.
+// allocator.cpp: a caching allocator: size classes in steps of 1/8 of a power of two, with a list of free blocks per
+// class.
 //
 // Note [Caching Allocator]
-// A fresh 40 MB block costs about 10,000 page faults, more than the arithmetic done on it, so freed blocks are kept
-// and handed out again. Classes are spaced by 1/8, so at most 12.5 % is wasted. The cache holds at most
-// kCacheLimit bytes; beyond it, blocks go back to the system at once. Blocks of a few kilobytes dominate the call
-// count, so each thread keeps a short stack of them per class and only overflow takes the lock.
+// A new 40 MB block costs about 10,000 page faults, more than the arithmetic on it, so freed blocks are kept and
+// reused. Size classes are 1/8 apart, so at most 12.5 % is wasted. The cache holds at most kCacheLimit bytes; beyond
+// that, blocks go back to the system at once. Most calls are for blocks of a few kilobytes, so each thread keeps a
+// short stack of them per class, and only a full or empty stack needs the lock.
 #include "core/tensor/allocator.h"
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ namespace {
 constexpr size_t kCacheLimit = size_t{2} << 30;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr int kClasses = 8 * 48;
-constexpr size_t kThreadMax = 64 * 1024;  // largest block a thread keeps to itself
+constexpr size_t kThreadMax = 64 * 1024;  // largest block in a thread's own cache
 constexpr int kThreadClasses = 8 * 18;
 constexpr int kThreadDepth = 4;
 
@@ -48,10 +49,10 @@ struct Cache {
   size_t cached = 0;
 };
 Cache& cache() {
-  static Cache* c = new Cache;  // leaked: tensors may die after static destruction
+  static Cache* c = new Cache;  // leaked: tensors may be destroyed after static destruction
   return *c;
 }
-std::atomic<size_t> in_use{0}, peak{0};  // atomics: statistics, updated on every thread
+std::atomic<size_t> in_use{0}, peak{0};  // atomic: statistics, updated by every thread
 
 struct ThreadBlocks {
   void* stack[kThreadClasses][kThreadDepth];

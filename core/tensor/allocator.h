@@ -1,4 +1,4 @@
-// allocator.h: memory for tensors larger than a pooled block, 64-byte aligned, kept for reuse.
+// allocator.h: memory for tensors too large for a pooled block; 64-byte aligned, cached for reuse.
 #pragma once
 #include <cstddef>
 
@@ -8,8 +8,8 @@ void* allocate_bytes(size_t nbytes);
 void deallocate_bytes(void* p, size_t nbytes);
 
 struct AllocatorStats {
-  size_t in_use = 0;       // bytes handed out, rounded to their class
-  size_t peak_in_use = 0;  // since start or reset_peak
+  size_t in_use = 0;       // bytes allocated, rounded up to their size class
+  size_t peak_in_use = 0;  // since the start or the last reset_peak
   size_t cached = 0;       // bytes kept for reuse
 };
 AllocatorStats allocator_stats();

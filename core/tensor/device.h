@@ -1,4 +1,4 @@
-// device.h: where a tensor's memory is, and the layouts and memory formats torch's signatures name.
+// device.h: where a tensor's memory is, and the layouts and memory formats that torch's signatures name.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace undertow {
 
-// Torch's kinds of device, in its order. Any of them can be named; a tensor can be made on those that have a backend
+// Torch's device types, in torch's order. All of them can be named; tensors can be created only on those with a backend
 // (kernels/backend.h).
 enum class DeviceType : uint8_t {
   CPU,
@@ -31,13 +31,13 @@ enum class DeviceType : uint8_t {
   PrivateUse1
 };
 inline constexpr int kNumDeviceTypes = 20;
-// As strings name them: "cpu", "cuda", "meta".
+// The names used in strings: "cpu", "cuda", "meta".
 extern const char* const kDeviceNames[kNumDeviceTypes];
 inline const char* name(DeviceType t) { return kDeviceNames[static_cast<int>(t)]; }
 
 struct Device {
   DeviceType type = DeviceType::CPU;
-  int8_t index = -1;  // -1: the current one; the CPU and meta have one each and never an index
+  int8_t index = -1;  // -1: the current device; always -1 for the CPU and meta, which have one device each
   auto operator<=>(const Device&) const = default;
   bool is_cpu() const { return type == DeviceType::CPU; }
   bool is_meta() const { return type == DeviceType::Meta; }

@@ -1,5 +1,5 @@
-// device_memory.h: memory on devices other than the CPU, whose memory is allocator.h's.
-// A backend provides the functions, storages call them. Knows nothing of tensors.
+// device_memory.h: memory on devices other than the CPU (for the CPU, see allocator.h).
+// A backend provides the functions and storages call them. Knows nothing about tensors.
 #pragma once
 #include <cstddef>
 
@@ -8,14 +8,14 @@
 namespace undertow {
 
 struct DeviceMemory {
-  // May return null where the device has no memory at all (meta).
+  // May return null if the device has no memory (meta).
   void* (*allocate)(size_t nbytes, Device device);
   void (*deallocate)(void* p, size_t nbytes, Device device);
-  // Between two places, at least one of them on this device. Raises where the bytes do not exist.
+  // At least one of the two pointers is on this device. Raises if the bytes do not exist.
   void (*copy)(void* dst, Device dst_device, const void* src, Device src_device, size_t nbytes);
 };
 
-// Raises a clear error where this build has no backend for the device. Declared here, defined above (see STYLE 2):
+// Raises a clear error if this build has no backend for the device. Declared here, defined in a higher layer:
 // kernels/backends.cpp.
 const DeviceMemory& device_memory(Device device);
 

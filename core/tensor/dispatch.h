@@ -1,4 +1,4 @@
-// dispatch.h: dispatch over some of the dtypes only; see dispatch in dtype.h.
+// dispatch.h: dispatch over subsets of the dtypes; see dispatch in dtype.h.
 #pragma once
 #include "core/tensor/dtype.h"
 
@@ -15,7 +15,7 @@ struct RealOfType<std::complex<T>> {
 template <class T>
 using RealOf = typename RealOfType<T>::type;
 
-// Everything that can be ordered: all but the complex types. `name` is the operator's, for the error.
+// All dtypes that can be ordered, i.e. all except complex. `name` is the operator's name for the error.
 template <class F>
 decltype(auto) dispatch_real(DType t, const char* name, F&& f) {
   UT_CHECK_AS(NotImplemented, !is_complex(t), "\"", name, "\" not implemented for '", long_name(t), "'");

@@ -1,4 +1,4 @@
-// dtype.h: the element types, their facts, and the way from a run-time DType to a C++ type.
+// dtype.h: the element types, their properties, and dispatch from a run-time DType to a C++ type.
 #pragma once
 #include <complex>
 #include <cstddef>
@@ -31,8 +31,8 @@ using Complex128 = std::complex<double>;
 
 struct DTypeInfo {
   uint8_t itemsize;
-  const char* name;       // as Python spells it
-  const char* long_name;  // as torch's messages spell it ("Float")
+  const char* name;       // as in Python
+  const char* long_name;  // as in torch's messages ("Float")
 };
 inline constexpr DTypeInfo kDTypeInfo[kNumDTypes] = {{1, "bool", "Bool"},
                                                      {1, "uint8", "Byte"},
@@ -52,7 +52,7 @@ inline const char* name(DType t) { return kDTypeInfo[static_cast<int>(t)].name; 
 inline const char* long_name(DType t) { return kDTypeInfo[static_cast<int>(t)].long_name; }
 inline bool is_complex(DType t) { return t >= DType::Complex64; }
 inline bool is_floating(DType t) { return t >= DType::Float16 && t <= DType::Float64; }
-inline bool is_integral(DType t) { return t <= DType::Int64; }  // bool counted in
+inline bool is_integral(DType t) { return t <= DType::Int64; }  // includes bool
 inline bool is_differentiable(DType t) { return t >= DType::Float16; }
 inline bool is_reduced_float(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
 inline DType to_real(DType t) {
@@ -63,7 +63,7 @@ inline DType to_complex(DType t) {
 }
 std::ostream& operator<<(std::ostream& out, DType t);
 
-// What arithmetic on T is carried out in.
+// The type used for arithmetic on T.
 template <class T>
 struct OpMathOf {
   using type = T;
@@ -146,7 +146,7 @@ decltype(auto) dispatch(DType t, F&& f) {
   __builtin_unreachable();
 }
 
-// The same where only the width matters (copies, gathers of one dtype): instantiates five cases instead of twelve.
+// The same for code that depends only on the element size (copies, gathers): instantiates five cases instead of twelve.
 struct Bytes16 {
   uint64_t a, b;
 };
@@ -166,8 +166,8 @@ decltype(auto) dispatch_width(DType t, F&& f) {
   }
 }
 
-// Value conversion between any two element types, as torch's casts: complex to real drops the imaginary part,
-// anything to bool is "is not zero".
+// Value conversion between any two element types, with the semantics of torch's casts: complex to real drops the
+// imaginary part, and conversion to bool means "is not zero".
 template <class To, class From>
 inline To convert(From v) {
   if constexpr (std::is_same_v<To, From>) {
@@ -186,7 +186,7 @@ inline To convert(From v) {
   } else if constexpr (kIsHalf<To>) {
     return To(static_cast<float>(v));
   } else if constexpr (std::is_integral_v<To> && (std::is_floating_point_v<From> || kIsHalf<From>)) {
-    // Through int64, so that a negative float becomes a wrapped unsigned value as it does in torch on x86.
+    // Through int64, so that a negative float wraps around when converted to unsigned, as in torch on x86.
     return static_cast<To>(static_cast<int64_t>(static_cast<OpMath<From>>(v)));
   } else {
     return static_cast<To>(static_cast<OpMath<From>>(v));

@@ -58,13 +58,14 @@ void ElementwiseIter::build() {
                                          : operands_[k].tensor.data();
 }
 
-// Innermost first by ascending stride, the first operand that distinguishes two dimensions deciding; outputs that exist
-// come first, so that a write keeps its layout. Stable, so a contiguous tensor keeps its own order.
+// Orders the dimensions by ascending stride, innermost first. The first operand whose strides of two dimensions differ
+// decides. Existing outputs come first, so that writes follow their layout. The sort is stable, so a contiguous tensor
+// keeps its own order.
 void ElementwiseIter::order_dimensions() {
   size_t n = shape_.size();
   perm_ = Dims(n);
   for (size_t i = 0; i < n; i++) perm_[i] = static_cast<int64_t>(n - 1 - i);
-  // -1: a belongs inside b already; 1: swap; 0: cannot tell.
+  // -1: a is already inside b; 1: swap them; 0: undecided.
   auto compare = [&](int64_t a, int64_t b) {
     for (size_t k = 0; k < count_; k++) {
       const Operand& o = operands_[k];
@@ -139,7 +140,7 @@ bool partial_overlap(const Tensor& a, const Tensor& b) {
 
 void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
   if (UT_LIKELY(&out.storage() != &in.storage()) || !partial_overlap(out, in)) return;
-  // Torch decides only for dense layouts; others are computed through a temporary here.
+  // Torch raises only for dense layouts. Other layouts are computed through a temporary.
   if (!is_non_overlapping_and_dense(out.sizes(), out.strides()) ||
       !is_non_overlapping_and_dense(in.sizes(), in.strides()))
     return;

@@ -1,5 +1,5 @@
-// elementwise_iter.h: several tensors of one broadcast shape as one loop nest, in the best order for memory.
-// Decides shapes and strides of fresh outputs and merges dimensions; a backend's kernel does the walking.
+// elementwise_iter.h: several tensors of one broadcast shape as one loop nest, in the best order for memory access.
+// Chooses shapes and strides of new outputs and merges dimensions; a backend's kernel runs the loops.
 #pragma once
 #include "core/tensor/tensor.h"
 
@@ -9,14 +9,14 @@ inline constexpr int kMaxOperands = 6;
 
 class ElementwiseIter {
  public:
-  // Outputs first. An undefined output is allocated by build() with `dtype`.
+  // Outputs are added first. build() allocates an undefined output with `dtype`.
   void add_output(const Tensor& t, DType dtype);
   void add_input(const Tensor& t);
-  // A value that is the same for every element; must outlive the iterator.
+  // One value for all elements; it must outlive the iterator.
   void add_constant(const void* value);
-  // Outputs may be expanded: the caller writes the same value everywhere.
+  // Allows expanded outputs: the caller writes the same value to every element.
   void allow_internal_overlap() { allow_overlap_ = true; }
-  // Computes the common shape, checks or allocates outputs, orders and merges dimensions.
+  // Computes the common shape, checks or allocates the outputs, and orders and merges the dimensions.
   void build();
 
   Tensor& output(int i = 0) { return operands_[i].tensor; }
@@ -25,7 +25,8 @@ class ElementwiseIter {
 
   Device device() const { return device_; }
 
-  // The merged loop nest, for kernels: sizes innermost first, and for each operand its first byte and its byte strides.
+  // The merged loop nest, for kernels: sizes (innermost first), and for each operand a pointer to its first byte and
+  // its byte strides.
   int count() const { return static_cast<int>(count_); }
   IntSpan dims() const { return dims_; }
   IntSpan byte_strides(int k) const { return operands_[k].strides; }
@@ -51,14 +52,14 @@ class ElementwiseIter {
   Dims perm_;   // dims_[i] is shape_[perm_[i]] before merging
   Dims dims_;   // innermost first, merged
   int64_t numel_ = 1;
-  Device device_;  // of the operands; tensors of no dimension may be on the CPU beside others elsewhere
+  Device device_;  // of the operands; zero-dimensional CPU tensors may be mixed with tensors on another device
 };
 
-// Memory of a and b overlaps without being the same layout: writing one while reading the other is not safe.
+// True if the memory of a and b overlaps but the layouts differ: writing one while reading the other is not safe.
 bool partial_overlap(const Tensor& a, const Tensor& b);
-// Refuses, in torch's words and where torch does, to write `out` while reading `in` that overlaps it in another layout.
+// Raises torch's error, in the cases where torch does, if `out` overlaps `in` with a different layout.
 void check_no_partial_overlap(const Tensor& out, const Tensor& in);
-// Refuses to write to an expanded tensor, in torch's words.
+// Raises torch's error if t, which will be written, is expanded.
 void check_no_internal_overlap(const Tensor& t);
 
 }  // namespace undertow

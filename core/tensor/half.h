@@ -1,7 +1,6 @@
-// half.h: the two 16-bit floats as storage types. Arithmetic happens in float (see OpMath in dtype.h).
-// The conversions are the same arithmetic in every translation unit, whatever instruction set it is compiled for:
-// inline functions that differ by a macro would break the one-definition rule. Kernels convert with vectors of their
-// own (kernels/cpu/half).
+// half.h: the two 16-bit floats as storage types. Arithmetic is done in float (see OpMath in dtype.h).
+// The conversions use the same code in every translation unit, for any instruction set: inline functions that depend on
+// a macro would break the one-definition rule. Kernels have their own vectorized conversions (kernels/cpu/half).
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -42,7 +41,7 @@ struct BFloat16 {
   BFloat16() = default;
   BFloat16(float f) {
     uint32_t b = std::bit_cast<uint32_t>(f);
-    // NaN keeps a set mantissa bit; the rest rounds to nearest even.
+    // A NaN keeps a nonzero mantissa; all other values round to nearest even.
     bits = (b & 0x7fffffff) > 0x7f800000 ? static_cast<uint16_t>(0x7fc0)
                                          : static_cast<uint16_t>((b + 0x7fff + ((b >> 16) & 1)) >> 16);
   }

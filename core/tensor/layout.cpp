@@ -24,7 +24,7 @@ bool is_contiguous_layout(IntSpan sizes, IntSpan strides) {
 }
 
 namespace {
-// Dimensions of more than one element, by ascending stride.
+// The dimensions with more than one element, by ascending stride.
 Dims by_stride(IntSpan sizes, IntSpan strides) {
   Dims order;
   for (size_t i = 0; i < sizes.size(); i++)
@@ -143,8 +143,8 @@ bool view_strides(IntSpan sizes, IntSpan strides, IntSpan shape, Dims& out) {
       out = contiguous_strides(shape);
     return true;
   }
-  // Walk from the last dimension: gather runs of old dimensions that lie contiguous to each other, and split each
-  // run exactly into new dimensions.
+  // Goes from the last dimension to the first: collects runs of old dimensions that are contiguous with each other, and
+  // splits each run exactly into new dimensions.
   int64_t view_d = static_cast<int64_t>(shape.size()) - 1;
   int64_t chunk_base = sizes.empty() ? 1 : strides.back(), run = 1, used = 1;
   for (int64_t d = static_cast<int64_t>(sizes.size()) - 1; d >= 0; d--) {

@@ -21,26 +21,26 @@ inline int64_t product(IntSpan s) {
 }
 
 bool is_contiguous_layout(IntSpan sizes, IntSpan strides);
-// Dense in some order of dimensions, no two elements sharing an address: such a layout is worth preserving.
+// Dense in some order of the dimensions, and no two elements share an address. Such a layout is worth preserving.
 bool is_non_overlapping_and_dense(IntSpan sizes, IntSpan strides);
-// True if two different indices may address one element (an expanded tensor): such a tensor must not be written.
+// True if two different indices may refer to the same element (an expanded tensor). Such a tensor must not be written.
 bool has_internal_overlap(IntSpan sizes, IntSpan strides);
 Dims contiguous_strides(IntSpan sizes);
-// Number of elements from offset to the last one addressed; 0 for an empty tensor.
+// Number of elements from the offset to the last one addressed; 0 for an empty tensor.
 int64_t storage_extent(IntSpan sizes, IntSpan strides);
 
-// The common shape of a and b by the broadcasting rule, or torch's error.
+// The broadcast shape of a and b; raises torch's error if there is none.
 Dims broadcast_sizes(IntSpan a, IntSpan b);
 // True if `from` can be expanded to `to`.
 bool is_expandable_to(IntSpan from, IntSpan to);
 
-// -1 means the last dimension; raises IndexError in torch's words. A zero-dimensional tensor accepts -1 and 0.
+// Wraps a negative dimension; raises torch's IndexError. A zero-dimensional tensor accepts -1 and 0.
 int64_t wrap_dim(int64_t dim, int64_t ndim);
-// A sorted-by-use set of reduced dimensions as a mask; empty list means all. Refuses repeats.
+// The dimensions as a bit mask. An empty list means all dimensions by default. Raises for repeated dimensions.
 uint64_t dim_mask(IntSpan dims, int64_t ndim, bool empty_means_all = true);
-// Resolves one -1 in a view's sizes.
+// Infers the size given as -1, if any, in the sizes of a view.
 Dims infer_size(IntSpan shape, int64_t numel);
-// The strides under which memory of (sizes, strides) can be seen as `shape`; false when it needs a copy.
+// Computes the strides that view memory of (sizes, strides) as `shape`; returns false if this needs a copy.
 bool view_strides(IntSpan sizes, IntSpan strides, IntSpan shape, Dims& out);
 
 }  // namespace undertow

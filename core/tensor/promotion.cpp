@@ -41,7 +41,7 @@ DType scalar_dtype(const Scalar& s) {
 
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
-  if (a > b) std::swap(a, b);  // b is the later, usually wider one
+  if (a > b) std::swap(a, b);  // b is the later one, usually the wider
   if (is_complex(b)) {
     if (b == DType::Complex64 && a == DType::Float64) return DType::Complex128;
     return b;
@@ -55,7 +55,7 @@ DType promote_types(DType a, DType b) {
 }
 
 DType Promoter::result() const {
-  // A number counts with the default dtype of its kind, also one that was put into a tensor in full width.
+  // A number has the default dtype of its kind, even if it was wrapped in a tensor of full width.
   int number = number_;
   if (number != kNone && is_floating(static_cast<DType>(number))) number = static_cast<int>(default_dtype());
   if (number != kNone && is_complex(static_cast<DType>(number))) number = static_cast<int>(default_complex_dtype());
@@ -66,8 +66,8 @@ DType Promoter::result() const {
   auto outranks = [](int low, int high) {
     return low != kNone && (high == kNone || kind_of(static_cast<DType>(low)) > kind_of(static_cast<DType>(high)));
   };
-  // A lower category of a higher kind joins with the dtype it meets: float32 of a zero-dim tensor with a complex
-  // number gives complex64, not the number's own width.
+  // If the lower category is complex and the higher one floating, the result has the precision of the higher one: a
+  // zero-dimensional float32 tensor with a complex number gives complex64, whatever the number's own width.
   auto lift = [](int high, int low) {
     DType l = static_cast<DType>(low);
     if (high == kNone) return low;

@@ -5,14 +5,14 @@
 namespace undertow {
 
 DType promote_types(DType a, DType b);
-DType default_dtype();                // of Python floats; float32 unless set
+DType default_dtype();                // of Python floats; initially float32
 void set_default_dtype(DType dtype);  // floating types only
 DType default_complex_dtype();
-bool can_cast(DType from, DType to);  // may an in-place result of `from` land in `to`?
-DType scalar_dtype(const Scalar& s);  // of a Python number, under the default dtype
+bool can_cast(DType from, DType to);  // may an in-place result of dtype `from` be written to dtype `to`?
+DType scalar_dtype(const Scalar& s);  // of a Python number, given the default dtype
 
-// Accumulates operands: dimensioned tensors outrank zero-dimensional ones, which outrank Python numbers; a lower
-// category counts only when its kind (bool < int < float < complex) is higher.
+// Accumulates operands in three categories: tensors with dimensions, zero-dimensional tensors, Python numbers. A lower
+// category matters only if its kind (bool < int < float < complex) is higher.
 class Promoter {
  public:
   void add(const Tensor& t) {

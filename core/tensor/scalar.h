@@ -1,4 +1,4 @@
-// scalar.h: a Python number on its way into an operator. It never becomes a tensor.
+// scalar.h: a Python number as an argument of an operator. It is never converted to a tensor.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -45,7 +45,7 @@ class Scalar {
   std::complex<double> to_complex() const { return to<std::complex<double>>(); }
 
   bool equals(double d) const { return kind_ == Kind::Complex ? (v_.z[1] == 0 && v_.z[0] == d) : to_double() == d; }
-  // The dtype torch would give a tensor of this number under the default dtype float32.
+  // The dtype that torch gives a tensor of this number if the default dtype is float32.
   DType default_dtype() const {
     switch (kind_) {
       case Kind::Bool:

@@ -1,4 +1,4 @@
-// storage.cpp: where storages come from and go to.
+// storage.cpp: creating, resizing and destroying storages.
 #include "core/tensor/storage.h"
 
 #include <cstring>
@@ -47,7 +47,7 @@ Ref<Storage> Storage::borrow(void* data, size_t nbytes, Deleter deleter, void* c
 void Storage::resize(size_t nbytes) {
   UT_CHECK(resizable(),
            "Trying to resize storage that is not resizable: its memory belongs to another library, or an array or "
-           "memoryview looks at it");
+           "memoryview uses it");
   if (nbytes == nbytes_) return;
   if (kind_ == Kind::OnDevice) {
     const DeviceMemory& memory = device_memory(device_);
@@ -67,7 +67,7 @@ void Storage::resize(size_t nbytes) {
 }
 
 void Storage::swap_bytes(Storage& other) {
-  // Inline bytes cannot change hands; move them out first.
+  // Inline bytes cannot be exchanged; move them to separate memory first.
   for (Storage* s : {this, &other}) {
     if (s->kind_ != Kind::Inline) continue;
     char* fresh = static_cast<char*>(allocate_bytes(s->nbytes_));

@@ -1,5 +1,5 @@
-// storage.h: the bytes that tensors share, and the version counter that in-place writes bump.
-// Knows nothing of shapes or element types.
+// storage.h: the bytes that tensors share, and the version counter that in-place writes increment.
+// Knows nothing about shapes or element types.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -16,7 +16,7 @@ class Storage {
  public:
   using Deleter = void (*)(void* context);
 
-  // Small requests live in one pooled block with their header; larger ones come from the caching allocator.
+  // Small requests share one pooled block with the header; larger ones come from the caching allocator.
   UT_HOT_INLINE static Ref<Storage> allocate(size_t nbytes) {
     if (nbytes > kInlineMax) return allocate_large(nbytes);
     auto* s = new (pool_alloc(kHeader + nbytes)) Storage;
@@ -28,17 +28,17 @@ class Storage {
   static Ref<Storage> allocate(size_t nbytes, Device device) {
     return UT_LIKELY(device.is_cpu()) ? allocate(nbytes) : allocate_on_device(nbytes, device);
   }
-  // Memory that someone else owns; deleter(context) runs once when the last tensor lets go.
+  // Borrowed memory: deleter(context) runs once, when the last tensor that uses the storage is destroyed.
   static Ref<Storage> borrow(void* data, size_t nbytes, Deleter deleter, void* context);
 
   Device device() const { return device_; }
-  char* data() const { return data_; }  // null where the device has no memory (meta)
+  char* data() const { return data_; }  // null if the device has no memory (meta)
   size_t nbytes() const { return nbytes_; }
-  // Changes the size, keeping min(old, new) bytes. Only for memory that is ours.
+  // Changes the size and keeps min(old, new) bytes. Only for memory that we own.
   void resize(size_t nbytes);
   bool resizable() const { return kind_ != Kind::Borrowed && !pinned_ && holds_.load(std::memory_order_relaxed) == 0; }
-  // While someone outside has the address, the bytes must stay where they are: a memoryview, which lets go again, or a
-  // NumPy array, which gives no sign when it does.
+  // While someone outside has the address, the bytes must not move. A memoryview releases its hold; a NumPy array never
+  // does, because we are not told when it is freed.
   void hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
   void unhold() { holds_.fetch_sub(1, std::memory_order_relaxed); }
   void hold_for_good() { pinned_ = true; }
@@ -47,7 +47,7 @@ class Storage {
   void swap_bytes(Storage& other);
 
   uint32_t version() const { return version_.load(std::memory_order_relaxed); }
-  // `by` names the writer for errors; a string that lives for ever.
+  // `by` names the writer in error messages; it must be a string with static lifetime.
   void bump_version(const char* by) {
     version_.fetch_add(1, std::memory_order_relaxed);
     writer_.store(by, std::memory_order_relaxed);
@@ -57,15 +57,15 @@ class Storage {
 
   void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() {
-    // The sole owner needs no read-modify-write: nobody else can take a count from nothing.
+    // A sole owner needs no read-modify-write: no other thread has a reference to copy.
     if (refs_.load(std::memory_order_acquire) == 1 || refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
   }
   uint32_t use_count() const { return refs_.load(std::memory_order_acquire); }
 
  private:
   enum class Kind : uint8_t { Inline, Owned, Borrowed, OnDevice };
-  static constexpr size_t kInlineMax = 256;  // bytes that travel in the header's own block
-  static constexpr size_t kHeader = 64;      // keeps the bytes 16-aligned behind the header
+  static constexpr size_t kInlineMax = 256;  // largest size stored in the same block as the header
+  static constexpr size_t kHeader = 64;      // keeps the bytes after the header 16-aligned
   Storage() = default;
   static Ref<Storage> allocate_large(size_t nbytes);
   static Ref<Storage> allocate_on_device(size_t nbytes, Device device);
@@ -75,18 +75,18 @@ class Storage {
   }
   void free_bytes();
 
-  std::atomic<uint32_t> refs_{1};     // atomic: tensors of one storage die on any thread
-  std::atomic<uint32_t> version_{0};  // atomic: read by saves while another thread writes; order does not matter
+  std::atomic<uint32_t> refs_{1};     // atomic: tensors that share a storage may be destroyed on any thread
+  std::atomic<uint32_t> version_{0};  // atomic: saves read it while another thread writes; the order does not matter
   char* data_ = nullptr;
   size_t nbytes_ = 0;
-  uint32_t block_bytes_ = 0;        // size of the pooled block, header included
-  std::atomic<uint16_t> holds_{0};  // atomic: memoryviews are made and dropped on any thread
+  uint32_t block_bytes_ = 0;        // size of the pooled block, including the header
+  std::atomic<uint16_t> holds_{0};  // atomic: memoryviews are created and released on any thread
   Kind kind_ = Kind::Inline;
   bool pinned_ = false;
   Device device_;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
-  std::atomic<const char*> writer_{nullptr};  // atomic: as version_
+  std::atomic<const char*> writer_{nullptr};  // atomic: like version_
 };
 
 static_assert(sizeof(Storage) <= 64);

@@ -1,9 +1,10 @@
-// tensor.cpp: making and destroying tensors.
+// tensor.cpp: creating and destroying tensors.
 //
 // Note [Iterative Destruction]
-// A tensor owns its node, a node its edges and saved tensors, and so on: freeing the end of a chain of a million
-// operations by nested destructors overflows the stack at about 320,000. So the first destroy() on a thread becomes
-// a loop, and every tensor or node that dies inside it is put on a thread-local list which that loop empties.
+// A tensor owns its node, a node owns its edges and saved tensors, and so on. Freeing the end of a long chain of
+// operations by nested destructors overflows the stack at a length of about 320,000. So the first destroy() on a thread
+// runs a loop, and every tensor or node that is destroyed meanwhile is put on a thread-local list that this loop
+// empties.
 // The list is shared with nodes (see release_node in graph/node.cpp).
 #include "core/tensor/tensor.h"
 
@@ -44,7 +45,7 @@ void TensorImpl::set_layout(IntSpan sizes, IntSpan strides) {
   UT_CHECK(sizes.size() <= 64, "tensors have at most 64 dimensions, got ", sizes.size());
   allocate_dims(sizes.size());
   int64_t *s = sizes_ptr(), *t = strides_ptr();
-  int64_t n = 1;  // elements so far, and so the stride that the next dimension has in a row-major layout
+  int64_t n = 1;  // elements so far, which is the row-major stride of the next dimension
   bool dense = true;
   for (size_t i = sizes.size(); i-- > 0;) {
     s[i] = sizes[i];
@@ -97,10 +98,10 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
 
 Tensor alias_storage(const Tensor& src) {
   const TensorImpl* from = src.impl();
-  // The memory under it is its first sample's: whoever comes here would take that for the whole.
+  // A batched tensor's memory holds only its first sample; the caller would take that for the whole tensor.
   UT_CHECK(UT_LIKELY(!from->has(kBatched)),
-           "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample "
-           "of many");
+           "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap represents one of "
+           "many samples");
   auto* impl = new TensorImpl;
   impl->dtype = from->dtype;
   impl->device = from->device;

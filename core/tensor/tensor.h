@@ -1,4 +1,4 @@
-// tensor.h: the handle to a tensor: one counted pointer, undefined when null.
+// tensor.h: the handle to a tensor: one reference-counting pointer; null means undefined.
 // Layout, storage and flags only; operators are free functions in the generated ops headers.
 #pragma once
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace undertow {
 
-// Notes the line of a write, while lines are recorded. Defined above (see STYLE 2): graph/diagnostics/blame.cpp.
+// Records the source line of a write while lines are recorded. Defined in a higher layer: graph/diagnostics/blame.cpp.
 extern void (*note_write)(const Storage* storage);
 
 class Tensor {
@@ -34,7 +34,7 @@ class Tensor {
   int64_t numel() const { return impl_->numel; }
   IntSpan sizes() const { return impl_->sizes(); }
   IntSpan strides() const { return impl_->strides(); }
-  // d may be negative, and must be in range.
+  // d may be negative, but must be in range.
   int64_t size(int64_t d) const { return impl_->sizes_ptr()[d < 0 ? d + impl_->ndim : d]; }
   int64_t stride(int64_t d) const { return impl_->strides_ptr()[d < 0 ? d + impl_->ndim : d]; }
   int64_t storage_offset() const { return impl_->offset; }
@@ -51,7 +51,7 @@ class Tensor {
   bool is_floating() const { return undertow::is_floating(dtype()); }
   bool is_conj() const { return impl_->has(kConj); }
   bool is_neg() const { return impl_->has(kNeg); }
-  // A view also requires grad when its base has come to, by a write since the view was made.
+  // A view also requires grad if its base does: a write after the view was created may have changed the base.
   bool requires_grad() const {
     return impl_->has(kRequiresGrad) || (impl_->has(kIsView) && impl_->base->has(kRequiresGrad));
   }
@@ -71,15 +71,15 @@ static_assert(sizeof(Tensor) == sizeof(void*));
 
 using TensorSpan = std::span<const Tensor>;
 
-// Fresh uninitialised memory, row-major. Throws for negative sizes and overflow.
+// New uninitialised memory, row-major. Throws for negative sizes and on overflow.
 Tensor empty(IntSpan sizes, DType dtype, Device device = kCpu);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = kCpu);
-// The same on the device of another tensor.
+// The same, on the device of t.
 inline Tensor empty_beside(const Tensor& t, IntSpan sizes, DType dtype) { return empty(sizes, dtype, t.device()); }
 inline Tensor empty_strided_beside(const Tensor& t, IntSpan sizes, IntSpan strides, DType dtype) {
   return empty_strided(sizes, strides, dtype, t.device());
 }
-// The same for a contiguous CPU tensor's shape, which needs no checks: the hot path of pointwise operators.
+// The same, with the shape of a contiguous CPU tensor, which needs no checks: the hot path of pointwise operators.
 UT_HOT_INLINE Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
   if (UT_UNLIKELY(like.ndim > kInlineDims)) return empty(like.sizes(), dtype);
   auto* impl = new TensorImpl;
@@ -95,11 +95,11 @@ UT_HOT_INLINE Tensor empty_same_shape(const TensorImpl& like, DType dtype) {
   impl->storage = Storage::allocate(static_cast<size_t>(like.numel * itemsize(dtype))).leak();
   return t;
 }
-// A second tensor on src's storage, its geometry still to be set.
+// A new tensor on src's storage; the caller sets its sizes and strides.
 Tensor alias_storage(const Tensor& src);
-// A second tensor on src's storage; not a view in autograd's sense (base is not set).
+// A new tensor on src's storage. Not a view for autograd (base is not set).
 Tensor alias(const Tensor& src, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
-// The same geometry: nothing to compute.
+// The same, with src's own sizes and strides: nothing to compute.
 inline Tensor alias(const Tensor& src) {
   const TensorImpl& from = *src.impl();
   if (UT_UNLIKELY(from.ndim > kInlineDims))

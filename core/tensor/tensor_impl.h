@@ -1,5 +1,5 @@
-// tensor_impl.h: what a tensor is made of. Everything an operation reads on its hot path is inline here.
-// Knows storage and layout; of the graph only that a tensor may own a node and some autograd metadata.
+// tensor_impl.h: the data members of a tensor. Everything that an operation reads on its hot path is inline here.
+// Knows storage and layout. Of the graph, knows only that a tensor may own a node and some autograd metadata.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -18,50 +18,51 @@ class Node;           // graph/node.h
 struct AutogradMeta;  // graph/autograd_meta.h
 struct TensorImpl;
 
-// Declared here, defined above (see STYLE 2): graph/autograd_meta.cpp and python/tensor/tensor_object.cpp.
+// Declared here, defined in higher layers: graph/node.cpp, graph/autograd_meta.cpp and python/tensor/tensor_object.cpp.
 void release_node(Node* node);
 void destroy_autograd_meta(AutogradMeta* meta);
 extern void (*release_python_object)(TensorImpl* impl);  // null without Python
 
 enum TensorFlag : uint32_t {
-  kRequiresGrad = 1u << 0,  // a leaf that wants gradients, or anything with a grad_fn
-  kContiguous = 1u << 1,    // row-major without gaps; kept up to date by every layout change
-  kIsView = 1u << 2,        // base is set: writes through this tensor are writes to base
-  kConj = 1u << 3,          // elements are the conjugates of what memory holds
-  kNeg = 1u << 4,           // elements are the negatives of what memory holds
-  kInference = 1u << 5,     // made in inference mode: no version counter, no autograd
-  kHasTangent = 1u << 6,    // forward-mode tangent in meta
-  kOwnVersion = 1u << 7,    // version counter is meta's, not the storage's (made by .data or set_data)
+  kRequiresGrad = 1u << 0,  // a leaf that requires grad, or any tensor with a grad_fn
+  kContiguous = 1u << 1,    // row-major without gaps; updated by every layout change
+  kIsView = 1u << 2,        // base is set: writes to this tensor are writes to base
+  kConj = 1u << 3,          // elements are the conjugates of the values in memory
+  kNeg = 1u << 4,           // elements are the negatives of the values in memory
+  kInference = 1u << 5,     // created in inference mode: no version counter, no autograd
+  kHasTangent = 1u << 6,    // has a forward-mode tangent in meta
+  kOwnVersion = 1u << 7,    // the version counter is in meta, not in the storage (created by .data or set_data)
   kPyOwned = 1u << 8,       // this impl owns its Python object, not the other way round
   kIsParameter = 1u << 9,   // nn.Parameter
-  kPySubclass = 1u << 10,   // the Python object is of a subclass
+  kPySubclass = 1u << 10,   // the Python object is an instance of a subclass
   kRetainsGrad = 1u << 11,
-  kWrappedNumber = 1u << 12,  // made from a Python number: weak in promotion
-  kBatched = 1u << 13,        // one sample of a vmap, standing for all; see Note [Batched Tensors]
-  kDependent = 1u << 14,  // computed in a custom Function's forward from something that requires grad; see kInFunction
-  kOtherDevice = 1u << 15,  // not on the CPU: recorders check that operands are on one device, fast paths step aside
-  // How a view came to be, for the errors that in-place writes raise. See Note [Views And In-place].
-  kViewNoGrad = 1u << 16,       // made in no_grad from something of grad mode
+  kWrappedNumber = 1u << 12,  // created from a Python number: weak in promotion
+  kBatched = 1u << 13,        // one sample that represents all samples of a vmap; see Note [Batched Tensors]
+  kDependent = 1u << 14,    // computed in a custom Function's forward from an input that requires grad; see kInFunction
+  kOtherDevice = 1u << 15,  // not on the CPU: recorders check that all operands share it, and skip fast paths
+  // How a view was created, for the errors of in-place writes. See Note [Views And In-place].
+  kViewNoGrad = 1u << 16,       // created in no_grad from a tensor of grad mode
   kViewMultiOutput = 1u << 17,  // one of several outputs of one view function
-  kViewInference = 1u << 18,    // made in inference mode
+  kViewInference = 1u << 18,    // created in inference mode
   kViewCustom = 1u << 19,       // returned by a custom Function
-  // Bits 20 to 31: which non-differentiable operation made this of something that requires grad. See Note [Cut Marks].
+  // Bits 20 to 31: the non-differentiable operation that computed this from a tensor that requires grad. See
+  // Note [Cut Marks].
 };
 inline constexpr int kCutShift = 20;
 inline constexpr uint32_t kMostCutMarks = 4095;
-// Flags on any input that send a recorder to its careful path.
+// Flags of an input that make a recorder take its slow path.
 inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kBatched | kOtherDevice;
 
 inline constexpr int kInlineDims = 4;
 
 struct TensorImpl : Pooled<TensorImpl> {
-  std::atomic<uint32_t> refs{1};  // atomic: the engine's workers and Python threads drop tensors concurrently
+  std::atomic<uint32_t> refs{1};  // atomic: the engine's workers and Python threads release tensors concurrently
   uint32_t flags = 0;
   DType dtype = DType::Float32;
   uint8_t ndim = 0;
-  Device device;               // changes only together with kOtherDevice: set_device
-  uint32_t output_nr = 0;      // which output of grad_fn
-  uint32_t attr_version = 0;   // for views: base's version when grad_fn was computed
+  Device device;               // changes only together with kOtherDevice, in set_device
+  uint32_t output_nr = 0;      // the index of this tensor among the outputs of grad_fn
+  uint32_t attr_version = 0;   // for views: the base's version when grad_fn was computed
   Storage* storage = nullptr;  // owned
   int64_t numel = 1;
   int64_t offset = 0;  // in elements
@@ -81,7 +82,8 @@ struct TensorImpl : Pooled<TensorImpl> {
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
 
-  // dtype, number of dimensions and device in one word: two tensors agree in all three by one comparison.
+  // dtype, number of dimensions and device in one word, so that one comparison tells whether two tensors agree in all
+  // three.
   UT_HOT_INLINE uint32_t kind() const {
     uint32_t word;
     static_assert(offsetof(TensorImpl, device) == offsetof(TensorImpl, dtype) + 2 && sizeof(Device) == 2);
@@ -103,7 +105,7 @@ struct TensorImpl : Pooled<TensorImpl> {
     device = d;
     set(kOtherDevice, !d.is_cpu());
   }
-  // Set the shape; strides row-major, or given. Both maintain numel and kContiguous.
+  // Set the sizes, with row-major or given strides. Both update numel and kContiguous.
   void set_sizes(IntSpan sizes);
   void set_layout(IntSpan sizes, IntSpan strides);
 

@@ -1,5 +1,5 @@
-// check.h: the few lines our C++ tests need: CHECK prints what failed and where, report() makes the exit
-// status. Knows nothing of what is tested.
+// check.h: the helpers of our C++ tests: CHECK prints what failed and where, report() returns the exit status.
+// Knows nothing about what is tested.
 #pragma once
 
 #include <atomic>

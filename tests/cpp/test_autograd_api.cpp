@@ -1,5 +1,6 @@
-// test_autograd_api.cpp: autograd::backward and autograd::grad from C++ over real operators: the checks and
-// messages of their Python namesakes.
+// test_autograd_api.cpp: autograd::backward and autograd::grad from C++ with real operators: the same checks and
+// messages
+// as in Python.
 #include "core/autograd/autograd.h"
 
 #include "generated/ops.h"

@@ -1,5 +1,5 @@
-// test_cpu_limit.cpp: the default number of threads follows the environment, the affinity mask and cgroup quotas.
-// The files of the system are written into a folder of the test's own.
+// test_cpu_limit.cpp: the default number of threads depends on the environment, the affinity mask and cgroup quotas.
+// The test writes its own copies of the system's files to a folder.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 std::vector<std::string> warnings;
 
-// A made-up /proc and /sys, removed at the end.
+// A fake /proc and /sys, removed at the end.
 struct System {
   fs::path root = fs::temp_directory_path() / ("undertow_cpu_limit_" + std::to_string(getpid()));
   System() { fs::remove_all(root); }
@@ -90,7 +90,7 @@ void test_version_1_reads_quota_and_period_of_the_cpu_controller() {
   system.write("sys/fs/cgroup/cpu,cpuacct/batch/job/cpu.cfs_quota_us", "75000");
   system.write("sys/fs/cgroup/cpu,cpuacct/batch/job/cpu.cfs_period_us", "50000");
   CHECK(system.quota() == 2);
-  system.write("sys/fs/cgroup/cpu,cpuacct/other/cpu.cfs_quota_us", "1000");  // the cpuset's group is not ours
+  system.write("sys/fs/cgroup/cpu,cpuacct/other/cpu.cfs_quota_us", "1000");  // a different group, of the cpuset
   CHECK(system.quota() == 2);
 }
 
@@ -106,7 +106,7 @@ void test_a_container_sees_its_own_group_at_the_mount_point() {
   system.write("sys/fs/cgroup/cpu/inner/cpu.cfs_quota_us", "100000");
   system.write("sys/fs/cgroup/cpu/inner/cpu.cfs_period_us", "100000");
   CHECK(system.quota() == 1);
-  system.write("proc/self/cgroup", "4:cpu:/docker/abcinner");  // another group, whose name only begins the same way
+  system.write("proc/self/cgroup", "4:cpu:/docker/abcinner");  // a different group with the same prefix
   CHECK(system.quota() == 3);
 }
 

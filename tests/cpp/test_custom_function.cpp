@@ -1,4 +1,4 @@
-// test_custom_function.cpp: operations with a derivative of their own, from C++: what becomes of their results.
+// test_custom_function.cpp: operations with their own derivative, from C++: the history of their results.
 #include "core/autograd/custom_function.h"
 
 #include "core/autograd/autograd.h"
@@ -11,7 +11,7 @@ using namespace toy;
 
 namespace {
 
-// Multiplies what arrives by a factor, whatever forward did.
+// Multiplies the incoming gradient by a factor, whatever forward did.
 class FactorBackward final : public NodeWithEdges<1> {
  public:
   explicit FactorBackward(double factor) : factor_(factor) {}

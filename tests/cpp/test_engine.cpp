@@ -31,7 +31,7 @@ static void test_a_diamond_runs_its_join_once_after_both_sides() {
   Ref<Toy> top = node({edge(left), edge(right)}, log("top", 1));
   run(top, vec(1));
   CHECK(first(grad_of(x)) == 5);
-  // Of two ready nodes the one recorded later runs first.
+  // Of two ready nodes, the one recorded later runs first.
   CHECK((order == std::vector<std::string>{"top", "right", "left", "bottom"}));
   CHECK(bottom->runs == 1);
 }
@@ -55,7 +55,7 @@ static void test_a_gradient_sent_along_two_edges_is_not_doubled_in_place() {
   Tensor g = vec(1);
   run(top, g);
   CHECK(first(grad_of(x)) == 2 && first(grad_of(y)) == 1);
-  CHECK(first(g) == 1);  // the caller's own tensor is nobody's to change
+  CHECK(first(g) == 1);  // the caller's tensor must not change
 }
 
 static void test_a_node_of_two_outputs_sees_what_arrived_where() {
@@ -80,7 +80,7 @@ static void test_undefined_gradients_travel() {
   Ref<Toy> b = node({edge(a)}, [](Grads, Grads) {});
   run(b, vec(1));
   CHECK(a->runs == 1 && !grad_of(x).defined());
-  run(b, Tensor());  // an undefined root gradient too
+  run(b, Tensor());  // also with an undefined root gradient
   CHECK(a->runs == 2);
 }
 
@@ -137,7 +137,7 @@ static void test_hooks_run_in_their_order() {
     out[0] = in[0];
   });
   NodeExtra& extra = a->make_extra();
-  // Registered in the opposite order on purpose.
+  // Deliberately registered in the opposite order.
   extra.post_hooks.emplace_back(new LogPostHook(log));
   extra.pre_hooks.emplace_back(new LogPreHook(log));
   extra.retains_grad_hooks.emplace_back(0, Ref<TensorHook>(new LogTensorHook(log, "retains", 1)));
@@ -161,7 +161,7 @@ static void test_retain_grad_keeps_what_hooks_made_of_it() {
   run(node({edge(a)}, scale(1)), vec(1), {.keep_graph = true});
   CHECK(first(grad_of(middle)) == 5 && first(grad_of(x)) == 15);
   a.reset();
-  middle.reset();  // the hook must not keep or reach the tensor
+  middle.reset();  // the hook must neither keep the tensor alive nor use it
 }
 
 static void test_a_hook_may_remove_itself() {
@@ -182,10 +182,10 @@ static void test_a_hook_may_remove_itself() {
   a->make_extra().tensor_hooks.emplace_back(0, Ref<TensorHook>(once.get()));
   run(a, vec(1));
   run(a, vec(1));
-  CHECK(once->calls == 2);  // the copy in use is not disturbed, the next pass sees none
+  CHECK(once->calls == 2);  // the running pass uses a copy of the hooks; the next pass has none
 }
 
-// Chosen inputs.
+// Passes for chosen inputs.
 
 static void test_captures_return_gradients_and_accumulate_nothing() {
   Tensor x = leaf(), y = leaf();
@@ -196,7 +196,7 @@ static void test_captures_return_gradients_and_accumulate_nothing() {
   CHECK(got.size() == 3);
   CHECK(first(got[0]) == 2 && first(got[1]) == 1 && first(got[2]) == 5);
   CHECK(!grad_of(x).defined() && !grad_of(y).defined());
-  // Nothing below a captured node runs when nothing there is wanted.
+  // Nothing below a captured node runs if no gradient is wanted there.
   int before = a->runs;
   got = run(top, vec(1), {.keep_graph = true, .accumulate_grad = false}, {edge(a)});
   CHECK(first(got[0]) == 1 && a->runs == before && b->runs == 1);
@@ -255,7 +255,7 @@ static void test_release_unless_the_graph_is_kept() {
   CHECK(a->released == 0);
   run(a, vec(1));
   CHECK(a->released == 1);
-  CHECK(first(grad_of(x)) == 4);  // the second pass added
+  CHECK(first(grad_of(x)) == 4);  // the second pass added to it
 }
 
 static void test_accumulation_takes_over_a_gradient_nobody_else_holds() {
@@ -370,7 +370,7 @@ static void test_an_error_deep_inside_comes_out() {
 }
 
 static void test_a_reentrant_pass_over_the_running_graph() {
-  // The inner pass meets nodes that the outer one holds, so it keeps its counts in a map.
+  // The inner pass reaches nodes whose slots the outer one owns, so it keeps its counts in a map.
   Tensor x = leaf();
   Ref<Toy> low = node({gradient_edge(x)}, scale(2));
   bool inner = false;

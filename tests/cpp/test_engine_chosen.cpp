@@ -1,5 +1,5 @@
-// test_engine_chosen.cpp: passes that choose: how terms are summed, where gradients stop, who is told of captures and
-// when.
+// test_engine_chosen.cpp: options of a pass: how terms are summed, where gradients stop, and when captures are
+// reported.
 #include <cmath>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 using namespace toy;
 
-// Notes what it is told; values as first elements.
+// Records the calls; values are first elements.
 class Notes final : public CaptureSink {
  public:
   explicit Notes(std::vector<std::string>& log) : log_(log) {}
@@ -21,7 +21,7 @@ class Notes final : public CaptureSink {
   std::vector<std::string>& log_;
 };
 
-// A node that sends each of `terms` along its own edge into `to`; the first edge's arrives first.
+// A node that sends each of `terms` into `to` along an edge of its own, the first edge first.
 static Ref<Toy> sends(const Edge& to, std::vector<float> terms) {
   std::vector<Edge> edges(terms.size(), to);
   return node(edges, [terms](Grads in, Grads out) {

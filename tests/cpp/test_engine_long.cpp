@@ -7,7 +7,7 @@
 
 using namespace toy;
 
-// The sanitizers' own bookkeeping makes a node cost a hundred times more.
+// Under a sanitizer, a node costs a hundred times more.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kLong = 100'000;
 #else
@@ -33,7 +33,7 @@ static void test_a_long_chain_is_differentiated() {
   Ref<Toy> top = long_chain(x, kLong);
   run(top, vec(3), {.keep_graph = true});
   CHECK(first(grad_of(x)) == 3);
-  // Planning for chosen inputs walks the graph too.
+  // Planning for chosen inputs also walks the graph.
   auto got = run(top, vec(4), {.keep_graph = true, .accumulate_grad = false}, {gradient_edge(x)});
   CHECK(first(got[0]) == 4);
 }
@@ -54,7 +54,7 @@ static void test_a_long_chain_dies_on_another_thread() {
   CHECK(Toy::alive == 0);
 }
 
-// Tensors own nodes and nodes own saved tensors: the chain that destruction really meets.
+// Tensors own nodes and nodes own saved tensors: the kind of chain that real destruction has to handle.
 static void test_a_chain_through_saved_tensors_is_freed() {
   struct Saver final : NodeWithEdges<1> {
     Tensor kept;

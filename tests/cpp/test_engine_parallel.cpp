@@ -1,5 +1,5 @@
-// test_engine_parallel.cpp: passes over several threads: CPU workers, device threads, and passes that meet.
-// Every result must be bitwise what one thread gives. Run it under -DUNDERTOW_SANITIZE=thread.
+// test_engine_parallel.cpp: passes on several threads: CPU workers, device threads, and concurrent passes.
+// Every result must be bitwise equal to that of one thread. Run it under -DUNDERTOW_SANITIZE=thread.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -22,8 +22,8 @@ static bool same_bits(const Tensor& a, const Tensor& b) {
          std::memcmp(a.data(), b.data(), static_cast<size_t>(a.nbytes())) == 0;
 }
 
-// A graph of layers with random edges: sums of many floats of different sizes, so that any other order of
-// addition shows in the bits. The same seed builds the same graph.
+// A graph of layers with random edges: sums of many floats of different magnitudes, so that another order of addition
+// changes the bits. The same seed builds the same graph.
 struct RandomGraph {
   std::vector<Tensor> leaves;
   std::vector<Ref<Toy>> nodes;
@@ -164,7 +164,7 @@ static void test_callbacks_of_workers_run_once_each() {
   CHECK(called == 16 && first(grad_of(x)) == 16);
 }
 
-// Devices. Toy tensors are marked as another device's; their memory is the CPU's.
+// Devices. Toy tensors are marked as being on another device; their memory is on the CPU.
 
 static constexpr Device device_nr(int nr) { return nr ? Device{DeviceType::CUDA, static_cast<int8_t>(nr)} : Device{}; }
 static Tensor on_device(Tensor t, int nr) {
@@ -208,7 +208,7 @@ static void test_a_failing_device_node_ends_the_pass() {
   CHECK(slot_is_free(bad) && slot_is_free(top) && current_graph_task == nullptr);
 }
 
-// Passes that meet.
+// Concurrent passes.
 
 static void test_two_threads_run_backward_over_one_graph() {
   RandomGraph graph(11);

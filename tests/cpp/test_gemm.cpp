@@ -1,6 +1,6 @@
-// test_gemm.cpp: every product against a triple loop: shapes, strides, alpha and beta, types, batches,
-// threads. It runs itself once per instruction set, through UNDERTOW_ISA; "here" as first argument tests the one
-// it has. "quick" as last argument draws a tenth of the shapes, which is what every build runs.
+// test_gemm.cpp: every matrix product against a triple loop: shapes, strides, alpha and beta, types, batches, threads.
+// It runs itself once per instruction set, through UNDERTOW_ISA; with "here" as the first argument it tests only the
+// current one. With "quick" as the last argument it tests a tenth of the shapes, as every build does.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ struct IsComplex : std::false_type {};
 template <class R>
 struct IsComplex<std::complex<R>> : std::true_type {};
 
-// How a type is stored, drawn, and computed without error worth mentioning.
+// How a type is stored, filled with random values, and computed with negligible error.
 struct Bf16 {
   uint16_t bits;
 };
@@ -104,8 +104,8 @@ struct Matrix {
   int64_t rows, cols, rs, cs, offset = 0;
   std::vector<T> data;
 
-  // layout: 0 by rows, 1 by columns, 2 neither stride is one, 3 rows backwards, 4 by rows with a gap, 5 rows 4096
-  // bytes apart or a multiple of it
+  // layout: 0 row-major, 1 column-major, 2 no stride is one, 3 rows in reverse order, 4 row-major with a gap, 5 rows a
+  // multiple of 4096 bytes apart
   Matrix(int64_t rows, int64_t cols, int layout) : rows(rows), cols(cols) {
     switch (layout) {
       case 0:
@@ -173,7 +173,7 @@ void test_one(const char* name, int64_t m, int64_t n, int64_t k, int a_layout, i
   }
   Matrix<T> before = c;
   call<T>(m, n, k, alpha, a, b, beta, c);
-  int64_t step = 1 + m * n * k / 100000;  // a sample of a large product is enough, and keeps this test short
+  int64_t step = 1 + m * n * k / 100000;  // for a large product a sample is enough, and keeps this test short
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = random_int(0, step - 1); j < n; j += step) {
       Wide<T> sum{};
@@ -191,7 +191,7 @@ void test_one(const char* name, int64_t m, int64_t n, int64_t k, int a_layout, i
       return;
     }
   }
-  // Nothing but the elements of C may have been written.
+  // Only the elements of C may have been written.
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) c.at(i, j) = before.at(i, j);
   }
@@ -208,7 +208,7 @@ void test_shapes_and_strides(const char* name, int rounds) {
     test_one<T>(name, pick(), pick(), pick(), int(random_int(0, 4)), int(random_int(0, 4)), int(random_int(0, 4)),
                 alpha, beta);
   }
-  // Deeper than one packed block, wider than one tile, and thin both ways.
+  // Deeper than one packed block, wider than one tile, and thin in both directions.
   for (int layout = 0; layout < 8; layout += rounds < 200 ? 3 : 1) {
     int a = layout & 1, b = layout >> 1 & 1, c = layout >> 2;
     test_one<T>(name, 37, 75, 803, a, b, c, Scalar<T>(2), Scalar<T>(1));
@@ -220,7 +220,7 @@ void test_shapes_and_strides(const char* name, int rounds) {
   }
 }
 
-// Sizes around the borders of tiles, panels, depths and chunks of products that read one side or both where they lie.
+// Sizes around the boundaries of tiles, panels, depths and chunks, for products that read one or both sides in place.
 template <class T>
 void test_moderate_sizes(const char* name, int step) {
   const int64_t sizes[][3] = {{100, 100, 100}, {81, 97, 65},    {14, 513, 129}, {169, 33, 513},
@@ -289,7 +289,7 @@ void test_threads_do_not_change_bits(int64_t m, int64_t n, int64_t k, int a_layo
 }
 
 void test_half_rounding() {
-  // Every float16 and bfloat16, times one, is itself; halves of units round to even.
+  // Every float16 and bfloat16 times one is itself; ties round to even.
   uint16_t one_f16 = 0x3c00, one_bf16 = 0x3f80;
   std::vector<uint16_t> all(65536), out(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = uint16_t(i);
@@ -303,10 +303,10 @@ void test_half_rounding() {
     bool nan = (i & 0x7fff) > 0x7f80;
     CHECK(nan ? (out[i] & 0x7fff) > 0x7f80 : out[i] == all[i] || (i & 0x7fff) == 0);
   }
-  uint16_t parts[2] = {0x6800, 0x3c00}, ones[2] = {0x3c00, 0x3c00}, sum;  // 2048 + 1: a tie, to the even 2048
+  uint16_t parts[2] = {0x6800, 0x3c00}, ones[2] = {0x3c00, 0x3c00}, sum;  // 2048 + 1: a tie, rounds to 2048
   undertow::cpu::gemm_f16(1, 1, 2, 1, parts, 2, 1, ones, 1, 1, 0, &sum, 1, 1);
   CHECK(sum == 0x6800);
-  uint16_t large[2] = {0x7bff, 0x4c00};  // 65504 + 16: a tie, to infinity
+  uint16_t large[2] = {0x7bff, 0x4c00};  // 65504 + 16: a tie, rounds to infinity
   undertow::cpu::gemm_f16(1, 1, 2, 1, large, 2, 1, ones, 1, 1, 0, &sum, 1, 1);
   CHECK(sum == 0x7c00);
 }

@@ -1,5 +1,6 @@
-// test_parallel.cpp: parallel_for covers its range once, in fixed chunks, and survives errors, nesting,
-// callers and forks. Knows the public header only.
+// test_parallel.cpp: parallel_for covers its range once, in fixed chunks, and handles errors, nesting, several callers
+// and
+// forks. Uses only the public header.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,7 +145,7 @@ static bool child_succeeds(pid_t child) {
   alarm(20);
   bool right = true;
   for (int i = 0; i < 200; ++i) right &= parallel_sum(500, 3) == 124750;
-  // A grandchild too: the pool made in the child must be forgotten as well.
+  // Also in a grandchild: the pool created in the child must be dropped as well.
   pid_t grandchild = fork();
   if (grandchild == 0) _exit(parallel_sum(500, 3) == 124750 ? 0 : 1);
   exit(right && child_succeeds(grandchild) ? 0 : 1);

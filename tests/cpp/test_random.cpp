@@ -1,5 +1,5 @@
-// test_random.cpp: every fill of random.h against torch's results, kept in random_golden.h.
-// Needs no torch; tests/parity/random_oracle.py writes the expectations. No test framework, no tensors.
+// test_random.cpp: every fill function of random.h against torch's results, which are in random_golden.h.
+// Needs no torch; tests/parity/random_oracle.py writes the expected results. No test framework, no tensors.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -33,7 +33,7 @@ double as_double(T value) {
   }
 }
 
-// False where the distribution does not exist for T, which is the golden file's mistake.
+// Returns false if the distribution does not exist for T, which is a mistake in the golden file.
 template <typename T>
 bool draw(RandomState& state, T* out, const Golden& g) {
   const std::string d = g.distribution;
@@ -64,7 +64,7 @@ bool draw(RandomState& state, T* out, const Golden& g) {
   return false;
 }
 
-// Results that go through libm may differ in the last place where libm is another one than torch's host had.
+// Results that use libm may differ in the last bit if the libm differs from that of torch's host.
 bool near(const char* dtype, double got, double want) {
   const double unit = dtype[0] == 'd' ? 0x1p-51 : dtype[0] == 'f' ? 0x1p-22 : dtype[0] == 'h' ? 0x1p-9 : 0x1p-6;
   return std::fabs(got - want) <= unit * std::fmax(1.0, std::fabs(want));
@@ -142,7 +142,7 @@ void check_saved_states() {
   expect(hash() == kStateHashes[3], "a state of 621 words drawn has torch's bytes");
 
   std::memset(bytes.data(), 0, bytes.size());
-  expect(!loaded.set_state(bytes.data()), "bytes of no generator are refused");
+  expect(!loaded.set_state(bytes.data()), "bytes that are not a state are rejected");
 }
 
 }  // namespace

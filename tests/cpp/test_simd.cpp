@@ -18,7 +18,7 @@ Vec<T> counted(int first) {
 template <class T>
 void test_shuffles_pick_the_named_lanes() {
   constexpr int kL = kLanes<T>;
-  const Vec<T> a = counted<T>(0), b = counted<T>(kL);  // so that lane i of both together holds i
+  const Vec<T> a = counted<T>(0), b = counted<T>(kL);  // so that lane i of the two together holds i
   const Vec<T> even = even_lanes<T>(a, b), odd = odd_lanes<T>(a, b), low = interleave_low<T>(a, b),
                high = interleave_high<T>(a, b), twice = shuffle<T, halved_lane>(a, a), pairs = exchange_lanes<T, 1>(a);
   for (int i = 0; i < kL; ++i) {

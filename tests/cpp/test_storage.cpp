@@ -1,4 +1,4 @@
-// test_storage.cpp: the pool, the caching allocator, storages and tensor handles: who frees what, and when.
+// test_storage.cpp: the pool, the caching allocator, storages and tensor handles: what is freed, and when.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ static void test_statistics_follow() {
   size_t bytes = size_t{8} << 20;
   void* p = allocate_bytes(bytes);
   CHECK(allocator_stats().in_use >= before.in_use + bytes);
-  CHECK(allocator_stats().in_use <= before.in_use + bytes + bytes / 8);  // classes are an eighth apart
+  CHECK(allocator_stats().in_use <= before.in_use + bytes + bytes / 8);  // size classes are 1/8 apart
   deallocate_bytes(p, bytes);
   CHECK(allocator_stats().in_use == before.in_use);
   CHECK(allocator_stats().peak_in_use >= before.in_use + bytes);
@@ -119,7 +119,7 @@ static void test_swapped_storages_keep_their_versions() {
 }
 
 static void test_aliases_share_bytes_and_version() {
-  int64_t sizes[] = {2, 3, 4, 5, 6, 7};  // more dimensions than are kept inline
+  int64_t sizes[] = {2, 3, 4, 5, 6, 7};  // more dimensions than are stored inline
   Tensor t = empty(sizes, DType::Float64);
   Tensor u = alias(t);
   CHECK(u.dim() == 6 && u.data() == t.data() && u.numel() == 5040 && u.is_contiguous());

@@ -1,6 +1,6 @@
-// test_vec_math.cpp: sweeps every vec_math function, float and double, against long double libm.
-// The limits in main() are the promised errors in units in the last place. Build it once per instruction
-// set with the flags of Note [Branch-Free Math] (core/kernels/cpu/math/vec_math.h). No test framework, no tensors.
+// test_vec_math.cpp: compares every vec_math function, float and double, with libm in long double.
+// The limits in main() are the maximum errors in units in the last place (ulp). Build it once per instruction set with
+// the flags of Note [Branch-Free Math] (core/kernels/cpu/math/vec_math.h). No test framework, no tensors.
 #include "core/kernels/cpu/math/vec_math.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const char* type_name() {
   return sizeof(T) == 4 ? "float" : "double";
 }
 
-// Distance in units of the last place of T at the reference; infinite where a special case is wrong.
+// The error in ulps of T at the reference; infinite if a special case is wrong.
 template <typename T>
 double ulp_error(T got, long double want) {
   const T rounded = static_cast<T>(want);
@@ -31,9 +31,9 @@ double ulp_error(T got, long double want) {
   if (rounded == got && std::signbit(rounded) == std::signbit(got)) {
     if (rounded == T(0) || std::isinf(rounded)) return 0.0;
   } else if (want == 0.0L) {
-    return INFINITY;  // a zero of the wrong sign, or not a zero
+    return INFINITY;  // a zero with the wrong sign, or not a zero
   }
-  if (std::isinf(got) || std::isinf(rounded)) {  // the last finite number and inf are neighbours
+  if (std::isinf(got) || std::isinf(rounded)) {  // the largest finite number and inf are neighbours
     const T finite = std::isinf(got) ? rounded : got;
     return std::abs(finite) >= std::numeric_limits<T>::max() * T(0.9999999) ? 1.0 : INFINITY;
   }
@@ -77,7 +77,7 @@ std::vector<T> specials() {
   return out;
 }
 
-// Points spread evenly over [low, high] and evenly over the magnitudes inside it.
+// Points spaced evenly over [low, high], and evenly over the magnitudes in it.
 template <typename T>
 std::vector<T> points(double low, double high) {
   std::mt19937_64 random(20240607);
@@ -123,7 +123,7 @@ void check_array(const char* name, const std::vector<T>& in, Apply apply, Refere
   report(name, worst, at, limit);
 }
 
-// One loop per function and type, so that what is tested is the vectorised code.
+// One loop per function and type, so that the vectorised code is tested.
 #define CHECK(name, low, high, limit_float, limit_double, reference)  \
   check_array<float>(                                                 \
       #name, points<float>(low, high),                                \
@@ -238,7 +238,7 @@ void check_pow(double limit) {
       [](Wide x, Wide y) { return std::pow(x, y); }, limit);
 }
 
-// Zero from where e^-x is no longer a normal number, as torch's is soon after.
+// Zero where e^-x is no longer a normal number, as torch's becomes soon after.
 template <typename T>
 void check_sigmoid(double limit) {
   check_array<T>(
@@ -250,7 +250,7 @@ void check_sigmoid(double limit) {
       limit);
 }
 
-// The GELUs promise absolute accuracy, relative to |x|, as torch's formula gives.
+// The GELUs guarantee absolute accuracy relative to |x|, like torch's formula.
 template <typename T>
 void check_gelu() {
   const double limit = 4.0 * static_cast<double>(std::numeric_limits<T>::epsilon());

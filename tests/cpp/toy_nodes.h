@@ -1,5 +1,5 @@
 // toy_nodes.h: nodes whose derivative is a lambda, and small tensors, for tests of the engine.
-// Uses the graph and the forward functions; knows no operator's node.
+// Uses the graph and the forward functions; does not know the nodes of operators.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -18,7 +18,7 @@ using namespace undertow;
 using Grads = std::span<Tensor>;
 using Apply = std::function<void(Grads grad_outputs, Grads grad_inputs)>;
 
-// A node of any number of edges and inputs. `released` counts release_variables(), `alive` the objects.
+// A node with any number of edges and inputs. `released` counts calls of release_variables(), `alive` the objects.
 class Toy final : public NodeWithEdgeList {
  public:
   explicit Toy(Apply f, std::string name = "Toy") : apply_(std::move(f)), name_(std::move(name)) { ++alive; }
@@ -100,7 +100,7 @@ inline std::vector<Tensor> run(const Ref<Toy>& root, Tensor grad, ExecuteOptions
   return engine::execute(roots, grads, options, outputs);
 }
 
-// Does f throw a message that contains `part`?
+// Does f throw an error whose message contains `part`?
 template <class F>
 bool throws(F&& f, const std::string& part) {
   try {
@@ -112,7 +112,7 @@ bool throws(F&& f, const std::string& part) {
   return false;
 }
 
-// No task may hold a node once execute has returned.
+// No task may own a node's slot after execute has returned.
 inline bool slot_is_free(const Ref<Toy>& n) { return n->slot.owner.load() == nullptr && n->slot.buffer == nullptr; }
 
 }  // namespace toy

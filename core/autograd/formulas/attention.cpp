@@ -31,7 +31,7 @@ double scale_of(const Tensor& query, std::optional<double> scale) {
 }
 Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
 
-// What is added to the scores: zero, or minus infinity where `allowed` is false.
+// A boolean mask as numbers to add to the scores: zero, or minus infinity where `allowed` is false.
 Tensor as_numbers(const Tensor& allowed, DType dtype) {
   return where(allowed, fwd::zeros_beside(allowed, {}, dtype),
                fwd::full_beside(allowed, {}, Scalar(-std::numeric_limits<double>::infinity()), dtype));
@@ -40,13 +40,13 @@ Tensor causal_mask(const Tensor& query, const Tensor& key, DType dtype) {
   const int64_t sizes[2] = {query.size(-2), key.size(-2)};
   return as_numbers(tril(fwd::full_beside(query, IntSpan(sizes, 2), Scalar(true), DType::Bool), 0), dtype);
 }
-// All that is to be added to the scores; undefined for nothing.
+// The sum of everything that is added to the scores; undefined if nothing is.
 Tensor added(const Tensor& query, const Tensor& key, const Tensor& mask, bool causal) {
   Tensor m = !mask.defined() ? Tensor() : mask.dtype() == DType::Bool ? as_numbers(mask, query.dtype()) : mask;
   return causal ? plus(m, causal_mask(query, key, query.dtype())) : m;
 }
 
-// A head of keys or values for every head of queries, and back.
+// Repeats the heads of keys or values for every head of queries; gather_heads is the transpose.
 Tensor spread_heads(const Tensor& m, int64_t group) {
   return group == 1 || !m.defined() ? m : repeat_interleave(m, group, std::optional<int64_t>(-3), std::nullopt);
 }
@@ -56,7 +56,7 @@ Tensor gather_heads(const Tensor& m, int64_t group) {
   return sum(reshape(m, IntSpan(parts, 5)), IntSpan(third, 1), false, std::nullopt);
 }
 
-// The tensors of one attention, in float at least, and its probabilities.
+// The tensors of one attention, in at least float32, and its probabilities.
 struct Attention {
   Tensor q, k, v, p;
   int64_t group;
@@ -96,7 +96,7 @@ void check_inputs(const Tensor& query, const Tensor& key, const Tensor& value, c
            name(mask.dtype()), " and  query.dtype: ", name(query.dtype()), " instead.");
 }
 
-// The tiled operator takes what torch's takes, so that graphs have the same nodes.
+// The tiled operator accepts the same inputs as torch's, so that graphs have the same nodes.
 bool can_tile(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_p,
               bool enable_gqa) {
   if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 || dropout_p != 0 || !is_floating(q.dtype())) return false;
@@ -116,7 +116,7 @@ bool can_tile(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
 Tensor attention_math(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, double dropout_p,
                       bool causal, std::optional<double> scale, bool enable_gqa) {
   check_inputs(query, key, value, mask);
-  // Half types are computed in float and rounded once, as torch has it.
+  // Half types are computed in float and rounded once, as in torch.
   if (is_reduced_float(query.dtype()))
     return to_dtype(
         attention_math(wide(query), wide(key), wide(value), wide(mask), dropout_p, causal, scale, enable_gqa),
@@ -130,7 +130,7 @@ Tensor attention_math(const Tensor& query, const Tensor& key, const Tensor& valu
     k = spread_heads(key, query.size(-3) / key.size(-3));
     v = spread_heads(value, query.size(-3) / value.size(-3));
   }
-  // Half of the scale on each side, as torch has it, against overflow.
+  // The square root of the scale on each side, as in torch, to avoid overflow.
   double s = scale_of(query, scale), half = std::sqrt(std::abs(s));
   Tensor scores = matmul(query * Scalar(s < 0 ? -half : half), turned(k) * Scalar(half)),
          more = added(query, k, mask, causal);

@@ -1,5 +1,5 @@
 // attention.h: scaled dot-product attention as a composition, and the derivatives of the tiled operator.
-// Each function is differentiable: it calls operators only. Tangents may be undefined.
+// Each function is differentiable: it calls only operators. Tangents may be undefined.
 #pragma once
 #include <span>
 #include <tuple>

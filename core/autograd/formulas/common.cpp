@@ -1,4 +1,4 @@
-// common.cpp: small pieces that formulas of every family share.
+// common.cpp: helpers for formulas of every family.
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/formulas/has_zero.h"
 #include "core/forward/copy/copy.h"

@@ -1,16 +1,16 @@
-// common.h: pieces that formulas of every family share.
-// Each function is differentiable: it calls operators only.
+// common.h: helpers for formulas of every family.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
 namespace undertow::ops {
 
-Tensor maybe_mul(const Tensor& t, const Scalar& s);    // t * s; t itself for s == 1, undefined for undefined
-Tensor self_t_plus(const Tensor& a, const Tensor& b);  // a + b where either may be undefined
+Tensor maybe_mul(const Tensor& t, const Scalar& s);    // t * s; t itself for s == 1, undefined if t is
+Tensor self_t_plus(const Tensor& a, const Tensor& b);  // a + b, either of which may be undefined
 Scalar conj(const Scalar& s);
 Tensor conj(const Tensor& self);
 
-// conj(t) for use inside an expression: refers to t itself when t is real, and so costs nothing there.
+// conj(t) for use inside an expression: refers to t itself if t is real, and so costs nothing.
 class Conjugate {
  public:
   explicit Conjugate(const Tensor& t) : ref_(&t) {

@@ -13,7 +13,7 @@ Tensor plain(const Tensor& input, const Tensor& weight, IntSpan stride, IntSpan 
   return convolution(input, weight, Tensor(), stride, padding, dilation, false, kZero, groups);
 }
 
-// A batch of one for a single image; `batched` says whether it was one already.
+// Adds a batch dimension to a single image; `batched` tells whether the input already had one.
 Tensor as_batch(int64_t dims, const char* name, const Tensor& input, bool& batched) {
   UT_CHECK(input.dim() == dims + 1 || input.dim() == dims + 2, "Expected ", dims + 1, "D (unbatched) or ", dims + 2,
            "D (batched) input to ", name, dims, "d, but got input of size: ", ShapeText{input.sizes()});
@@ -21,7 +21,7 @@ Tensor as_batch(int64_t dims, const char* name, const Tensor& input, bool& batch
   return batched ? input : unsqueeze(input, 0);
 }
 
-// A result longer than `size` along some axis holds values of places that do not exist.
+// Cuts off the elements beyond `size`, which the convolution did not have.
 Tensor trim(Tensor t, IntSpan size) {
   for (int64_t d = 2; d < t.dim(); d++) {
     if (t.size(d) > size[static_cast<size_t>(d)]) t = narrow(t, d, 0, size[static_cast<size_t>(d)]);
@@ -56,7 +56,7 @@ Tensor conv_named_composite(int64_t dims, const Tensor& input, const Tensor& wei
   for (int64_t s : stride)
     UT_CHECK(s == 1, "padding='same' is not supported for strided convolutions: got stride=", ShapeText{stride});
   Dims both(n);
-  Dims behind;  // as constant_pad_nd takes it: the last dimension first
+  Dims behind;  // in the order of constant_pad_nd: the last dimension first
   bool even = true;
   for (int64_t i = dims - 1; i >= 0; i--) {
     int64_t total = at(dilation, i) * (weight.size(i + 2) - 1);

@@ -1,5 +1,5 @@
 // conv.h: derivatives and compositions of convolutions.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
@@ -18,12 +18,13 @@ Tensor conv_input_grad(const Tensor& grad, const Tensor& weight, IntSpan size, I
 Tensor conv_weight_grad(const Tensor& grad, const Tensor& input, IntSpan size, IntSpan stride, IntSpan padding,
                         IntSpan dilation, bool transposed, int64_t groups);
 Tensor conv_bias_grad(const Tensor& grad);
-// The gradient by the result's place in either adjoint: a convolution again. By the input's adjoint, `grad` is an image
-// and `factor` the weight; by the weight's (grad_is_weight), the other way round.
+// convolution_input and convolution_weight take a tensor of the shape of a convolution's output. The gradient with
+// respect to it is again a convolution: for convolution_input, of the image `grad` with the weight `factor`; for
+// convolution_weight (grad_is_weight), the other way round.
 Tensor conv_output_grad(const Tensor& grad, const Tensor& factor, IntSpan size, IntSpan stride, IntSpan padding,
                         IntSpan dilation, int64_t groups, bool grad_is_weight = false);
 
-// The tangent of a convolution: of each argument that has one.
+// The tangent of a convolution: the sum over the arguments that have a tangent.
 Tensor dconv(const Tensor& input, const Tensor& input_t, const Tensor& weight, const Tensor& weight_t,
              const Tensor& bias_t, IntSpan stride, IntSpan padding, IntSpan dilation, bool transposed,
              IntSpan output_padding, int64_t groups);

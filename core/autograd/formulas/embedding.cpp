@@ -12,7 +12,7 @@ namespace {
 enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
 Tensor column(const Tensor& t) { return unsqueeze(t, 1); }
-// Rows of the padding index count for nothing.
+// Sets rows of the padding index to zero.
 Tensor without_padding(const Tensor& rows, const Tensor& indices, int64_t padding_idx) {
   return padding_idx < 0
              ? rows
@@ -20,11 +20,11 @@ Tensor without_padding(const Tensor& rows, const Tensor& indices, int64_t paddin
                            rows.dim() > 1 ? column(eq(indices, Scalar(padding_idx))) : eq(indices, Scalar(padding_idx)),
                            Scalar(0));
 }
-// One over how many share a bag, at every index.
+// At every index, one over the number of indices in the same bag.
 Tensor shares(const Tensor& counts, const Tensor& bags, DType dtype) {
   return reciprocal(to_dtype(index_select(clamp_min(counts, Scalar(1)), 0, bags), dtype));
 }
-Tensor nothing_in_empty(const Tensor& t, const Tensor& counts) {
+Tensor zero_in_empty_bags(const Tensor& t, const Tensor& counts) {
   return masked_fill(t, column(eq(counts, Scalar(0))), Scalar(0));
 }
 }  // namespace
@@ -32,7 +32,7 @@ Tensor nothing_in_empty(const Tensor& t, const Tensor& counts) {
 Tensor bag_weight_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const Tensor& bags,
                        const Tensor& counts, const Tensor& maxima, bool by_freq, int64_t mode, const Tensor& scales,
                        int64_t padding_idx) {
-  if (mode == kMax) return scatter_add(zeros_of(sizes, grad), 0, maxima, nothing_in_empty(grad, counts));
+  if (mode == kMax) return scatter_add(zeros_of(sizes, grad), 0, maxima, zero_in_empty_bags(grad, counts));
   Tensor rows = index_select(grad, 0, bags);
   if (mode == kMean) rows = rows * column(shares(counts, bags, grad.dtype()));
   if (scales.defined()) rows = rows * column(scales);
@@ -53,7 +53,7 @@ Tensor bag_scales_grad(const Tensor& grad, const Tensor& weight, const Tensor& i
 Tensor bag_jvp(const Tensor& weight_t, const Tensor& scales_t, const Tensor& weight, const Tensor& indices,
                const Tensor& bags, const Tensor& counts, const Tensor& maxima, int64_t mode, const Tensor& scales,
                int64_t padding_idx) {
-  if (mode == kMax) return nothing_in_empty(gather(weight_t, 0, maxima), counts);
+  if (mode == kMax) return zero_in_empty_bags(gather(weight_t, 0, maxima), counts);
   Tensor rows;
   if (weight_t.defined()) {
     rows = index_select(weight_t, 0, indices);

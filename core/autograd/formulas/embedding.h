@@ -1,5 +1,5 @@
 // embedding.h: derivatives of embedding_bag, and its public form.
-// Each function is differentiable: it calls operators only. Tangents may be undefined.
+// Each function is differentiable: it calls only operators. Tangents may be undefined.
 #pragma once
 #include <tuple>
 

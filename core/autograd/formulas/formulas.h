@@ -1,4 +1,5 @@
-// formulas.h: everything a table's formula may call besides operators. Bodies stand beside the headers, by family.
+// formulas.h: everything that a formula in a table may call, other than operators. Sources are beside the headers, by
+// family.
 #pragma once
 #include "core/autograd/formulas/attention.h"
 #include "core/autograd/formulas/common.h"

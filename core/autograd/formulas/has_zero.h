@@ -1,10 +1,10 @@
-// has_zero.h: a look at elements that decides between two formulas of one result.
+// has_zero.h: a test of the elements, to choose between two formulas for the same result.
 #pragma once
 #include "core/tensor/tensor.h"
 
 namespace undertow::ops {
 
-// Is any element zero? True for a tensor without memory (meta): the formula that is right for zeros is right for all.
+// True if any element is zero, and for a tensor without memory (meta): the formula for zeros is correct for all values.
 bool has_zero(const Tensor& t);
 
 }  // namespace undertow::ops

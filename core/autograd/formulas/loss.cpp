@@ -1,4 +1,4 @@
-// loss.cpp: derivatives and compositions of losses. A derivative that nothing differentiates again is one pass over
+// loss.cpp: derivatives and compositions of losses. A derivative that is not differentiated again is one pass over
 // memory.
 #include "core/forward/loss/loss.h"
 
@@ -10,12 +10,12 @@
 namespace undertow::ops {
 
 namespace {
-// grad of a reduced loss as the grad of every element.
+// Expands the gradient of a reduced loss to every element.
 Tensor spread(const Tensor& grad, const Tensor& self, int64_t reduction) {
   return reduction == kMean ? grad / Scalar(static_cast<double>(self.numel())) : grad;
 }
 Tensor ones_for(const Tensor& t) { return fwd::full_beside(t, {}, Scalar(1), t.dtype()); }
-// The tangent of a loss of self - target, whose derivative in self is `slope`.
+// The tangent of a loss of self - target whose derivative with respect to self is `slope`.
 Tensor reduce_tangents(const Tensor& slope, const Tensor& self_t, const Tensor& target_t, int64_t reduction) {
   Tensor both = self_t.defined() && target_t.defined() ? self_t - target_t : self_t.defined() ? self_t : -target_t;
   return reduce_loss(slope * both, reduction);
@@ -72,7 +72,7 @@ Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tens
   return reduce_loss(soft_margin_loss_backward(ones_for(self), self, target, kNone) * self_t, reduction);
 }
 
-// d/dx -(y log x + (1 - y) log(1 - x)) = (x - y) / (x (1 - x)), the denominator kept from zero.
+// d/dx -(y log x + (1 - y) log(1 - x)) = (x - y) / (x (1 - x)), with the denominator kept away from zero.
 Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                     int64_t reduction) {
   if (!must_be_operators())
@@ -136,7 +136,7 @@ Tensor nll_loss_nd_composite(const Tensor& self, const Tensor& target, const Ten
                  self.size(0), ") to match target batch_size (", target.dim() ? target.size(0) : 0, ").");
   if (self.dim() <= 2) return std::get<0>(nll_loss_forward(self, target, weight, reduction, ignore_index));
   if (self.dim() == 4) return std::get<0>(nll_loss2d_forward(self, target, weight, reduction, ignore_index));
-  // Three, five or more dimensions: all points of space in one.
+  // Three, five or more dimensions: all spatial dimensions become one.
   Dims space;
   for (int64_t d = 2; d < self.dim(); d++) space.push_back(self.size(d));
   Dims expected{self.size(0)};

@@ -1,5 +1,5 @@
 // loss.h: derivatives and compositions of losses. reduction: 0 none, 1 mean, 2 sum.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
@@ -33,7 +33,7 @@ Tensor bce_logits_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor
                       const Tensor& weight, const Tensor& pos_weight, int64_t reduction);
 
 Tensor nll_loss_value(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                      int64_t ignore_index);  // without the weights' sum
+                      int64_t ignore_index);  // without the sum of the weights
 Tensor nll_loss_nd_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                              int64_t ignore_index);
 Tensor cross_entropy_composite(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,

@@ -8,22 +8,22 @@
 #include "core/tensor/layout.h"
 
 // Note [Derivatives Of Normalisation]
-// With x^ = (x - mean(x)) r, r = (var(x) + eps)^(-1/2), means over what shares a statistic, and h = w dy, the gradients
-// are
+// With x^ = (x - mean(x)) r, r = (var(x) + eps)^(-1/2), means over the elements that share a statistic, and h = w dy,
+// the gradients are
 //   dx = P(h),  dw = sum(dy x^),  db = sum(dy),   P(v) = r (v - mean(v) - x^ mean(v x^)),
-// and P is also the derivative of x^ in x. So for cotangents (v, u, z) of (dx, dw, db), L = <v, dx> + <u, dw> + <z, db>
-// has
+// and P is also the derivative of x^ with respect to x. So for cotangents (v, u, z) of (dx, dw, db),
+// L = <v, dx> + <u, dw> + <z, db> has the gradients
 //   in dy: w P(v) + u x^ + z        in w: sum(dy P(v))
 //   in x:  P(dy u - r (b v + a h)) - r^2 x^ (mean(v h) - mean(v) mean(h) - a b),   a = mean(v x^), b = mean(h x^).
-// The last is symmetric in v, being a second derivative, so it gives dx's tangent too. Without a mean (root mean
-// square) the terms in mean(v) and mean(h) vanish; with fixed statistics P(v) = r v and only P(dy u) is left of the
-// last. Mean and r are computed again from x, so that the third derivative is right as well.
+// The last is symmetric in v, because it is a second derivative, so it also gives the tangent of dx. Without a mean
+// (root mean square) the terms in mean(v) and mean(h) vanish. With fixed statistics P(v) = r v, and only P(dy u)
+// remains of the last. Mean and r are recomputed from x, so that the third derivative is correct as well.
 
 namespace undertow::ops {
 
 namespace {
 
-// How a normalisation sees its tensors.
+// The shapes and dimensions of a normalisation.
 struct Plan {
   Dims shape;         // of the input
   Dims over;          // dimensions that share a statistic
@@ -55,7 +55,7 @@ class Normal {
     Tensor rest = plan_.centred ? v - over(v) : v;
     return rstd_ * (rest - hat_ * over(v * hat_));
   }
-  // The derivative of <h, x^> in x, twice, applied to v; undefined for fixed statistics.
+  // The second derivative of <h, x^> with respect to x, applied to v; undefined for fixed statistics.
   Tensor bend(const Tensor& v, const Tensor& h) const {
     if (fixed_) return {};
     Tensor a = over(v * hat_), b = over(h * hat_), apart = over(v * h) - a * b;
@@ -141,7 +141,7 @@ Plan batch_plan(const Tensor& input, double eps) {
     p.weight_shape.push_back(d == 1 ? input.size(1) : 1);
     if (d != 1) p.over.push_back(d);
   }
-  if (input.dim() < 2) p.weight_shape = {0};  // no channels, and so no elements
+  if (input.dim() < 2) p.weight_shape = {0};  // no channels, so no elements
   p.weight_over = p.over;
   return p;
 }
@@ -156,7 +156,7 @@ double rms_eps(const Tensor& input, std::optional<double> eps) {
   return eps.value_or(is_double ? std::numeric_limits<double>::epsilon()
                                 : static_cast<double>(std::numeric_limits<float>::epsilon()));
 }
-// What was not wanted is no gradient.
+// Drops the gradients that are not wanted.
 ThreeTensors only(ThreeTensors t, int64_t wanted) {
   if (!(wanted & 1)) std::get<0>(t).reset();
   if (!(wanted & 2)) std::get<1>(t).reset();
@@ -245,7 +245,7 @@ ThreeTensors batch_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, 
                       channels, mask);
 }
 
-// The samples as further channels of one sample.
+// Instance normalisation is batch normalisation of one sample, with all samples as further channels.
 Tensor instance_norm_composite(const Tensor& input, const Tensor& weight, const Tensor& bias,
                                const Tensor& running_mean, const Tensor& running_var, bool use_input_stats,
                                double momentum, double eps) {

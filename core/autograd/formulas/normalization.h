@@ -1,5 +1,5 @@
 // normalization.h: derivatives of normalisations, first and second, and compositions of them.
-// Each function is differentiable: it calls operators only. Tangents and weights may be undefined.
+// Each function is differentiable: it calls only operators. Tangents and weights may be undefined.
 #pragma once
 #include <span>
 #include <tuple>

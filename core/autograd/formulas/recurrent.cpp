@@ -1,4 +1,4 @@
-// recurrent.cpp: derivatives of recurrent layers: one kernel where nothing watches, operators where something does.
+// recurrent.cpp: derivatives of recurrent layers: one kernel if nothing is recorded, otherwise operators.
 // build: small
 #include "core/forward/recurrent.h"
 
@@ -13,9 +13,9 @@ Tensor at(const Tensor& t, int64_t step) { return t.defined() ? select(t, 0, ste
 
 }  // namespace
 
-// With h = o tanh(c), c = f c' + i g and every gate an activation of its sum: see
-// core/kernels/cpu/recurrent/recurrent.isa.cpp, which says the same. Activations, cells and outputs are the layer's own
-// results, so a second derivative goes on through its node.
+// h = o tanh(c), c = f c' + i g, and every gate is an activation of its sum. The same derivation is in
+// core/kernels/cpu/recurrent/recurrent.isa.cpp. Activations, cells and outputs are the layer's own results, so a second
+// derivative continues through its node.
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor> grads, const Tensor& hx,
                                                                const Tensor& cx, const Tensor& weight,
                                                                const Tensor& output, const Tensor& cells,

@@ -1,5 +1,5 @@
 // recurrent.h: derivatives of recurrent layers.
-// Each function is differentiable: where something records, it calls operators only.
+// Each function is differentiable: if anything is recorded, it calls only operators.
 #pragma once
 #include <span>
 

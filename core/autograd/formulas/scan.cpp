@@ -22,8 +22,8 @@ Tensor reversed_cumsum(const Tensor& t, int64_t dim) {
   return flip(cumsum(flip(t, IntSpan(&d, 1)), dim, std::nullopt), IntSpan(&d, 1));
 }
 
-// With no zero in x: d out_i / d x_k = out_i / x_k for i >= k. A zero makes that 0/0, so there each x_k gets the
-// running products that leave it out, one after the other.
+// With no zero in x: d out_i / d x_k = out_i / x_k for i >= k. A zero makes that 0/0; then, for each x_k in turn, the
+// running products are computed without it.
 Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (self.dim() == 0) return grad;
   int64_t d = wrap_dim(dim, self.dim()), n = self.size(d);
@@ -41,8 +41,8 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& re
   return cat(slices, d);
 }
 
-// Before the first zero of a line, out * cumsum(dx / x); from the first zero to the second, the product with dx in the
-// zero's place; beyond the second nothing changes.
+// Up to the first zero of a line: out * cumsum(dx / x). From the first zero to the second: the product with dx in place
+// of the zero. From the second on, the tangent is zero.
 Tensor cumprod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, int64_t dim) {
   Tensor x = to_dtype(self, result.dtype()), t = to_dtype(self_t, result.dtype());
   if (x.dim() == 0) return t;
@@ -55,14 +55,14 @@ Tensor cumprod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& resul
   return where(eq(seen, Scalar(0)), plain, where(eq(seen, Scalar(1)), replaced, none));
 }
 
-// d out_i / d x_k = exp(x_k - out_i) for i >= k. The sum over i of grad_i * exp(-out_i) is made by logcumsumexp itself
-// from the positive and the negative part of grad, so that nothing overflows.
+// d out_i / d x_k = exp(x_k - out_i) for i >= k. The sum over i of grad_i * exp(-out_i) is computed by logcumsumexp
+// itself, from the positive and the negative part of grad, so that nothing overflows.
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim) {
   if (grad.dim() == 0 || grad.numel() == 0) return grad;
   int64_t d = wrap_dim(dim, self.dim());
   auto reversed = [&](const Tensor& t) { return flip(logcumsumexp(flip(t, IntSpan(&d, 1)), d), IntSpan(&d, 1)); };
   if (self.is_complex()) {
-    // Complex logarithms keep the sign in the imaginary part: one part is enough.
+    // A complex logarithm keeps the sign in the imaginary part, so one part is enough.
     Tensor g = log(conj(grad));
     return conj(exp(reversed(g - result) + self));
   }
@@ -78,8 +78,8 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
 Tensor logcumsumexp_jvp(const Tensor& self_t, const Tensor& self, int64_t dim) {
   if (self.dim() == 0) return self_t;
   int64_t d = dim;
-  // Scaled by each line's greatest element, which cancels. The small number is torch's: where every weight so far has
-  // underflowed the tangent is zero, not 0/0.
+  // Scaled by the largest element of each line, which cancels. The small number is torch's: where every weight so far
+  // has underflowed, the tangent is zero, not 0/0.
   Tensor scaled = exp(self.is_complex() ? self : self - amax(self, IntSpan(&d, 1), true));
   return cumsum(self_t * scaled, dim, std::nullopt) / (cumsum(scaled, dim, std::nullopt) + Scalar(1e-13));
 }
@@ -130,13 +130,13 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
   if (n == 0) {
     return clone(t, std::nullopt);
   }
-  if (n >= t.size(d)) return clone(narrow(t, d, 0, 0), std::nullopt);  // empty, and still made of t
+  if (n >= t.size(d)) return clone(narrow(t, d, 0, 0), std::nullopt);  // empty, but still with a history from t
   for (int64_t k = 0; k < n; k++) t = difference(t, d);
   return t;
 }
 
 namespace {
-// The widths of the intervals of x, shaped so that they broadcast against y's along d.
+// The widths of the intervals of x, with a shape that broadcasts against y along d.
 Tensor widths(const Tensor& y, const Tensor& x, int64_t d) {
   if (x.dim() == 1 && y.dim() > 1) {
     UT_CHECK(x.size(0) == y.size(d), "trapezoid: There must be one `x` value for each sample point");

@@ -1,5 +1,5 @@
 // scan.h: derivatives and compositions of scans, sorts and selections along one dimension.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
@@ -10,8 +10,8 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& re
 Tensor cumprod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, int64_t dim);
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim);
 Tensor logcumsumexp_jvp(const Tensor& self_t, const Tensor& self, int64_t dim);
-// Elements at indices along dim, and the reverse: grad added at indices into zeros of `sizes`. Fit zero-dimensional
-// tensors.
+// gather_at returns the elements at indices along dim; scatter_to adds grad at indices into zeros of `sizes`. Both
+// accept zero-dimensional tensors.
 Tensor gather_at(const Tensor& t, int64_t dim, const Tensor& indices);
 Tensor scatter_to(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim);
 Tensor cumextremum_backward(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim);

@@ -20,7 +20,8 @@ Tensor minus_weighted_sum(const Tensor& grad, const Tensor& output, int64_t dim)
   return grad - along(grad * exp(output), dim);
 }
 
-// f(g, s) = s * (g - sum(g * s)); its derivative in s applied to v: v * (g - sum(g * s)) - g * sum(v * s).
+// f(g, s) = s * (g - sum(g * s)). Its derivative with respect to s, applied to v: v * (g - sum(g * s)) - g * sum(v *
+// s).
 Tensor softmax_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& output, int64_t dim) {
   return grad * (grad_output - along(output * grad_output, dim)) - grad_output * along(output * grad, dim);
 }

@@ -14,7 +14,7 @@ Dims negated(IntSpan values) {
 
 Tensor avg_again(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
                  bool count_include_pad, std::optional<int64_t> divisor) {
-  // The number of windows tells whether they were counted with ceil_mode.
+  // The number of windows tells whether ceil_mode was set.
   IntSpan steps = stride.empty() ? kernel : stride;
   bool ceil_mode = false;
   for (size_t d = 0, lead = sizes.size() - kernel.size(); d < kernel.size(); d++)
@@ -34,7 +34,7 @@ Tensor resample_again(const Tensor& grad, IntSpan sizes, std::string_view kind, 
   return _resample(grad, sizes.subspan(2), kind, align_corners, d, h, w);
 }
 
-// Of y = F x with x real: grad x = Re(F^H grad y). The half of y that was left out has no gradient of its own.
+// y = F x with x real: grad x = Re(F^H grad y). The omitted half of y has no gradient of its own.
 Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, int64_t normalization, bool onesided, IntSpan sizes) {
   if (!onesided) return real(_fft_c2c(grad, dim, normalization, false));
   int64_t last = dim.back() < 0 ? dim.back() + grad.dim() : dim.back();
@@ -43,7 +43,7 @@ Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, int64_t normalization, 
   return real(_fft_c2c(constant_pad_nd(grad, pad, Scalar(0)), dim, normalization, false));
 }
 
-// Each element of the given half stands for itself and its conjugate in the other, except the ends, which have none.
+// Each element of the given half also represents its conjugate in the other half, except the ends, which have none.
 Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, int64_t normalization) {
   Tensor half = _fft_r2c(grad, dim, normalization, true);
   int64_t last = dim.back() < 0 ? dim.back() + grad.dim() : dim.back(), twice = grad.size(last) - half.size(last);

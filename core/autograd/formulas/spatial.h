@@ -1,5 +1,5 @@
-// spatial.h: derivatives and compositions of operators on images: padding, pooling, interpolation; and of Fourier
-// transforms. Each function is differentiable: it calls operators only.
+// spatial.h: derivatives and compositions of operators on images (padding, pooling, interpolation) and of Fourier
+// transforms. Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
@@ -7,13 +7,13 @@ namespace undertow::ops {
 
 Dims negated(IntSpan values);
 
-// The derivative of _avg_unpool by its gradient: the same windows averaged, as many as `sizes` has.
+// The derivative of _avg_unpool with respect to its gradient: averages over the same windows, as many as in `sizes`.
 Tensor avg_again(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
                  bool count_include_pad, std::optional<int64_t> divisor);
-// The same of _adaptive_avg_unpool.
+// The same for _adaptive_avg_unpool.
 Tensor adaptive_avg_unpool_backward(const Tensor& grad, IntSpan sizes, int64_t spatial);
 
-// The derivative of _resample_backward by its gradient: _resample to the last of `sizes`.
+// The derivative of _resample_backward with respect to its gradient: _resample to the last of `sizes`.
 Tensor resample_again(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,
                       std::optional<double> d, std::optional<double> h, std::optional<double> w);
 

@@ -14,8 +14,8 @@ std::string (*caller_of_pass)(uint16_t) = nullptr;
 
 namespace {
 
-// Lines of in-place writes, kept while lines are recorded. A storage's entry counts only for the version it was made
-// for: addresses are used again.
+// Lines of in-place writes, kept while lines are recorded. An entry is valid only for the version it was recorded for,
+// because the address of a freed storage is reused.
 struct Write {
   uint32_t version;
   std::string line;
@@ -23,8 +23,7 @@ struct Write {
 constexpr size_t kMostWrites = 1 << 16;
 std::mutex writes_mutex;  // guards writes
 std::unordered_map<const Storage*, Write>& writes() {
-  static auto* map =
-      new std::unordered_map<const Storage*, Write>;  // never freed: threads may write while the process ends
+  static auto* map = new std::unordered_map<const Storage*, Write>;  // leaked: threads may write during exit
   return *map;
 }
 
@@ -63,7 +62,7 @@ std::string way_to(const Node* node) {
   if (!from.contains(node)) return "";
   std::vector<const Node*> way;
   for (const Node* n = node; n; n = from[n]) way.push_back(n);
-  constexpr size_t kShown = 4;  // at each end
+  constexpr size_t kShown = 4;  // nodes shown at each end
   std::string text;
   for (size_t i = way.size(); i-- > 0;) {
     size_t at = way.size() - 1 - i;

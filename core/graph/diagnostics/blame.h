@@ -1,5 +1,5 @@
-// blame.h: the facts that errors of the backward pass state: which pass freed a node, by what way the running pass came
-// to it, and what wrote to a saved tensor. Looked up only when something has failed; what is noted on the way is cheap.
+// blame.h: details for the errors of a backward pass: which pass freed a node, the path from the root to a node, and
+// what wrote to a saved tensor. Computed only after a failure; what is recorded beforehand is cheap.
 #pragma once
 #include <string>
 
@@ -9,10 +9,10 @@ namespace undertow {
 
 class GraphTask;
 
-// Where the program is now, as file:line; empty when unknown. Installed by the binding layer.
+// The current line of the user's program as file:line; empty if unknown. Installed by the binding layer.
 extern std::string (*current_line)();
-// Notes where a pass was called from, and finds it again. Installed by the binding layer; passes long ago are
-// forgotten.
+// note_pass records where a pass was called from; caller_of_pass looks it up. Installed by the binding layer, which
+// keeps only recent passes.
 extern void (*note_pass)(uint64_t id);
 extern std::string (*caller_of_pass)(uint16_t id);
 
@@ -20,12 +20,12 @@ namespace blame {
 
 // ", freed by the backward pass called at train.py:12", or empty.
 std::string who_freed(const Node& node);
-// "SumBackward0 -> MulBackward0 -> ExpBackward0": a shortest way from the running pass's root to the node, its middle
-// left out when it is long; empty outside a pass.
+// "SumBackward0 -> MulBackward0 -> ExpBackward0": a shortest path from the root of the running pass to the node, with
+// the middle left out if it is long. Empty outside a pass.
 std::string way_to(const Node* node);
-// ", which add_ changed at train.py:7", as far as known; empty for memory nobody wrote to.
+// ", last changed by add_ at train.py:7", as far as known; empty if nobody wrote to the memory.
 std::string who_wrote(const Storage& storage);
-// ", recorded at train.py:5", when lines are recorded.
+// ", recorded at train.py:5", if lines are recorded.
 std::string where_made(const Node& node);
 
 }  // namespace blame

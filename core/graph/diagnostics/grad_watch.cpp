@@ -17,7 +17,7 @@ struct Watch {
   std::vector<Seen> seen;
   std::unordered_map<const Node*, size_t> index;
 };
-std::mutex mutex;  // guards watch; never held while gradients are looked at
+std::mutex mutex;  // guards watch; not held while gradients are examined
 Watch watch;
 
 std::vector<Look> looks(std::span<const Tensor> grads) {
@@ -28,7 +28,7 @@ std::vector<Look> looks(std::span<const Tensor> grads) {
 
 }  // namespace
 
-// The watched pass is the first one of the thread that asked.
+// The watched pass is the first one on the thread that called start().
 void begins(const GraphTask* task) {
   std::lock_guard lock(mutex);
   if (!watch.task && watch.thread == std::this_thread::get_id()) watch.task = task;

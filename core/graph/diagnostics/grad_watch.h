@@ -1,5 +1,5 @@
-// grad_watch.h: how the gradients of one pass looked on their way: zero, finite, or not; for explanations.
-// Rides on the trace's switch, so a pass that nobody watches pays nothing for it.
+// grad_watch.h: records whether the gradients of one pass were zero, finite or not, at every node; for explanations.
+// Tested together with the trace's switch, so an unwatched pass has no extra cost.
 #pragma once
 #include <span>
 #include <vector>
@@ -12,18 +12,18 @@ namespace undertow::grad_watch {
 using graph_ops::Look;
 struct Seen {
   Ref<Node> node;
-  std::vector<Look> arrived;  // what reached the node
-  std::vector<Look> entered;  // what its hooks made of that
-  std::vector<Look> left;     // one for each edge
+  std::vector<Look> arrived;  // the gradients that reached the node
+  std::vector<Look> entered;  // the same after the node's hooks
+  std::vector<Look> left;     // one per edge
 };
 
-// Watches the next pass that starts on this thread; only one is watched at a time.
+// Watches the next pass that starts on this thread. Only one pass is watched at a time.
 void start();
-std::vector<Seen> stop();  // in the order in which nodes ran
+std::vector<Seen> stop();  // in the order in which the nodes ran
 
 // Called by the engine while the trace's switch is on.
 void begins(const GraphTask* task);
-bool is_watched(const GraphTask* task);  // then retained gradients stay as they are
+bool is_watched(const GraphTask* task);  // if so, retains-grad hooks do not run
 void arrived(const GraphTask* task, Node* node, std::span<const Tensor> grads);
 void entered(const GraphTask* task, Node* node, std::span<const Tensor> grads);
 void left(const GraphTask* task, Node* node, std::span<const Tensor> grads);

@@ -15,10 +15,11 @@ namespace undertow {
 namespace {
 
 constexpr size_t kMostRecords = 1 << 21;
-std::atomic<uint64_t> last_number{0};  // atomic: threads number their records
-std::atomic<size_t> alive{0};          // atomic: records die on any thread
+std::atomic<uint64_t> last_number{0};  // atomic: several threads number their records
+std::atomic<size_t> alive{0};          // atomic: records are freed on any thread
 
-// Records that died while another was being freed on this thread; see Note [Iterative Destruction].
+// Records whose last reference was released while another was being freed on this thread; see
+// Note [Iterative Destruction].
 struct Graveyard {
   Provenance* head = nullptr;
   bool draining = false;
@@ -27,11 +28,11 @@ thread_local Graveyard graveyard;
 
 std::mutex records_mutex;  // guards AutogradMeta::provenance, lines() and exits()
 std::unordered_set<std::string>& lines() {
-  static auto* set = new std::unordered_set<std::string>;  // never freed: records point into it
+  static auto* set = new std::unordered_set<std::string>;  // leaked: records point into it
   return *set;
 }
 
-// Where values left for Python. Guarded by records_mutex.
+// Where values were converted to Python. Guarded by records_mutex.
 struct Exit {
   Ref<Provenance> record;
   const char* operation;
@@ -39,7 +40,7 @@ struct Exit {
 };
 constexpr size_t kMostExits = 256;
 std::deque<Exit>& exits() {
-  static auto* list = new std::deque<Exit>;  // never freed: threads may read values while the process ends
+  static auto* list = new std::deque<Exit>;  // leaked: threads may read values during exit
   return *list;
 }
 
@@ -52,7 +53,7 @@ const std::string* line_now() {
 
 Ref<Provenance> found(TensorImpl* t) { return t->meta ? t->meta->provenance : Ref<Provenance>(); }
 
-// The record of something that is being used; made if there is none. Needs records_mutex.
+// The record of a tensor that is being used; created if there is none. Requires records_mutex.
 Ref<Provenance> record_of(TensorImpl* t) {
   AutogradMeta& meta = make_meta(t);
   if (!meta.provenance) {
@@ -104,19 +105,19 @@ void note(const char* operation, std::span<TensorImpl* const> results, std::span
   if (inputs.empty() || !wanted()) return;
   const std::string* line = line_now();
   bool full = alive.load(std::memory_order_relaxed) >= kMostRecords;
-  std::vector<Ref<Provenance>> dropped;  // freed without the lock: nothing else may happen under it
+  std::vector<Ref<Provenance>> dropped;  // freed after the lock is released, because freeing them can free others
   std::lock_guard lock(records_mutex);
   std::vector<Provenance::Parent> parents;
   for (size_t i = in_place ? 1 : 0; i < inputs.size(); i++) {
     const Input& in = inputs[i];
     if (!in.tensor || full) continue;
     parents.push_back({record_of(in.tensor), requires_grad(in.tensor), in.differentiable});
-    // A view whose base was written since shows what was written.
+    // If the base of a view was written since, the view also depends on that write.
     Ref<Provenance> base = in.tensor->base ? found(in.tensor->base) : Ref<Provenance>();
     if (base && base->number > parents.back().record->number)
       parents.push_back({base, requires_grad(in.tensor), in.differentiable});
   }
-  auto hang = [&](TensorImpl* t, bool old_value_counts) {
+  auto attach = [&](TensorImpl* t, bool old_value_counts) {
     if (in_place && t->has(kRequiresGrad) && !t->grad_fn) return;  // a leaf stays the same leaf
     Ref<Provenance> r(new Provenance);
     r->operation = operation;
@@ -133,8 +134,8 @@ void note(const char* operation, std::span<TensorImpl* const> results, std::span
   };
   for (TensorImpl* t : results) {
     if (!t) continue;
-    hang(t, in_place && inputs[0].differentiable);
-    if (in_place && t->base) hang(t->base, true);
+    attach(t, in_place && inputs[0].differentiable);
+    if (in_place && t->base) attach(t->base, true);
   }
 }
 
@@ -152,7 +153,7 @@ const char* permanent(const std::string& name) {
 void note_exit(const char* operation, const Tensor& source) {
   if (!wanted()) return;
   const std::string* line = line_now();
-  Exit oldest;  // freed without the lock
+  Exit oldest;  // freed after the lock is released
   std::lock_guard lock(records_mutex);
   exits().push_back({record_of(source.impl()), operation, line});
   if (exits().size() <= kMostExits) return;
@@ -161,7 +162,7 @@ void note_exit(const char* operation, const Tensor& source) {
 }
 
 namespace {
-// The records, and all they were made from, parents before children.
+// The records and all their ancestors, parents before children.
 std::vector<Provenance*> ancestry(std::vector<Provenance*> all) {
   std::unordered_set<Provenance*> seen(all.begin(), all.end());
   all.assign(seen.begin(), seen.end());
@@ -172,7 +173,7 @@ std::vector<Provenance*> ancestry(std::vector<Provenance*> all) {
   return all;
 }
 
-// Exits of what was made from one of `own`.
+// The exits of values that were computed from one of `own`.
 void find_exits(const std::unordered_set<const Provenance*>& own, History& out) {
   std::vector<Exit> left;
   {
@@ -231,7 +232,7 @@ History history(const Tensor& param, const Tensor& loss) {
 }
 
 namespace {
-// Names by number, 1.. Guarded by marks_mutex.
+// Names by number, starting at 1. Guarded by marks_mutex.
 std::mutex marks_mutex;
 std::vector<const char*>& mark_names() {
   static auto* names = new std::vector<const char*>{nullptr};

@@ -1,13 +1,13 @@
-// provenance.h: which operation made a tensor out of which others, and whether a gradient can pass; for explanations.
-// Kept only while it is asked for (kProvenance). Says nothing of values, and keeps no tensor alive.
+// provenance.h: which operation computed a tensor from which others, and whether a gradient can pass; for explanations.
+// Recorded only on request (kProvenance). Does not look at values, and keeps no tensor alive.
 //
 // Note [Provenance]
-// The graph forgets what was cut off: detach, no_grad and integers leave no node. A record remembers. It hangs on a
-// result's autograd metadata and owns its parents' records; a tensor that was there before recording gets one without
-// parents when it is first used, so a parameter is found by its record. A write in place puts a new record above the
-// old one, on the base of a view too; a leaf that wants gradients keeps its own through writes, since it stays the same
-// leaf. Numbers grow, so a parent's is always less than its child's. When too many records are alive, new ones have no
-// parents and say so.
+// The graph does not show what was cut off: detach, no_grad and integers leave no node. Provenance records do. A record
+// is stored in the autograd metadata of a result and owns its parents' records. A tensor that existed before recording
+// gets a record without parents when it is first used, so a parameter is found by its record. An in-place write puts a
+// new record above the old one, and for a view also on its base. A leaf that requires grad keeps its record through
+// writes, since it stays the same leaf. Numbers increase, so a parent's number is always less than its child's. When
+// too many records are alive, new ones have no parents and are marked incomplete.
 #pragma once
 #include <atomic>
 #include <span>
@@ -23,15 +23,15 @@ class Provenance {
  public:
   struct Parent {
     Ref<Provenance> record;
-    bool required;        // it required grad when it was used
-    bool differentiable;  // the operation has a derivative by it
+    bool required;        // the parent required grad when it was used
+    bool differentiable;  // the operation has a derivative with respect to it
   };
   uint64_t number = 0;
-  const char* operation = nullptr;    // null for a tensor that nothing recorded has made
-  const std::string* line = nullptr;  // lives for ever; null when unknown
+  const char* operation = nullptr;    // null for a tensor that no recorded operation computed
+  const std::string* line = nullptr;  // never freed; null if unknown
   uint32_t mode = 0;                  // thread_mode.bits
   DType dtype = DType::Float32;       // of the result
-  bool in_place = false;              // parent 0 is what stood there before
+  bool in_place = false;              // parent 0 is the value before the write
   bool incomplete = false;            // has parents that were not kept
   std::vector<Parent> parents;
 
@@ -41,7 +41,7 @@ class Provenance {
   void release();
 
  private:
-  std::atomic<uint32_t> refs_{0};  // atomic: tensors die on any thread
+  std::atomic<uint32_t> refs_{0};  // atomic: tensors are destroyed on any thread
   Provenance* next_dead_ = nullptr;
 };
 
@@ -51,44 +51,45 @@ struct Input {
   TensorImpl* tensor;
   bool differentiable;
 };
-// An operation made `results` from `inputs`; or, in place, wrote to the one result, which is input 0.
+// An operation computed `results` from `inputs`; or, in place, wrote to the one result, which is input 0.
 void note(const char* operation, std::span<TensorImpl* const> results, std::span<const Input> inputs,
           bool in_place = false);
-// For operations that are no operators: .data, detach_.
+// For functions that are not operators: .data, detach_.
 void note_cut(const char* operation, const Tensor& result, const Tensor& source);
-// The same text, to live for ever; for names that are made while the program runs.
+// A copy of the text that is never freed, for names built at run time.
 const char* permanent(const std::string& name);
-// A value left for Python: item, tolist, numpy. The last few are kept.
+// A value was converted to Python: item, tolist, numpy. Only the last few are kept.
 void note_exit(const char* operation, const Tensor& source);
 
-// Is it wanted on this thread? Clears a bit that another thread's switching off left behind.
+// Is provenance recorded on this thread? Clears a stale bit if another thread has switched recording off.
 bool wanted();
-// Takes over the process's wish: called where a thread that never asked passes by on a slow path.
+// Switches recording on for this thread if the process asks for it. Called on a slow path.
 void follow_process();
 
-// A place where the gradient from `loss` towards `param` stops.
+// An operation at which the gradient from `loss` towards `param` stops.
 struct Cut {
   const Provenance* record;
-  DType source_dtype;  // of what the gradient would have gone to
-  bool frozen;         // that did not require grad
-  bool no_derivative;  // the operation has none by it
+  DType source_dtype;  // of the operation's input that would have received the gradient
+  bool frozen;         // that input did not require grad
+  bool no_derivative;  // the operation has no derivative with respect to it
 };
 struct History {
   bool known = false;       // both have records
-  bool depends = false;     // loss was computed from param, as far as records tell
+  bool depends = false;     // loss was computed from param, as far as the records show
   bool incomplete = false;  // some records were not kept
   std::vector<Cut> cuts;    // earlier ones first
-  std::vector<std::pair<const char*, const std::string*>> exits;  // where values computed from param left, and the line
-  std::vector<Ref<Provenance>> alive;                             // what the cuts point to
+  std::vector<std::pair<const char*, const std::string*>> exits;  // conversions of values computed from param
+  std::vector<Ref<Provenance>> alive;                             // keeps the records of the cuts alive
 };
 History history(const Tensor& param, const Tensor& loss);
 
 // Note [Cut Marks]
-// Without recording, a result that a non-differentiable operation made of something that requires grad says which one
-// it was, in the high bits of its flags: no memory, one store. Numbers are given to operations as they first do so.
+// Even without recording, a result that a non-differentiable operation computed from a tensor that requires grad names
+// that operation in the high bits of its flags: no memory, one store. An operation gets its number the first time it
+// does this.
 struct CutMark {
   const char* operation;
-  std::atomic<uint16_t> number{0};  // atomic: two threads may meet an operation first
+  std::atomic<uint16_t> number{0};  // atomic: two threads may use an operation first
   constexpr explicit CutMark(const char* name) : operation(name) {}
   void put(const Tensor& t) {
     uint16_t n = number.load(std::memory_order_relaxed);

@@ -24,7 +24,7 @@ class Collector {
     node->visit_kept([](void* self, const char* name,
                         const SavedTensor& saved) { static_cast<Collector*>(self)->kept(name, saved); },
                      this);
-    // Nodes of other people's making may show what they hold only here.
+    // Third-party nodes may report what they hold only here.
     node->visit_saved(
         [](void* self, const char* name, TensorImpl* t) {
           auto* c = static_cast<Collector*>(self);
@@ -33,8 +33,8 @@ class Collector {
         this);
   }
 
-  // A storage counts where it was saved first. It is the graph's alone if every tensor on it is, and a tensor is the
-  // graph's if saved tensors, and views that are the graph's, hold all its counts.
+  // A storage is counted in the first row that saved it. It belongs to the graph alone if all its tensors do. A tensor
+  // does if all references to it come from saved tensors and from views that belong to the graph alone.
   void finish() {
     for (TensorImpl* t : tensors_)
       if (t->base && ours(t)) counts_[t->base]++;
@@ -94,7 +94,7 @@ class Collector {
   Node* node_ = nullptr;
   const char* packed_name_ = nullptr;
   std::unordered_set<TensorImpl*> seen_;                    // of this node
-  std::unordered_map<const TensorImpl*, uint32_t> counts_;  // references that come from the graph
+  std::unordered_map<const TensorImpl*, uint32_t> counts_;  // number of references from the graph
   std::vector<TensorImpl*> tensors_;
 };
 

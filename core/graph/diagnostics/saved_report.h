@@ -1,5 +1,5 @@
-// saved_report.h: what a graph keeps in memory for its backward pass, one row for each saved tensor.
-// Looks only: runs no hook, unpacks nothing, changes no node. Rendering belongs to the Python package.
+// saved_report.h: what a graph keeps in memory for its backward pass, one row per saved tensor.
+// Read only: runs no hook, unpacks nothing, changes no node. The Python package renders it.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,15 +10,15 @@ namespace undertow {
 
 struct SavedRow {
   enum class State : uint8_t {
-    Held,    // as it was
-    Packed,  // by hooks, into something; if that is a tensor, the row describes it
+    Held,    // the tensor itself
+    Packed,  // packed by hooks; if the packed value is a tensor, the row describes it
   };
   const Node* node;  // alive as long as the roots are
   std::string name;  // after `_saved_`
   State state;
-  bool known;  // shape, dtype and bytes mean something: not so for what hooks packed into other objects
-  bool first;  // the first row of its storage: its bytes count
-  bool alone;  // of a first row: nothing but saved tensors holds the storage
+  bool known;  // shape, dtype and bytes are valid; false if hooks packed the tensor into another kind of object
+  bool first;  // the first row of its storage: its bytes are counted here
+  bool alone;  // for a first row: only saved tensors own the storage
   DType dtype;
   Dims shape;
   size_t tensor_bytes;
@@ -28,12 +28,12 @@ struct SavedRow {
 struct SavedReport {
   std::vector<SavedRow> rows;  // earlier operations first
   size_t nodes = 0;
-  size_t freed = 0;  // saved tensors that a backward pass has let go
+  size_t freed = 0;  // saved tensors that a backward pass has freed
 };
 
 SavedReport report_saved(std::span<const Edge> roots);
 
-// Every node that can be reached, each once.
+// Every reachable node, once.
 std::vector<Node*> nodes_below(std::span<const Edge> roots);
 
 }  // namespace undertow

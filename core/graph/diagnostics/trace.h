@@ -1,5 +1,5 @@
-// trace.h: what happened during backward passes, in order, for those who watch. Off, it costs one branch per node.
-// Plain records; rendering belongs to the Python package (inspect).
+// trace.h: records the events of backward passes, in order. When off, it costs one branch per node.
+// Plain records; the Python package renders them (inspect).
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -32,26 +32,26 @@ const char* name(TraceEvent e);
 struct TraceRecord {
   TraceEvent event;
   uint64_t time_ns;      // steady clock
-  uint64_t thread;       // small number per thread
-  uint64_t task;         // graph task's id
-  uint64_t node;         // identity of the node, unique within the recording
+  uint64_t thread;       // the thread's number
+  uint64_t task;         // id of the graph task
+  uint64_t node;         // identifies the node; unique within the recording
   uint64_t sequence;     // the node's sequence number
-  uint64_t other;        // Arrived: the producer; Ready: ready-queue length after the push
-  int32_t dependencies;  // left after this event
+  uint64_t other;        // Arrived: the producer; Ready: length of the ready queue after the push
+  int32_t dependencies;  // remaining after this event
   int32_t depth;         // reentrant depth
-  std::string name;      // node's name, or a message
-  std::string line;      // where the node was made, when known
+  std::string name;      // the node's name, or a message
+  std::string line;      // where the node was recorded, if known
 };
 
 namespace trace {
-// Who watches: the trace itself, and those that ride on its switch.
+// Users of the switch: the trace itself, and grad_watch.
 enum Watcher : uint8_t { kRecord = 1, kWatch = 2 };
-extern std::atomic<uint8_t> watchers;  // atomic: switched by one thread, read by all
+extern std::atomic<uint8_t> watchers;  // atomic: set by one thread, read by all
 inline bool on() { return watchers.load(std::memory_order_relaxed) != 0; }
 inline bool watching() { return watchers.load(std::memory_order_relaxed) & kWatch; }  // see grad_watch.h
 void set_switch(Watcher who, bool on);
-uint64_t this_thread();  // its small number
-void start();            // drops what was recorded before
+uint64_t this_thread();  // a small number that identifies this thread
+void start();            // drops earlier records
 std::vector<TraceRecord> stop();
 void record(TraceEvent event, const GraphTask* task, const Node* node, uint64_t other = 0, int32_t dependencies = 0,
             const std::string& message = {});

@@ -9,7 +9,7 @@ namespace undertow {
 
 namespace {
 
-// Pairs of neighbours, then pairs of their sums.
+// Adds neighbours in pairs, then their sums in pairs.
 Tensor sum_in_pairs(std::span<Tensor> terms) {
   for (size_t step = 1; step < terms.size(); step *= 2)
     for (size_t i = 0; i + step < terms.size(); i += 2 * step)

@@ -1,10 +1,10 @@
-// engine.cpp: the sequential pass, and the way into every pass.
+// engine.cpp: the sequential pass, and the entry point of every pass.
 //
 // Note [Engine Locks]
-// A sequential pass takes no lock but a leaf's while it adds to .grad (accumulate_grad.cpp). Lock order where
-// several are held: a shared run's queue mutex (workers.cpp), then a node's contribution spin lock (input_buffer.h).
-// No lock is held while a node, a hook or Python runs, and the interpreter's lock is never waited for while holding
-// one of ours, except a leaf's, whose waiters give the interpreter's up.
+// A sequential pass takes only one lock: a leaf's, while it adds to .grad (accumulate_grad.cpp). Lock order where
+// several are held: the queue mutex of a shared run (workers.cpp), then the spin lock of a node's contributions
+// (input_buffer.h). No lock is held while a node, a hook or Python runs. No thread waits for the interpreter lock while
+// it holds one of ours, except a leaf's; threads that wait for a leaf's lock release the interpreter lock.
 #include "core/graph/engine/engine.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ const InterpreterLock* interpreter_lock = nullptr;
 
 bool Node::pass_wants(uint32_t i) const {
   GraphTask* task = current_graph_task;
-  // A node applied by hand inside a pass is not itself part of it.
+  // A node that user code calls inside a pass is not part of that pass.
   if (!task || !task->filtered || current_node != this) return true;
   return task->should_run(edges()[i].node.get());
 }
@@ -36,7 +36,8 @@ namespace engine {
 
 namespace {
 
-// Ready nodes, later-made first. Most passes have one or two at a time, so the next one is kept out of the heap.
+// The ready nodes, most recently recorded first. Most passes have one or two at a time, so a single node needs no heap
+// operation.
 class LocalQueue {
  public:
   void push(Node* node) {
@@ -57,8 +58,8 @@ class LocalQueue {
   std::vector<Node*> heap_;
 };
 
-// Gives up the interpreter's lock once a pass turns out to be long, so that other Python threads can run; a short
-// pass keeps it, because giving it up and taking it back under contention costs more than the pass.
+// Releases the interpreter lock once a pass turns out to be long, so that other Python threads can run. A short pass
+// keeps it, because releasing and reacquiring it under contention costs more than the pass.
 class LongPass {
  public:
   void count(std::span<Tensor> grads) {
@@ -88,7 +89,7 @@ struct CurrentTask {
   Node* saved_node;
 };
 
-// Of a pass that chooses how to sum: the first contribution lies in the buffer, the others wait.
+// If the pass sums at the end, the first contribution goes into the buffer and the others wait.
 void add_or_wait(GraphTask& task, TaskSlot& slot, Node* next, uint32_t input_nr, Tensor grad) {
   bool wait =
       task.options.aggregation != Aggregation::AsTheyArrive && input_buffer::peek(slot, *next, input_nr).defined();
@@ -98,7 +99,7 @@ void add_or_wait(GraphTask& task, TaskSlot& slot, Node* next, uint32_t input_nr,
     input_buffer::add(slot, *next, input_nr, std::move(grad));
 }
 
-// kChosen: the pass has a sink, or its own way to sum; the usual one pays nothing for these.
+// kChosen: the pass has a sink, or does not sum as contributions arrive. The default pass pays nothing for these.
 template <bool kChosen>
 void run_sequentially(GraphTask& task, Node* root) {
   LocalQueue queue;
@@ -143,7 +144,7 @@ void run_sequentially(GraphTask& task, Node* root) {
 }
 
 void run_callbacks(GraphTask& task) {
-  // Callbacks may queue more.
+  // Callbacks may queue more callbacks.
   for (size_t i = 0;; i++) {
     std::function<void()> callback;
     {
@@ -224,7 +225,7 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
   }
   if (task.reentrant_depth == 0 || task.reentrant_depth % kMaxNestedDepth != 0) return run_task(task, root.get());
 
-  // Too deep for this stack: go on in a thread with a fresh one, carrying this thread's modes.
+  // Too deep for this stack: continue on a new thread, with the modes of this one.
   std::vector<Tensor> result;
   std::exception_ptr error;
   GraphTask* outer = current_graph_task;
@@ -244,7 +245,7 @@ std::vector<Tensor> execute(std::span<const Edge> roots, std::span<const Tensor>
     });
     deeper.join();
   }
-  thread_mode.sequence = mode.sequence;  // nodes made down there come before those made here from now on
+  thread_mode.sequence = mode.sequence;  // nodes recorded on that thread come before those recorded here from now on
   if (error) std::rethrow_exception(error);
   return result;
 }

@@ -12,8 +12,8 @@ namespace undertow {
 
 namespace {
 
-// Tensor hooks first, then retains-grad hooks, each on its own input. A leaf's hooks belong to the leaf, not to the
-// node, because they outlive any one graph.
+// Runs tensor hooks, then retains-grad hooks, each on its own input. A leaf's hooks belong to the leaf, not to the
+// node, because they outlive a single graph.
 void call_tensor_hooks(GraphTask& task, Node* node, std::span<Tensor> grads) {
   auto run = [&](TensorHook& hook, uint32_t i, TraceEvent event) {
     if (!grads[i].defined()) return;
@@ -49,14 +49,14 @@ void check_for_nan(Node* node, std::span<Tensor> grads) {
       UT_FAIL("Function '", node->name(), "' returned nan values in its ", i, "th output.");
 }
 
-// Runs the node itself, and frees what it saved unless the graph is kept.
+// Runs the node, and frees its saved tensors unless the graph is kept.
 void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
   bool arrived = node->is_accumulate() && grad_outputs[0].defined();
   bool held = !node->released();
   node->apply(grad_outputs, grad_inputs);
   if (!task.options.keep_graph) {
     node->release_variables();
-    if (node->released()) node->set_freed_by(task.id);  // leaves' accumulators, which threads share, never are
+    if (node->released()) node->set_freed_by(task.id);  // never for the accumulators of leaves, shared by threads
   }
   if (UT_LIKELY(!trace::on())) return;
   if (arrived) trace::record(TraceEvent::Accumulated, &task, node);
@@ -98,7 +98,7 @@ void report_failure(Node* node) {
   try {
     describe_failure(node);
   } catch (...) {
-    // Warnings are errors here: the failure they are about is on its way already, and matters more.
+    // Warnings are errors here. The original failure is already being handled and matters more.
   }
 }
 
@@ -109,7 +109,7 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
     if (trace::watching()) grad_watch::arrived(&task, node, grad_outputs);
   }
   if (UT_UNLIKELY(task.filtered)) {
-    // Torch's order: a node that runs anyway is captured before its hooks, one that does not after them.
+    // Torch's order: a captured node that also runs is captured before its hooks, one that does not run after them.
     if (!slot.needed && has_tensor_hooks(node)) call_tensor_hooks(task, node, grad_outputs);
     if (slot.captured) capture(task, node, grad_outputs);
     if (!slot.needed) return false;
@@ -128,7 +128,7 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
 
   bool has_post = extra && !extra->post_hooks.empty();
   if (UT_UNLIKELY(has_post)) {
-    // apply may consume its arguments, and post-hooks want them.
+    // apply may consume its arguments, but post-hooks need them.
     SmallVector<Tensor, 4> kept(grad_outputs.begin(), grad_outputs.end());
     apply_and_release(task, node, grad_outputs, grad_inputs);
     for (size_t i = 0; i < grad_inputs.size(); i++)

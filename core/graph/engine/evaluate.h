@@ -5,7 +5,7 @@
 
 namespace undertow {
 
-// Room for a node's gradients: on the stack for the usual few.
+// An array for the gradients of one node; on the stack if they are few.
 class GradArray {
  public:
   explicit GradArray(size_t n) : n_(n) {
@@ -21,7 +21,7 @@ class GradArray {
   std::unique_ptr<Tensor[]> heap_;
 };
 
-// The same room used again for node after node of one loop: take() gives n undefined tensors.
+// The same, reused for every node of a loop: take() returns n undefined tensors.
 class GradRoom {
  public:
   std::span<Tensor> take(size_t n) {
@@ -36,10 +36,10 @@ class GradRoom {
   size_t used_ = 0;
 };
 
-// Anomaly mode: warns where the node that failed was made. Call while its exception is on the way.
+// In anomaly mode, warns with the place where the failed node was recorded. Call it while its exception is handled.
 void report_failure(Node* node);
 
-// Consumes grad_outputs, fills grad_inputs. Returns false if the node was only there to be captured: nothing goes on.
+// Consumes grad_outputs and fills grad_inputs. Returns false if the node was only captured and did not run.
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
                    std::span<Tensor> grad_inputs);
 

@@ -1,4 +1,4 @@
-// graph_task.cpp: claiming nodes, counting dependencies, choosing what must run.
+// graph_task.cpp: claims nodes, counts dependencies, and selects the nodes that must run.
 #include "core/graph/engine/graph_task.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constinit thread_local Node* current_node __attribute__((tls_model("initial-exec
 
 namespace {
 std::atomic<uint64_t> next_id{1};   // atomic: passes start on any thread
-std::atomic<int> running_count{0};  // atomic: the same
+std::atomic<int> running_count{0};  // atomic: as next_id
 }  // namespace
 
 GraphTask::GraphTask(ExecuteOptions o) : id(next_id.fetch_add(1)), options(o) { running_count.fetch_add(1); }
@@ -24,7 +24,7 @@ int GraphTask::running() { return running_count.load(); }
 
 GraphTask::~GraphTask() {
   running_count.fetch_sub(1);
-  // Whatever did not run (an exception, a pruned branch) gives its slot back.
+  // Frees the slots of nodes that did not run (after an exception, or in a pruned branch).
   for (Node* n : nodes) {
     if (n->slot.owner.load(std::memory_order_relaxed) != this) continue;
     if (parallel)
@@ -50,7 +50,7 @@ TaskSlot& GraphTask::slow_slot(Node* node) {
 bool GraphTask::claim(Node* node) {
   GraphTask* expected = nullptr;
   if (node->slot.owner.load(std::memory_order_relaxed) == this) return false;
-  // A node met while another task held it stays in the map, though its own slot may be free by now.
+  // A node that was visited while another task owned its slot stays in the map, even if the slot is free by now.
   if (UT_UNLIKELY(!shared_slots_.empty()) && shared_slots_.contains(node)) return false;
   if (node->slot.owner.compare_exchange_strong(expected, this, std::memory_order_acquire)) {
     node->slot.dependencies = 0;
@@ -67,7 +67,7 @@ bool GraphTask::claim(Node* node) {
 
 void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
   claim(root);
-  // `nodes` is both the record of claims and the work list.
+  // `nodes` is both the list of claimed nodes and the work list.
   for (size_t i = 0; i < nodes.size(); i++) {
     Node* node = nodes[i];
     if (node->topological_nr() < min_topological) continue;
@@ -113,7 +113,7 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
   std::unordered_set<Node*> stops;
   for (const Edge& e : options.stops) stops.insert(e.node.get());
   auto stops_at = [&](Node* n) { return !stops.empty() && stops.contains(n); };
-  // A root whose own gradient is wanted runs only if more is wanted below it: a leaf is not accumulated into.
+  // A captured root runs only if a gradient below it is wanted, so that a leaf does not accumulate into .grad.
   if (!slot(root).captured && !stops_at(root)) slot(root).needed = true;
 
   // Depth first with an explicit stack; a node is needed if any child is needed or captured.
@@ -141,7 +141,7 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
       claim(child);
       TaskSlot& c = slot(child);
       if (!c.visited && child->topological_nr() >= min_topological) {
-        enter(child);  // invalidates f; come back to the same edge afterwards
+        enter(child);  // invalidates f; we return to the same edge afterwards
         continue;
       }
       if ((c.needed || c.captured) && !stops_at(f.node)) slot(f.node).needed = true;

@@ -13,36 +13,35 @@
 
 namespace undertow {
 
-// Is told of each captured gradient when it is done, inside the pass; the pass then keeps none of them.
+// Receives each captured gradient during the pass, as soon as it is complete; the pass then stores none of them.
 class CaptureSink {
  public:
   virtual ~CaptureSink() = default;
-  // Gradient `index` is done, or is known to be undefined. May be called by any thread of the pass.
+  // Gradient `index` is complete, or known to be undefined. May be called by any thread of the pass.
   virtual void captured(size_t index, Tensor grad) = 0;
-  // A node has finished, and every leaf it completed has been captured. A pass over several threads says so once, at
-  // its end.
+  // A node has finished, and every leaf it completed has been captured. A parallel pass calls this once, at its end.
   virtual void between_nodes() = 0;
 };
 
 struct ExecuteOptions {
   bool keep_graph = false;
   bool create_graph = false;
-  bool accumulate_grad = true;  // false: outputs are captured and returned instead
+  bool accumulate_grad = true;  // false: gradients of outputs are captured and returned instead
   Aggregation aggregation = Aggregation::AsTheyArrive;
   CaptureSink* sink = nullptr;       // borrowed
-  bool one_thread = false;           // the sink asks for between_nodes
-  std::span<const Edge> stops = {};  // passes over chosen inputs: what enters these nodes goes no further
+  bool one_thread = false;           // needed by a sink that relies on between_nodes
+  std::span<const Edge> stops = {};  // passes for chosen inputs: gradients that enter these nodes go no further
 };
 
 class GraphTask {
  public:
   explicit GraphTask(ExecuteOptions options);
   ~GraphTask();
-  static int running();  // how many passes there are now, on all threads
+  static int running();  // number of passes running now, on all threads
   GraphTask(const GraphTask&) = delete;
   GraphTask& operator=(const GraphTask&) = delete;
 
-  // The task's own state for a node; see TaskSlot.
+  // The task's state for a node; see TaskSlot.
   TaskSlot& slot(Node* node) {
     if (UT_LIKELY(node->slot.owner.load(std::memory_order_relaxed) == this)) return node->slot;
     return slow_slot(node);
@@ -50,19 +49,20 @@ class GraphTask {
   bool has_slot(Node* node) const {
     return node->slot.owner.load(std::memory_order_relaxed) == this || shared_slots_.contains(node);
   }
-  // True on the first visit. Takes the node's own slot if it is free, else an entry of the map.
+  // Returns true on the first visit. Uses the slot in the node if it is free, else an entry of the map.
   bool claim(Node* node);
 
-  // Counts, for every node reachable from root, the edges that lead into it. `min_topological` prunes below.
+  // Counts the incoming edges of every node reachable from root. Edges that leave nodes below `min_topological` are not
+  // counted.
   void compute_dependencies(Node* root, uint32_t min_topological);
-  // For passes over chosen inputs, after the counting: takes back the edges that leave options.stops, and those that
-  // nothing but them leads to.
+  // For passes for chosen inputs, after compute_dependencies: uncounts the edges that leave options.stops, and those
+  // that can be reached only through them.
   void cut_at_stops(uint32_t min_topological);
-  // For passes over chosen inputs: which nodes must run, which gradients are captured.
+  // For passes for chosen inputs: selects the nodes that must run and the gradients that are captured.
   void plan_for_outputs(Node* root, std::span<const Edge> outputs);
-  // Turns a sequential task into a parallel one before anything has arrived (the graph touches other devices).
+  // Turns a sequential task into a parallel one before any gradient has arrived (the graph uses other devices).
   void share_slots();
-  // Parallel passes: the order in which one thread would run the nodes.
+  // For parallel passes: the order in which a sequential pass would run the nodes.
   void compute_ranks(Node* root);
 
   bool should_run(Node* next) { return !filtered || slot(next).needed || slot(next).captured; }
@@ -71,8 +71,8 @@ class GraphTask {
   const ExecuteOptions options;
   Node* root = nullptr;  // borrowed from execute
   int reentrant_depth = 0;
-  bool filtered = false;  // only some inputs are wanted
-  bool parallel = false;  // slots hold shared contributions
+  bool filtered = false;  // a pass for chosen inputs: only some nodes run
+  bool parallel = false;  // slots hold lists of contributions (input_buffer::Shared)
   bool other_devices = false;
   uint32_t mode_bits = 0;  // the caller's modes, for nodes that run on other threads
   std::vector<Tensor> captured;
@@ -83,14 +83,14 @@ class GraphTask {
   };
   std::vector<Capture> captures;
   std::vector<std::function<void()>> final_callbacks;
-  std::mutex callbacks_mutex;  // guards final_callbacks: hooks on several threads may queue
+  std::mutex callbacks_mutex;  // guards final_callbacks: hooks on several threads may queue callbacks
   std::unordered_map<Node*, uint64_t> ranks;
-  std::vector<Node*> nodes;  // every node claimed, in order of first visit
-  WaitingTerms waiting;      // sequential passes that sum at the end
+  std::vector<Node*> nodes;  // every claimed node, in the order of the first visit
+  WaitingTerms waiting;      // for sequential passes that sum at the end
 
  private:
   TaskSlot& slow_slot(Node* node);
-  std::unordered_map<Node*, TaskSlot> shared_slots_;  // nodes that another running task holds
+  std::unordered_map<Node*, TaskSlot> shared_slots_;  // for nodes whose own slot another running task owns
 };
 
 // The pass that this thread is running, or null.

@@ -45,7 +45,7 @@ class ReadyQueue {
   }
 
  private:
-  // Shutdown tasks at the front, then deeper reentrant passes, then later-made nodes.
+  // Shutdown tasks first, then deeper reentrant passes, then more recently recorded nodes.
   static bool before(const ReadyTask& a, const ReadyTask& b) {
     if (a.shutdown != b.shutdown) return b.shutdown;
     if (a.task->reentrant_depth != b.task->reentrant_depth) return a.task->reentrant_depth < b.task->reentrant_depth;

@@ -1,8 +1,9 @@
-// validation.cpp: a gradient must fit the forward output it belongs to.
+// validation.cpp: checks that a gradient fits the forward output it belongs to.
 //
 // Note [Gradient Projection]
-// Formulas may return the gradient of a broadcast operand at the full shape, in a wider dtype, or complex for a real
-// operand. The engine projects it: sums over expanded dimensions, takes the real part, casts. So no formula has to.
+// A formula may return the gradient of a broadcast operand with the full shape, in a wider dtype, or complex for a real
+// operand. The engine projects it: it sums over expanded dimensions, takes the real part and casts, so that no formula
+// has to.
 #include "core/graph/engine/engine.h"
 #include "core/graph/tensor_ops.h"
 #include "core/tensor/layout.h"

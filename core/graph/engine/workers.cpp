@@ -1,13 +1,13 @@
-// workers.cpp: see workers.h. One shared run per pass: a queue for the CPU, one per device the graph touches.
+// workers.cpp: see workers.h. One shared run per pass: a queue for the CPU, and one per device that the graph uses.
 //
-// Threads are made for a pass and joined at its end, so that none outlives it: a fork after backward() is safe, and
-// an idle process has no threads. Making one costs about 20 us, which a pass worth spreading does not notice.
+// Threads are created for a pass and joined at its end, so that none outlives it: a fork after backward() is safe, and
+// an idle process has no threads. Creating one costs about 20 us, which is negligible for a pass worth parallelizing.
 //
 // Note [Sequence Numbers Of A Parallel Pass]
-// A pass with create_graph records nodes, and the order of their sequence numbers is the order of the next pass, hence
-// of its sums. So that it does not depend on which thread ran what, each node's turn has a block of numbers of its own,
-// placed by its rank in the sequential order: first what it records itself, then the additions of what it sends on
-// (which a sequential pass records as they arrive, and a parallel one when the receiver runs).
+// A pass with create_graph records nodes. The order of their sequence numbers is the order of the next pass, and so of
+// its sums. So that it does not depend on which thread ran which node, each node gets its own block of numbers, placed
+// by its rank in the sequential order: first for the nodes that it records itself, then for the additions of the
+// gradients that it sends (a sequential pass records these when they arrive, a parallel one when the receiver runs).
 #include "core/graph/engine/workers.h"
 
 #include <atomic>
@@ -54,7 +54,7 @@ class SharedRun {
   void run() {
     std::vector<std::thread> threads;
     int workers = engine::multithreading_enabled() ? engine::num_workers() : 1;
-    // The calling thread works too, without the interpreter's lock: any Python node or hook takes it as it needs.
+    // The calling thread works too, without the interpreter lock. A Python node or hook acquires it when needed.
     WithoutInterpreter free;
     for (int i = 1; i < workers; i++) threads.emplace_back([this] { as_worker(cpu_); });
     for (auto& [device, queue] : devices_) threads.emplace_back([this, &queue = queue] { as_worker(queue); });
@@ -76,8 +76,8 @@ class SharedRun {
 
   void loop(ReadyQueue& queue) {
     while (Node* first = queue.pop().node) {
-      // What a node makes ready goes on here, where its gradient is in the cache; only what is over goes to the queue,
-      // where it may wake another worker. A chain then runs on one thread without touching a lock.
+      // A node that becomes ready runs next on the same thread, where its gradient is in the cache. Only further ready
+      // nodes go to the queue, where they may wake another worker. So a chain runs on one thread without taking a lock.
       for (Node* node = first; node;) node = run_one(node, queue);
     }
   }
@@ -96,7 +96,7 @@ class SharedRun {
       }
     }
     current_node = nullptr;
-    // The last ready node to finish ends the run; after a failure nothing new becomes ready.
+    // The run ends when the last ready node has finished. After a failure, no new node becomes ready.
     if (outstanding_.fetch_sub(1) == 1) stop();
     return next;
   }
@@ -125,7 +125,7 @@ class SharedRun {
       if (left != 0 || !task_.should_run(next)) continue;
       outstanding_.fetch_add(1);
       if (trace::on()) trace::record(TraceEvent::Ready, &task_, next);
-      // Later-made first, as the queue has it.
+      // Keep the most recently recorded node, as the queue would.
       if (&queue_of(next) == &queue && (!kept || next->sequence_nr() > kept->sequence_nr())) std::swap(kept, next);
       if (next) queue_of(next).push({&task_, next});
     }
@@ -137,13 +137,13 @@ class SharedRun {
     for (auto& [device, queue] : devices_) queue.stop();
   }
 
-  static constexpr uint64_t kBlock = 1 << 20;  // numbers per node; one that records more overlaps its successor's
+  static constexpr uint64_t kBlock = 1 << 20;  // numbers per node; a node that records more runs into the next block
 
   GraphTask& task_;
   const uint64_t first_sequence_ = thread_mode.sequence;
   ReadyQueue cpu_;
   std::map<Device, ReadyQueue> devices_;
-  std::unordered_map<Node*, std::atomic<int32_t>> left_;  // built before threads start; values change after
+  std::unordered_map<Node*, std::atomic<int32_t>> left_;  // keys are set before the threads start
   std::atomic<int64_t> outstanding_{0};                   // nodes ready or running
   std::atomic<bool> failed_{false};
   std::mutex error_mutex_;  // guards error_

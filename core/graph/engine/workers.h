@@ -1,4 +1,4 @@
-// workers.h: passes over several threads: opt-in CPU workers, and one thread per accelerator.
+// workers.h: passes on several threads: opt-in CPU workers, and one thread per accelerator.
 #pragma once
 #include "core/graph/engine/graph_task.h"
 

@@ -23,14 +23,15 @@ void make_ready(Function& f) {
   f.ready = true;
 }
 
-// Zero-dimensional tensors stand for numbers, as in torch, if reading them loses no gradient.
+// A Python number or NumPy scalar. For tensors see fits(): as in torch, a zero-dimensional tensor is accepted as a
+// number if reading it loses no gradient.
 bool is_number_like(PyObject* o) {
   if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return true;
   if (is_tensor(o)) return false;
   PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
   return n && (n->nb_index || n->nb_float) && !PySequence_Check(o);  // NumPy's scalars
 }
-// A number that differs from sample to sample, or that has no memory, cannot be read; item() says why.
+// The value of a batched or meta tensor cannot be read as a number; item() raises with the reason.
 bool is_readable(const Tensor& t) { return !t.impl()->has(kBatched) && !t.is_meta(); }
 bool is_int_like(PyObject* o) {
   if (PyLong_Check(o)) return !PyBool_Check(o);
@@ -49,7 +50,7 @@ bool is_float_like(PyObject* o) {
 bool is_int_list(PyObject* o) {
   if (PyTuple_Check(o) || PyList_Check(o)) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
-    // One look is enough to choose an overload; conversion checks the rest.
+    // The first element is enough to select an overload; conversion checks the rest.
     return n == 0 || is_int_like(PySequence_Fast_GET_ITEM(o, 0));
   }
   return false;
@@ -172,13 +173,13 @@ const char* kind_text(ArgKind k) {
   return "object";
 }
 
-// What kept a signature from matching; kept so that a single-overload function can say it.
+// Why a signature did not match, for the error of a function with a single overload.
 struct Mismatch {
   std::string text;
 };
 
-// Fills slots for one overload. `varargs` is set when the last positional list was spelled as separate ints; the caller
-// owns the tuple then.
+// Fills slots for one overload. `varargs` is set if the last positional list was given as separate ints; it then owns
+// the tuple.
 bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
            PyObject* kwnames, PyObject** slots, PyRef& varargs, Mismatch* why) {
   int given = self ? 1 : 0;
@@ -196,7 +197,7 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
     return false;
   };
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-  // x.view(2, 4): a lone positional list may be spelled as separate ints.
+  // x.view(2, 4): a list that is the only positional argument may be given as separate ints.
   bool lone_list = positional >= 1 && (positional == 1 || nargs > positional) && given < o.count &&
                    o.args[given].kind >= ArgKind::Ints && o.args[given].kind <= ArgKind::OptSizedInts;
   if (lone_list && nargs >= 1 && positional == 1 && is_int_like(args[0])) {
@@ -238,7 +239,7 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
     if (at < 0)
       for (int i = 0; i < o.count; i++)
         if (PyUnicode_Compare(o.args[i].interned, key) == 0) at = i;
-    // torch's older spellings.
+    // Torch's older names.
     if (at < 0)
       for (int i = 0; i < o.count; i++) {
         std::string_view n = o.args[i].name;
@@ -264,15 +265,16 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
   return true;
 }
 
-// torch's older order of arguments, still found in programs: a number stands before the tensors it multiplies, as in
-// x.add_(alpha, y), x.addcmul_(value, y, z), addmm(beta, x, alpha, y, z). True if these are such arguments; `arranged`
-// then has the tensors, what was given by keyword, and the numbers under the names in `names`. Arguments are borrowed.
+// Torch's older order of arguments, still used by some programs: a number comes before the tensors it multiplies, as in
+// x.add_(alpha, y), x.addcmul_(value, y, z), addmm(beta, x, alpha, y, z). Returns true for such arguments. `arranged`
+// then contains the tensors, the keyword arguments and the numbers, with keyword names in `names`. Arguments are
+// borrowed.
 bool older_order(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
                  std::vector<PyObject*>& arranged, PyRef& names) {
   std::string_view name = f.name;
   if (name.ends_with('_')) name.remove_suffix(1);
   bool one = name == "add" || name == "sub" || name == "addcmul" ||
-             name == "addcdiv";  // number; the others have beta and alpha
+             name == "addcdiv";  // these take one number; the others take beta and alpha
   if (!one && name != "addmm" && name != "addmv" && name != "addr" && name != "addbmm" && name != "baddbmm")
     return false;
   const int given = self ? 1 : 0;
@@ -299,7 +301,7 @@ bool older_order(const Function& f, PyObject* self, PyObject* const* args, Py_ss
     const char* text = !one ? kNames[k] : name.starts_with("addc") ? "value" : "alpha";
     PyTuple_SET_ITEM(names.get(), nkw + static_cast<Py_ssize_t>(k), check(PyUnicode_InternFromString(text)));
   }
-  static bool said = false;  // once, as torch; guarded by the GIL
+  static bool said = false;  // warns once, like torch; guarded by the GIL
   if (!said && PyErr_WarnFormat(
                    PyExc_UserWarning, 1,
                    "This overload of %s is deprecated: numbers before tensors; pass %s= by keyword, after the tensors",
@@ -311,7 +313,7 @@ bool older_order(const Function& f, PyObject* self, PyObject* const* args, Py_ss
 
 [[noreturn]] void no_match(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                            PyObject* kwnames, const Mismatch& only) {
-  // A number that cannot be read: what item() says of it is the reason.
+  // For a number that cannot be read, the error of item() is the reason.
   for (Py_ssize_t i = 0; i < nargs; i++)
     if (is_tensor(args[i]) && tensor_of(args[i]).dim() == 0 && !is_readable(tensor_of(args[i]))) scalar_arg(args[i]);
   if (f.count == 1) UT_FAIL_AS(Type, only.text);

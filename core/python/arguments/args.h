@@ -1,4 +1,4 @@
-// args.h: turns Python's arguments into slots, picks the overload, and calls it. Conversion of one slot is convert.h.
+// args.h: puts Python's arguments into slots, selects the overload, and calls it. convert.h converts the slots.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -51,7 +51,7 @@ struct Overload {
   const char* text;  // "(Tensor self, int dim)"
   ArgSpec* args;
   int count;
-  PyObject* (*call)(PyObject** slots);  // absent arguments are null; may throw
+  PyObject* (*call)(PyObject** slots);  // missing arguments are null; may throw
   bool method_only;
 };
 
@@ -59,7 +59,7 @@ struct Function {
   const char* name;
   Overload* overloads;
   int count;
-  PyObject* public_function = nullptr;  // what __torch_function__ is told was called
+  PyObject* public_function = nullptr;  // the function that __torch_function__ receives
   bool ready = false;
 };
 
@@ -75,7 +75,7 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
 // For a method without arguments on a plain tensor: no parsing.
 PyObject* call_fast(Function& f, PyObject* self, PyObject* (*call)(PyObject*));
 
-// The same with arguments that need none: exact ints, in slots or as one list.
+// The same for arguments that need no parsing: exact ints, in slots or as one list.
 inline bool exact_ints(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; i++)
     if (!PyLong_CheckExact(args[i])) return false;
@@ -86,11 +86,11 @@ PyObject* call_slots(Function& f, PyObject* self, PyObject* const* args, Py_ssiz
 PyObject* call_with_ints(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t n,
                          Tensor (*call)(const Tensor&, IntSpan));
 
-// One overload as rules of vmap call it: by key, with every argument in its slot.
+// One overload, in the form that rules of vmap call: by key, with every argument in its slot.
 struct TableOperator {
   const char* key;
   const char* rule;       // its `batch` in the table
-  const char* arguments;  // their names, joined by commas
+  const char* arguments;  // their names, separated by commas
   PyObject* (*call)(PyObject** slots);
 };
 
@@ -98,13 +98,13 @@ struct TableOperator {
 void collect_bindings(std::vector<PyMethodDef>& methods, std::vector<ModuleFunction>& functions);
 void collect_operators(std::vector<TableOperator>& operators);
 
-// Does an argument of this class take over the call? (a __torch_function__ other than Tensor's own, not disabled)
+// Does the class of this argument override the call? (It has a __torch_function__ of its own that is not disabled.)
 bool has_override(PyObject* o);
-// Calls the overrides found among `args`; a new reference, or null with an error set.
+// Calls the overrides found among `args`. Returns a new reference, or null with an error set.
 PyObject* call_override(PyObject* public_function, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
-bool overrides_active();  // a mode is on this thread's stack
-// Is there a __torch_function__ mode on this thread's stack? Returns what it was. The profiler sees calls by the same
-// bit.
+bool overrides_active();  // this thread has an active __torch_function__ mode
+// Sets whether this thread has an active __torch_function__ mode, and returns the old value. The profiler uses the same
+// bit to see calls.
 bool set_function_modes(bool on);
 void set_profiled_calls(bool on);
 bool init_override_functions(PyObject* module);

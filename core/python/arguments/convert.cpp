@@ -161,14 +161,14 @@ PyObject* wrap(const Scalar& s) {
 PyObject* wrap(DType t) { return new_ref(dtype_object(t)); }
 
 PyObject* wrap_sizes(IntSpan sizes) {
-  // A Size is a tuple subclass without extra state, so tuple's own allocator makes it.
+  // A Size is a tuple subclass without extra state, so tuple's own allocator can create it.
   PyObject* t = check(size_type->tp_alloc(size_type, static_cast<Py_ssize_t>(sizes.size())));
   for (size_t i = 0; i < sizes.size(); i++)
     PyTuple_SET_ITEM(t, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
   return t;
 }
 
-// torch's form: a line for each field.
+// Torch's format: one line per field.
 static PyObject* return_repr(PyObject* self) {
   PyRef fields(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
   if (!fields) return nullptr;

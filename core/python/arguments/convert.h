@@ -1,4 +1,4 @@
-// convert.h: one Python object to one C++ value and back. All throw; none leaves an error indicator set.
+// convert.h: converts one Python object to one C++ value and back. All functions throw; none leaves a Python error set.
 #pragma once
 #include <atomic>
 #include <initializer_list>
@@ -31,18 +31,18 @@ double float_arg(PyObject* o);
 std::optional<double> opt_float_arg(PyObject* o, std::optional<double> fallback);
 bool bool_arg(PyObject* o);
 std::optional<bool> opt_bool_arg(PyObject* o, std::optional<bool> fallback);
-Dims ints_arg(PyObject* o, int64_t repeat = 1);  // a bare int: so many copies of it
+Dims ints_arg(PyObject* o, int64_t repeat = 1);  // a single int is repeated `repeat` times
 DType dtype_arg(PyObject* o);
 std::optional<DType> opt_dtype_arg(PyObject* o, std::optional<DType> fallback);
 std::string str_arg(PyObject* o);
 std::optional<std::string_view> opt_str_arg(PyObject* o);
 Generator* generator_arg(PyObject* o);
 std::optional<Device> device_arg(PyObject* o);
-Device device_or_default(PyObject* o);  // of a factory: None means the default device
+Device device_or_default(PyObject* o);  // for a factory: None means the default device
 std::optional<MemoryFormat> memory_format_arg(PyObject* o);
 std::optional<Layout> layout_arg(PyObject* o);
 
-// A list of ints that may be None; owns what get() points to.
+// A list of ints that may be None; owns the memory that get() refers to.
 class OptInts {
  public:
   explicit OptInts(PyObject* o, int64_t repeat = 1) {
@@ -54,13 +54,13 @@ class OptInts {
   std::optional<Dims> dims_;
 };
 
-// The keywords every factory function takes: layout, pin_memory, requires_grad, in this order in the slots.
+// The keyword arguments of every factory function: layout, pin_memory, requires_grad, in this order in the slots.
 class FactoryArgs {
  public:
   explicit FactoryArgs(PyObject** slots);
-  // With out=: its dtype, which a dtype given beside it must equal.
+  // With out=: its dtype. A dtype that is also given must be equal.
   std::optional<DType> dtype_of_out(std::optional<DType> given, const Tensor& out) const;
-  // Makes the result require grad if that was asked for.
+  // Makes the result require grad if requires_grad was given.
   void finish(const Tensor& result) const;
 
  private:
@@ -74,7 +74,7 @@ PyObject* wrap(double v);
 PyObject* wrap(const Scalar& s);
 PyObject* wrap(DType t);
 PyObject* wrap_sizes(IntSpan sizes);  // a Size
-// The namedtuple class `undertow.return_types.<name>`; made once per name.
+// The namedtuple class `undertow.return_types.<name>`; created once per name.
 PyTypeObject* return_type(const char* name, std::initializer_list<const char*> fields);
 PyObject* wrap_items(std::vector<PyObject*> items, PyTypeObject* type);
 template <class... T>
@@ -88,7 +88,8 @@ PyObject* wrap_outs(PyObject* outs, PyTypeObject* type) {
   return wrap_items(std::move(items), type);
 }
 
-// Gives up the interpreter's lock around a large operation; see DESIGN: giving it up costs more than a small one.
+// Releases the interpreter lock (GIL) during a large operation. For a small one, releasing it costs more than the
+// operation.
 class LongOp {
  public:
   LongOp() = default;
@@ -106,7 +107,8 @@ class LongOp {
       unlocked.fetch_sub(1);
     }
   }
-  // How many operations run without the lock now. atomic: counted down before the lock is back in other hands.
+  // The number of operations that run without the GIL now. Atomic: it is decremented before another thread gets the
+  // GIL.
   inline static std::atomic<int> unlocked{0};
   LongOp(const LongOp&) = delete;
   LongOp& operator=(const LongOp&) = delete;

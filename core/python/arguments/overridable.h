@@ -1,5 +1,5 @@
-// overridable.h: gives hand-written methods and attributes of Tensor their __torch_function__ check.
-// Generated methods have theirs in invoke() (args.cpp). A plain tensor pays two comparisons.
+// overridable.h: adds the __torch_function__ check to hand-written methods and attributes of Tensor.
+// For generated methods, invoke() has this check (args.cpp). A plain tensor costs two comparisons.
 #pragma once
 #include <type_traits>
 
@@ -19,7 +19,7 @@ struct Text {
 
 inline bool may_be_overridden(PyObject* self) { return UT_UNLIKELY(!is_plain_tensor(self) || mode_is(kOverrides)); }
 bool is_overridden(PyObject* self);
-// Hands a method call, attribute read or attribute write over to __torch_function__. Return a new reference, 0 or -1.
+// Pass a method call, attribute read or attribute write to __torch_function__. Return a new reference, 0 or -1.
 PyObject* override_method(const char* name, PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 PyObject* override_method(const char* name, PyObject* self, PyObject* args, PyObject* kwargs);
 PyObject* override_get(const char* name, PyObject* self);
@@ -29,7 +29,7 @@ using NoArgs = PyObject* (*)(PyObject*, PyObject*);
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 using WithKeywords = PyObject* (*)(PyObject*, PyObject*, PyObject*);
 
-// One row of a method table: method<"size", size>(METH_FASTCALL, doc).
+// A row of a method table: method<"size", size>(METH_FASTCALL, doc).
 template <Text name, auto f>
 PyMethodDef method(int flags, const char* doc = nullptr) {
   using F = std::remove_const_t<decltype(f)>;
@@ -54,7 +54,7 @@ PyMethodDef method(int flags, const char* doc = nullptr) {
   }
 }
 
-// One row of an attribute table.
+// A row of an attribute table.
 template <Text name, getter get, setter set = nullptr>
 PyGetSetDef attribute_row(const char* doc = nullptr) {
   getter g = [](PyObject* self, void*) -> PyObject* {

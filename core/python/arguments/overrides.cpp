@@ -1,5 +1,5 @@
-// overrides.cpp: __torch_function__: arguments whose class takes over a call, and modes that take over all calls.
-// Finds who takes over and hands the call to undertow.overrides._dispatch, which knows modes and precedence.
+// overrides.cpp: __torch_function__: arguments whose class overrides a call, and modes that override all calls.
+// Finds the overrides and passes the call to undertow.overrides._dispatch, which knows modes and precedence.
 // build: small
 #include "core/graph/diagnostics/profile.h"
 #include "core/python/arguments/args.h"
@@ -11,7 +11,7 @@
 namespace undertow::python {
 
 namespace {
-// Why kOverrides is set on this thread: a mode of the user's, or the profiler, which sees calls the same way.
+// Why kOverrides is set on this thread: for a mode of the user, or for the profiler, which sees calls in the same way.
 thread_local bool has_modes = false;
 thread_local bool is_profiled = false;
 
@@ -47,7 +47,7 @@ void collect(PyObject* o, std::vector<PyObject*>& found) {
     return;
   }
   if (!has_override(o)) return;
-  // One argument per class; a subclass goes before its base, otherwise left to right.
+  // One argument per class; a subclass comes before its base, otherwise left to right.
   for (PyObject* x : found)
     if (Py_TYPE(x) == Py_TYPE(o)) return;
   size_t at = found.size();
@@ -65,11 +65,11 @@ PyRef tuple_of(PyObject* const* items, size_t n) {
   return t;
 }
 
-// A call that nobody takes over; the profiler may have wanted to see it.
+// A call without overrides; the profiler may record it.
 PyObject* call_plainly(PyObject* function, PyObject* args, PyObject* kwargs) {
   ModeGuard seen(kOverrides, false);
   if (!is_profiled || is_method_wrapper(function))
-    return check(PyObject_Call(function, args, kwargs));  // reading an attribute
+    return check(PyObject_Call(function, args, kwargs));  // reads an attribute
   PyRef name(PyObject_GetAttrString(function, "__name__"));
   if (!name) PyErr_Clear();
   std::vector<Dims> shapes;
@@ -104,7 +104,7 @@ PyObject* attribute_of_tensor(const char* name, const char* accessor) {
   return accessor ? check(PyObject_GetAttrString(descriptor.get(), accessor)) : descriptor.release();
 }
 
-// has_torch_function(args): would a call with these arguments be taken over?
+// has_torch_function(args): would a call with these arguments be overridden?
 PyObject* has_torch_function(PyObject*, PyObject* relevant) {
   if (has_modes) Py_RETURN_TRUE;
   if (mode_is(kNoOverrides)) Py_RETURN_FALSE;
@@ -119,7 +119,7 @@ PyObject* has_torch_function(PyObject*, PyObject* relevant) {
 PyObject* has_torch_function_unary(PyObject*, PyObject* o) {
   return PyBool_FromLong(has_modes || (!mode_is(kNoOverrides) && !is_plain_tensor(o) && has_override(o)));
 }
-// The arguments that take over, by precedence.
+// The arguments that override, by precedence.
 PyObject* overloaded_args(PyObject*, PyObject* relevant) {
   return guarded([&]() -> PyObject* {
     std::vector<PyObject*> found;

@@ -22,7 +22,8 @@ const InterpreterLock gil_functions = {[]() { return Py_IsInitialized() && PyGIL
                                        []() -> void* { return PyEval_SaveThread(); },
                                        [](void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }};
 
-// After each full collection of Python's, one of rings through gradients: see Note [Gradient Cycles] in graph/cycles.h.
+// After each full collection by Python, collects cycles through gradients: see Note [Gradient Cycles] in
+// graph/cycles.h.
 PyObject* after_collection(PyObject*, PyObject* args) {
   const char* phase;
   PyObject* info;
@@ -34,7 +35,7 @@ PyObject* after_collection(PyObject*, PyObject* args) {
 }
 PyMethodDef after_collection_def = {"_collect_gradient_cycles", after_collection, METH_VARARGS, nullptr};
 void watch_collections() {
-  static bool watching = false;  // guarded by the interpreter's lock
+  static bool watching = false;  // guarded by the GIL
   if (watching) return;
   PyRef gc(check(PyImport_ImportModule("gc"))), callbacks(check(PyObject_GetAttrString(gc.get(), "callbacks")));
   PyRef f(check(PyCFunction_NewEx(&after_collection_def, nullptr, nullptr)));
@@ -42,8 +43,9 @@ void watch_collections() {
   watching = true;
 }
 
-// _root_gradients(outputs, grads, is_grads_batched): the gradients that a pass begins with, checked, with 1 for each
-// real scalar output that has none. An output that requires no grad keeps None; the engine refuses it with its index.
+// _root_gradients(outputs, grads, is_grads_batched): the checked gradients with which a pass starts, with 1 for each
+// real scalar output without a gradient. For an output that does not require grad, None stays; the engine raises with
+// its index.
 PyObject* root_gradients(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *outputs, *grads;

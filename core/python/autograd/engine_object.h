@@ -1,4 +1,4 @@
-// engine_object.h: the engine as Python sees it.
+// engine_object.h: the engine's Python interface.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

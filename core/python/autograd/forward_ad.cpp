@@ -1,4 +1,4 @@
-// forward_ad.cpp: the functions under undertow.autograd.forward_ad. See Note [Dual Levels] in graph/forward_level.h.
+// forward_ad.cpp: the functions of undertow.autograd.forward_ad. See Note [Dual Levels] in graph/forward_level.h.
 // build: small
 #include "core/autograd/tangents.h"
 #include "core/graph/forward_level.h"

@@ -1,4 +1,4 @@
-// function_apply.cpp: MyFunction.apply(...): calls the user's forward, and makes of its results what the graph needs.
+// function_apply.cpp: MyFunction.apply(...): calls the user's forward and records its results in the graph.
 #include <algorithm>
 
 #include "core/autograd/custom_function.h"
@@ -25,7 +25,7 @@ PyRef bind_in_python(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyO
   return bound;
 }
 
-// The arguments by position. Where setup_context is separate it sees defaults too, as in torch.
+// The arguments by position. With a separate setup_context they include defaults, as in torch.
 class Arguments {
  public:
   Arguments(PyObject* cls, const FunctionPlan& plan, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
@@ -47,7 +47,7 @@ class Arguments {
   }
 
  private:
-  // How many arguments a plain function of positional ones takes; -1 for any other callable.
+  // The number of parameters of a plain function with only positional ones; -1 for any other callable.
   static int count_of(PyObject* forward) {
     if (!PyFunction_Check(forward)) return -1;
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(forward));
@@ -75,7 +75,7 @@ bool any_batched(const Arguments& args) {
     if (is_tensor(args[i]) && UT_UNLIKELY(tensor_of(args[i]).impl()->has(kBatched))) return true;
   return false;
 }
-// What vmap makes of the call; see undertow/_vmap/_function.py.
+// Lets vmap handle the call; see undertow/_vmap/_function.py.
 PyObject* apply_batched(PyObject* cls, const Arguments& args) {
   PyRef module(check(PyImport_ImportModule("undertow._vmap._function"))), all = args.tuple();
   return check(PyObject_CallMethod(module.get(), "apply", "OO", cls, all.get()));
@@ -83,7 +83,7 @@ PyObject* apply_batched(PyObject* cls, const Arguments& args) {
 
 using TensorPointers = SmallVector<const Tensor*, 6>;
 
-// Notes what the arguments are. Says whether one of them requires grad.
+// Collects the tensor arguments and their flags. Returns true if one of them requires grad.
 bool examine(const Arguments& args, FunctionObject* ctx, TensorPointers& inputs) {
   bool any = false;
   ctx->arguments.reserve(args.size());
@@ -100,7 +100,7 @@ bool examine(const Arguments& args, FunctionObject* ctx, TensorPointers& inputs)
   return any;
 }
 
-// Returns the node's one count. See Note [Who Owns Whom In Functions].
+// Returns the node's only reference. ctx->node has none of its own: see Note [Who Owns Whom In Functions].
 Ref<Node> give_node(FunctionObject* ctx, const TensorPointers& inputs) {
   auto* node = new FunctionNode(inputs.size(), ctx);
   Ref<Node> owner = Ref<Node>::adopt(node);
@@ -131,7 +131,7 @@ PyRef call_forward(const FunctionPlan& plan, FunctionObject* ctx, const Argument
   return PyRef(check(PyObject_Vectorcall(plan.forward.get(), all.data(), all.size(), nullptr)));
 }
 
-// What the user said about tensors through ctx.
+// The tensors that the user marked through ctx.
 struct Marked {
   SmallVector<Tensor, 2> non_differentiable, dirty, saved_in_setup;
 };
@@ -179,7 +179,7 @@ void read_marks(FunctionObject* ctx, Marked& marked) {
   }
 }
 
-// After the results have their history: a result is saved without it (Note [Saved Outputs]).
+// Call it after the results have their history: a result is saved without it (Note [Saved Outputs]).
 void save(FunctionObject* ctx, const TensorPointers& inputs, std::span<const Tensor> results) {
   FunctionNode* node = ctx->function_node();
   if (!ctx->to_save || !node) return;
@@ -201,14 +201,14 @@ void save(FunctionObject* ctx, const TensorPointers& inputs, std::span<const Ten
   }
 }
 
-// The results that have no derivative but are tensors: backward is given zeros of their shape.
+// Records tensor results without a derivative: backward receives zeros of their shape.
 void note_plain_results(FunctionNode* node, std::span<const Tensor> results) {
   for (uint32_t i = 0; i < results.size(); i++)
     if (results[i].defined() && !node->input_meta(i).defined())
       node->plain_results.emplace_back(i, InputMeta(results[i]));
 }
 
-// By the method, where a subclass may have its own.
+// Calls the method view_as, which a subclass may override.
 Tensor whole_view(const Tensor& t) {
   if (!t.impl()->has(kPySubclass)) return ops::_alias(t);
   PyRef o(check(wrap(t)));
@@ -243,13 +243,13 @@ std::vector<Tensor> call_jvp(FunctionObject* ctx, const TensorPointers& inputs, 
   return out;
 }
 
-// What apply returns: forward's own objects, except where a result is another tensor than forward returned.
+// The return value of apply: forward's own objects, except for results that record_results replaced.
 PyRef to_python(PyRef output, std::span<const Tensor> raw, std::span<const Tensor> results, bool recorded) {
   bool is_tuple = PyTuple_Check(output.get()), as_it_is = true;
   for (size_t i = 0; i < raw.size(); i++) as_it_is &= raw[i].is_same(results[i]);
   auto finished = [&](size_t i, PyObject* original) {
     PyRef o = raw[i].is_same(results[i]) ? PyRef::borrow(original) : PyRef(check(wrap(results[i])));
-    // A result refers to its ctx, and whoever writes ctx.y = y closes a ring that the collector must see.
+    // A result refers to its ctx, so `ctx.y = y` closes a cycle that the collector must see.
     if (recorded && results[i].defined()) track(o.get());
     return o;
   };
@@ -307,7 +307,7 @@ PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPoin
 
 namespace {
 
-// The event of a call, for the profiler; its name is the class's own.
+// The event of a call for the profiler; its name is that of the class.
 class ProfiledCall {
  public:
   ProfiledCall(PyTypeObject* cls, FunctionObject* ctx, const TensorPointers& inputs) : on_(mode_is(kProfile)) {

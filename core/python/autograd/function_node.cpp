@@ -35,10 +35,10 @@ void FunctionNode::delete_self() {
     delete this;
     return;
   }
-  if (!Py_IsInitialized()) return;  // at exit: leaking is all that is left to do
+  if (!Py_IsInitialized()) return;  // at exit: the object can only be leaked
   WithGil gil;
-  owns_object = false;  // the last count is the object's now
-  Py_DECREF(object);    // and when nobody else wants it, it goes and takes us along
+  owns_object = false;  // the object now owns the last reference
+  Py_DECREF(object);    // if nobody else owns the object, it is freed and frees us
 }
 
 std::string FunctionNode::name() const { return Py_TYPE(reinterpret_cast<PyObject*>(object))->tp_name; }
@@ -72,7 +72,7 @@ namespace {
           "). backward must return one value per argument of forward, None for those without a gradient.");
 }
 
-// What backward returned, one value per argument of forward; where there are more, the rest must be None.
+// Takes what backward returned, one value per argument of forward; additional values must be None.
 void take_gradients(FunctionNode& node, PyObject* returned, std::span<Tensor> grad_inputs) {
   const auto& arguments = node.object->arguments;
   bool is_tuple = PyTuple_Check(returned);
@@ -97,8 +97,8 @@ void take_gradients(FunctionNode& node, PyObject* returned, std::span<Tensor> gr
   }
 }
 
-// _delayed_error(message, outputs, args): the outputs without their history, and with one that raises when a pass comes
-// by on its way to what args depend on. For @once_differentiable.
+// _delayed_error(message, outputs, args): the outputs with a new history that raises when a pass goes through it to the
+// history of args. For @once_differentiable.
 PyObject* delayed_error(PyObject*, PyObject* arguments) {
   return guarded([&]() -> PyObject* {
     const char* message;
@@ -136,7 +136,7 @@ bool init_function_nodes(PyObject* module) { return PyModule_AddFunctions(module
 
 void FunctionNode::apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_inputs) {
   WithGil gil;
-  UT_CHECK(object->forward_cls, name(), " was made by hand and belongs to no graph: it has nothing to run");
+  UT_CHECK(object->forward_cls, name(), " was created by hand and is not part of a graph: it has nothing to run");
   SmallVector<PyRef, 6> args;  // ctx, then the gradients
   args.emplace_back(wrap_function(this));
   FunctionPlan plan = plan_for(object->forward_cls);
@@ -158,7 +158,7 @@ void FunctionNode::apply(std::span<Tensor> grad_outputs, std::span<Tensor> grad_
   static_assert(sizeof(PyRef) == sizeof(PyObject*));
   PyRef returned(check(
       PyObject_Vectorcall(plan.backward.get(), reinterpret_cast<PyObject* const*>(args.data()), args.size(), nullptr)));
-  args.clear();  // whoever needs a gradient's memory again finds it free
+  args.clear();  // so that the memory of a gradient can be reused
   take_gradients(*this, returned.get(), grad_inputs);
 }
 

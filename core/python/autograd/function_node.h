@@ -1,11 +1,11 @@
-// function_node.h: the graph's node of a custom Function: calls the user's backward.
+// function_node.h: the graph node of a custom Function: calls the user's backward.
 //
 // Note [Who Owns Whom In Functions]
-// A Function's ctx is its node's Python object, and keeps its identity and attributes as long as either is used. While
-// the graph holds the node, the node owns the ctx (owns_object), which points back without a count: so the collector,
-// which sees results own nodes that own ctxs, can open rings through them. When the graph lets go and Python still has
-// the ctx, ownership turns round: the ctx owns the node; and back again, should the graph take up the node once more
-// and Python drop the ctx. This changes only under the interpreter's lock.
+// A Function's ctx is the Python object of its node, and keeps its identity and attributes as long as either is used.
+// While the graph owns the node, the node owns the ctx (owns_object), and the ctx points back without a reference. So
+// the garbage collector, which sees that results own nodes and nodes own ctxs, can break cycles through them. When the
+// graph releases the node but Python still has the ctx, ownership is reversed: the ctx owns the node. It is reversed
+// again if the graph takes the node back and Python drops the ctx. Ownership changes only with the GIL held.
 #pragma once
 #include "core/graph/node.h"
 #include "core/graph/saved_tensor.h"
@@ -28,13 +28,13 @@ class FunctionNode final : public Node {
   void visit_saved(SavedVisitor visit, void* context) const override;
   void visit_kept(KeptVisitor visit, void* context) const override;
 
-  // Lets go of one count, and says whether others remain. For turning ownership round.
+  // Drops one reference and returns whether others remain. Used to reverse ownership.
   bool drop_own_count() { return refs_.fetch_sub(1, std::memory_order_acq_rel) != 1; }
   void restore_own_count() { refs_.fetch_add(1, std::memory_order_relaxed); }
 
  protected:
-  // The last count is kept, for delete_self to hand on: while it waits for the interpreter's lock, a thread that has
-  // the ctx may still take and drop counts.
+  // Restores the last reference, because delete_self gives it to the ctx. While delete_self waits for the GIL, a thread
+  // that has the ctx may still add and drop references.
   void on_last_reference() override {
     restore_own_count();
     destroy();
@@ -42,7 +42,7 @@ class FunctionNode final : public Node {
 
  private:
   static constexpr size_t kFew = 2;
-  // First, because Node::edges reads it: the edges themselves, or where they are.
+  // The first member, because Node::edges reads it: the edges themselves, or a pointer to them.
   union Room {
     Edge few[kFew];
     Edge* many;
@@ -53,9 +53,9 @@ class FunctionNode final : public Node {
  public:
   FunctionObject* object;  // never null
   bool owns_object = false;
-  SmallVector<SavedTensor, 2> saved;    // filled once, after forward: raw SavedTensor objects point into it
+  SmallVector<SavedTensor, 2> saved;    // filled once, after forward; raw SavedTensor objects point into it
   std::vector<uint32_t> intermediates;  // which of `saved` depend on arguments but are neither arguments nor results
-  // Shapes of tensor results without a derivative, whose zeros backward gets; by result.
+  // By result: the shapes of tensor results without a derivative, for which backward receives zeros.
   std::vector<std::pair<uint32_t, InputMeta>> plain_results;
 
  private:

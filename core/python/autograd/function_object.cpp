@@ -1,4 +1,4 @@
-// function_object.cpp: see function_object.h: the life of a ctx, and its attributes.
+// function_object.cpp: see function_object.h: creation, destruction and attributes of a ctx.
 #include "core/python/autograd/function_object.h"
 
 #include <structmember.h>
@@ -19,7 +19,7 @@ FunctionObject* as_function(PyObject* o) { return reinterpret_cast<FunctionObjec
 
 PyTypeObject* function_base_type;
 
-// ---- life ----
+// ---- creation and destruction ----
 
 void clear_fields(FunctionObject* o) {
   Py_CLEAR(o->dict);
@@ -34,11 +34,11 @@ void dealloc(PyObject* self) {
   FunctionObject* o = as_function(self);
   FunctionNode* node = o->function_node();
   if (node && node->use_count() > 1) {
-    // The graph holds the node: from here on the node keeps the object. See Note [Who Owns Whom In Functions].
+    // The graph owns the node, so the node now owns the object. See Note [Who Owns Whom In Functions].
     Py_SET_REFCNT(self, 1);
     node->owns_object = true;
     if (node->drop_own_count()) return;
-    // The graph let go on another thread meanwhile: we were the last after all.
+    // Meanwhile the graph released the node on another thread: ours was the last reference.
     node->restore_own_count();
     node->owns_object = false;
     Py_SET_REFCNT(self, 0);
@@ -54,7 +54,7 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// While the graph too holds the node, all that the object refers to is in use, whatever Python's own counts say.
+// While the graph also owns the node, everything the object refers to is in use, whatever Python's own counts say.
 bool graph_holds(FunctionObject* o) {
   FunctionNode* node = o->function_node();
   return node && !node->owns_object && node->use_count() > 1;
@@ -134,12 +134,12 @@ PyObject* get_materialize_non_diff(PyObject* self, void*) {
   return PyBool_FromLong(as_function(self)->materialize_non_diff_grads);
 }
 
-// In a pass over chosen inputs: what that pass wants. Otherwise: which arguments require grad.
+// In a pass for chosen inputs: the gradients that the pass needs. Otherwise: the arguments that require grad.
 PyObject* needs_input_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     FunctionObject* o = as_function(self);
     if (o->needs_input_grad) return new_ref(o->needs_input_grad);
-    if (!o->forward_cls) Py_RETURN_NONE;  // made by hand
+    if (!o->forward_cls) Py_RETURN_NONE;  // created by hand
     Node* running = o->node && current_graph_task && current_node == o->node.get() ? o->node.get() : nullptr;
     PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(o->arguments.size()))));
     uint32_t edge = 0;
@@ -190,7 +190,7 @@ PyObject* raw_saved_tensors(PyObject* self, void*) {
 PyObject* get_dict(PyObject* self, void*) { return PyObject_GenericGetDict(self, nullptr); }
 int set_dict(PyObject* self, PyObject* value, void*) { return PyObject_GenericSetDict(self, value, nullptr); }
 
-// A tensor kept by a ctx can close a ring through the graph, so the collector must see it.
+// A tensor stored in a ctx can close a cycle through the graph, so the collector must see it.
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   if (value && is_tensor(value)) track(value);
   return PyObject_GenericSetAttr(self, name, value);
@@ -226,14 +226,15 @@ PyMethodDef methods[] = {
     {"save_for_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(save_for_backward)), METH_FASTCALL,
      "Keeps tensors for backward, where they are ctx.saved_tensors."},
     {"maybe_clear_saved_tensors", maybe_clear_saved_tensors, METH_NOARGS,
-     "Frees what was saved, unless the running pass keeps the graph."},
+     "Frees the saved tensors, unless the running pass keeps the graph."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {
-    {"saved_tensors", saved_tensors, nullptr, "What save_for_backward was given, checked to be unchanged.", nullptr},
+    {"saved_tensors", saved_tensors, nullptr, "The tensors given to save_for_backward; raises if one was changed.",
+     nullptr},
     {"saved_variables", saved_variables, nullptr, "The old name of saved_tensors.", nullptr},
     {"_raw_saved_tensors", raw_saved_tensors, nullptr, nullptr, nullptr},
     {"needs_input_grad", needs_input_grad, set<&FunctionObject::needs_input_grad>,
-     "For each argument of forward: is its gradient wanted?", nullptr},
+     "For each argument of forward, whether its gradient is needed.", nullptr},
     {"to_save", get<&FunctionObject::to_save>, set<&FunctionObject::to_save>, nullptr, nullptr},
     {"non_differentiable", get<&FunctionObject::non_differentiable>, set<&FunctionObject::non_differentiable>, nullptr,
      nullptr},
@@ -259,9 +260,9 @@ FunctionObject* new_function_object(PyTypeObject* type) {
 }
 
 void prepare_backward_class(PyTypeObject* type) {
-  // Python gives its classes functions of its own, which would take an object apart before ours could turn ownership
-  // round, and show the collector its attributes while the graph holds it. Those of FunctionMeta add no members, so
-  // ours do.
+  // Classes defined in Python get their own slots. These would clear an object before ours could reverse ownership, and
+  // show the collector its attributes while the graph owns it. Classes created by FunctionMeta add no members, so our
+  // slots are sufficient.
   if (type->tp_dealloc == dealloc || type->tp_basicsize != function_base_type->tp_basicsize) return;
   type->tp_dealloc = dealloc;
   type->tp_traverse = traverse;
@@ -277,16 +278,16 @@ void give_function_node(PyObject* ctx) {
 }
 
 // A saved intermediate depends on arguments, but its history was not recorded. See "Saved intermediates" in
-// docs/why.md: a second derivative that flows into it raises, because a term would be lost; one that does not is none
-// of its business.
+// docs/why.md: a second derivative that flows into it raises, because a term would be lost; other second derivatives
+// are not affected.
 static Tensor without_its_history(FunctionNode& node, size_t i, const Tensor& t) {
   auto* error = new ErrorNode(
       str(node.name(), " is being differentiated again with respect to the tensor that it saved as number ", i,
           ", which is neither an argument nor a result of forward but depends on an argument: its part of the second "
           "derivative would be lost. Return it from "
-          "forward too, compute it anew in backward, or mark backward with once_differentiable."));
+          "forward too, recompute it in backward, or mark backward with once_differentiable."));
   Ref<Node> owner = Ref<Node>::adopt(error);
-  error->set_num_edges(node.num_edges());  // towards the arguments, so that a pass over chosen inputs comes here
+  error->set_num_edges(node.num_edges());  // edges to the arguments, so that a pass for chosen inputs reaches this node
   for (uint32_t k = 0; k < node.num_edges(); k++) error->edges()[k] = node.edges()[k];
   error->finish_recording();
   Tensor out = alias(t);
@@ -318,22 +319,22 @@ int visit_owned_tensor(TensorImpl* t, visitproc visit, void* arg) {
   return 0;
 }
 
-// Follows nodes that only the one before holds, so each is met once, and the counts that the collector compares are
-// right. While another thread works without the interpreter's lock counts may change under way: then nothing is shown,
-// which keeps everything. Such a thread cannot begin or end its work during a collection, so both of the collector's
-// passes see the same.
+// Follows only nodes with a single owner, so each is visited once, and the counts that the collector compares are
+// correct. While another thread works without the GIL, counts may change: then nothing is visited, which keeps
+// everything alive. Such a thread cannot start or end its work during a collection, so both passes of the collector see
+// the same.
 int visit_owned_graph(Node* node, visitproc visit, void* arg) {
-  constexpr int kFarEnough = 256;  // a collection must not walk whole graphs
+  constexpr int kMaxNodes = 256;  // a collection must not walk whole graphs
   if (LongOp::unlocked > 0 || GraphTask::running() > 0) return 0;
   SmallVector<Node*, 16> work{node};
-  for (int seen = 0; !work.empty() && seen < kFarEnough; seen++) {
+  for (int seen = 0; !work.empty() && seen < kMaxNodes; seen++) {
     Node* n = work.back();
     work.pop_back();
     if (n->use_count() != 1 || n->is_accumulate()) continue;
     if (n->is_function()) {
       auto* f = static_cast<FunctionNode*>(n);
       if (f->owns_object) Py_VISIT(reinterpret_cast<PyObject*>(f->object));
-      continue;  // its object shows the rest
+      continue;  // its object visits the rest
     }
     if (NodeExtra* extra = n->extra(); extra && !extra->pyobj) {
       if (extra->metadata) Py_VISIT(static_cast<PyObject*>(extra->metadata));

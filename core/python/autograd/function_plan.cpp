@@ -1,4 +1,4 @@
-// function_plan.cpp: what apply and backward need of a Function's class, remembered while the class stays as it is.
+// function_plan.cpp: what apply and backward need to know about a Function's class, cached until the class changes.
 #include "core/python/autograd/function_object.h"
 #include "core/python/cpython_versions.h"
 
@@ -6,11 +6,11 @@ namespace undertow::python {
 
 namespace {
 
-// Of undertow.autograd.Function itself: a class that has these has not overridden them.
+// The methods of undertow.autograd.Function itself: a class that still has them does not override them.
 PyObject *base_setup, *base_backward;
 
-// One class's plan, by its version tag: Python gives a class a new one, never used before, when it or a base of it
-// changes. So a pointer borrowed from the class is good while the tag is the same.
+// The plan of one class, for one version tag. Python gives a class a new, unused tag when the class or one of its bases
+// changes, so a pointer borrowed from the class is valid while the tag is the same.
 struct Remembered {
   PyTypeObject* cls = nullptr;
   unsigned tag = 0;
@@ -19,7 +19,7 @@ struct Remembered {
   bool clear_on_access = false, boxed_grads = false;
 };
 constexpr size_t kRemembered = 256;
-Remembered remembered[kRemembered];  // guarded by the interpreter's lock
+Remembered remembered[kRemembered];  // guarded by the GIL
 Remembered& slot_for(PyTypeObject* cls) {
   return remembered[reinterpret_cast<uintptr_t>(cls) / sizeof(PyTypeObject) % kRemembered];
 }
@@ -35,7 +35,7 @@ PyRef attribute(PyTypeObject* cls, const char* name) {
   return PyRef(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(cls), name)));
 }
 
-// Does the class itself keep what looking `name` up gives?
+// Does the class itself keep the result of looking up `name` alive?
 bool kept_by_class(PyTypeObject* cls, const char* name) {
   PyRef key(check(PyUnicode_InternFromString(name)));
   PyObject* raw = kept_by_type(cls, key.get());
@@ -48,7 +48,7 @@ bool flag(PyTypeObject* cls, const char* name) {
   return value.get() == Py_True;
 }
 
-// Two names for one thing; null if both are there.
+// backward or vjp, which are two names for the same thing; null if both are defined.
 PyRef user_backward(PyTypeObject* cls) {
   PyRef backward = attribute(cls, "backward"), vjp = attribute(cls, "vjp");
   if (vjp.get() == base_backward) return backward;
@@ -64,7 +64,7 @@ FunctionPlan look_up(PyTypeObject* cls) {
   plan.boxed_grads = flag(cls, "boxed_grads_call");
   PyRef backward_cls = attribute(cls, "_backward_cls");
   UT_CHECK_TYPE(PyType_Check(backward_cls.get()), "_backward_cls of ", cls->tp_name, " must be a class");
-  plan.backward_cls = reinterpret_cast<PyTypeObject*>(backward_cls.get());  // the class keeps it
+  plan.backward_cls = reinterpret_cast<PyTypeObject*>(backward_cls.get());  // the class keeps it alive
   UT_CHECK_TYPE(PyType_IsSubtype(plan.backward_cls, node_base_type), "_backward_cls of ", cls->tp_name,
                 " must derive from BackwardCFunction");
   prepare_backward_class(plan.backward_cls);

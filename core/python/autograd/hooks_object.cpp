@@ -15,7 +15,7 @@ namespace undertow::python {
 
 namespace {
 
-// A dictionary of hooks, called in order of registration over a copy: a hook may remove itself or its neighbours.
+// A dictionary of hooks, called in order of registration on a copy, so that a hook may remove itself or others.
 class HookDict {
  public:
   explicit HookDict(PyObject* dict) : dict_(new_ref(dict)) {}
@@ -31,7 +31,7 @@ class HookDict {
   PyObject* dict_;
 };
 
-// "hook 'name'", for messages.
+// "hook 'name'", for error messages.
 std::string called(PyObject* hook) {
   PyRef name(PyObject_GetAttrString(hook, "__name__"));
   if (!name) PyErr_Clear();
@@ -70,7 +70,7 @@ class PyTensorHook final : public TensorHook {
 
  private:
   HookDict dict_;
-  Node* node_;  // which node it was registered on, to notice when history was rebased; never dereferenced
+  Node* node_;  // the node it was registered on, to detect a rebased history; never dereferenced
 };
 
 PyRef tuple_of(std::span<const Tensor> grads) {
@@ -79,7 +79,7 @@ PyRef tuple_of(std::span<const Tensor> grads) {
     PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(wrap(grads[i])));
   return t;
 }
-// What a node hook returned: one value for each gradient.
+// Takes what a node hook returned: one value per gradient.
 void replace(std::span<Tensor> grads, PyObject* tuple, PyObject* hook) {
   UT_CHECK_TYPE(PyTuple_Check(tuple), "expected tuple, but hook returned '",
                 is_tensor(tuple) ? "Tensor" : Py_TYPE(tuple)->tp_name, "'");
@@ -154,7 +154,7 @@ PyRef new_dict() {
   PyRef cls = hooks_module_attribute("HookDict");
   return PyRef(check(PyObject_CallNoArgs(cls.get())));
 }
-// Puts the hook into dict under a fresh handle, and returns the handle.
+// Adds the hook to dict with a new handle, and returns the handle.
 PyObject* add_to(PyObject* dict, PyObject* hook) {
   PyRef cls = hooks_module_attribute("RemovableHandle");
   PyRef handle(check(PyObject_CallOneArg(cls.get(), dict)));
@@ -172,7 +172,8 @@ PyObject* add_tensor_hook(PyObject* tensor, PyObject* hook) {
   Node* fn = grad_fn(t);
   PyTensorHook* existing = nullptr;
   if (fn) {
-    // Only the dictionary registered on the present node: after an in-place write, older hooks keep the older value.
+    // Only the dictionary that is registered on the current node: after an in-place write, older hooks stay with the
+    // older value.
     for (auto& [nr, h] : fn->make_extra().tensor_hooks)
       if (auto* p = dynamic_cast<PyTensorHook*>(h.get());
           p && nr == t.impl()->output_nr && p->dict() == o->backward_hooks)
@@ -308,7 +309,7 @@ class PySavedHooks final : public SavedTensorHooks {
   PyObject *pack_, *unpack_, *packed_ = nullptr;
 };
 
-// The thread's stack of default hooks, and whether it may be used.
+// The thread's stack of default hooks, and whether hooks are disabled.
 struct DefaultHooks {
   std::vector<std::pair<PyObject*, PyObject*>> stack;
   bool disabled = false;
@@ -391,7 +392,7 @@ PyObject* raw_register_hooks(PyObject* self, PyObject* args) {
   });
 }
 PyMethodDef raw_methods[] = {{"register_hooks", raw_register_hooks, METH_VARARGS,
-                              "Packs the saved tensor now with pack_hook; unpack_hook gives it back."},
+                              "Packs the saved tensor with pack_hook; unpack_hook must return it."},
                              {nullptr, nullptr, 0, nullptr}};
 PyMethodDef module_methods[] = {
     {"_push_saved_tensors_default_hooks", push_default, METH_VARARGS, nullptr},

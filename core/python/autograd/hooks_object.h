@@ -1,4 +1,4 @@
-// hooks_object.h: Python's hooks on tensors, nodes and saved tensors, as the graph layer's hook objects.
+// hooks_object.h: Python hooks on tensors, nodes and saved tensors, as hook objects of the graph layer.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -21,7 +21,7 @@ PyObject* add_hook_dict(Node* node, PyObject* tensor);
 
 void retain_grad(PyObject* tensor);
 
-// For the garbage collector: the dictionaries of hooks that a leaf's metadata or a node owns.
+// For the garbage collector: visits the dictionaries of hooks that a leaf's metadata or a node owns.
 int visit_leaf_hooks(AutogradMeta& meta, visitproc visit, void* arg);
 int visit_node_hooks(Node* node, visitproc visit, void* arg);
 void clear_node_hooks(Node* node);

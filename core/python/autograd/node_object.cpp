@@ -1,4 +1,4 @@
-// node_object.cpp: see node_object.h. One Python type per node name, made on first sight.
+// node_object.cpp: see node_object.h. One Python type per node name, created on first use.
 #include "core/python/autograd/node_object.h"
 
 #include <structmember.h>
@@ -52,7 +52,7 @@ int clear(PyObject* self) {
 PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<%s object at %p>", node_of(self)->name().c_str(), self);
 }
-// Programs that walk a graph compare the names of the structural nodes with torch's, which are those of its C++
+// Programs that walk a graph compare the names of the structural nodes with torch's, which are the names of torch's C++
 // classes.
 PyObject* name_method(PyObject* self, PyObject*) {
   std::string name = node_of(self)->name();
@@ -122,7 +122,7 @@ PyObject* ints_tuple(const Dims& d) {
   return t.release();
 }
 
-// _saved_x: values as Python objects.
+// The values of _saved_x as Python objects.
 PyObject* saved_value(Node* n, const SavedField& f) {
   auto optional = [&](auto& v, auto&& make) -> PyObject* {
     if (!v) Py_RETURN_NONE;
@@ -184,7 +184,7 @@ PyObject* saved_value(Node* n, const SavedField& f) {
   Py_RETURN_NONE;
 }
 
-// _saved_x and _raw_saved_x are looked up in the node's own table, so no type needs a getset per node.
+// _saved_x and _raw_saved_x are looked up in the node's own table, so no type needs its own getset.
 PyObject* get_attribute(PyObject* self, PyObject* key) {
   PyObject* r = PyObject_GenericGetAttr(self, key);
   if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;

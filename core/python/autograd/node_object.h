@@ -1,4 +1,4 @@
-// node_object.h: graph nodes as Python sees them: grad_fn, next_functions, _saved_*, hooks.
+// node_object.h: graph nodes in Python: grad_fn, next_functions, _saved_*, hooks.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,17 +9,17 @@ namespace undertow::python {
 
 extern PyTypeObject* node_base_type;  // `_C._NodeBase`
 
-// The object of a node. A custom Function's (function_object.h) begins with the same members.
+// The Python object of a node. That of a custom Function (function_object.h) starts with the same members.
 struct NodeObject {
   PyObject_HEAD Ref<Node> node;
   PyObject* weakrefs;
 };
 
-// A new reference to the node's object (the same one while any reference to it lives); None for null.
+// A new reference to the node's Python object (the same object while any reference to it exists); None for null.
 PyObject* wrap_node(Node* node);
 bool is_node(PyObject* o);
 Node* node_of(PyObject* o);  // never null
-// Makes edges of (node, number) pairs such as next_functions' and GradientEdge's.
+// An edge from a (node, number) pair, such as those of next_functions and GradientEdge.
 Edge edge_arg(PyObject* o);
 
 bool init_node_types(PyObject* module);

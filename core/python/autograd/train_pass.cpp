@@ -1,5 +1,6 @@
-// train_pass.cpp: what undertow.train asks of the engine: a pass that says how sums are made, where gradients stop and
-// when each is done (`_C._run_chosen_pass`), and the leaves of a graph with what leads into them (`_C._graph_leaves`).
+// train_pass.cpp: what undertow.train needs from the engine: a pass with a chosen way to sum, places to stop at, and a
+// callback for each finished gradient (`_C._run_chosen_pass`), and the leaves of a graph with the nodes that use them
+// (`_C._graph_leaves`).
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -17,7 +18,7 @@ namespace undertow::python {
 
 namespace {
 
-// Hands gradients to a Python function: at once, or when the node that completed them has finished.
+// Passes gradients to a Python function: at once, or when the node that completed them has finished.
 class PythonSink final : public CaptureSink {
  public:
   PythonSink(PyObject* ready, bool each_node) : ready_(ready), each_node_(each_node) {}
@@ -60,7 +61,8 @@ std::vector<Edge> edges_of(PyObject* o) {
 }
 
 // _run_chosen_pass(tensors, grads, inputs, stops, keep_graph, create_graph, aggregation, ready, each_node): gradients
-// of `inputs`, tensors or edges. With `ready`, calls ready(index, gradient or None) inside the pass and returns None.
+// of `inputs`, which are tensors or edges. With `ready`, calls ready(index, gradient or None) during the pass and
+// returns None.
 PyObject* run_chosen_pass(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *grads, *inputs, *stops, *ready;
@@ -68,13 +70,12 @@ PyObject* run_chosen_pass(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OOOOppiOp", &tensors, &grads, &inputs, &stops, &keep_graph, &create_graph,
                           &aggregation, &ready, &each_node))
       throw PythonError();
-    UT_CHECK_VALUE(aggregation >= 0 && aggregation <= 2, "_run_chosen_pass: no way to sum has the number ",
-                   aggregation);
+    UT_CHECK_VALUE(aggregation >= 0 && aggregation <= 2, "_run_chosen_pass: unknown aggregation ", aggregation);
     PyRef ys = sequence(tensors), gs = sequence(grads);
     std::vector<Edge> roots;
     std::vector<Tensor> root_grads;
     UT_CHECK_VALUE(PySequence_Fast_GET_SIZE(ys.get()) == PySequence_Fast_GET_SIZE(gs.get()),
-                   "_run_chosen_pass: as many gradients as tensors");
+                   "_run_chosen_pass: expected as many gradients as tensors");
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ys.get()); i++) {
       const Tensor& y = tensor_of(PySequence_Fast_GET_ITEM(ys.get(), i));
       roots.push_back(autograd::root_edge(y, static_cast<size_t>(i)));
@@ -103,7 +104,7 @@ PyObject* run_chosen_pass(PyObject*, PyObject* args) {
 
 struct LeafUse {
   TensorImpl* leaf;
-  uint64_t sequence;  // of the first operation that used it, and which of its inputs it was: the leaves' order
+  uint64_t sequence;  // of the first operation that used it; sorted by this, then by its edge
   uint32_t edge;
   std::vector<Node*> users;
 };
@@ -118,7 +119,7 @@ std::vector<LeafUse> leaves_below(std::vector<Node*> stack) {
     LeafUse& use = at->second;
     if (std::pair(sequence, edge) < std::pair(use.sequence, use.edge)) use.sequence = sequence, use.edge = edge;
     if (use.users.empty() || use.users.back() != user)
-      use.users.push_back(user);  // a node's edges come together: it is visited once
+      use.users.push_back(user);  // each node is visited once, so all its edges come one after the other
   };
   for (Node* n : stack)
     if (n->is_accumulate()) note(n, nullptr, 0);
@@ -142,7 +143,7 @@ std::vector<LeafUse> leaves_below(std::vector<Node*> stack) {
   return out;
 }
 
-// Looks up rows of its first input.
+// True if the node's operation looks up rows of its first input.
 bool is_row_lookup(Node* n) {
   if (!n) return false;
   std::string name = n->name();
@@ -150,8 +151,8 @@ bool is_row_lookup(Node* n) {
          name == "IndexBackward0";
 }
 
-// _graph_leaves(tensors): the leaves of their graph in order of first use, each with the nodes that lead into it if all
-// of these look up rows, latest first, else None.
+// _graph_leaves(tensors): the leaves of their graph in order of first use, each with the nodes that use it, latest
+// first, if all of them look up rows; otherwise with None.
 PyObject* graph_leaves(PyObject*, PyObject* tensors) {
   return guarded([&]() -> PyObject* {
     PyRef ys = sequence(tensors);

@@ -1,5 +1,5 @@
-// transforms.cpp: what vmap and undertow.func need of the core: batched tensors and their handler, operators by key,
-// and whether a graph leads beyond given leaves. The rules themselves are Python's, in undertow/_vmap.
+// transforms.cpp: what vmap and undertow.func need from the core: batched tensors and their handler, operators by key,
+// and whether a graph reaches leaves other than the given ones. The rules themselves are in Python, in undertow/_vmap.
 // build: small
 #include <unordered_set>
 
@@ -20,7 +20,7 @@ namespace {
 
 using batched::Boxed;
 
-PyObject* dispatch_function = nullptr;  // undertow._vmap's, called with (key, [arguments])
+PyObject* dispatch_function = nullptr;  // of undertow._vmap, called with (key, [arguments])
 
 PyObject* unboxed(const Boxed& b) {
   using Kind = Boxed::Kind;
@@ -58,10 +58,10 @@ PyObject* unboxed(const Boxed& b) {
   }
 }
 
-// May run on any thread, with or without the interpreter's lock: operators that are long, and the engine, give it up.
+// May run on any thread, with or without the GIL: long operators and the engine release it.
 void handle(const char* key, std::span<const Boxed> args, batched::Results& out) {
   WithGil gil;
-  ModeGuard below(kOverrides, false);  // rules stand below __torch_function__ modes
+  ModeGuard below(kOverrides, false);  // rules run below __torch_function__ modes
   UT_CHECK(dispatch_function, "vmap: no rules are installed");
   PyRef name(check(PyUnicode_InternFromString(key))), list(check(PyList_New(static_cast<Py_ssize_t>(args.size()))));
   for (size_t i = 0; i < args.size(); i++)
@@ -80,14 +80,14 @@ void handle(const char* key, std::span<const Boxed> args, batched::Results& out)
 
 std::vector<TableOperator>& operators() {
   static auto* table = [] {
-    auto* t = new std::vector<TableOperator>;  // leaked: as long as the interpreter
+    auto* t = new std::vector<TableOperator>;  // leaked: lives as long as the interpreter
     collect_operators(*t);
     return t;
   }();
   return *table;
 }
 
-// _operators(): {key: (rule, names of the arguments, number for _call_operator)}
+// _operators(): {key: (rule, names of the arguments, index for _call_operator)}
 PyObject* list_operators(PyObject*, PyObject*) {
   return guarded([]() -> PyObject* {
     PyRef out(check(PyDict_New()));
@@ -99,7 +99,7 @@ PyObject* list_operators(PyObject*, PyObject*) {
     return out.release();
   });
 }
-// _call_operator(number, arguments): every argument in its place, None for one that is absent.
+// _call_operator(index, arguments): every argument by position, None if it is missing.
 PyObject* call_operator(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(n == 2 && (PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1])),
@@ -141,12 +141,12 @@ PyObject* set_dispatch(PyObject*, PyObject* f) {
   batched::handler = handle;
   Py_RETURN_NONE;
 }
-// What the transforms that run on this thread have set; undertow/_vmap/_levels.py keeps it up to date.
+// Set by the transforms that run on this thread; undertow/_vmap/_levels.py updates it.
 thread_local bool in_transform = false;
 thread_local int64_t newest_grad_level = -1;
 
-// _set_transforms(inside, random, grad_level): is the thread inside a transformed function; must random operators ask a
-// vmap; and the level of the innermost transform that differentiates.
+// _set_transforms(inside, random, grad_level): whether the thread is inside a transformed function, whether random
+// operators must ask a vmap, and the level of the innermost transform that differentiates.
 PyObject* set_transforms(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(n == 3, "_set_transforms() takes three arguments");
@@ -161,7 +161,7 @@ PyObject* set_transforms(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 PyObject* is_in_transform(PyObject*, PyObject*) { return PyBool_FromLong(in_transform); }
 
-// _leads_beyond(tensor, leaves): does the graph of the tensor reach a leaf that requires grad and is not among these?
+// _leads_beyond(tensor, leaves): does the tensor's graph reach a leaf that requires grad and is not one of these?
 PyObject* leads_beyond(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(n == 2 && is_tensor(args[0]) && PyTuple_Check(args[1]),
@@ -203,12 +203,12 @@ PyMethodDef functions[] = {{"_operators", list_operators, METH_NOARGS, nullptr},
 
 void refuse_memory(const Tensor& t) {
   UT_CHECK(!t.impl()->has(kBatched),
-           "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap stands for one sample "
-           "of many");
+           "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap represents one of "
+           "many samples");
 }
 
 bool batched_requires_grad(const Tensor& t) {
-  // Inside the function, only a transform that came after the vmap makes its tensors require grad.
+  // Inside the function, its tensors require grad only for a transform that started after the vmap.
   if (newest_grad_level < batched::level_of(t)) return false;
   return batched::physical(t).requires_grad();
 }

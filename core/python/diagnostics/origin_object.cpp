@@ -1,4 +1,5 @@
-// origin_object.cpp: where in the user's program a node was made: the whole stack in anomaly mode, one line otherwise.
+// origin_object.cpp: where in the user's program a node was recorded: the whole stack in anomaly mode, otherwise one
+// line.
 // build: small
 #include "core/python/diagnostics/origin_object.h"
 
@@ -20,7 +21,7 @@ std::string text_of(PyObject* o) {
   return text ? text : "";
 }
 
-// The innermost frame outside the package itself.
+// The innermost frame outside the package.
 std::string user_line() {
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
@@ -59,8 +60,8 @@ class PythonOrigin final : public NodeOrigin {
   std::string line_, stack_;
 };
 
-// Where passes were called from, the last few thousand, by the low bits of their numbers. Guarded by the interpreter's
-// lock. Code and instruction are kept, because finding the line of an instruction costs more than a short pass.
+// The callers of the last few thousand passes, by the low bits of their ids. Guarded by the GIL. Stores the code object
+// and instruction, because computing the line of an instruction costs more than a short pass.
 struct PassCaller {
   PyObject* code = nullptr;  // owned
   int instruction = 0;

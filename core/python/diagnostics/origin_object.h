@@ -1,4 +1,4 @@
-// origin_object.h: lets nodes remember the line of Python that made them.
+// origin_object.h: lets nodes record the Python line that created them.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -1,4 +1,4 @@
-// profile_object.cpp: switches the profiler on a thread, and hands its records to Python.
+// profile_object.cpp: switches the profiler on and off on a thread, and passes its records to Python.
 // build: small
 #include "core/graph/diagnostics/profile.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kDeepest = 64;
 
-// "train.py(12): step", innermost first; frames of the package itself are left out.
+// "train.py(12): step", innermost first, without the frames of the package.
 std::vector<std::string> stack_now() {
   std::vector<std::string> out;
   PyFrameObject* frame = PyEval_GetFrame();
@@ -51,7 +51,7 @@ void set_thread(bool on) {
 
 PyObject* time_now() { return PyLong_FromLongLong(std::chrono::steady_clock::now().time_since_epoch().count()); }
 
-// _profile_start(shapes, memory, stack) -> the time now, by the records' clock
+// _profile_start(shapes, memory, stack) -> the current time, by the clock of the records
 PyObject* start(PyObject*, PyObject* args) {
   int shapes, memory, stack;
   if (!PyArg_ParseTuple(args, "ppp", &shapes, &memory, &stack)) return nullptr;
@@ -78,8 +78,8 @@ PyObject* shapes_of(const profile::Event& e) {
   return out.release();
 }
 
-// _profile_stop() -> (the time now, [(kind, time_ns, thread, sequence, bytes, name, shapes, stack)]); kinds: 0 mark, 1
-// begin, 2 end.
+// _profile_stop() -> (the current time, [(kind, time_ns, thread, sequence, bytes, name, shapes, stack)]); kinds: 0
+// mark, 1 begin, 2 end.
 PyObject* stop(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     set_thread(false);
@@ -98,7 +98,7 @@ PyObject* stop(PyObject*, PyObject*) {
   });
 }
 
-// A range of the user's own: record_function.
+// A range defined by the user: record_function.
 PyObject* begin(PyObject*, PyObject* name) {
   return guarded([&]() -> PyObject* {
     if (mode_is(kProfile)) profile::begin(profile::kUserRange + str_arg(name));

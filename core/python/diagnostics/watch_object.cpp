@@ -1,5 +1,6 @@
-// watch_object.cpp: what the tools that explain a graph ask of the core: what it keeps, where it was cut, how gradients
-// looked.
+// watch_object.cpp: what the tools that explain a graph need from the core: what it saves, where it was cut, and the
+// state
+// of its gradients.
 // build: small
 #include <cstdlib>
 #include <unordered_map>
@@ -18,8 +19,8 @@ namespace undertow::python {
 
 namespace {
 
-// Text that occurs in many rows, as one object each.
-class Texts {
+// One string object for each text, which may occur in many rows.
+class StringCache {
  public:
   PyObject* get(const std::string& text) {  // a new reference
     PyRef& at = made_[text];
@@ -42,7 +43,7 @@ PyObject* shape_tuple(const Dims& shape) {
     PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(shape[i])));
   return t.release();
 }
-// Where passes over these begin: tensors, nodes, or edges. What requires no grad begins nowhere.
+// The edges where passes over these start: tensors, nodes or edges. Tensors that do not require grad have none.
 std::vector<Edge> roots_arg(PyObject* roots) {
   PyRef list(check(PySequence_Fast(roots, "expected a sequence of tensors or gradient edges")));
   std::vector<Edge> edges;
@@ -55,12 +56,12 @@ std::vector<Edge> roots_arg(PyObject* roots) {
 }
 
 // _saved_report(roots) -> (rows, nodes, freed); a row is (node's name, its number, its line, saved name, packed, shape,
-// dtype, bytes of the tensor, bytes of the storage if this row counts them, whether nothing else holds the storage).
+// dtype, bytes of the tensor, bytes of the storage if counted in this row, whether only saved tensors own the storage).
 PyObject* saved_report(PyObject*, PyObject* arg) {
   return guarded([&]() -> PyObject* {
     std::vector<Edge> roots = roots_arg(arg);
     SavedReport report = report_saved(roots);
-    Texts texts;
+    StringCache texts;
     PyRef rows(check(PyList_New(static_cast<Py_ssize_t>(report.rows.size()))));
     for (size_t i = 0; i < report.rows.size(); i++) {
       const SavedRow& r = report.rows[i];
@@ -78,7 +79,7 @@ PyObject* saved_report(PyObject*, PyObject* arg) {
   });
 }
 
-// _graph_reaches(roots, tensor): does a gradient of the roots come by the tensor? And has a node on the graph been
+// _graph_reaches(roots, tensor): does a gradient of the roots reach the tensor? And has any node of the graph been
 // freed?
 PyObject* graph_reaches(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
@@ -98,7 +99,7 @@ PyObject* graph_reaches(PyObject*, PyObject* args) {
 }
 
 // _cut_history(param, loss) -> None without records, or (depends, incomplete, [(operation, line, in no_grad, in
-// inference mode, dtype, dtype of the source, source was frozen, no derivative)], [(how a value left, line)]).
+// inference mode, dtype, dtype of the source, source was frozen, no derivative)], [(conversion of a value, line)]).
 PyObject* cut_history(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *param, *loss;
@@ -124,7 +125,7 @@ PyObject* cut_history(PyObject*, PyObject* args) {
   });
 }
 
-// _how_made(tensor) -> the operation that made it and the line, as far as recorded; (None, "") otherwise.
+// _how_made(tensor) -> the operation that computed it and the line, as far as recorded; otherwise (None, "").
 PyObject* how_made(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     AutogradMeta* meta = tensor_arg(tensor).impl()->meta;
@@ -134,7 +135,8 @@ PyObject* how_made(PyObject*, PyObject* tensor) {
   });
 }
 
-// Do two tensors share elements of one storage? By the ranges they span, so that parts of one buffer are told apart.
+// Do two tensors share elements of one storage? Compares the ranges they span, so parts of one buffer are
+// distinguished.
 bool overlap(const TensorImpl& a, const TensorImpl& b) {
   auto span = [](const TensorImpl& t) {
     int64_t low = t.offset, high = t.offset;
@@ -148,8 +150,8 @@ bool overlap(const TensorImpl& a, const TensorImpl& b) {
   return a_low < b_high && b_low < a_high;
 }
 
-// _cut_saved(roots, param): saved tensors without a gradient that were plainly made from param, or from something that
-// required grad: [(relation, operation, node's name, its line, saved name, dtype, shape)].
+// _cut_saved(roots, param): saved tensors without a gradient that were obviously computed from param, or from a tensor
+// that required grad: [(relation, operation, node's name, its line, saved name, dtype, shape)].
 PyObject* cut_saved(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     struct Search {
@@ -196,8 +198,8 @@ PyObject* watch_grads(PyObject*, PyObject*) {
   grad_watch::start();
   Py_RETURN_NONE;
 }
-// _watched_grads() -> [(node's id, name, line, arrived, entered, left, edges)] in the order nodes ran; looks are small
-// numbers.
+// _watched_grads() -> [(node's id, name, line, arrived, entered, left, edges)] in the order in which the nodes ran;
+// looks are small integers.
 PyObject* watched_grads(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     std::vector<grad_watch::Seen> seen = grad_watch::stop();
@@ -221,7 +223,7 @@ PyObject* watched_grads(PyObject*, PyObject*) {
     return out.release();
   });
 }
-// _edge_id(tensor) -> (id, number) of the edge its gradient takes, as _watched_grads names it.
+// _edge_id(tensor) -> (id, number) of the edge of its gradient, as in _watched_grads.
 PyObject* edge_id(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     Edge e = gradient_edge(tensor_arg(tensor));
@@ -229,7 +231,7 @@ PyObject* edge_id(PyObject*, PyObject* tensor) {
   });
 }
 
-// _record_lines(on) -> what it was before. Nodes remember lines, results what they were made from; on this thread.
+// _record_lines(on) -> the old value. On this thread, nodes record lines, and results what they were computed from.
 PyObject* record_lines(PyObject*, PyObject* on) {
   bool before = mode_is(kSourceLines);
   if (PyObject_IsTrue(on) == 1)
@@ -250,7 +252,7 @@ PyMethodDef functions[] = {
     {"_watch_grads", watch_grads, METH_NOARGS, nullptr},
     {"_watched_grads", watched_grads, METH_NOARGS, nullptr},
     {"_edge_id", edge_id, METH_O, nullptr},
-    {"_record_lines", record_lines, METH_O, "Nodes remember the user's line, on this thread. Returns what it was."},
+    {"_record_lines", record_lines, METH_O, "Nodes record the user's line, on this thread. Returns the old value."},
     {"_is_recording_lines", is_recording_lines, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -1,5 +1,5 @@
-// dlpack.cpp: exchange of memory with other array libraries by DLPack, both capsule versions, strides kept, no copies.
-// The structures are dlpack.h's (https://github.com/dmlc/dlpack, version 1), written out: they are the protocol.
+// dlpack.cpp: shares memory with other array libraries by DLPack: both capsule versions, with strides, without copies.
+// The structures are copied from dlpack.h (https://github.com/dmlc/dlpack, version 1): they are the protocol.
 // build: small
 #include <memory>
 
@@ -78,7 +78,7 @@ DType from_dl(DLDataType t) {
                   " lanes"));
 }
 
-// What keeps an exported tensor's memory where it is.
+// Keeps the memory of an exported tensor in place.
 struct Exported {
   Ref<Storage> storage;
   Dims shape, strides;
@@ -107,7 +107,7 @@ Managed* export_tensor(const Tensor& t) {
   return m;
 }
 
-// The capsule of a tensor nobody took: free it.
+// Frees a tensor whose capsule was never consumed.
 template <class Managed>
 void drop_capsule(PyObject* capsule, const char* name) {
   if (!PyCapsule_IsValid(capsule, name)) return;
@@ -152,7 +152,7 @@ PyObject* to_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 PyObject* dlpack_device(PyObject*, PyObject*) { return Py_BuildValue("(ii)", kCpu, 0); }
 
-// A tensor over what a capsule holds; the capsule is used up. `m` is freed with the tensor's storage.
+// A tensor on the memory of a capsule, which is consumed. `m` is freed with the tensor's storage.
 template <class Managed>
 Tensor import_tensor(Managed* m, PyObject* capsule, const char* used_name) {
   const DLTensor& d = m->tensor;
@@ -205,7 +205,7 @@ PyRef capsule_from(PyObject* source) {
   if (!method) throw PythonError();
   PyRef none(check(PyTuple_New(0))), kwargs(check(Py_BuildValue("{s:(ii)}", "max_version", 1, 0)));
   PyRef capsule(PyObject_Call(method.get(), none.get(), kwargs.get()));
-  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // an exporter from before versions
+  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {  // an exporter that predates versions
     PyErr_Clear();
     capsule = PyRef(PyObject_CallNoArgs(method.get()));
   }
@@ -232,7 +232,7 @@ PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* kwargs) {
   });
 }
 PyMethodDef functions[] = {{"from_dlpack", reinterpret_cast<PyCFunction>(from_dlpack), METH_VARARGS | METH_KEYWORDS,
-                            "A tensor over the memory of an object that speaks DLPack."},
+                            "A tensor on the memory of an object that supports DLPack."},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -35,7 +35,7 @@ std::optional<DType> dtype_by_numpy_name(std::string_view name) {
   return std::nullopt;
 }
 
-// PEP 3118's letters, of the native byte order.
+// The format letters of PEP 3118, in native byte order.
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   std::string_view f = format ? format : "B";
   if (!f.empty() && (f[0] == '@' || f[0] == '=' || f[0] == '<')) f.remove_prefix(1);
@@ -72,7 +72,7 @@ void warn_read_only() {
       "want to copy the array to protect its data or make it writable before converting it to a tensor.");
 }
 
-// Owns a view of the array's memory until the tensor over it is gone.
+// Owns a buffer of the array until the tensor on its memory is destroyed.
 struct ArrayView {
   Py_buffer buffer{};
   bool held = false;

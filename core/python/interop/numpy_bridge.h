@@ -1,5 +1,5 @@
-// numpy_bridge.h: arrays as tensors and tensors as arrays, without copies and without NumPy's C interface.
-// Reads arrays through the buffer protocol; imports NumPy only when an array has to be made.
+// numpy_bridge.h: arrays as tensors and tensors as arrays, without copies and without NumPy's C API.
+// Reads arrays through the buffer protocol; imports NumPy only to create an array.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -11,15 +11,16 @@
 namespace undertow::python {
 
 bool is_ndarray(PyObject* o);                          // does not import NumPy
-std::optional<DType> numpy_scalar_dtype(PyObject* o);  // of np.float32(1) and the like
+std::optional<DType> numpy_scalar_dtype(PyObject* o);  // for np.float32(1) and similar
 bool is_numpy_scalar(PyObject* o);
-// A tensor over the array's memory, or torch's error. `for_reading`: no warning about arrays that may not be written.
+// A tensor on the array's memory; raises torch's error if that is not possible. `for_reading`: no warning about
+// read-only arrays.
 Tensor from_ndarray(PyObject* array, bool for_reading);
-// An array over the tensor's memory; new reference.
+// An array on the tensor's memory; new reference.
 PyObject* to_ndarray(const Tensor& t);
-// The NumPy dtype object of a DType; borrowed. TypeError for bfloat16.
+// The NumPy dtype object for a DType; borrowed. Raises TypeError for bfloat16.
 PyObject* numpy_dtype(DType t);
-// The DType of a NumPy dtype, a NumPy scalar class or their names; nothing if there is none.
+// The DType for a NumPy dtype, a NumPy scalar class or their names; nullopt if there is none.
 std::optional<DType> dtype_from_numpy(PyObject* o);
 
 bool init_numpy_functions(PyObject* module);

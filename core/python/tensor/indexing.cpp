@@ -1,9 +1,10 @@
-// indexing.cpp: see indexing.h. The common indices (an int, a slice, a tuple of them) touch no heap besides the result.
+// indexing.cpp: see indexing.h. The common indices (an int, a slice, a tuple of them) allocate only the result.
 //
 // Note [Items Of An Index]
-// An index is walked once, left to right, over a `dim` that says which dimension of the view made so far the next item
-// means. An int selects and leaves dim where it is; a slice, None and a bool go one further; an ellipsis skips what no
-// item names. Tensors are collected, each at its dim, and applied at the end by one index or index_put.
+// The items of an index are processed once, from left to right. `dim` is the dimension of the current view to which the
+// next item applies. An int selects and leaves dim unchanged; a slice, None and a bool advance it by one; an ellipsis
+// skips the dimensions that no item names. Tensors are collected, each with its dim, and applied at the end by one
+// index or index_put.
 #include "core/python/tensor/indexing.h"
 
 #include "core/forward/copy/copy.h"
@@ -30,7 +31,7 @@ int64_t integer(PyObject* o) {
   return integer(i.get());
 }
 
-// `position`: of the item within the index, which is what torch's message names.
+// `position`: the position of the item in the index, for torch's error message.
 Tensor select_item(const Tensor& t, int64_t dim, int64_t index, int64_t position) {
   UT_CHECK_INDEX(t.dim() > 0,
                  "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
@@ -61,7 +62,7 @@ Tensor slice_item(const Tensor& t, int64_t dim, const SliceBounds& b) {
   return ops::slice(t, dim, b.start, b.stop, b.step);
 }
 
-// Python's True and False, and masks without dimensions: a new dimension of one or no elements.
+// Python's True and False, and zero-dimensional masks: a new dimension with one element or none.
 Tensor bool_as_index(bool b) {
   int64_t n = b ? 1 : 0;
   return fwd::zeros(IntSpan(&n, 1), DType::Int64, kCpu);
@@ -140,11 +141,11 @@ class Walk {
 
   const Tensor *now_, *self_;
   Tensor held_;
-  SmallVector<Tensor, 4> tensors_;  // undefined where a dimension is taken whole
+  SmallVector<Tensor, 4> tensors_;  // undefined for a dimension that is taken whole
   int64_t dim_ = 0, covered_ = 0;
 };
 
-// Whatever the index is, as the items of a tuple.
+// Any index, as the items of a tuple.
 class Items {
  public:
   explicit Items(PyObject* index) {
@@ -171,7 +172,7 @@ class Items {
   PyRef list_;
 };
 
-// A subclass or a mode takes the call over.
+// Passes the call to a subclass or a mode.
 PyObject* overridden(const char* method, PyObject* self, PyObject* index, PyObject* value) {
   static PyObject* const names[] = {PyUnicode_InternFromString("__getitem__"),
                                     PyUnicode_InternFromString("__setitem__")};
@@ -202,7 +203,7 @@ Tensor apply_tensors(const Walk& walk) {
   return ops::index(walk.view(), walk.tensors());
 }
 
-// dst[...] = value, where dst is what the index named.
+// dst[...] = value, where dst is the view that the index selected.
 void assign(const Tensor& dst, PyObject* value) {
   if (is_number_value(value)) {
     Scalar number = scalar_arg(value);

@@ -1,4 +1,4 @@
-// indexing_convert.cpp: Python objects between the brackets and right of the equals sign, as tensors.
+// indexing_convert.cpp: converts Python objects in brackets and on the right of an assignment to tensors.
 #include "core/forward/copy/copy.h"
 #include "core/forward/index/index_common.h"
 #include "core/python/arguments/args.h"
@@ -11,7 +11,7 @@
 namespace undertow::python {
 
 bool is_numpy_array(PyObject* o) {
-  // By name: NumPy may not be imported, and need not be.
+  // By name, because NumPy may not be imported.
   return std::string_view(Py_TYPE(o)->tp_name) == "numpy.ndarray";
 }
 

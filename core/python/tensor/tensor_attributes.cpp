@@ -218,12 +218,13 @@ PyGetSetDef getset[] = {
     attribute_row<"ndim", get_ndim>(),
     attribute_row<"itemsize", get_itemsize>(),
     attribute_row<"nbytes", get_nbytes>(),
-    attribute_row<"requires_grad", get_requires_grad, set_requires_grad>("Are gradients wanted?"),
-    attribute_row<"is_leaf", get_is_leaf>("Made by the user, not by an operation that records."),
+    attribute_row<"requires_grad", get_requires_grad, set_requires_grad>(
+        "Whether gradients are computed for this tensor."),
+    attribute_row<"is_leaf", get_is_leaf>("True if no recorded operation computed this tensor."),
     attribute_row<"output_nr", get_output_nr>(),
-    attribute_row<"_version", get_version>("How often the memory was written in place."),
-    attribute_row<"_base", get_base>("What this is a view of, or None."),
-    attribute_row<"grad_fn", get_grad_fn>("The node that made this tensor."),
+    attribute_row<"_version", get_version>("The version counter: the number of in-place writes to the memory."),
+    attribute_row<"_base", get_base>("The tensor of which this is a view, or None."),
+    attribute_row<"grad_fn", get_grad_fn>("The node that computed this tensor."),
     attribute_row<"grad", get_grad, set_grad_attribute>("The accumulated gradient."),
     attribute_row<"grad_dtype", get_grad_dtype, set_grad_dtype>(
         "The dtype gradients are cast to before they are accumulated; None takes any."),
@@ -232,8 +233,8 @@ PyGetSetDef getset[] = {
     attribute_row<"data", get_data, set_data>("The same memory without history and with its own version counter."),
     attribute_row<"T", get_view<ops::reversed_dims>>("The dimensions reversed."),
     attribute_row<"mT", get_view<ops::matrix_transpose>>("The last two dimensions exchanged."),
-    attribute_row<"H", get_view<ops::hermitian>>("A matrix transposed and conjugated."),
-    attribute_row<"mH", get_view<ops::matrix_hermitian>>("The last two dimensions exchanged, and conjugated."),
+    attribute_row<"H", get_view<ops::hermitian>>("The conjugate transpose of a matrix."),
+    attribute_row<"mH", get_view<ops::matrix_hermitian>>("The conjugate transpose of the last two dimensions."),
     attribute_row<"real", get_view<real_part>, set_part<real_part>>("The real part, a view."),
     attribute_row<"imag", get_view<imag_part>, set_part<imag_part>>("The imaginary part, a view."),
     attribute_row<"_backward_hooks", get_hooks, set_hooks>(),
@@ -270,7 +271,7 @@ PyObject* stride(PyObject* s, PyObject* const* args, Py_ssize_t n) {
     return tuple.release();
   });
 }
-// size(dim=0): the one argument may be named.
+// size(dim=0): the one argument may be given by keyword.
 template <Text name, Fast f>
 PyObject* with_dim(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   if (kwnames && (n || PyTuple_GET_SIZE(kwnames) != 1 ||
@@ -382,7 +383,7 @@ void add_tensor_methods(std::vector<PyMethodDef>& m) {
             method<"is_neg", is_neg>(METH_NOARGS),
             method<"is_inference", is_inference>(METH_NOARGS),
             method<"_is_view", is_view>(METH_NOARGS),
-            method<"retain_grad", retain_grad_>(METH_NOARGS, "Keep this non-leaf's gradient in .grad."),
+            method<"retain_grad", retain_grad_>(METH_NOARGS, "Keeps the gradient of this non-leaf in .grad."),
             method<"requires_grad_", requires_grad_>(METH_VARARGS | METH_KEYWORDS, "Sets requires_grad in place."),
             method<"register_hook", register_hook>(METH_O, "Calls hook(grad) when the gradient is computed."),
             method<"register_post_accumulate_grad_hook", register_post_accumulate>(

@@ -20,10 +20,10 @@ bool init_chosen_pass(PyObject* module);          // train_pass.cpp
 bool init_watch_functions(PyObject* module);      // watch_object.cpp
 bool init_profile_functions(PyObject* module);    // profile_object.cpp
 bool init_transform_functions(PyObject* module);  // transforms.cpp
-// Throws for a tensor under vmap, which has no memory of its own. See Note [Batched Tensors].
+// Raises for a tensor under vmap, which has no memory of its own. See Note [Batched Tensors].
 void refuse_memory(const Tensor& t);  // transforms.cpp
 bool batched_requires_grad(const Tensor& t);
-// Inside a function that undertow.func or vmap transforms, `what` would go behind the transform's back.
+// Raises inside a function that undertow.func or vmap transforms, because the transform would not see `what`.
 void refuse_in_transform(const char* what);
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 

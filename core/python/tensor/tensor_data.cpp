@@ -45,17 +45,17 @@ PyObject* nested_list(const Tensor& t, int64_t dim, const char* p) {
   return list.release();
 }
 
-// A sequence to descend into: not a string, and not a tensor, which stands for its one element as in torch.
+// A sequence to descend into: not a string, and not a tensor, which counts as its one element, as in torch.
 bool is_nested(PyObject* o) {
   if (PyList_Check(o) || PyTuple_Check(o)) return true;
   if (is_tensor(o) || is_numpy_scalar(o) || PyUnicode_Check(o) || PyBytes_Check(o)) return false;
   if (!PySequence_Check(o)) return false;
   if (PyObject_Size(o) >= 0) return true;
-  PyErr_Clear();  // a sequence without a length, such as an array without dimensions
+  PyErr_Clear();  // a sequence without a length, such as a zero-dimensional array
   return false;
 }
 
-// Shape of nested sequences by their first elements, as torch infers it.
+// The shape of nested sequences, from their first elements, as in torch.
 void infer_shape(PyObject* data, Dims& shape) {
   PyRef at = PyRef::borrow(data);
   while (is_nested(at.get())) {
@@ -70,7 +70,7 @@ void infer_shape(PyObject* data, Dims& shape) {
                  Py_TYPE(at.get())->tp_name, "'");
 }
 
-// The dtype that holds every element.
+// The dtype that can hold every element.
 void infer_dtype(PyObject* o, std::optional<DType>& found) {
   auto join = [&](DType t) { found = found ? promote_types(*found, t) : t; };
   if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
@@ -320,7 +320,7 @@ Tensor legacy_constructor(PyObject* args, PyObject* kwargs) {
     PyRef tuple(check(PyTuple_Pack(1, data)));
     return legacy_tensor(tuple.get(), default_dtype());
   }
-  // Tensor(t) is an alias of t whatever its dtype, unlike FloatTensor(t).
+  // Tensor(t) is an alias of t for any dtype, unlike FloatTensor(t).
   if (PyTuple_GET_SIZE(args) == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
     return alias(tensor_of(PyTuple_GET_ITEM(args, 0)));
   return legacy_tensor(args, default_dtype());

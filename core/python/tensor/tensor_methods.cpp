@@ -21,7 +21,7 @@ namespace {
 // ---- type ----
 
 PyObject* cast(PyObject* self, DType dtype) { return wrap(ops::to_dtype(tensor_of(self), dtype)); }
-// type() is a name such as 'undertow.FloatTensor'; type(dtype) converts.
+// type() returns a name such as 'undertow.FloatTensor'; type(dtype) converts.
 PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject* wanted = Py_None;
@@ -62,7 +62,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     UT_CHECK(force || !t.requires_grad() || !grad_enabled(),
              "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);
-    // torch refuses conjugate and negative views here; giving the values costs a copy and surprises nobody. See
+    // Torch raises for conjugate and negative views here. Returning the values costs a copy and surprises nobody. See
     // docs/why.md.
     NoGradGuard no_grad;
     return to_ndarray(ops::resolve_neg(ops::resolve_conj(t)));
@@ -189,7 +189,7 @@ PyTypeObject* class_arg(PyObject* o, const char* name) {
   UT_CHECK_TYPE(PyType_IsSubtype(type, tensor_type), name, ": cls must be a subclass of Tensor, got ", type->tp_name);
   return type;
 }
-// The same values and history as an instance of cls.
+// The same values and history, as an instance of cls.
 PyObject* as_subclass(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     PyTypeObject* type = class_arg(cls, "as_subclass");
@@ -197,7 +197,7 @@ PyObject* as_subclass(PyObject* self, PyObject* cls) {
     return wrap_as(type, ops::_alias(t));
   });
 }
-// _make_subclass(cls, data, require_grad=False): a leaf over data's memory.
+// _make_subclass(cls, data, require_grad=False): a leaf on data's memory.
 PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyObject *cls, *data;
@@ -215,7 +215,8 @@ PyObject* make_subclass(PyObject*, PyObject* args, PyObject* kwargs) {
     return wrap_as(type, std::move(t));
   });
 }
-// _become(cls): from now on this very object is a plain Tensor or Parameter, which __class__ cannot say of types of C.
+// _become(cls): makes this object a plain Tensor or Parameter. Assigning __class__ does not work for types defined in
+// C.
 PyObject* become(PyObject* self, PyObject* cls) {
   return guarded([&]() -> PyObject* {
     PyTypeObject *type = class_arg(cls, "_become"), *old = Py_TYPE(self);
@@ -246,8 +247,8 @@ void add_more_tensor_methods(std::vector<PyMethodDef>& m) {
       m.end(),
       {method<"type", type_method>(kw, "The name of the tensor's type, or a conversion."),
        method<"numpy", numpy>(kw, "A NumPy array over the same memory."),
-       method<"untyped_storage", untyped_storage>(METH_NOARGS, "The bytes under the tensor."),
-       method<"set_", set_>(kw, "Lays the tensor over other memory."),
+       method<"untyped_storage", untyped_storage>(METH_NOARGS, "The storage of the tensor, as bytes."),
+       method<"set_", set_>(kw, "Makes the tensor use another storage."),
        method<"is_set_to", is_set_to>(METH_O),
        method<"is_same_size", is_same_size>(METH_O),
        method<"get_device", get_device>(METH_NOARGS),

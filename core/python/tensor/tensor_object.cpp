@@ -1,4 +1,4 @@
-// tensor_object.cpp: the life of Tensor objects: making, finding again, resurrecting, collecting.
+// tensor_object.cpp: creating, finding, resurrecting and collecting Tensor objects.
 #include "core/python/tensor/tensor_object.h"
 
 #include <structmember.h>
@@ -24,15 +24,14 @@ namespace {
 
 TensorObject* as_object(PyObject* o) { return reinterpret_cast<TensorObject*>(o); }
 
-// Plain tensors are made and freed by the million; their objects come from a short list instead of the allocator. An
-// object on the list keeps its count on the type.
+// Plain tensors are created and freed by the million, so their objects come from a short free list instead of the
+// allocator. An object on the list keeps its reference to the type.
 constexpr int kFreeListMax = 256;
 TensorObject* free_list[kFreeListMax];
 int free_count = 0;
 
 TensorObject* allocate_fresh(PyTypeObject* type) {
-  // Not tp_alloc: that would put the object into the garbage collector, where it belongs only once it can be in a
-  // cycle.
+  // Not tp_alloc: the garbage collector would track the object, which is needed only once it can be part of a cycle.
   auto* o = reinterpret_cast<TensorObject*>(PyObject_GC_New(TensorObject, type));
   if (!o) throw PythonError();
   size_t size = static_cast<size_t>(type->tp_basicsize);  // larger if the class has __slots__
@@ -58,7 +57,7 @@ UT_HOT_INLINE PyObject* attach(PyTypeObject* type, Tensor t) {
   impl->pyobj = o;
   new (&o->tensor) Tensor(std::move(t));
   if (UT_UNLIKELY(type != tensor_type)) {
-    // Python gives its classes a dealloc that finalises before ours could turn ownership round.
+    // Classes defined in Python get a dealloc that finalises the object before ours could reverse ownership.
     if (type->tp_dealloc != dealloc) type->tp_dealloc = dealloc;
     impl->set(type == parameter_type ? kIsParameter : kPySubclass);
     track(reinterpret_cast<PyObject*>(o));
@@ -66,15 +65,15 @@ UT_HOT_INLINE PyObject* attach(PyTypeObject* type, Tensor t) {
   return reinterpret_cast<PyObject*>(o);
 }
 
-// The last C++ owner of an impl lets go while the impl owns its Python object.
+// The last C++ owner releases an impl that owns its Python object.
 void release_from_cpp(TensorImpl* impl) {
-  if (!Py_IsInitialized()) return;  // at exit: leaking is all that is left to do
+  if (!Py_IsInitialized()) return;  // at exit: the object can only be leaked
   WithGil gil;
   auto* o = static_cast<TensorObject*>(impl->pyobj);
   impl->set(kPyOwned, false);
   impl->refs.store(1, std::memory_order_relaxed);
   new (&o->tensor) Tensor(Ref<TensorImpl>::adopt(impl));
-  Py_DECREF(o);  // now the ordinary way
+  Py_DECREF(o);  // the object owns the impl again: an ordinary release
 }
 
 bool is_recognisable(TensorObject* o) {
@@ -82,7 +81,7 @@ bool is_recognisable(TensorObject* o) {
   return Py_TYPE(self) != tensor_type || o->dict || o->weakrefs || o->backward_hooks;
 }
 
-// What a subclass keeps in __slots__.
+// Clears the members that a subclass declares in __slots__.
 void clear_slots(PyObject* self) {
   for (PyTypeObject* type = Py_TYPE(self); type && type != tensor_type; type = type->tp_base) {
     if (type->tp_basicsize == type->tp_base->tp_basicsize) continue;
@@ -100,18 +99,18 @@ void dealloc(PyObject* self) {
   TensorObject* o = as_object(self);
   TensorImpl* impl = o->tensor.impl();
   if (impl && impl->use_count() > 1 && is_recognisable(o)) {
-    // Someone else holds the impl, and the object has something to lose: the impl keeps it.
+    // The impl has another owner and the object is recognisable, so the impl keeps the object.
     Py_SET_REFCNT(self, 1);
     impl->set(kPyOwned);
-    // o->tensor goes on pointing at the impl, without a count: a weak reference may still bring the object back.
+    // o->tensor still points to the impl, without a reference: a weak reference may still bring the object back.
     if (impl->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    // The other owner let go on another thread meanwhile: we were the last after all.
+    // Meanwhile the other owner released the impl on another thread: ours was the last reference.
     impl->refs.store(1, std::memory_order_relaxed);
     impl->set(kPyOwned, false);
     Py_SET_REFCNT(self, 0);
   }
   if (UT_UNLIKELY(!is_plain_tensor(self))) {
-    if (Py_TYPE(self)->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;  // __del__ kept it
+    if (Py_TYPE(self)->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;  // __del__ resurrected it
     clear_slots(self);
   }
   if (UT_UNLIKELY(o->tracked)) PyObject_GC_UnTrack(self);
@@ -133,8 +132,8 @@ void dealloc(PyObject* self) {
 
 bool owns_alone(TensorImpl* impl) { return impl && !impl->has(kPyOwned) && impl->use_count() == 1; }
 
-// What the collector may see of a tensor: its attributes, and, when this object is the impl's only owner, the hooks and
-// gradient that die with it.
+// What the collector visits: the attributes and, if this object is the impl's only owner, the hooks and gradient that
+// are destroyed with it.
 int traverse(PyObject* self, visitproc visit, void* arg) {
   TensorObject* o = as_object(self);
   Py_VISIT(Py_TYPE(self));
@@ -161,7 +160,7 @@ int clear(PyObject* self) {
   if (!owns_alone(impl)) return 0;
   if (Node* fn = impl->grad_fn; fn && fn->use_count() == 1 && fn->extra()) clear_node_hooks(fn);
   if (impl->meta) {
-    // Moved out first: dropping a hook may run Python, which may come back to this tensor.
+    // Moved out first: dropping a hook may run Python code that uses this tensor.
     auto hooks = std::move(impl->meta->hooks);
     auto post = std::move(impl->meta->post_accumulate_hooks);
     Tensor grad = std::move(impl->meta->grad);
@@ -169,7 +168,7 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// Tensor(...) as torch has it: a float32 tensor from sizes or data; subclasses come here too.
+// Tensor(...), as in torch: a float32 tensor from sizes or data; subclasses use it too.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     Tensor t = legacy_constructor(args, kwargs);
@@ -179,8 +178,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
 
-// Parameter.__new__(cls, ...). Python's own wrapper of a C constructor refuses to run once the name is replaced, as a
-// mock of it does.
+// Parameter.__new__(cls, ...). Python's own wrapper of a C constructor raises if the class attribute was replaced, as a
+// mock does.
 PyObject* parameter_new_named(PyObject*, PyObject* args, PyObject* kwargs) {
   PyObject* type = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : nullptr;
   if (!type || !PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), parameter_type)) {
@@ -198,7 +197,7 @@ PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(TensorObject, d
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weakrefs), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
-// Attributes make cycles possible, so the first one puts the object into the collector.
+// Attributes make cycles possible, so after the first one the collector tracks the object.
 int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   int r = PyObject_GenericSetAttr(self, name, value);
   if (as_object(self)->dict) track(self);
@@ -213,7 +212,7 @@ void track(PyObject* self) {
   PyObject_GC_Track(self);
 }
 
-// x.__dict__: whoever has it can make a cycle.
+// x.__dict__ lets the caller create a cycle.
 PyObject* get_tensor_dict(PyObject* self, void*) {
   PyObject* d = PyObject_GenericGetDict(self, nullptr);
   if (d) track(self);
@@ -233,7 +232,7 @@ PyObject* wrap(Tensor t) {
     if (impl->has(kPyOwned)) {
       impl->set(kPyOwned, false);
       new (&o->tensor) Tensor(std::move(t));
-      return reinterpret_cast<PyObject*>(o);  // the impl's reference becomes the caller's
+      return reinterpret_cast<PyObject*>(o);  // the impl's reference goes to the caller
     }
     return new_ref(reinterpret_cast<PyObject*>(o));
   }
@@ -252,7 +251,7 @@ bool init_tensor_type(PyObject* module) {
   collect_bindings(methods, functions);
   add_tensor_methods(methods);
   methods.push_back({nullptr, nullptr, 0, nullptr});
-  auto* kept = new std::vector<PyMethodDef>(std::move(methods));  // the type points into it for ever
+  auto* kept = new std::vector<PyMethodDef>(std::move(methods));  // leaked: the type points into it
 
   std::vector<PyType_Slot> slots = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                                     {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
@@ -289,7 +288,7 @@ bool init_tensor_type(PyObject* module) {
     if (!fn) return false;
     f.function->public_function = fn;
     std::string attribute = f.module[0] ? str(f.module, ".", f.def.ml_name) : f.def.ml_name;
-    // Operators live in one flat table `_ops`, by dotted name; the Python package puts them where torch has them.
+    // Operators are in one flat table `_ops`, by dotted name; the Python package puts them where torch has them.
     PyRef table(PyObject_GetAttrString(module, "_ops"));
     if (!table) {
       PyErr_Clear();

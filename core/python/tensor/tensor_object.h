@@ -1,10 +1,10 @@
-// tensor_object.h: the Python type Tensor: one object per TensorImpl, identity kept while C++ holds it.
+// tensor_object.h: the Python type Tensor: one object per TensorImpl, which keeps its identity while C++ owns the impl.
 //
 // Note [Who Owns Whom In Python]
-// Normally the Python object owns the impl. When the object's last reference goes but the impl lives on elsewhere, an
-// object that a user could recognise (a subclass, attributes, a weak reference) is kept: ownership turns round
-// (kPyOwned), the impl owns the object, and the next wrap() turns it back. A plain object is simply freed; a new one
-// made later cannot be told from it.
+// Normally the Python object owns the impl. When the last reference to the object is dropped but the impl has other
+// owners, an object that a user could recognise (a subclass, attributes, a weak reference) is kept: ownership is
+// reversed (kPyOwned), so the impl owns the object, until the next wrap() reverses it again. A plain object is freed; a
+// new one created later cannot be distinguished from it.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -18,7 +18,7 @@ struct TensorObject {
   PyObject* dict;
   PyObject* weakrefs;
   PyObject* backward_hooks;  // `_backward_hooks`, an OrderedDict or null
-  bool tracked;              // is in the garbage collector
+  bool tracked;              // tracked by the garbage collector
 };
 
 extern PyTypeObject* tensor_type;
@@ -28,12 +28,12 @@ inline bool is_plain_tensor(PyObject* o) { return Py_TYPE(o) == tensor_type || P
 inline bool is_tensor(PyObject* o) { return is_plain_tensor(o) || PyType_IsSubtype(Py_TYPE(o), tensor_type); }
 inline const Tensor& tensor_of(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->tensor; }
 
-// A new reference to the object of t, made if there is none; None for an undefined tensor.
+// A new reference to the Python object of t, created if there is none; None for an undefined tensor.
 PyObject* wrap(Tensor t);
-// The same as an instance of `type` (a subclass of Tensor). t must have no object yet.
+// The same, as an instance of `type` (a subclass of Tensor). t must not have an object yet.
 PyObject* wrap_as(PyTypeObject* type, Tensor t);
 
-// Puts the object into the garbage collector: it has come to hold something that could close a cycle.
+// Makes the garbage collector track the object, which now refers to something that could close a cycle.
 void track(PyObject* o);
 
 // The attribute __dict__.

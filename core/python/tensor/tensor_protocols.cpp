@@ -1,4 +1,4 @@
-// tensor_protocols.cpp: see tensor_protocols.h. The arithmetic slots are the hottest code of the binding layer.
+// tensor_protocols.cpp: see tensor_protocols.h. The arithmetic slots are the hottest code in the binding layer.
 #include "core/python/tensor/tensor_protocols.h"
 
 #include "core/python/arguments/args.h"
@@ -19,13 +19,13 @@ bool is_number(PyObject* o) {
   return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o);
 }
 
-// Operators whose Python method is the slot itself: the operator of the table that computes them, which side self is
-// on, and the method that __torch_function__ is told of where it is another one, as in torch.
+// Operators whose Python method is the slot itself: the table operator that computes them, which side self is on, and
+// the method that __torch_function__ receives if it is a different one, as in torch.
 struct SlotMethod {
   std::string_view method;
   const char* op;
   bool self_first;
-  const char* told = nullptr;
+  const char* reported_as = nullptr;
 };
 constexpr SlotMethod kSlotMethods[] = {{"__radd__", "add", true, "add"},
                                        {"__rmul__", "mul", true, "mul"},
@@ -70,7 +70,7 @@ PyObject* table_function(const char* name) {
 PyObject* try_method(PyObject* self, std::string_view method, PyObject* other) {
   const SlotMethod* slot = slot_method(method);
   if (is_overridden(self) || (!mode_is(kNoOverrides) && has_override(other)))
-    return override_method(slot && slot->told ? slot->told : method.data(), self, &other, 1);
+    return override_method(slot && slot->reported_as ? slot->reported_as : method.data(), self, &other, 1);
   if (method == "__rtruediv__") {  // other / self
     PyRef reciprocal(check(PyObject_CallMethod(self, "reciprocal", nullptr)));
     return PyNumber_Multiply(reciprocal.get(), other);
@@ -86,11 +86,11 @@ PyObject* try_method(PyObject* self, std::string_view method, PyObject* other) {
   return PyObject_CallOneArg(f.get(), other);
 }
 
-// Everything that is not tensor-with-tensor or tensor-with-number: overrides, other types.
+// All cases other than tensor with tensor and tensor with number: overrides, other types.
 PyObject* by_method(PyObject* self, const char* method, PyObject* other) {
   PyRef r(try_method(self, method, other));
   if (r) return r.release();
-  // An operand of a foreign type: let it try its reflected method.
+  // An operand of another type: let Python try its reflected method.
   if (PyErr_ExceptionMatches(PyExc_TypeError) && !is_tensor(other)) {
     PyErr_Clear();
     Py_RETURN_NOTIMPLEMENTED;
@@ -102,7 +102,7 @@ using TT = Tensor (*)(const Tensor&, const Tensor&);
 using TS = Tensor (*)(const Tensor&, const Scalar&);
 using ST = Tensor (*)(const Scalar&, const Tensor&);
 
-// a op b with a tensor on at least one side.
+// a op b, with a tensor on at least one side.
 template <TT tt, TS ts, ST st>
 PyObject* binary(PyObject* a, PyObject* b, const char* method, const char* reflected) {
   try {
@@ -127,7 +127,7 @@ PyObject* binary(PyObject* a, PyObject* b, const char* method, const char* refle
   }
 }
 
-// The operators by name, so that they can be template arguments.
+// The operators as functions, so that they can be template arguments.
 Tensor add_tt(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
 Tensor add_ts(const Tensor& a, const Scalar& b) { return ops::add(a, b, Scalar(1)); }
 Tensor add_st(const Scalar& a, const Tensor& b) { return ops::add(b, a, Scalar(1)); }
@@ -168,7 +168,7 @@ PyObject* nb_power(PyObject* a, PyObject* b, PyObject*) {
   return binary<pow_tt, pow_ts, pow_st>(a, b, "__pow__", "__rpow__");
 }
 
-// A number on the left of a comparison is Python's reflected call: the tensor is always a.
+// For a number on the left of a comparison, Python calls the reflected method: a is always the tensor.
 #define UT_COMPARISON(name, reflected, method)                                        \
   Tensor name##_tt(const Tensor& a, const Tensor& b) { return ops::name(a, b); }      \
   Tensor name##_ts(const Tensor& a, const Scalar& b) { return ops::name(a, b); }      \
@@ -184,7 +184,7 @@ UT_COMPARISON(gt, lt, "gt")
 UT_COMPARISON(ge, le, "ge")
 #undef UT_COMPARISON
 
-// a op= b with a plain tensor on the left and a tensor or number on the right.
+// a op= b, with a plain tensor on the left and a tensor or number on the right.
 using InplaceTT = void (*)(const Tensor&, const Tensor&);
 using InplaceTS = void (*)(const Tensor&, const Scalar&);
 template <InplaceTT tt, InplaceTS ts>
@@ -215,7 +215,7 @@ UT_INPLACE(mul)
 UT_INPLACE(div)
 #undef UT_INPLACE
 
-// Less hot operators go through the method of that name on the left tensor, or the reflected one on the right.
+// Less frequent operators call the method of that name on the left tensor, or the reflected one on the right.
 template <const char* method, const char* reflected>
 PyObject* by_name(PyObject* a, PyObject* b) {
   try {
@@ -260,7 +260,7 @@ PyObject* nb_matmul(PyObject* a, PyObject* b) {
   return by_name<m_matmul, r_matmul>(a, b);
 }
 
-// Protocols of one tensor: does a subclass or a mode take over, and the call of it.
+// Unary protocols: tests whether a subclass or a mode overrides them, and calls the override.
 bool is_taken(PyObject* self) { return may_be_overridden(self) && is_overridden(self); }
 PyObject* hand_over(const char* method, PyObject* self) { return override_method(method, self, &self, 0); }
 
@@ -279,7 +279,7 @@ PyObject* nb_invert(PyObject* a) {
   return PyObject_CallMethod(a, "bitwise_not", nullptr);
 }
 
-// Conversions to Python numbers: one element, else torch's error.
+// Conversion to a Python number: for one element, else torch's error.
 Scalar one_element(PyObject* self) {
   UT_CHECK_VALUE(tensor_of(self).numel() == 1,
                  "only one element tensors can be converted to Python scalars, but this one has ",
@@ -295,7 +295,7 @@ int nb_bool(PyObject* self) {
     const Tensor& t = tensor_of(self);
     UT_CHECK(!t.impl()->has(kBatched),
              "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow: its truth "
-             "differs from sample to sample; use "
+             "value differs from sample to sample; use "
              "where() in place of if");
     UT_CHECK(t.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
     UT_CHECK(t.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
@@ -334,7 +334,7 @@ PyObject* nb_index(PyObject* self) {
 
 PyObject* richcompare(PyObject* a, PyObject* b, int op) {
   if (op == Py_EQ || op == Py_NE) {
-    // Comparison with None and other foreign objects is identity, as in torch.
+    // Comparison with None and other foreign objects is by identity, as in torch.
     if (!is_tensor(b) && !is_number(b) && !PyNumber_Check(b) && !has_override(b)) Py_RETURN_NOTIMPLEMENTED;
   }
   switch (op) {

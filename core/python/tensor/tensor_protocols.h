@@ -1,4 +1,4 @@
-// tensor_protocols.h: Tensor under Python's operators: arithmetic, comparison, indexing, iteration, truth.
+// tensor_protocols.h: Tensor with Python's operators: arithmetic, comparison, indexing, iteration, truth value.
 #pragma once
 #include <vector>
 

@@ -16,7 +16,7 @@ namespace {
 
 const char* package = "undertow";
 PyObject* print_as(PyObject*,
-                   PyObject* name) {  // `as_torch` alone calls it, with "torch" and, when it ends, "undertow"
+                   PyObject* name) {  // called only by `as_torch`, with "torch" and, at its end, "undertow"
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(PyUnicode_Check(name), "_print_as: expected a string, got ", Py_TYPE(name)->tp_name);
     package = PyUnicode_CompareWithASCIIString(name, "torch") == 0 ? "torch" : "undertow";
@@ -33,7 +33,7 @@ PyObject* dtypes[kNumDTypes];
 PyObject* dtype_repr(PyObject* self) {
   return PyUnicode_FromFormat("%s.%s", package, name(reinterpret_cast<DTypeObject*>(self)->dtype));
 }
-PyObject* dtype_reduce(PyObject* self, PyObject*) {  // pickles as the name of an attribute of the module
+PyObject* dtype_reduce(PyObject* self, PyObject*) {  // pickled as the name of an attribute of the module
   PyRef module(PyImport_ImportModule("undertow._pickle"));
   if (!module) return nullptr;
   PyRef f(PyObject_GetAttrString(module.get(), "dtype_by_name"));
@@ -141,8 +141,8 @@ PyObject* device_index(PyObject* s, void*) {
   return PyLong_FromLong(d.index);
 }
 PyObject* device_reduce(PyObject* s, PyObject*) { return Py_BuildValue("O(N)", device_type, device_str(s)); }
-// `with device(...)`: what is made inside is made there.
-// Devices to return to, innermost last. Only `with` statements touch it, so it is a stack.
+// `with device(...)` sets the device of tensors created inside.
+// The devices to restore, innermost last. Only `with` statements change it, so it is a stack.
 thread_local std::vector<Device> outer_devices;
 thread_local Device chosen_device;
 PyObject* device_enter(PyObject* s, PyObject*) {
@@ -210,7 +210,7 @@ PyObject* make_named(PyTypeObject* type, const char* name, int value) {
   return reinterpret_cast<PyObject*>(o);
 }
 
-// Size: a tuple of ints with numel(), printed as torch prints it.
+// Size: a tuple of ints with numel(), printed like torch's.
 PyObject* size_repr(PyObject* s) {
   PyRef list(PySequence_List(s));
   return list ? PyUnicode_FromFormat("%s.Size(%R)", package, list.get()) : nullptr;
@@ -298,14 +298,14 @@ Device device_of(PyObject* o) {
   UT_CHECK_TYPE(Py_TYPE(o) == device_type || PyUnicode_Check(o), "expected a device or a string, got ",
                 Py_TYPE(o)->tp_name);
   Device d = Py_TYPE(o) == device_type ? reinterpret_cast<DeviceObject*>(o)->device : parse_device(PyUnicode_AsUTF8(o));
-  if (d.is_cpu() || d.is_meta()) return {.type = d.type};  // one each: no index
+  if (d.is_cpu() || d.is_meta()) return {.type = d.type};  // one device each, so no index
   std::string kind = name(d.type);
   UT_CHECK(kind == "cuda" || kind == "xpu", "PyTorch is not linked with support for ", kind,
            " devices; this build of Undertow computes on the CPU only");
   PyErr_Format(PyExc_AssertionError,
                "Torch not compiled with %s enabled; this build of Undertow computes on the CPU only",
                kind == "cuda" ? "CUDA" : "XPU");
-  throw PythonError();  // torch raises AssertionError here, which is no kind of error of the core
+  throw PythonError();  // torch raises AssertionError here, which is not an error kind of the core
 }
 Device default_device() { return chosen_device; }
 void set_default_device(Device d) { chosen_device = d; }

@@ -16,11 +16,11 @@ extern PyTypeObject* size_type;
 
 PyObject* dtype_object(DType t);  // borrowed, one per dtype
 bool is_dtype(PyObject* o);
-DType dtype_of(PyObject* o);  // also accepts Python's bool, int, float, complex types
+DType dtype_of(PyObject* o);  // also accepts Python's types bool, int, float and complex
 bool accepts_as_dtype(PyObject* o);
 PyObject* device_object(Device d);  // new reference
-Device device_of(PyObject* o);      // from a device object or a string; raises where this build has no such backend
-// Where factories put tensors when no device is given, on this thread. `with device:` and set_default_device change it.
+Device device_of(PyObject* o);      // from a device object or a string; raises if this build has no such backend
+// The device of new tensors on this thread if none is given. `with device:` and set_default_device change it.
 Device default_device();
 void set_default_device(Device d);
 PyObject* layout_object(Layout l);

@@ -42,7 +42,7 @@ void generator_dealloc(PyObject* self) {
 }
 PyObject* manual_seed(PyObject* self, PyObject* seed) {
   return guarded([&]() -> PyObject* {
-    // Negative seeds count back from 2^64, as in torch.
+    // Negative seeds are taken modulo 2^64, as in torch.
     PyRef index(check(PyNumber_Index(seed)));
     int overflow = 0;
     long long low = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
@@ -83,7 +83,7 @@ PyObject* set_state(PyObject* self, PyObject* state) {
     std::lock_guard lock(g.mutex);
     UT_CHECK(t.numel() == static_cast<int64_t>(g.stream->state_bytes()), "Expected a CPUGeneratorImplState of size ",
              g.stream->state_bytes(), " but found the input RNG state size to be ", t.numel());
-    UT_CHECK(g.stream->set_state(t.data_as<uint8_t>()), "the RNG state is not one that get_state gave");
+    UT_CHECK(g.stream->set_state(t.data_as<uint8_t>()), "the RNG state was not returned by get_state");
     return new_ref(self);
   });
 }
@@ -105,7 +105,7 @@ PyMethodDef methods[] = {{"manual_seed", manual_seed, METH_O, "Starts the stream
                          {"initial_seed", initial_seed, METH_NOARGS, "The seed the stream started from."},
                          {"seed", reseed, METH_NOARGS, "Seeds from the system's entropy and returns the seed."},
                          {"get_state", get_state, METH_NOARGS, "The state as a uint8 tensor, in torch's layout."},
-                         {"set_state", set_state, METH_O, "Restores a state that get_state gave."},
+                         {"set_state", set_state, METH_O, "Restores a state that get_state returned."},
                          {"clone_state", clone_state, METH_NOARGS, "A generator that continues this one's stream."},
                          {"graphsafe_get_state", clone_state, METH_NOARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};

@@ -10,7 +10,7 @@ namespace undertow::python {
 
 bool is_generator(PyObject* o);
 Generator* generator_of(PyObject* o);
-PyObject* generator_object(Generator* g);  // a new object that does not own g, for the length of a call
+PyObject* generator_object(Generator* g);  // a new object that does not own g; valid during one call
 bool init_generator_type(PyObject* module);
 
 }  // namespace undertow::python

@@ -22,19 +22,20 @@ namespace undertow::python {
 
 namespace {
 
-// Memory that a forked child sees as its parent does, and any other process that is given the descriptor.
+// Memory shared with forked children and with every other process that receives the descriptor.
 struct SharedMapping {
   void* data;
   size_t nbytes;
-  int fd;  // -1 where descriptors had run out: forked children alone share it
+  int fd;  // -1 if no descriptor was available: shared with forked children only
 };
-// Descriptors by address, because a storage does not tell its context. A mutex: the last tensor may go in any thread.
+// Descriptors by address, because a storage does not expose its context. Mutex: a storage may be destroyed on any
+// thread.
 struct Descriptors {
   std::mutex mutex;  // guards by_address
   std::unordered_map<const void*, int> by_address;
 };
 Descriptors& descriptors() {
-  static auto* all = new Descriptors;  // never destroyed: storages may outlive the end of main
+  static auto* all = new Descriptors;  // leaked: storages may outlive static destruction
   return *all;
 }
 void unmap(void* p) {
@@ -47,12 +48,12 @@ void unmap(void* p) {
   munmap(m->data, m->nbytes);
   delete m;
 }
-// Takes the descriptor over.
+// Takes ownership of the descriptor.
 Ref<Storage> shared_storage(size_t nbytes, int fd) {
   void* data = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
   if (data == MAP_FAILED) {
     if (fd >= 0) close(fd);
-    UT_FAIL_AS(OutOfMemory, "share_memory_: the system gave no shared memory of ", nbytes, " bytes");
+    UT_FAIL_AS(OutOfMemory, "share_memory_: cannot allocate shared memory of ", nbytes, " bytes");
   }
   if (fd >= 0) {
     std::lock_guard lock(descriptors().mutex);
@@ -67,7 +68,7 @@ struct StorageObject {
 PyTypeObject* storage_type;
 StorageObject* as_storage(PyObject* o) { return reinterpret_cast<StorageObject*>(o); }
 Storage& bytes_of(PyObject* o) { return *as_storage(o)->storage; }
-// For whoever reads or writes them.
+// The storage, for callers that read or write its bytes; raises if it has none.
 Storage& memory_of(PyObject* o) {
   Storage& s = bytes_of(o);
   UT_CHECK_AS(NotImplemented, s.device().is_cpu(), "Not available for '", s.device(),
@@ -194,7 +195,7 @@ size_t index_arg(PyObject* s, PyObject* i) {
   UT_CHECK_INDEX(at >= -n && at < n, "index ", at, " out of range for storage of size ", n);
   return static_cast<size_t>(at < 0 ? at + n : at);
 }
-// A slice shares the bytes: a storage over part of another, which it keeps alive.
+// A slice shares the bytes: it is a storage on a part of another, which it keeps alive.
 Ref<Storage> part_of(PyObject* s, PyObject* slice) {
   Py_ssize_t start, stop, step;
   if (PySlice_Unpack(slice, &start, &stop, &step) < 0) throw PythonError();
@@ -254,7 +255,7 @@ Py_hash_t hash(PyObject* s) { return hash_of_address(as_storage(s)->storage.get(
 int get_buffer(PyObject* s, Py_buffer* view, int flags) {
   Storage& b = bytes_of(s);
   if (!b.device().is_cpu()) {
-    PyErr_Format(PyExc_BufferError, "a storage on %s has no bytes to look at", name(b.device().type));
+    PyErr_Format(PyExc_BufferError, "a storage on %s has no bytes to read", name(b.device().type));
     return -1;
   }
   if (PyBuffer_FillInfo(view, s, b.data(), static_cast<Py_ssize_t>(b.nbytes()), 0, flags) < 0) return -1;
@@ -263,7 +264,7 @@ int get_buffer(PyObject* s, Py_buffer* view, int flags) {
 }
 void release_buffer(PyObject* s, Py_buffer*) { bytes_of(s).unhold(); }
 
-// UntypedStorage.from_file(filename, shared=False, nbytes=0): opening files is Python's.
+// UntypedStorage.from_file(filename, shared=False, nbytes=0): Python opens the file.
 PyObject* from_file(PyObject*, PyObject* args, PyObject* kwargs) {
   PyRef module(PyImport_ImportModule("undertow.storage"));
   PyRef f(module ? PyObject_GetAttrString(module.get(), "_from_file") : nullptr);
@@ -282,7 +283,7 @@ PyMethodDef methods[] = {
     {"resize_", resize, METH_O, "Changes the number of bytes; tensors over them see the change."},
     {"clone", clone, METH_NOARGS, "A copy of the bytes."},
     {"copy_", reinterpret_cast<PyCFunction>(copy_from), METH_VARARGS | METH_KEYWORDS,
-     "Takes over the bytes of another storage of the same size."},
+     "Copies the bytes of another storage of the same size."},
     {"fill_", fill, METH_O, "Sets every byte."},
     {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
     {"cpu", itself, METH_NOARGS, nullptr},
@@ -329,7 +330,7 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
     return wrap(over_storage(std::move(s), ints_arg(size), ints_arg(stride), int_arg(offset), dtype_arg(dtype)));
   });
 }
-// _storage_from_fd(fd, nbytes): maps memory that another process shares; the descriptor stays the caller's.
+// _storage_from_fd(fd, nbytes): maps memory that another process shares; the caller keeps the descriptor.
 PyObject* storage_from_fd(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     int fd;
@@ -385,7 +386,7 @@ Ref<Storage> storage_over_buffer(PyObject* o) {
 }
 
 namespace {
-// The bytes up to the last element, INT64_MAX where more: sizes come from users and files.
+// The number of bytes up to the last element; INT64_MAX on overflow, since sizes come from users and files.
 int64_t bytes_needed(IntSpan sizes, IntSpan strides, int64_t offset, int64_t itemsize) {
   constexpr int64_t kMost = INT64_MAX;
   bool empty = false, overflow = false;
@@ -434,7 +435,7 @@ void share_memory(Storage& s) {
   if (is_shared(s) || s.nbytes() == 0) return;
   UT_CHECK(s.resizable(),
            "share_memory_: the bytes cannot move, because they belong to another library or an array or memoryview "
-           "looks at them");
+           "uses them");
   int fd = memfd_create("undertow", MFD_CLOEXEC);
   if (fd >= 0 && ftruncate(fd, static_cast<off_t>(s.nbytes())) != 0) {
     close(fd);

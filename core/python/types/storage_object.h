@@ -11,11 +11,11 @@ PyObject* storage_object(Ref<Storage> storage);  // new reference
 bool is_storage(PyObject* o);
 Ref<Storage> storage_of(PyObject* o);
 
-// A storage over what `o` exports by the buffer protocol: o's own bytes when they may be written (and o lives as long
-// as the storage), a copy otherwise. A view of one of our storages gives that storage back.
+// A storage for the memory that `o` exports by the buffer protocol: o's own bytes if they are writable (the storage
+// then keeps o alive), otherwise a copy. For a view of one of our storages, returns that storage.
 Ref<Storage> storage_over_buffer(PyObject* o);
 
-// A tensor laid over a storage; refuses a layout that leaves it.
+// A tensor on a storage; raises if the layout exceeds it.
 Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype);
 
 bool is_shared(const Storage& s);

@@ -12,7 +12,8 @@ namespace undertow::ops {
 Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros_beside(like, sizes, like.dtype()); }
 
 namespace {
-// Does nobody look at the steps? Then a gradient is written straight into its zeros instead of into a copy of them.
+// True if nothing observes the intermediate steps. Then a gradient is written directly into the zeros, not into a copy
+// of them.
 bool unwatched(const Tensor& grad, TensorSpan indices) {
   uint32_t flags = flags_of(grad);
   for (const Tensor& t : indices)
@@ -41,7 +42,7 @@ Tensor index_select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, con
 }
 Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes) {
   Tensor read = index_select(grad, dim, index);
-  return same(read.sizes(), sizes) ? read : reshape(read, sizes);  // a scalar among vectors of one element
+  return same(read.sizes(), sizes) ? read : reshape(read, sizes);  // a scalar in place of a vector of one element
 }
 Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& index) {
   Tensor others =
@@ -105,7 +106,7 @@ Tensor put_zero(const Tensor& grad, const Tensor& index) {
 }
 
 namespace {
-// Positions beyond the end go round, as negative ones do.
+// Indices beyond the end wrap around, as negative ones do.
 Tensor wrap_positions(const Tensor& indices, int64_t n) {
   if (n == 0 || fwd::all_within(indices, 0, n)) return indices;
   return remainder(indices, Scalar(static_cast<long>(n)));

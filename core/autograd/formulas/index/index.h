@@ -1,5 +1,5 @@
 // index.h: derivatives and compositions of indexing, gathers and scatters.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
@@ -13,7 +13,7 @@ Tensor index_select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, con
 Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes);
 Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& index);
 Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index);
-// The gradient of a scatter's source: what was read at index; zero where the source is larger than index.
+// The gradient of a scatter's source: the elements of grad at index; zero where the source is larger than index.
 Tensor gather_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes);
 Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                            std::string_view reduce);

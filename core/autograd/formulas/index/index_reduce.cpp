@@ -1,12 +1,13 @@
 // index_reduce.cpp: derivatives of scatter_reduce and index_reduce.
 //
 // Note [Derivatives Of Scattered Reductions]
-// Both compute, for each place, a reduction of self's element and of the source elements sent there. Each has a
-// coefficient per element of self and of the source: the partial derivative of its place's result. With them
+// Both compute, for each target index, a reduction of self's element and of the source elements sent there. Each
+// element of self and of the source has a coefficient: the partial derivative of the result at its target. With them
 //   grad_self = grad * conj(of_self),  grad_source = read(grad) * conj(of_source),
 //   tangent   = self_t * of_self + add(source_t * of_source),
-// where read takes a place's value to the source elements sent there (gather, index_select) and add is its transpose.
-// The coefficients are made of operators, so all of it differentiates again. Ties of amax and amin share evenly.
+// where read copies the value of a target to the source elements sent there (gather, index_select), and add is its
+// transpose. The coefficients are computed by operators, so everything can be differentiated again. Ties of amax and
+// amin share the gradient evenly.
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
@@ -19,7 +20,7 @@ struct Reduction {
   const Tensor &self, &index, &source, &result;
   int64_t dim;
   std::string_view reduce;
-  bool include_self, slices;  // slices: index_reduce
+  bool include_self, slices;  // slices: true for index_reduce
 
   Tensor read(const Tensor& t) const {
     return slices ? index_select_as(t, dim, index, source.sizes()) : gather_as(t, dim, index, source.sizes());
@@ -31,19 +32,19 @@ struct Reduction {
     return slices ? index_reduce(s, dim, index, src, reduce, include_self)
                   : scatter_reduce(s, dim, index, src, reduce, include_self);
   }
-  // Zero at every place that receives something.
+  // Sets every target that receives a source element to zero.
   Tensor clear(const Tensor& t) const {
     return slices ? index_fill(t, dim, index, Scalar(0)) : scatter(t, dim, index, Scalar(0));
   }
 
   Tensor zeros_like_self() const { return fwd::zeros_beside(self, self.sizes(), self.dtype()); }
   Tensor ones(const Tensor& like) const { return fwd::full_beside(like, like.sizes(), Scalar(1), like.dtype()); }
-  // How many elements are reduced at each place; at least one.
+  // The number of elements reduced at each target; at least one.
   Tensor counts() const {
     Tensor n = add(include_self ? ones(self) : zeros_like_self(), ones(source));
     return masked_fill(n, eq(n, Scalar(0)), Scalar(1));
   }
-  // Elements equal to their place's result, over how many of them there are.
+  // For elements equal to the result at their target, one over the number of such elements; otherwise zero.
   Tensor ties(bool of_self) const {
     Tensor self_is = to_dtype(eq(self, result), self.dtype());
     if (!include_self) self_is = clear(self_is);
@@ -73,8 +74,8 @@ struct Reduction {
     if (reduce == "sum") return ones(source);
     if (reduce == "mean") return read(reciprocal(counts()));
     if (reduce != "prod") return ties(false);
-    // A source element that is its place's only zero: the product of the rest. Of several zeros, each derivative is
-    // zero.
+    // For a source element that is the only zero of its target: the product of the rest. With several zeros, every
+    // derivative is zero.
     Tensor zero = eq(source, Scalar(0));
     Tensor zeros_here = read(add(zeros_like_self(), to_dtype(zero, self.dtype())));
     Tensor single =

@@ -1,4 +1,4 @@
-// determinant.cpp: see solve.h: determinants, Cholesky factors, and systems of tensors.
+// determinant.cpp: see solve.h: determinants, Cholesky factors, and tensor equations.
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
@@ -9,7 +9,7 @@ namespace undertow::ops {
 
 namespace {
 double epsilon_of(DType t) { return t == DType::Float32 || t == DType::Complex64 ? 0x1p-23 : 0x1p-52; }
-// c A^-H, c one number for each matrix.
+// c A^-H, with one number c per matrix.
 Tensor scaled_inverse_adjoint(const Tensor& A, const Tensor& c) {
   Tensor d = diagonal_matrix(expand(unsqueeze(c, -1), fwd::joined(fwd::batch_of(A), {A.size(-1)})));
   return solve_anyway(adjoint_of(A), d, true);
@@ -17,13 +17,13 @@ Tensor scaled_inverse_adjoint(const Tensor& A, const Tensor& c) {
 Tensor trace_of(const Tensor& t) { return sum(diagonal(t, 0, -2, -1), IntSpan(Dims{-1}), false, std::nullopt); }
 }  // namespace
 
-// d det = tr(adj(A) dA). The adjugate is det A^-1; of a matrix too near to a singular one for that, with A = U S V^H,
-// it is det(U V^H) V adj(S) U^H, adj(S) having the products of all other singular values on its diagonal.
+// d det = tr(adj(A) dA). The adjugate is det A^-1. For a matrix too close to singular for that, with A = U S V^H, it is
+// det(U V^H) V adj(S) U^H, where adj(S) has the products of all other singular values on its diagonal.
 Tensor det_backward(const Tensor& grad, const Tensor& A, const Tensor& result) {
   if (A.size(-1) == 0) return zeros_like_grad(A);
   if (A.size(-1) == 1) return expand(unsqueeze(unsqueeze(grad, -1), -1), A.sizes());
   Tensor tiny = lt(abs(detach(result)), Scalar(100 * epsilon_of(A.dtype())));
-  // Without elements to look at (meta) the second way is taken, which is right for every matrix.
+  // If the elements cannot be read (meta), use the second formula, which is correct for every matrix.
   if (!tiny.is_meta() && !item(any(tiny)).to<bool>()) return scaled_inverse_adjoint(A, grad * conj(result));
   auto [U, S, Vh] = _linalg_svd(A, false, true, std::nullopt);
   Tensor turn = conj(linalg_det(U) * linalg_det(Vh)) * grad,
@@ -56,8 +56,8 @@ Tensor logdet_composite(const Tensor& self) {
   return where(eq(sign, Scalar(-1)), Scalar(std::numeric_limits<double>::quiet_NaN()), size);
 }
 
-// A = L L^H: with P(X) = tril(X) less half its diagonal, dL = L P(L^-1 dA L^-H), and gA = L^-H s(tril(L^H gL)) L^-1 /
-// 2, s adding what the strict triangle mirrors.
+// A = L L^H: with P(X) = tril(X) minus half its diagonal, dL = L P(L^-1 dA L^-H), and gA = L^-H s(tril(L^H gL)) L^-1 /
+// 2, where s adds the adjoint of the strict triangle.
 Tensor cholesky_backward(const Tensor& grad, const Tensor& factor, bool upper) {
   Tensor L = upper ? adjoint_of(factor) : factor, g = upper ? adjoint_of(grad) : grad;
   Tensor inner = tril(matmul(adjoint_of(L), g), 0);
@@ -88,7 +88,7 @@ Tensor changed_product(const Tensor& factor, const Tensor& factor_t, bool upper)
   Tensor half = upper ? matmul(adjoint_of(factor_t), factor) : matmul(factor_t, adjoint_of(factor));
   return half + adjoint_of(half);
 }
-// The factor's gradient from gA's Hermitian part, twice of which is `both`.
+// The gradient of the factor from twice the Hermitian part of gA, which is `both`.
 Tensor to_factor(const Tensor& both, const Tensor& factor, bool upper) {
   return upper ? matmul(factor, both) : matmul(both, factor);
 }

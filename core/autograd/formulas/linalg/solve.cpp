@@ -38,8 +38,8 @@ Tensor times_inverse_adjoint(const Tensor& b, const Tensor& U) {
 }
 }  // namespace
 
-// With P^T A = L U, square: gA = P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H. What stands below a tall matrix's
-// square part is L2 = A2 U^-1, to the right of a wide one's U2 = L^-1 A2: their gradients leave through U and L too.
+// With P^T A = L U, square: gA = P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H. Below the square part of a tall matrix
+// is L2 = A2 U^-1, to the right of that of a wide one is U2 = L^-1 A2; their gradients also flow through U and L.
 Tensor lu_factor_backward(const Tensor& grad, const Tensor& LU, const Tensor& pivots) {
   int64_t m = LU.size(-2), n = LU.size(-1), k = std::min(m, n);
   Tensor square = rows(columns(LU, 0, k), 0, k), L = with_unit_diagonal(square), U = triu(square, 0);
@@ -97,7 +97,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_composite(const Tensor& A, bool pivot) {
 Tensor lu_unpack_backward(std::span<Tensor> grads, IntSpan sizes) {
   int64_t m = sizes[sizes.size() - 2], n = sizes[sizes.size() - 1], k = std::min(m, n);
   const Tensor &gL = grads[1], &gU = grads[2];
-  // Both at the shape of LU: zeros where the other one stands.
+  // Both with the shape of LU, and zeros in the part of the other.
   Tensor lower, upper;
   if (gL.defined()) {
     lower = tril(gL, -1);

@@ -1,5 +1,5 @@
-// solve.h: derivatives and compositions of linear systems: ops/linalg_solve.toml, and two of ops/matmul.toml.
-// Each function is differentiable: it calls operators only. Tangents may be undefined where two arguments have one.
+// solve.h: derivatives and compositions of linear systems: ops/linalg_solve.toml, and two operators of ops/matmul.toml.
+// Each function is differentiable: it calls only operators. Where two arguments have tangents, either may be undefined.
 #pragma once
 #include <span>
 
@@ -20,7 +20,7 @@ Tensor lu_unpack_lower(const Tensor& t, bool unpack_data);
 Tensor lu_unpack_upper(const Tensor& t, bool unpack_data);
 Tensor lu_solve_composite(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint);
 
-Tensor solve_anyway(const Tensor& A, const Tensor& B, bool left);  // infinities for a singular A, no error
+Tensor solve_anyway(const Tensor& A, const Tensor& B, bool left);  // infinities for a singular A; does not raise
 Tensor solve_backward_matrix(const Tensor& grad, const Tensor& A, IntSpan b_sizes, const Tensor& result, bool left);
 Tensor solve_jvp(const Tensor& A, const Tensor& A_t, const Tensor& B, const Tensor& B_t, const Tensor& result,
                  bool left);
@@ -43,7 +43,8 @@ Tensor logdet_composite(const Tensor& self);
 Tensor cholesky_backward(const Tensor& grad, const Tensor& L, bool upper);
 Tensor cholesky_jvp(const Tensor& self_t, const Tensor& L, bool upper);
 Tensor cholesky_composite(const Tensor& self, bool upper);
-// The factor counts as a whole here, not as one triangle: torch's gradient has a value on both sides of the diagonal.
+// The factor counts as a full matrix here, not as one triangle: torch's gradient has values on both sides of the
+// diagonal.
 Tensor cholesky_solve_backward(const Tensor& grad, const Tensor& factor, const Tensor& result, bool upper);
 Tensor cholesky_solve_jvp(const Tensor& self_t, const Tensor& factor, const Tensor& factor_t, const Tensor& result,
                           bool upper);

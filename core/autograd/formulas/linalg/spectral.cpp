@@ -1,4 +1,4 @@
-// spectral.cpp: see spectral.h: derivatives of QR, eigenvalues and singular values, with adjoints written X^H.
+// spectral.cpp: see spectral.h: derivatives of QR, eigenvalues and singular values. X^H is the adjoint of X.
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
@@ -15,10 +15,10 @@ Tensor columns(const Tensor& t, int64_t count) { return t.size(-1) == count ? t 
 Tensor rows(const Tensor& t, int64_t count) { return t.size(-2) == count ? t : narrow(t, -2, 0, count); }
 Tensor as_row(const Tensor& v) { return unsqueeze(v, -2); }
 Tensor as_column(const Tensor& v) { return unsqueeze(v, -1); }
-// v_j - v_i, with ones on the diagonal, where nothing is divided.
+// v_j - v_i, with ones on the diagonal, which is not used as a divisor.
 Tensor gaps(const Tensor& v) { return as_row(v) - as_column(v) + eye(v.size(-1), v.dtype(), v.device()); }
 Tensor without_diagonal(const Tensor& t) { return t - diagonal_matrix(diagonal(t, 0, -2, -1)); }
-// Values alone are wanted, but their derivative needs vectors too.
+// For operators that return only values: will their derivative, which also needs vectors, be computed?
 bool will_differentiate(const Tensor& t) {
   uint32_t flags = flags_of(batched::physical(t));
   return wants_record(flags) || (flags & kHasTangent);
@@ -31,7 +31,7 @@ void check_qr_mode(const Tensor& Q, const Tensor& R, std::string_view mode) {
   UT_CHECK(mode != "complete" || Q.size(-2) <= R.size(-1),
            "The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
 }
-// X + X^H of an upper triangle X, the diagonal's real part counted once.
+// X + X^H for an upper triangular X, with the real part of the diagonal counted once.
 Tensor mirrored(const Tensor& x) { return x + adjoint_of(x) - diagonal_matrix(real_part(diagonal(x, 0, -2, -1))); }
 Tensor divide_right(const Tensor& b, const Tensor& upper) {
   return linalg_solve_triangular(upper, b, true, false, false);
@@ -39,8 +39,8 @@ Tensor divide_right(const Tensor& b, const Tensor& upper) {
 
 }  // namespace
 
-// Q R = A, at least as many rows as columns: gA = (gQ + Q m(triu(gR R^H - Q^H gQ))) R^-H. A wide A = [A1 A2] has
-// R2 = Q^H A2, so that gA2 = Q gR2, and gQ gets A2 gR2^H = Q R2 gR2^H.
+// Q R = A with at least as many rows as columns: gA = (gQ + Q m(triu(gR R^H - Q^H gQ))) R^-H. A wide A = [A1 A2] has R2
+// = Q^H A2, so gA2 = Q gR2, and gQ also gets A2 gR2^H = Q R2 gR2^H.
 Tensor qr_backward(std::span<Tensor> grads, const Tensor& Q, const Tensor& R, std::string_view mode) {
   check_qr_mode(Q, R, mode);
   int64_t k = Q.size(-1), n = R.size(-1);
@@ -65,7 +65,8 @@ Tensor qr_backward(std::span<Tensor> grads, const Tensor& Q, const Tensor& R, st
 }
 
 namespace {
-// dR R^-1 of the square part: Q^H dA R^-1 = Q^H dQ + dR R^-1, a skew matrix and an upper triangle of real diagonal.
+// dR R^-1 of the square part: Q^H dA R^-1 = Q^H dQ + dR R^-1, the sum of a skew matrix and an upper triangular one with
+// a real diagonal.
 struct QrTangent {
   Tensor inner, upper;
 };
@@ -94,7 +95,7 @@ Tensor qr_jvp_r(const Tensor& A_t, const Tensor& Q, const Tensor& R, std::string
 }
 
 namespace {
-// v of reflection i: zeros, a one, and what stands below the diagonal of column i.
+// The vector v of reflection i: zeros, a one, and the part of column i below the diagonal.
 Tensor reflection_vector(const Tensor& input, int64_t i) {
   int64_t m = input.size(-2);
   Tensor below = slice(select(input, -1, i), -1, i + 1, m, 1);
@@ -125,7 +126,8 @@ Tensor householder_product_composite(const Tensor& input, const Tensor& tau) {
   for (int64_t i = tau.size(-1) - 1; i >= 0; i--) out = reflected(out, reflection_vector(input, i), select(tau, -1, i));
   return out;
 }
-// Q = H_0 H_1 ...: Q x applies the last first; Q^H x the first first, each with conj(tau). x Q is (Q^H x^H)^H.
+// Q = H_0 H_1 ...: Q x applies the last factor first; Q^H x applies the first one first, each with conj(tau).
+// x Q is (Q^H x^H)^H.
 Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& other, bool left, bool transposed) {
   UT_CHECK(self.dim() >= 2, "undertow.ormqr: input must have at least 2 dimensions.");
   UT_CHECK(other.dim() >= 2, "undertow.ormqr: other must have at least 2 dimensions.");
@@ -152,7 +154,7 @@ Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& othe
 
 namespace {
 void check_phase(const Tensor& turned, const char* name) {
-  // Samples have no common answer, and meta tensors none at all.
+  // Different samples of a vmap may differ in the answer, and meta tensors have no elements.
   if (!turned.is_complex() || batched::is_batched(turned) || turned.is_meta()) return;
   Tensor phase = imag_part(diagonal(detach(turned), 0, -2, -1));
   UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(), name,
@@ -167,7 +169,7 @@ Tensor eigh_backward(std::span<Tensor> grads, const Tensor& values, const Tensor
   if (!gV.defined()) return matmul(vectors * as_row(gL), adjoint_of(vectors));
   Tensor turned = matmul(adjoint_of(vectors), gV);
   check_phase(turned, "linalg_eigh_backward");
-  // Only Hermitian changes of A count, so that the Hermitian part is the gradient.
+  // Only Hermitian changes of A are allowed, so the gradient is the Hermitian part.
   Tensor inner = without_diagonal(turned) / gaps(values);
   inner = (inner + adjoint_of(inner)) * Scalar(0.5);
   if (gL.defined()) inner = inner + diagonal_matrix(gL);
@@ -184,8 +186,8 @@ Tensor eigvalsh_composite(const Tensor& self, std::string_view uplo) {
   return std::get<0>(_linalg_eigh(self, uplo, will_differentiate(self)));
 }
 
-// A V = V L with columns of length one: V^-1 dV = (V^-1 dA V)_ij / (L_j - L_i), less what would change the length or
-// turn the phase. gA = V^-H (diag(gL) + (V^H gV - V^H V diag(Re diag(V^H gV))) / conj(L_j - L_i)) V^H.
+// A V = V L with columns of length one: V^-1 dV = (V^-1 dA V)_ij / (L_j - L_i), minus what would change the length or
+// the phase. gA = V^-H (diag(gL) + (V^H gV - V^H V diag(Re diag(V^H gV))) / conj(L_j - L_i)) V^H.
 Tensor eig_backward(std::span<Tensor> grads, const Tensor& values, const Tensor& vectors) {
   const Tensor &gL = grads[0], &gV = grads[1];
   Tensor inner;
@@ -210,8 +212,8 @@ Tensor eig_vectors_jvp(const Tensor& A_t, const Tensor& values, const Tensor& ve
 Tensor eigvals_composite(const Tensor& self) { return std::get<0>(linalg_eig(self)); }
 
 // With F_ij = 1 / (s_j^2 - s_i^2) off the diagonal: gA = U ((F (U^H gU - gU^H U)) S + S (F (V^H gV - gV^H V)) +
-// diag(gS)) V^H, and what of gU and gV stands across U and V, divided by S. Complex phases: i Im diag(U^H gU) / S on
-// the diagonal.
+// diag(gS)) V^H, plus the parts of gU and gV orthogonal to U and V, divided by S. Complex phases: i Im diag(U^H gU) / S
+// on the diagonal.
 Tensor svd_backward(std::span<Tensor> grads, const Tensor& U_, const Tensor& S, const Tensor& Vh_) {
   UT_CHECK(U_.dim() >= 2, "svd: the derivative needs U and V: call it with compute_uv=True");
   int64_t k = S.size(-1), m = U_.size(-2), n = Vh_.size(-1);
@@ -242,7 +244,7 @@ Tensor svd_backward(std::span<Tensor> grads, const Tensor& U_, const Tensor& S, 
 }
 
 namespace {
-// U^H dA V, at the size of S.
+// U^H dA V, with the size of S.
 Tensor svd_inner(const Tensor& A_t, const Tensor& U, const Tensor& Vh) {
   return matmul(adjoint_of(U), matmul(A_t, adjoint_of(Vh)));
 }

@@ -1,6 +1,6 @@
 // spectral.h: derivatives and compositions of orthogonal factors, eigenvalues and singular values:
-// ops/linalg_spectral.toml. Each function is differentiable: it calls operators only. Gradients may be undefined where
-// an operator has several results.
+// ops/linalg_spectral.toml. Each function is differentiable: it calls only operators. If an operator has several
+// results, their gradients may be undefined.
 #pragma once
 #include <span>
 
@@ -30,7 +30,7 @@ Tensor svd_right_jvp(const Tensor& A_t, const Tensor& U, const Tensor& S, const 
 Tensor svdvals_composite(const Tensor& A, std::optional<std::string_view> driver);
 std::tuple<Tensor, Tensor, Tensor> svd_composite(const Tensor& self, bool some, bool compute_uv);
 
-Tensor number_of(std::optional<double> v);  // as a tensor; undefined for none
+Tensor number_of(std::optional<double> v);  // as a tensor; undefined for nullopt
 Tensor pinv_composite(const Tensor& self, const Tensor& atol, const Tensor& rtol, bool hermitian);
 Tensor pinv_backward(const Tensor& grad, const Tensor& pinv, const Tensor& A);
 Tensor pinv_jvp(const Tensor& A_t, const Tensor& pinv, const Tensor& A);
@@ -40,6 +40,6 @@ Tensor cond_composite(const Tensor& self, std::string_view p);
 Tensor lstsq_backward_matrix(std::span<Tensor> grads, const Tensor& A, const Tensor& B, const Tensor& X);
 Tensor lstsq_backward_rhs(std::span<Tensor> grads, const Tensor& A, const Tensor& B, const Tensor& X);
 Tensor lstsq_jvp(const Tensor& A, const Tensor& A_t, const Tensor& B, const Tensor& B_t, const Tensor& X);
-Tensor matrix_exp_differential(const Tensor& A, const Tensor& direction);  // d exp(A) along it
+Tensor matrix_exp_differential(const Tensor& A, const Tensor& direction);  // d exp(A) along direction
 
 }  // namespace undertow::ops

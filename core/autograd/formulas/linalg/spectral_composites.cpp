@@ -17,14 +17,15 @@ namespace {
 struct Tolerances {
   Tensor atol, rtol;
 };
-// A number that was given as such, on self's device.
+// A zero-dimensional tensor moved to self's device.
 Tensor beside(const Tensor& self, const Tensor& number) {
   if (!number.defined() || number.dim() || number.device() == self.device()) return number;
   Tensor out = empty_beside(self, {}, number.dtype());
   fwd::copy_into(out, number);
   return out;
 }
-// Unless given: nothing absolute, and relative the rounding of the longer side; no relative one beside an absolute.
+// Default tolerances: an absolute one of zero, and a relative one of epsilon times the longer side. If a positive
+// absolute one is given, the relative one is zero.
 Tolerances tolerances(const Tensor& self, const Tensor& atol, const Tensor& rtol, const char* name) {
   fwd::check_matrix(self, name, "A");
   for (const Tensor* t : {&atol, &rtol})
@@ -81,7 +82,7 @@ void check_cond(const Tensor& self, const char* name) {
   fwd::check_matrix(self, name);
   fwd::check_square(self, name);
 }
-// The norm of A times that of its inverse, infinite for a singular A.
+// The norm of A times the norm of its inverse; infinite for a singular A.
 template <class P>
 Tensor norm_product(const Tensor& self, const P& p) {
   const Dims last{-2, -1};
@@ -121,7 +122,7 @@ Tensor cond_composite(const Tensor& self, std::string_view p) {
 }
 
 namespace {
-// Right-hand sides as matrices, whether they came as vectors or not.
+// Right-hand sides as matrices, even if they were given as vectors.
 struct LeastSquares {
   Tensor pinv, left_over, x;
   bool vector;
@@ -134,7 +135,7 @@ LeastSquares least_squares(const Tensor& A, const Tensor& B, const Tensor& X) {
 }
 }  // namespace
 
-// X = A^+ B. The residual's length is least at X, so that it changes by A and B alone: d|AX - B|^2 = 2 Re (AX - B)^H
+// X = A^+ B. The length of the residual is minimal at X, so it changes only by dA and dB: d|AX - B|^2 = 2 Re (AX - B)^H
 // (dA X - dB).
 Tensor lstsq_backward_matrix(std::span<Tensor> grads, const Tensor& A, const Tensor& B, const Tensor& X) {
   LeastSquares s = least_squares(A, B, X);

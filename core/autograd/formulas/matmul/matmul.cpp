@@ -1,4 +1,4 @@
-// matmul.cpp: gradients and tangents of matrix products, and matmul put together from them.
+// matmul.cpp: gradients and tangents of matrix products, and matmul as a composition of products.
 #include "core/forward/matmul/matmul.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
@@ -68,9 +68,9 @@ Tensor added_tangent(const Tensor& self_t, const Scalar& beta, const Tensor& pro
 namespace {
 
 // Note [Folding In Matmul]
-// A batch of matrices times one matrix is one tall product, if the batch's rows follow each other in memory; and even
-// if they do not, when the one matrix wants a gradient, since the gradient of an expanded copy would be as large as the
-// batch and then summed. These are torch's conditions, so that graphs look as torch's do.
+// A batch of matrices times one matrix is one tall product if the rows of the batch are contiguous in memory. It is
+// also folded if they are not but the single matrix needs a gradient, because the gradient of an expanded copy would be
+// as large as the batch and then be summed. These are torch's conditions, so that graphs look like torch's.
 bool should_fold(const Tensor& a, const Tensor& b) {
   bool a_larger = a.dim() >= b.dim();
   const Tensor &large = a_larger ? a : b, &small = a_larger ? b : a;
@@ -127,8 +127,8 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   return _unsafe_view(db == 1 ? squeeze(out, -1) : out, shape);
 }
 
-// A row times a matrix: what squeeze_(row, 0) records on a result that nobody else has seen, without its checks for
-// views, leaves and holders, which cost as much as the product of eight by eight.
+// For a row times a matrix: the node that squeeze_(row, 0) would record on a result that nobody else has seen. It skips
+// the checks of squeeze_ for views, leaves and owners, which cost as much as an 8 x 8 product.
 class SqueezeBackward4 final : public NodeWithEdges<1> {
  public:
   UT_NODE_MEMORY(SqueezeBackward4)
@@ -172,7 +172,8 @@ Tensor row_times_matrix(const Tensor& self, const Tensor& other) {
 Tensor matmul_composite(const Tensor& self, const Tensor& other) {
   uint32_t flags = flags_of(self) | flags_of(other);
   if (!wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kBatched))) {
-    // Nobody will see the steps, so none are taken. What does not fit goes on to the operator that says so.
+    // Nothing observes the intermediate steps, so skip them. If the shapes do not match, continue to the operator that
+    // raises.
     Tensor out = fwd::matmul_direct(self, other);
     if (out.defined()) {
       if (UT_UNLIKELY(thread_mode.bits & kModeWatched)) watch_result("matmul", 3u, out, self, other);

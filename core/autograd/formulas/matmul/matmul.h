@@ -1,19 +1,19 @@
 // matmul.h: derivatives and compositions of matrix products.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
 namespace undertow::ops {
 
-Tensor adjoint_of(const Tensor& t);  // the last two dimensions exchanged, conjugated
+Tensor adjoint_of(const Tensor& t);  // conjugate transpose of the last two dimensions
 Tensor mm_batched(const Tensor& a, const Tensor& b);
-// Gradients of mm's factors; laid out by columns where the factor is.
+// Gradients of mm's factors; column-major if the factor is.
 Tensor mm_left_grad(const Tensor& grad, const Tensor& mat2, bool column_major);
 Tensor mm_right_grad(const Tensor& grad, const Tensor& mat1, bool column_major);
-Tensor repeat_in_batch(const Tensor& matrix, const Tensor& batch);  // one matrix for each of batch's, without memory
+Tensor repeat_in_batch(const Tensor& matrix, const Tensor& batch);  // matrix expanded over the batch, without a copy
 Tensor trace_backward(const Tensor& grad, IntSpan sizes);
 
-// Tangents of products: a_t * b + a * b_t, either tangent undefined.
+// Tangents of products: a_t * b + a * b_t, where either tangent may be undefined.
 Tensor mm_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
 Tensor bmm_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
 Tensor mv_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
@@ -22,7 +22,7 @@ Tensor vdot_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const T
 Tensor outer_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
 Tensor addbmm_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t);
 Tensor cross_tangent(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t, int64_t dim);
-// beta * self_t + alpha * product_t, either undefined.
+// beta * self_t + alpha * product_t, where either may be undefined.
 Tensor added_tangent(const Tensor& self_t, const Scalar& beta, const Tensor& product_t, const Scalar& alpha);
 
 Tensor matmul_composite(const Tensor& self, const Tensor& other);

@@ -72,7 +72,7 @@ Tensor kron_composite(const Tensor& self, const Tensor& other) {
     shape[at] = sa * sb;
   }
   Tensor product = reshape(self, a) * reshape(other, b);
-  // The product takes the layout of its operands; what is asked for is row-major.
+  // The product has the layout of its operands, but the result must be row-major.
   return _unsafe_view(product.is_contiguous() ? product : clone(product, MemoryFormat::Contiguous), shape);
 }
 
@@ -155,7 +155,7 @@ void check_chain(TensorSpan tensors) {
              ShapeText{tensors[i].sizes()}, " and ", ShapeText{tensors[i + 1].sizes()}, " cannot be multiplied");
 }
 
-// split[i][j]: after which matrix the product of i..j is best cut; the textbook dynamic programme.
+// split[i][j]: the matrix after which to split the product of i..j; the textbook dynamic programming.
 std::vector<std::vector<size_t>> best_splits(const std::vector<Tensor>& m) {
   size_t n = m.size();
   std::vector<std::vector<double>> cost(n, std::vector<double>(n, 0));

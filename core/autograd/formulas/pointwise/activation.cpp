@@ -56,7 +56,7 @@ Tensor prelu_composite(const Tensor& self, const Tensor& weight) {
   return prelu_kernel(self, reshape(weight, shape));
 }
 
-// What was kept was divided by 1 - p.
+// The elements that were kept were divided by 1 - p.
 Tensor dropout_backward(const Tensor& grad, const Tensor& kept, double p, std::optional<bool> train) {
   return grad * kept * Scalar(train.value_or(true) && p < 1 ? 1 / (1 - p) : 1.0);
 }

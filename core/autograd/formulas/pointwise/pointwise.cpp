@@ -24,7 +24,7 @@ Scalar plus_one(const Scalar& s) { return Scalar(s.to_double() + 1.0); }
 Tensor plus_one(const Tensor& t) { return t + 1; }
 
 Tensor as_number(const Scalar& s) {
-  // In the widest type of its kind: the operator that meets it converts the number once.
+  // In the widest type of its kind, so that the number is converted only once, by the operator that uses it.
   DType kind = scalar_dtype(s);
   Tensor t = fwd::full({}, s, is_complex(kind) ? DType::Complex128 : is_floating(kind) ? DType::Float64 : kind);
   t.impl()->set(kWrappedNumber);
@@ -35,7 +35,7 @@ Tensor positive_composite(const Tensor& self) {
   return self;
 }
 
-// d(z / |z|): what is left of dz / |z| across the direction of z.
+// d(z / |z|): the part of dz / |z| orthogonal to z.
 Tensor sgn_backward(const Tensor& self, const Tensor& grad, const Tensor& sign) {
   if (!self.is_complex()) return zeros_like_grad(grad);
   Tensor size = abs(self);
@@ -79,7 +79,7 @@ Tensor pow_backward_self(const Tensor& grad, const Tensor& self, const Tensor& e
 }
 
 namespace {
-// 0 ** x is flat for every x >= 0.
+// For these exponents, the gradient of 0 ** x with respect to x is zero.
 Tensor at_or_above_zero(const Tensor& exponent) {
   if (!exponent.is_complex()) return ge(exponent, 0);
   return logical_and(eq(imag_part(exponent), 0), ge(real_part(exponent), 0));
@@ -148,7 +148,7 @@ Tensor xlog1py_grad_self(const Tensor& grad, const Tensor& self, const Scalar& o
                 : grad * drop_where(eq(self, 0),
                                     fwd::full_beside(self, self.sizes(), Scalar(std::log1p(y)), self.dtype()));
 }
-// From a copy: the gradient of other needs what self was.
+// From a copy: the gradient of other needs the old value of self.
 const Tensor& xlogy_inplace(const Tensor& self, const Tensor& other) {
   return copy_(self, xlogy(clone(self, std::nullopt), other), false);
 }
@@ -162,7 +162,7 @@ Tensor sinc_backward(const Tensor& grad, const Tensor& self) {
 }
 
 namespace {
-// self away from zero, where both Bessel formulas divide by it.
+// Replaces values near zero, because both Bessel formulas divide by self.
 Tensor not_tiny(const Tensor& self, const Tensor& tiny, double eps) { return where(tiny, Scalar(eps), self); }
 double epsilon_of(DType t) {
   return t == DType::Float64 ? 0x1p-52 : t == DType::Float32 ? 0x1p-23 : t == DType::Float16 ? 0x1p-10 : 0x1p-7;
@@ -234,7 +234,7 @@ Tensor clamp_backward_max(const Tensor& grad, const Tensor& self, const Tensor& 
   return keep_where(min.defined() ? logical_or(lt(max, min), above) : above, grad);
 }
 
-// A tangent that is missing is zero.
+// An undefined tangent is zero.
 Tensor choice_jvp(const Tensor& condition, const Tensor& self_t, const Tensor& other_t) {
   return self_t_plus(self_t.defined() ? keep_where(condition, self_t) : self_t,
                      other_t.defined() ? drop_where(condition, other_t) : other_t);
@@ -243,7 +243,7 @@ Tensor extreme_jvp(const Tensor& wins, const Tensor& ties, const Tensor& self_t,
   Tensor chosen = choice_jvp(wins, self_t, other_t), half = maybe_mul(self_t_plus(self_t, other_t), Scalar(0.5));
   return where(ties, half, chosen);
 }
-// As torch has it: with one bound the tangent on the bound, and at a NaN, is the bound's; with two it is self's.
+// As in torch: with one bound, the tangent at the bound and at NaN is the bound's; with two bounds it is self's.
 Tensor clamp_jvp(const Tensor& self, const Tensor& self_t, const Tensor& min, const Tensor& min_t, const Tensor& max,
                  const Tensor& max_t) {
   if (!max.defined()) return choice_jvp(gt(self, min), self_t, min_t);

@@ -1,11 +1,11 @@
 // pointwise.h: derivatives and compositions of pointwise operators.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
 namespace undertow::ops {
 
-// Raises when a backward pass reaches an operator that has no derivative.
+// Raises; called when a backward pass reaches an operator without a derivative.
 [[noreturn]] Tensor not_differentiable(const char* name);
 
 Tensor keep_where(const Tensor& condition, const Tensor& grad);  // zero elsewhere
@@ -17,7 +17,7 @@ Tensor one_minus(const Tensor& t);
 Scalar plus_one(const Scalar& s);
 Tensor plus_one(const Tensor& t);
 
-Tensor as_number(const Scalar& s);  // without dimensions, and weak in promotion as the number is
+Tensor as_number(const Scalar& s);  // zero-dimensional, and weak in promotion like the number
 Tensor positive_composite(const Tensor& self);
 Tensor sgn_backward(const Tensor& self, const Tensor& grad, const Tensor& sign);
 Tensor angle_backward(const Tensor& grad, const Tensor& self);
@@ -58,7 +58,7 @@ Tensor polar_grad_angle(const Tensor& grad, const Tensor& result);
 Tensor polar_jvp(const Tensor& abs, const Tensor& angle, const Tensor& abs_t, const Tensor& angle_t);
 Tensor complex_jvp(const Tensor& real, const Tensor& imag, const Tensor& real_t, const Tensor& imag_t);
 
-// maximum and minimum: a tie shares the gradient.
+// maximum and minimum: a tie gives each operand half of the gradient.
 Tensor extreme_backward(const Tensor& grad, const Tensor& loses, const Tensor& ties);
 Tensor clamp_backward(const Tensor& grad, const Tensor& self, const std::optional<Scalar>& min,
                       const std::optional<Scalar>& max);

@@ -6,7 +6,7 @@
 namespace undertow::ops {
 
 namespace {
-// n - correction, n the number of elements on one output.
+// n - correction, where n is the number of elements per output.
 double freedom(const Tensor& self, const std::optional<IntSpan>& dim, const std::optional<Scalar>& correction) {
   uint64_t mask = dim_mask(dim.value_or(IntSpan()), self.dim());
   double n = 1;
@@ -34,7 +34,7 @@ Tensor var_jvp(const Tensor& self_t, const Tensor& self, const std::optional<Int
   return sum(parts, dim, keepdim, std::nullopt) * Scalar(2.0 / freedom(self, dim, correction));
 }
 
-// std = sqrt(var), so the gradient is var's over 2 std; zero where std is (a constant input), as torch has it.
+// std = sqrt(var), so the gradient is var's divided by 2 std; zero where std is zero (a constant input), as in torch.
 Tensor std_backward(const Tensor& grad, const Tensor& self, const Tensor& result, const std::optional<IntSpan>& dim,
                     const std::optional<Scalar>& correction, bool keepdim) {
   return var_backward(zero_where_zero(grad / (result * Scalar(2)), result), self, dim, correction, keepdim);

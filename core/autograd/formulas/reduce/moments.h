@@ -1,5 +1,5 @@
 // moments.h: derivatives of variances and norms.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include <span>
 
@@ -22,13 +22,13 @@ Tensor std_mean_backward(std::span<Tensor> grads, const Tensor& self, const Tens
 
 Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, const Tensor& norm,
                      const std::optional<IntSpan>& dim, bool keepdim);
-// The same, and nothing at all for the order 0, which counts: torch has no gradient there, not even zeros.
+// The same, but undefined for order 0, which counts nonzero elements: torch has no gradient there, not even zeros.
 Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, const Tensor& norm,
                             const std::optional<IntSpan>& dim, bool keepdim);
 Tensor norm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, const Tensor& norm,
                 const std::optional<IntSpan>& dim, bool keepdim);
-Tensor minus_defined(const Tensor& a, const Tensor& b);  // a - b where either may be undefined
-// Distances of every row of a and every row of b, for a's gradient.
+Tensor minus_defined(const Tensor& a, const Tensor& b);  // a - b, either of which may be undefined
+// The gradients of cdist, the distances between every row of a and every row of b. Bits of `wanted` select a's and b's.
 std::tuple<Tensor, Tensor> cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p,
                                           const Tensor& result, int64_t wanted);
 Tensor cdist_jvp(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tensor& b_t, double p,

@@ -1,4 +1,4 @@
-// norm.cpp: derivatives of norms, and the compositions that are made of them.
+// norm.cpp: derivatives of norms, and compositions of norms.
 // build: small
 #include <cmath>
 #include <limits>
@@ -13,13 +13,13 @@ namespace undertow::ops {
 
 namespace {
 Tensor zero_where_zero(const Tensor& t, const Tensor& r) { return masked_fill(t, eq(r, Scalar(0)), Scalar(0)); }
-// Works for no dims in the sense of "all" too.
+// Without dims, sums over all of them.
 Tensor sum_over(const Tensor& t, const std::optional<IntSpan>& dim, bool keepdim) {
   return sum(t, dim, keepdim, std::nullopt);
 }
 }  // namespace
 
-// d ||x||_p / dx = x |x|^(p-2) / ||x||^(p-1). Where the norm is zero: a subgradient, zero. Extrema share evenly.
+// d ||x||_p / dx = x |x|^(p-2) / ||x||^(p-1). Where the norm is zero, the subgradient zero. Extrema share evenly.
 Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p_, const Tensor& norm_,
                      const std::optional<IntSpan>& dim, bool keepdim) {
   double p = p_.to_double();
@@ -27,8 +27,8 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p_, c
   if (p == 0) return fwd::zeros_beside(self, self.sizes(), self.dtype());
   if (p == 1) return sgn(self) * g;
   if (p == 2 && must_be_operators()) return g * zero_where_zero(self / norm, norm);
-  // The same over infinity where the norm is zero: a mask as small as the norm, not as large as self. Its derivative
-  // there is another.
+  // The same result, by dividing by infinity where the norm is zero: the mask has the size of the norm, not of self.
+  // Only if it is not differentiated again, because its derivative there differs.
   if (p == 2)
     return g * (self / masked_fill(norm, eq(norm, Scalar(0)), Scalar(std::numeric_limits<double>::infinity())));
   if (std::isinf(p)) {
@@ -56,7 +56,7 @@ Tensor norm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, const
 Tensor minus_defined(const Tensor& a, const Tensor& b) { return !a.defined() ? -b : !b.defined() ? a : a - b; }
 
 namespace {
-// What a slice is multiplied with: 1 up to maxnorm, maxnorm / (norm + 1e-7) above; and the norm itself.
+// The factor of a slice: 1 up to maxnorm, maxnorm / (norm + 1e-7) above; and the norm itself.
 struct Renorm {
   Tensor norm, factor, over;
   Dims dims;
@@ -74,7 +74,7 @@ Renorm renorm_parts(const Tensor& self, const Scalar& p, int64_t dim, const Scal
 }
 }  // namespace
 
-// out = x m / (n + e) above m: grad m / (n + e) - (sum(grad x) m / (n + e)^2) dn/dx.
+// out = x m / (n + e) where n > m: grad m / (n + e) - (sum(grad x) m / (n + e)^2) dn/dx.
 Tensor renorm_backward(const Tensor& grad, const Tensor& self, const Scalar& p, int64_t dim, const Scalar& maxnorm) {
   Renorm r = renorm_parts(self, p, dim, maxnorm);
   Tensor dot = sum(conj(self) * grad, IntSpan(r.dims), true, std::nullopt);
@@ -140,7 +140,8 @@ MatrixDims check_matrix(const Tensor& self, IntSpan dim) {
 }  // namespace
 
 namespace {
-// Singular values of the matrices in two dimensions, last; keepdim's place for them is two dimensions of size one.
+// The singular values of the matrices in dimensions d, as the last dimension. with_dims_kept inserts two dimensions of
+// size one for them.
 Tensor singular_values(const Tensor& self, MatrixDims d, std::optional<DType> dtype) {
   Tensor x = dtype ? to_dtype(self, *dtype) : self;
   const Dims from{d.rows, d.columns}, to{-2, -1};
@@ -150,7 +151,7 @@ Tensor with_dims_kept(const Tensor& reduced, MatrixDims d, bool keepdim) {
   if (!keepdim) return reduced;
   return unsqueeze(unsqueeze(reduced, std::min(d.rows, d.columns)), std::max(d.rows, d.columns));
 }
-// Of no sums at all the greatest is 0; there is no least.
+// The greatest of no sums is 0; there is no least.
 Tensor extreme(const Tensor& sums, int64_t dim, bool greatest, bool keepdim) {
   IntSpan one(&dim, 1);
   if (!greatest) return amin(sums, one, keepdim);
@@ -180,7 +181,7 @@ Tensor matrix_norm_composite(const Tensor& self, std::string_view ord, IntSpan d
   return with_dims_kept(sum(singular_values(self, d, dtype), IntSpan(Dims{-1}), false, std::nullopt), d, keepdim);
 }
 
-// Both are divided by their norms before they meet, so that neither product overflows.
+// Both vectors are divided by their norms before the product, so that it does not overflow.
 Tensor cosine_similarity_composite(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
   DType t = result_type(x1, x2);
   UT_CHECK(is_floating(t), "expected common dtype to be floating point, yet common dtype is ", long_name(t));
@@ -189,7 +190,7 @@ Tensor cosine_similarity_composite(const Tensor& x1, const Tensor& x2, int64_t d
   int64_t d = dim;
   auto direction = [&](const Tensor& x) {
     Tensor n = linalg_vector_norm(x, Scalar(2), IntSpan(&d, 1), true, std::nullopt);
-    // The bound itself has no gradient: below it the vector is divided by a constant.
+    // The bound has no gradient: below it, the vector is divided by a constant.
     return x / where(lt(n, Scalar(eps)), Scalar(eps), n);
   };
   return sum(direction(a) * direction(b), IntSpan(&d, 1), false, std::nullopt);
@@ -206,7 +207,8 @@ Tensor differences(const Tensor& a, const Tensor& b) { return unsqueeze(a, -2) -
 const Dims kLast{-1};
 }  // namespace
 
-// Of order 2, with w = grad / result, or 0 where that is 0/0: the sum over j of w[i, j] (a[i] - b[j]) is one product.
+// For p = 2, with w = grad / result (0 where that is 0/0): the sum over j of w[i, j] (a[i] - b[j]) is one matrix
+// product.
 std::tuple<Tensor, Tensor> cdist_backward(const Tensor& grad, const Tensor& a, const Tensor& b, double p,
                                           const Tensor& result, int64_t wanted) {
   Tensor to_a, to_b;
@@ -230,7 +232,7 @@ Tensor cdist_jvp(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tens
   return norm_jvp(expand(moved, apart.sizes()), apart, Scalar(p), result, IntSpan(kLast), false);
 }
 namespace {
-// The rows of every pair: first[k] and second[k].
+// The two rows of each pair: first[k] and second[k].
 struct Pairs {
   Tensor first, second;
 };

@@ -8,7 +8,7 @@ namespace undertow::ops {
 Tensor sum_to_composite(const Tensor& self, IntSpan size) {
   UT_CHECK(is_expandable_to(size, self.sizes()), "size {", ShapeText{size}, "} is not expandable to size {",
            ShapeText{self.sizes()}, "}.");
-  if (size.empty()) return sum(self);  // widens integers even where nothing is summed
+  if (size.empty()) return sum(self);  // widens integers even if nothing is summed
   if (same(self.sizes(), size)) return self;
   Dims dims;
   int64_t lead = self.dim() - static_cast<int64_t>(size.size());
@@ -58,7 +58,7 @@ Tensor nanmean_composite(const Tensor& self, const std::optional<IntSpan>& dim, 
 }
 
 namespace {
-// Where self equals the reduced value, NaN equal to NaN; no history.
+// True where self equals the reduced value, with NaN equal to NaN; has no history.
 Tensor equals_of(const Tensor& self, const Tensor& value, const std::optional<IntSpan>& dim, bool keepdim) {
   Tensor x = detach(self), v = detach(restore_dims(value, self.dim(), dim, keepdim));
   Tensor equal = eq(x, v);
@@ -89,7 +89,7 @@ Tensor aminmax_backward(std::span<Tensor> grads, const Tensor& self, const Tenso
   return grads[1].defined() ? self_t_plus(evenly_to_equals(grads[1], self, max, span_of(dim), keepdim), low) : low;
 }
 
-// d/dx log(sum(exp(x))) = exp(x - result); where both are minus infinity, nothing flows.
+// d/dx log(sum(exp(x))) = exp(x - result); zero where both are minus infinity.
 Tensor logsumexp_backward(const Tensor& grad, const Tensor& self, const Tensor& result, IntSpan dim, bool keepdim) {
   Tensor weight = exp(self - restore_dims(result, self.dim(), dim, keepdim));
   return restore_dims(grad, self.dim(), dim, keepdim) * conj(weight);

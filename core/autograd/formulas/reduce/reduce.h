@@ -1,6 +1,6 @@
 // reduce.h: derivatives and compositions of reductions and softmax.
-// Each function is differentiable: it calls operators only. Tangents may be undefined where more than one argument has
-// one.
+// Each function is differentiable: it calls only operators. If more than one argument has a tangent, either may be
+// undefined.
 #pragma once
 #include <span>
 
@@ -9,28 +9,28 @@
 namespace undertow::ops {
 
 Tensor sum_to_composite(const Tensor& self, IntSpan size);
-// A reduced tensor back at the shape it was reduced from: dims given back with size one, then expanded.
+// Expands a reduced tensor to the shape it was reduced from: reinserts the reduced dims with size one first.
 Tensor restore_dims(const Tensor& t, int64_t ndim, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor expand_reduced(const Tensor& grad, IntSpan sizes, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor mean_backward(const Tensor& grad, IntSpan sizes, int64_t numel, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor nansum_backward(const Tensor& grad, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim);
 Tensor nansum_jvp(const Tensor& self_t, const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim,
                   std::optional<DType> dtype);
-// Products: by division where nothing is zero, else by products of all the others.
+// Products: by division if nothing is zero, otherwise by products of all other elements.
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result);
 Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
 Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result);
 Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim);
 Tensor nanmean_composite(const Tensor& self, const std::optional<IntSpan>& dim, bool keepdim,
                          std::optional<DType> dtype);
-// grad to every element of self that equals the reduced value, in equal shares.
+// Divides grad evenly among the elements of self that equal the reduced value.
 Tensor evenly_to_equals(const Tensor& grad, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
 Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim);
 Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& value, std::optional<int64_t> dim,
                       bool keepdim);
 Tensor aminmax_backward(std::span<Tensor> grads, const Tensor& self, const Tensor& min, const Tensor& max,
                         std::optional<int64_t> dim, bool keepdim);
-// grad to the one element that each index names.
+// Sends grad to the element that each index selects.
 Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntSpan sizes,
                                           bool keepdim);
 Tensor gather_reduced(const Tensor& self_t, int64_t dim, const Tensor& indices, bool keepdim);

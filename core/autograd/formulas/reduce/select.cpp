@@ -1,4 +1,4 @@
-// select.cpp: derivatives of products and of reductions that pick elements; quantiles.
+// select.cpp: derivatives of products and of reductions that select elements; quantiles.
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/formulas/has_zero.h"
@@ -9,7 +9,7 @@
 namespace undertow::ops {
 
 namespace {
-// The product of all other elements along d, for each: running products from both ends. No division, so zeros are fine.
+// For each element, the product of all others along d: running products from both ends. No division, so zeros are fine.
 Tensor product_of_others(const Tensor& x, int64_t d) {
   int64_t n = x.size(d);
   if (n == 1) return fwd::full_beside(x, x.sizes(), Scalar(1), x.dtype());
@@ -66,7 +66,7 @@ Tensor gather_reduced(const Tensor& self_t, int64_t dim, const Tensor& indices, 
 }
 
 namespace {
-// The sorted elements with those to be ranked last, flat where no dim is given.
+// The elements, sorted along dim, which becomes the last dimension; flattened if no dim is given.
 Tensor sorted_last(const Tensor& self, const std::optional<int64_t>& dim) {
   if (!dim || self.dim() == 0) return std::get<0>(sort(reshape(self, Dims{-1}), -1, false));
   return std::get<0>(sort(transpose(unsqueeze(self, -1), wrap_dim(*dim, self.dim()), -1), -1, false));
@@ -85,7 +85,7 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
   UT_CHECK(linear || midpoint || interpolation == "lower" || interpolation == "higher" || interpolation == "nearest",
            name, "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", interpolation);
   if (dim) wrap_dim(*dim, self.dim());
-  bool checked = q.is_cpu();  // elsewhere it would wait for the device, and meta has no elements
+  bool checked = q.is_cpu();  // on other devices it would wait for the device, and meta has no elements
   UT_CHECK(!checked || item(all(logical_and(ge(detach(q), Scalar(0)), le(detach(q), Scalar(1))))).to<bool>(), name,
            "() q values must be in the range [0, 1]");
 
@@ -115,7 +115,7 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
     Tensor above = gather(sorted, -1, to_dtype(ceil(detach(ranks)), DType::Int64), false);
     out = lerp(out, above, weight);
   }
-  // out is [others..., quantiles]; quantiles go first, the reduced dim goes or stays with size one.
+  // out is [others..., quantiles]; move the quantiles to the front, and drop the reduced dim or keep it with size one.
   Dims shape;
   if (q.dim()) shape.push_back(q.numel());
   if (dim && self.dim()) {

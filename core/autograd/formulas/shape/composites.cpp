@@ -1,4 +1,4 @@
-// composites.cpp: views, copies and joins that are compositions of others.
+// composites.cpp: views, copies and joins that are compositions of other operators.
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/inplace.h"
@@ -166,7 +166,7 @@ Tensor adjoint_composite(const Tensor& self) {
 }
 
 namespace {
-// How large each of `chunks` parts of a dimension is; 0 where the dimension is empty.
+// The size of each of `chunks` parts of a dimension; 0 if the dimension is empty.
 int64_t chunk_size(const Tensor& self, int64_t chunks, int64_t dim) {
   UT_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   UT_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);

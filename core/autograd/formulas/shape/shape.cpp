@@ -14,7 +14,7 @@ Tensor view_as_complex_of(const Tensor& grad) {
 }
 
 namespace {
-// The stretch of memory that two geometries on one storage touch; offsets are counted from its beginning.
+// The range of memory that two layouts on one storage use; offsets are relative to its start.
 struct Stretch {
   Stretch(IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size, IntSpan stride,
           std::optional<int64_t> storage_offset) {
@@ -26,7 +26,7 @@ struct Stretch {
   int64_t input, output, extent;
 };
 
-// How many elements of the input stand at each address; 1 where none does, so that it can be divided by.
+// The number of input elements at each address, but at least 1, so that it can be a divisor.
 Tensor address_counts(const Tensor& beside, IntSpan sizes, IntSpan strides, const Stretch& s) {
   Tensor ones = fwd::full_beside(beside, sizes, Scalar(1), DType::Float64);
   Tensor counts = clamp_min(fwd::_strided_sum(ones, sizes, strides, s.input, s.extent), Scalar(1));
@@ -34,8 +34,8 @@ Tensor address_counts(const Tensor& beside, IntSpan sizes, IntSpan strides, cons
 }
 }  // namespace
 
-// as_strided reads input -> memory -> output, so its transpose sums the output's gradient into memory, address by
-// address, and reads the input's geometry there; an element that the input itself holds n times has an nth each.
+// as_strided reads input -> memory -> output. So its transpose sums the gradient of the output into memory, address by
+// address, and reads it with the strides of the input. If n input elements share an address, each gets 1/n of it.
 Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
                            IntSpan stride, std::optional<int64_t> storage_offset) {
   if (product(sizes) == 0 || product(size) == 0) return fwd::zeros_beside(grad, sizes, grad.dtype());
@@ -56,7 +56,7 @@ Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan siz
           static_cast<size_t>(s.extent +
                               std::min(self.storage_offset(), storage_offset.value_or(self.storage_offset()))))
     return as_strided(tangent, size, stride, storage_offset);
-  if (tangent.impl()->has(kBatched)) {  // nothing batched can be written into a tensor that is not
+  if (tangent.impl()->has(kBatched)) {  // a batched tensor cannot be written into one that is not batched
     Tensor flat = _strided_sum(tangent, self.sizes(), self.strides(), s.input, s.extent);
     if (!is_non_overlapping_and_dense(self.sizes(), self.strides()))
       flat = flat / address_counts(tangent, self.sizes(), self.strides(), s);
@@ -116,7 +116,7 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<Dims>& si
   std::vector<Tensor> out;
   int64_t at = 0, d = wrap_dim(dim, grad.dim());
   for (const Dims& s : sizes) {
-    if (s.size() == 1 && s[0] == 0) {  // an empty vector, which joins anything
+    if (s.size() == 1 && s[0] == 0) {  // an empty vector, which can be joined with any shape
       out.push_back(fwd::zeros_beside(grad, s, grad.dtype()));
       continue;
     }
@@ -139,7 +139,7 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, const std::vector<Di
   return out;
 }
 
-// The result seen as pairs (count, size), summed over the counts.
+// Views the result as pairs (count, size) and sums over the counts.
 Tensor repeat_backward(const Tensor& grad, IntSpan repeats, IntSpan sizes) {
   int64_t n = static_cast<int64_t>(repeats.size()), lead = n - static_cast<int64_t>(sizes.size());
   if (product(repeats) == 0) return fwd::zeros_beside(grad, sizes, grad.dtype());

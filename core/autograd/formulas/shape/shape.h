@@ -1,5 +1,5 @@
 // shape.h: derivatives and compositions of views, copies and joins.
-// Each function is differentiable: it calls operators only.
+// Each function is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
@@ -11,7 +11,7 @@ Tensor view_dtype_composite(const Tensor& self, DType dtype);
 Tensor flatten_composite(const Tensor& self, int64_t start_dim, int64_t end_dim);
 Tensor unflatten_composite(const Tensor& self, int64_t dim, IntSpan sizes);
 Tensor narrow_composite(const Tensor& self, int64_t dim, int64_t start, int64_t length);
-int64_t index_of(const Tensor& start);  // an integral zero-dimensional tensor as an index
+int64_t index_of(const Tensor& start);  // an integer zero-dimensional tensor as an index
 Tensor movedim_composite(const Tensor& self, IntSpan source, IntSpan destination);
 Tensor diag_composite(const Tensor& self, int64_t diagonal);
 Tensor detach_composite(const Tensor& self);
@@ -39,7 +39,7 @@ std::vector<Tensor> dsplit_composite(const Tensor& self, IntSpan indices);
 Tensor contiguous_composite(const Tensor& self, std::optional<MemoryFormat> format);
 Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<MemoryFormat> format,
                     std::optional<Device> device = std::nullopt);
-// self itself if it is there already.
+// Returns self if it already has this dtype and device.
 Tensor to_place(const Tensor& self, DType dtype, Device device);
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format);
 
@@ -56,12 +56,12 @@ Tensor fliplr_composite(const Tensor& self);
 Tensor flipud_composite(const Tensor& self);
 
 // Derivatives.
-Tensor view_as_complex_of(const Tensor& grad);  // of a gradient in any layout
+Tensor view_as_complex_of(const Tensor& grad);  // for a gradient in any layout
 Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
                            IntSpan stride, std::optional<int64_t> storage_offset);
 Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan size, IntSpan stride,
                           std::optional<int64_t> storage_offset);
-// Contiguous, at the beginning of its memory: what absolute offsets count from.
+// Contiguous and at offset 0 of its storage, as absolute offsets require.
 Tensor packed(const Tensor& t);
 Tensor permute_backward(const Tensor& grad, IntSpan dims);
 Tensor unsqueeze_to(const Tensor& grad, IntSpan sizes, IntSpan dims);
