@@ -1,4 +1,4 @@
-"""How this build was made and how it runs here, as text. Everything comes from the core, which CMake told about the build."""
+"""Text descriptions of this build and its runtime settings. The core provides the values; CMake compiles them in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _VARIABLES = ("UNDERTOW_NUM_THREADS", "OMP_NUM_THREADS")
 
 
 def show() -> str:
-    """The version, the compiler and its flags, the instruction sets of the kernels and the one in use, the threads.
+    """Describe the build: version, compiler and flags, kernel instruction sets (compiled and in use), number of threads.
 
     >>> print(show())
     Undertow built with:
@@ -35,7 +35,7 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    r"""How many threads compute, and what decides it.
+    r"""Describe the number of threads used for computation, and the settings that determine it.
 
     >>> parallel_info().splitlines()[0]
     "Undertow's own thread pool"
@@ -50,7 +50,7 @@ def parallel_info() -> str:
         f"\tundertow.get_num_threads() : {undertow.get_num_threads()}",
         f"\tCPUs that this process may use : {limits['available']}",
         f"\tCPUs in the affinity mask : {limits['affinity']}",
-        f"\tCPUs in the quota of the control group : {limits['cgroup'] or 'no quota'}",
+        f"\tCPUs in the cgroup quota : {limits['cgroup'] or 'no quota'}",
         "Environment variables:",
         *(f"\t{name} : {os.environ.get(name, '[not set]')}" for name in _VARIABLES),
     ]

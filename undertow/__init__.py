@@ -1,7 +1,6 @@
-"""Undertow: eager tensors that remember how they were made, and an engine that runs the chain rule backwards.
+"""Undertow: eager tensors that record how they were computed, and an engine that runs the chain rule backward.
 
-The names are torch's; `__init__.pyi` lists them. Operators come from the core's table; what few programs need is loaded on
-first use.
+The names are torch's; `__init__.pyi` lists them. Operators come from the core's table; rarely used names are loaded on first use.
 """
 
 from math import e, inf, nan, pi
@@ -19,7 +18,7 @@ from undertow._tensor_str import set_printoptions
 from undertow.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from undertow.version import __version__
 
-__array_api_version__ = "2023.12"  # of undertow.array_api, the namespace of the standard
+__array_api_version__ = "2023.12"  # version of the standard that undertow.array_api implements
 
 newaxis = None
 _publish("", globals())

@@ -1,6 +1,6 @@
-"""The modules of devices that are not here: queries that answer "none", switches that do nothing, and functions that raise.
+"""The modules of devices this build does not support: queries that report no device, switches that do nothing, and functions that raise.
 
-One table of names for each device; `fill` makes the functions.
+There is one table of names per device; `fill` creates the functions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CUDA = {
     **dict.fromkeys(("seed", "seed_all", "set_rng_state_all", "reset_peak_memory_stats", "reset_accumulated_memory_stats")),
     **dict.fromkeys(("reset_max_memory_allocated", "reset_max_memory_cached", "set_per_process_memory_fraction")),
 }
-# For each device: what queries answer, and the functions that raise.
+# For each device: the results of its queries, and the names of the functions that raise.
 DEVICES: dict[str, tuple[dict[str, Any], str]] = {
     "cuda": (
         _CUDA,
@@ -45,7 +45,7 @@ DEVICES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def fill(kind: str, namespace: dict[str, Any]) -> list[str]:
-    """Puts the functions of an absent device into the namespace of its module; their names.
+    """Add the functions of an absent device to the namespace of its module, and return their names.
 
     >>> names = {}
     >>> "synchronize" in fill("xpu", names), names["is_available"]()
@@ -58,7 +58,7 @@ def fill(kind: str, namespace: dict[str, Any]) -> list[str]:
 
 
 def refusal(kind: str, name: str) -> Callable[..., Any]:
-    """A function that needs the device: it raises, with the class and first clause of torch's."""
+    """Create a function that needs the device: it raises torch's exception class, and its message begins like torch's."""
 
     def refused(*args: Any, **kwargs: Any) -> Any:
         if kind == "accelerator":
@@ -71,7 +71,7 @@ def refusal(kind: str, name: str) -> Callable[..., Any]:
 
 
 def answer(name: str, value: Any) -> Callable[..., Any]:
-    """A query with one answer."""
+    """Create a query function that always returns `value`."""
 
     def query(*args: Any, **kwargs: Any) -> Any:
         return value
@@ -82,7 +82,7 @@ def answer(name: str, value: Any) -> Callable[..., Any]:
 
 
 class NoContext:
-    """A context of an absent device: entering it changes nothing."""
+    """A context manager of an absent device: entering it has no effect."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 

@@ -1,8 +1,8 @@
-"""Names that are loaded on first use: a package's `__init__.pyi` lists them, and is the only list.
+"""Names that are loaded on first use. A package's `__init__.pyi` is their only list.
 
-The convention is that of scientific Python's SPEC 1: the stub that type checkers and editors read is also what
-`__getattr__`, `__dir__` and `__all__` are made from. Standard library only, and at first without `importlib`, `re` and
-`ast`: importing those takes longer than reading the stub. What a missing name is told is in _missing_names.py.
+This follows Scientific Python's SPEC 1: the stub that type checkers and editors read also
+defines `__getattr__`, `__dir__` and `__all__`. Reading a stub does not use `importlib`, `re` or `ast`: importing
+those takes longer than reading the stub. The messages about missing names are in _missing_names.py.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def read_stub(text: str) -> dict[str, str | None]:
-    """The names a stub gives: the module each comes from, or None for one that it only declares.
+    """Return the names in a stub, each with the module it comes from, or None if the stub only declares it.
 
-    Understands what our stubs are written in, one name a line; tests/package/test_public_names.py compares it with `ast`.
+    Reads only the form our stubs have, one name per line; tests/package/test_public_names.py compares the result with `ast`.
 
     >>> read_stub('from . import nn as nn\\nfrom ._x import f as f\\npi: float\\n')
     {'nn': '.', 'f': '._x', 'pi': None}
@@ -34,9 +34,9 @@ def read_stub(text: str) -> dict[str, str | None]:
 
 
 def attach_stub(package: str, file: str, *, private: bool = False) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of the package whose `__init__.py` is `file`, from the stub beside it.
+    """Return `__getattr__`, `__dir__` and `__all__` of the package whose `__init__.py` is `file`, from the stub in the same folder.
 
-    Names that start with an underscore are found too, but are in `__all__` only if `private` says so.
+    Names that start with an underscore can be accessed too, but are in `__all__` only if `private` is True.
     """
     with open(file.removesuffix(".py") + ".pyi", encoding="utf-8") as stub:
         names = read_stub(stub.read())
@@ -51,7 +51,7 @@ def attach_stub(package: str, file: str, *, private: bool = False) -> tuple[Call
         if home == ".":
             return import_module(f"{package}.{name}")
         value = getattr(import_module(home, package), name)
-        setattr(sys.modules[package], name, value)  # also where a module of the same name has just been put
+        setattr(sys.modules[package], name, value)  # also if the import has just set a submodule of the same name
         return value
 
     def __dir__() -> list[str]:
@@ -61,9 +61,9 @@ def attach_stub(package: str, file: str, *, private: bool = False) -> tuple[Call
 
 
 def names_from(module: str, places: dict[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a module in which torch has names that we define elsewhere: the module that defines each, and the names.
+    """Return a `__getattr__` that finds names in the modules of `places`: torch has these names in `module`, we define them elsewhere.
 
-    So `nn.modules.conv.LazyConv2d` can be imported and unpickled, and no file imports a later one.
+    With it `nn.modules.conv.LazyConv2d` can be imported and unpickled without circular imports.
 
     >>> from undertow.nn.modules import conv
     >>> conv.LazyConv1d.__name__
@@ -82,7 +82,7 @@ def names_from(module: str, places: dict[str, str]) -> Callable[[str], Any]:
 
 
 def explain_missing(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that has all its names: it only says why one of torch's is missing."""
+    """Return a `__getattr__` that only raises, with the reason why a name of torch is missing."""
 
     def __getattr__(name: str) -> Any:
         raise _missing(module, name)
@@ -91,9 +91,9 @@ def explain_missing(module: str) -> Callable[[str], Any]:
 
 
 def _missing(module: str, name: str) -> AttributeError:
-    """The error for a name that is not there. With the module in it, Python itself proposes names that are spelled alike."""
+    """Return the error for a missing name. It refers to the module, so Python suggests similar names."""
     words = f"module {module!r} has no attribute {name!r}"
-    if not name.startswith("_"):  # tools probe every module for `__wrapped__` and the like
+    if not name.startswith("_"):  # tools look up `__wrapped__` and the like in every module
         from undertow._missing_names import native_sentence
 
         words = native_sentence(module, name) or words

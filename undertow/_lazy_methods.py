@@ -1,4 +1,4 @@
-"""Methods of Tensor that few programs call: loaded on first use. See _tensor_methods.py."""
+"""Rarely used methods of Tensor, loaded on first use. See _tensor_methods.py."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions in the order they have in memory, slowest first.
+    """Return the dimensions in memory order, outermost first.
 
-    With `ambiguity_check` it raises where another order describes the memory as well: always, or for memory formats in a list.
+    `ambiguity_check=True` raises if another order describes the same memory; with a list of memory formats, if not exactly one of them fits.
     """
     if isinstance(ambiguity_check, (list, tuple)) and all(isinstance(f, undertow.memory_format) for f in ambiguity_check):
         unclear = sum(self.is_contiguous(memory_format=f) for f in ambiguity_check) != 1
@@ -28,7 +28,7 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Sets the main diagonal, going on after a gap of one row in a tall matrix with `wrap`.
+    """Fill the main diagonal; with `wrap`, the diagonal of a tall matrix starts again after a gap of one row.
 
     >>> import undertow as ut
     >>> ut.zeros(2, 3).fill_diagonal_(5)
@@ -54,39 +54,40 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
-    """A tensor of this one's dtype: of sizes, uninitialised; or of data."""
+    """Create a tensor with this tensor's dtype: uninitialised, from sizes, or from data."""
     from undertow import _C
 
     return _C._legacy_tensor(self.dtype, args)
 
 
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, or converted: every tensor is dense."""
+    """Return the tensor itself, or converted to `dtype`: every tensor is dense."""
     return self if dtype is None else self.to(dtype)
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Refused: there is no such device."""
+    """Raise: this build has no such device."""
     return self.to("cuda")
 
 
 def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Refused: there is no such device."""
+    """Raise: this build has no such device."""
     return self.to("xpu")
 
 
 def record_stream(self: Tensor, stream: Any) -> NoReturn:
-    """Refused: there are no streams."""
+    """Raise: there are no streams."""
     raise AssertionError("Torch not compiled with CUDA enabled; record_stream: this build of Undertow computes on the CPU only")
 
 
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `load_state_dict` puts in this tensor's place under swapping: `other`, as a tensor of its own."""
+    """Return the tensor that replaces this one in `load_state_dict` when swapping is on: `other` with `assign`, otherwise
+        this tensor, detached, with the values of `other`."""
     return other if assign else self.detach().copy_(other)
 
 
 def storage_type(self: Tensor) -> type:
-    """The class of the typed storage."""
+    """Return the class of the typed storage."""
     from undertow.storage import TypedStorage
 
     return TypedStorage

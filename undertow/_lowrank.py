@@ -1,4 +1,4 @@
-"""Singular values and principal components of a matrix of low rank, by random projections: `svd_lowrank`, `pca_lowrank`."""
+"""Singular values and principal components of low-rank matrices by random projection: `svd_lowrank`, `pca_lowrank`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["pca_lowrank", "svd_lowrank"]
 
 
 def _range(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
-    """An orthonormal basis of q columns that nearly spans the range of A - M: power iteration from random columns."""
+    """Return an orthonormal basis of q columns that approximates the range of A - M, by power iteration from random columns."""
 
     def times(X: Tensor) -> Tensor:
         return A @ X if M is None else A @ X - M @ X
@@ -26,7 +26,7 @@ def _range(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S, V with A - M close to U diag(S) V^H, of rank q; exact, to rounding, when the matrix has no larger one.
+    """Return U, S, V such that U diag(S) V^H has rank q and approximates A - M; exact up to rounding if A - M has rank at most q.
 
     >>> import undertow as ut
     >>> A = ut.ones(5, 1) @ ut.ones(1, 4)
@@ -49,7 +49,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S, V of the rows of A, about their mean where `center`: the columns of V are the principal directions."""
+    """Return U, S, V of the rows of A, centered first if `center`; the columns of V are the principal directions."""
     m, n = A.shape[-2:]
     if q is None:
         q = min(6, m, n)

@@ -1,6 +1,6 @@
-"""What torch has and Undertow has not: whether it is planned, and if it is not, why.
+"""Names that torch has and Undertow does not have: whether each is planned, and if not, why.
 
-Looked up by name when an attribute or a module is missing; nothing here makes a name exist.
+Used only for error messages, when an attribute or a module is missing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ONE_PLACE = "not planned: a second name; its functions are in the package itself
 MIXED_PRECISION = "not planned: the older names of mixed precision; use torch.amp.autocast and torch.amp.GradScaler"
 REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
 
-# The first pattern that matches the whole dotted name, or a beginning of it that ends before a dot, answers.
+# The first pattern that matches the whole dotted name, or a prefix of it that ends before a dot, is used.
 REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.testing\._internal", TESTS),
     (r"torch\.(jit|fx|export|onnx|package|_dynamo|_inductor|_export|compiler|classes|library|_ops)", COMPILED),
@@ -113,7 +113,7 @@ REASONS: tuple[tuple[str, str], ...] = (
 _PATTERNS = tuple((re.compile(pattern + r"(?:\.|$)"), reason) for pattern, reason in REASONS)
 
 def reason(name: str) -> str:
-    """Whether the dotted name of torch's is planned, or why it is not.
+    """Return whether a dotted torch name is planned, or why it is not.
 
     >>> from undertow._missing_names import reason
     >>> reason("torch.sparse.mm")
@@ -126,17 +126,17 @@ def reason(name: str) -> str:
 
 
 def is_torchs(name: str) -> bool:
-    """Whether torch has a name like it, to the knowledge of the table."""
+    """Return True if the table has an entry for the name."""
     return any(pattern.match(name) for pattern, _ in _PATTERNS)
 
 
 def sentence(name: str) -> str:
-    """What an error says of a missing name."""
+    """Return the error message for a missing name."""
     return f"{name} is not in Undertow: {reason(name)}"
 
 
 def native_sentence(module: str, name: str) -> str | None:
-    """The same of a name that one of Undertow's own modules lacks; None if torch has none like it either.
+    """Return the message for a name missing from an Undertow module, or None if torch does not have it either.
 
     >>> from undertow._missing_names import native_sentence
     >>> native_sentence("undertow", "sparse_csr_tensor")

@@ -1,4 +1,4 @@
-"""Puts the core's operators into the modules where torch has them.
+"""Put the core's operators into the modules where torch has them.
 
 The core keeps them in one flat table, `_C._ops`, by dotted name: "exp", "nn.functional.relu".
 """
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def publish(module: str, namespace: dict[str, Any]) -> list[str]:
-    """Put the operators of `module` ("" is the package itself) into `namespace`; their names.
+    """Put the operators of `module` ("" is the package itself) into `namespace`, and return their names.
 
-    What the namespace defines itself stays.
+    Names that the namespace already defines are not replaced.
 
     >>> from undertow._namespace import publish
     >>> found = {}

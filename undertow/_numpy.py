@@ -1,8 +1,8 @@
-"""NumPy's functions on tensors: `__array_ufunc__` and `__array_function__`.
+"""NumPy functions on tensors: `__array_ufunc__` and `__array_function__`.
 
-Without a tensor that requires grad NumPy computes, and the result is what torch gives. With one, the function becomes
-the operator of the same meaning, so that the result has a history; where there is none, it is refused rather than
-computed without. `array * tensor` comes here too.
+If no tensor requires grad, NumPy computes the result, as with torch. Otherwise the matching operator is called, so that the
+result has a history; if there is no such operator, the function raises instead of dropping the history. `array * tensor` is
+handled here too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "greater_equal": operator.ge,
     "divmod": lambda a, b: (operator.floordiv(a, b), a % b),
     "matmul": lambda a, b: undertow.matmul(*_promoted(a, b)),
-}  # these take a number on either side
+}  # these accept a number as either argument
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin", "logical_and": "all", "logical_or": "any"}
 _ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
@@ -65,7 +65,7 @@ def _refuse(name: str) -> RuntimeError:
 
 
 def _operand(value: Any) -> Any:
-    """An input as our operators take it: NumPy's scalars are numbers, arrays become tensors."""
+    """Convert an input for our operators: NumPy scalars become numbers, arrays become tensors."""
     if isinstance(value, Tensor):
         return value
     if _is_scalar(value):
@@ -108,7 +108,7 @@ def _needs_history(values: Any) -> bool:
 
 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `ufunc.method(*inputs, **kwargs)` is when one of the inputs or outputs is a tensor."""
+    """Compute `ufunc.method(*inputs, **kwargs)` where at least one input or output is a tensor."""
     name = f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     if any(isinstance(o, Tensor) for o in kwargs.get("out", ())):
         raise TypeError(f"return arrays must be of ArrayType: {name} cannot write into a tensor; assign its result")
@@ -124,7 +124,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 
 def _is_scalar(value: Any) -> bool:
-    """A number of Python's or NumPy's. An array of no dimensions can be assigned to, and is none."""
+    """Return True for a Python or NumPy number. A 0-d array is mutable, so it is not a scalar here."""
     return isinstance(value, (bool, int, float, complex)) or (getattr(value, "shape", None) == () and not hasattr(value, "__setitem__"))
 
 
@@ -132,7 +132,7 @@ def _tensor(result: Any, keep_bool: bool) -> Tensor:
     import numpy
 
     array = numpy.asarray(result)
-    return undertow.from_numpy(array.astype("uint8") if array.dtype == bool and not keep_bool else array)  # uint8: as torch
+    return undertow.from_numpy(array.astype("uint8") if array.dtype == bool and not keep_bool else array)  # uint8, as in torch
 
 
 def _recorded(ufunc: str, name: str, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -174,7 +174,7 @@ def _joined(own: str) -> Callable[..., Any]:
 
 
 def _promoted(*values: Any) -> list[Tensor]:
-    """Tensors of the one dtype that NumPy would compute in."""
+    """Convert the values to tensors of the dtype that NumPy would compute in."""
     tensors = [undertow.as_tensor(v) for v in values]
     dtype = tensors[0].dtype
     for t in tensors:
@@ -243,10 +243,10 @@ def _dot(a: Tensor, b: Tensor) -> Tensor:
 
 
 def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `func(*args, **kwargs)` of NumPy is when a tensor is among the arguments."""
+    """Compute NumPy's `func(*args, **kwargs)` where at least one argument is a tensor."""
     if not _needs_history((args, tuple(kwargs.values()))) or func.__name__ in _WITHOUT_VALUES:
         if func.__module__ == "numpy" and func.__name__ in _BY_METHOD and isinstance(args[0], Tensor):
-            return _tensor(func(args[0].numpy(), *args[1:], **kwargs), keep_bool=False)  # not by our method, which knows no axis
+            return _tensor(func(args[0].numpy(), *args[1:], **kwargs), keep_bool=False)  # not our method, which has no `axis`
         return func._implementation(*args, **kwargs)
     name = func.__name__
     if func.__module__ == "numpy.linalg" and name in _LINALG:

@@ -1,13 +1,13 @@
-"""Tensors through pickle, copy.copy and copy.deepcopy.
+"""Support for tensors in pickle, copy.copy and copy.deepcopy.
 
-A tensor travels as its storage's bytes and its layout over them. Knows storage as a flat memoryview
-only; classes are kept, hooks and history are not.
+A tensor is pickled as the bytes of its storage and its layout over them. Storage is seen only as a flat
+memoryview. Classes are kept, hooks and history are not.
 
-Note [Pickled Buffers]: Tensors that share storage share it again after loading, because pickle and
-deepcopy remember objects by identity and `_buffer_of` gives one object per storage for as long as
-anybody holds it: the pickler's memo does. The view in that object keeps the storage alive, so its
-address cannot come to mean another storage meanwhile. `rebuild` and `_load_buffer` are named in
-pickles on disk: their names and arguments stay.
+Note [Pickled Buffers]: Tensors that share storage share it again after loading. Pickle and deepcopy
+identify objects by identity, and `_buffer_of` returns the same object for a storage while that object
+is alive; the pickler's memo keeps it alive. The memoryview in the object keeps the storage alive, so
+its address cannot be reused for another storage in the meantime. `rebuild` and `_load_buffer` are
+named in pickles on disk, so their names and arguments must not change.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_buffers: MutableMapping[int, _Buffer] | None = None  # by address, weakly; made when first needed
+_buffers: MutableMapping[int, _Buffer] | None = None  # weak values by address; created on first use
 
 
 class _Buffer:
-    """The bytes of one storage, of which pickle and deepcopy make one copy each."""
+    """The bytes of one storage; pickle and deepcopy copy them once."""
 
     __slots__ = ("__weakref__", "view")
 
@@ -45,13 +45,13 @@ class _Buffer:
 
 
 def _load_buffer(data: Any) -> _Buffer:
-    """A buffer over `data`: over a copy of it if it may not be written."""
+    """Create a buffer over `data`, or over a copy of it if it is read-only."""
     view = memoryview(data).cast("B")
     return _Buffer(memoryview(_C._storage_from_buffer(view)))
 
 
 def _buffer_of(t: Tensor) -> _Buffer:
-    """The one buffer of the tensor's storage. See Note [Pickled Buffers]."""
+    """Return the buffer object of the tensor's storage. See Note [Pickled Buffers]."""
     global _buffers
     if _buffers is None:
         from weakref import WeakValueDictionary
@@ -68,7 +68,7 @@ def _buffer_of(t: Tensor) -> _Buffer:
 
 
 def _layout_of(t: Tensor) -> tuple[Any, ...]:
-    """What `rebuild` needs to know beside class and buffer."""
+    """Return the arguments of `rebuild` after the class and the buffer."""
     dtype = str(t.dtype).rpartition(".")[2]
     return dtype, t.storage_offset(), tuple(t.shape), tuple(t.stride()), t.requires_grad
 
@@ -82,7 +82,7 @@ def rebuild(
     stride: tuple[int, ...],
     requires_grad: bool,
 ) -> Tensor:
-    """A leaf of the class `cls` over a buffer; what a pickled tensor calls when it is loaded.
+    """Create a leaf of class `cls` over a buffer; called when a pickled tensor is loaded.
 
     >>> import pickle
     >>> import undertow as ut
@@ -96,7 +96,7 @@ def rebuild(
 
 
 def rebuild_meta(cls: type[Tensor], dtype: str, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
-    """A leaf of the class `cls` on the meta device; what a pickled tensor without memory calls when it is loaded."""
+    """Create a leaf of class `cls` on the meta device; called when a pickled meta tensor is loaded."""
     t = undertow.empty_strided(size, stride, dtype=getattr(undertow, dtype), device="meta")
     if cls is not _C.Tensor:
         t = t.as_subclass(cls)
@@ -109,14 +109,14 @@ def _meta_layout_of(t: Tensor) -> tuple[Any, ...]:
 
 
 def dtype_by_name(name: str) -> Any:
-    """A dtype, layout or memory format by its name; what pickled ones call."""
+    """Return a dtype, layout or memory format by its name; called when a pickled one is loaded."""
     return getattr(_C, name)
 
 
 def reduce_ex(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     """`Tensor.__reduce_ex__`: its class, bytes, layout and attributes.
 
-    From protocol 5 on the bytes may stay out of the pickle, uncopied. What is loaded is a leaf.
+    From protocol 5 on, the bytes can be passed out of band without a copy. The loaded tensor is a leaf.
 
     >>> import copy
     >>> import undertow as ut
@@ -146,14 +146,14 @@ def deepcopy(t: Tensor, memo: dict[int, Any]) -> Tensor:
     if not t.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            f"protocol at the moment: this one was made by {t.grad_fn}; detach() it first"
+            f"protocol at the moment: this one was created by {t.grad_fn}; detach() it first"
         )
     if id(t) in memo:
         return memo[id(t)]
     from copy import deepcopy as deep
 
     new = rebuild_meta(type(t), *_meta_layout_of(t)) if t.is_meta else rebuild(type(t), deep(_buffer_of(t), memo), *_layout_of(t))
-    memo[id(t)] = new  # before gradient and attributes, which may lead back here
+    memo[id(t)] = new  # set before gradient and attributes are copied, because they may refer to this tensor
     if t.grad is not None:
         new.grad = deep(t.grad, memo)
     _set_state(new, deep(t.__getstate__() or None, memo))
@@ -161,7 +161,7 @@ def deepcopy(t: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _set_state(t: Tensor, state: Any) -> None:
-    """Give a tensor the attributes of another, as pickle would."""
+    """Set the attributes of a tensor from a pickled state, as pickle does by default."""
     if state is None:
         return
     if hasattr(t, "__setstate__"):
@@ -175,7 +175,7 @@ def _set_state(t: Tensor, state: Any) -> None:
 
 
 def generator_of(state: Tensor, seed: int) -> Any:
-    """A generator of random numbers that goes on where another stood."""
+    """Create a random number generator that continues from a saved state."""
     made = _C.Generator()
     made.manual_seed(seed)
     return made.set_state(state)

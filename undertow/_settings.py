@@ -1,7 +1,7 @@
-"""Switches that torch's programs turn: determinism, precision, threads, the default device.
+"""Global settings of torch programs: determinism, precision, threads, the default device.
 
-Undertow's results do not depend on the number of threads and are the same in every run, so most of these only remember
-what they were told.
+Undertow's results do not depend on the number of threads and are the same in every run, so most of these settings
+are stored and have no effect.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _state: dict[str, Any] = {"deterministic": False, "warn_only": False, "precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Remembers the wish. Every operator here gives the same bits for the same input, whatever it says.
+    """Store the setting. It has no effect: every operator is deterministic.
 
     >>> import undertow as ut
     >>> ut.use_deterministic_algorithms(True)
@@ -52,12 +52,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What `use_deterministic_algorithms` was told."""
+    """Return the `mode` passed to `use_deterministic_algorithms`."""
     return _state["deterministic"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """The `warn_only` that `use_deterministic_algorithms` was told."""
+    """Return the `warn_only` passed to `use_deterministic_algorithms`."""
     return _state["deterministic"] and _state["warn_only"]
 
 
@@ -65,7 +65,7 @@ _DEBUG_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """`use_deterministic_algorithms` by another scale: "default" or 0, "warn" or 1, "error" or 2."""
+    """Call `use_deterministic_algorithms` with a level: "default" or 0, "warn" or 1, "error" or 2."""
     value = _DEBUG_MODES.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
     if value not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2, 'default', 'warn' or 'error', but got {debug_mode!r}")
@@ -73,12 +73,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """0, 1 or 2: see `set_deterministic_debug_mode`."""
+    """Return 0, 1 or 2; see `set_deterministic_debug_mode`."""
     return 0 if not _state["deterministic"] else 1 if _state["warn_only"] else 2
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Remembers "highest", "high" or "medium". Products of float32 are computed in float32 whatever it says."""
+    """Store "highest", "high" or "medium". It has no effect: float32 products are always computed in float32."""
     if precision not in ("highest", "high", "medium"):
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.", stacklevel=2
@@ -88,12 +88,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told."""
+    """Return the setting of `set_float32_matmul_precision`."""
     return _state["precision"]
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Remembers the number; operations of one program run one after another."""
+    """Store the number. It has no effect: operations run one at a time."""
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
@@ -102,12 +102,12 @@ def set_num_interop_threads(n: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was told."""
+    """Return the setting of `set_num_interop_threads`."""
     return _state["interop"]
 
 
 def set_default_device(device: Any) -> None:
-    """Where this thread's factories make tensors when no device is given; None for the CPU again.
+    """Set the device on which this thread creates tensors by default; None resets it to the CPU.
 
     >>> import undertow as ut
     >>> ut.set_default_device("meta")
@@ -119,12 +119,12 @@ def set_default_device(device: Any) -> None:
 
 
 def get_default_device() -> _device:
-    """The device that factories use when none is given: by `with device:`, else by `set_default_device`."""
+    """Return the default device of factory functions: set by `with device:`, otherwise by `set_default_device`."""
     return _C._default_device()
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Sets the default dtype by a legacy class, such as `undertow.DoubleTensor`, or its name."""
+    """Set the default dtype from a legacy tensor class, such as `undertow.DoubleTensor`, or its name."""
     dtype = _C.tensor(0).type(t).dtype
     if not dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
@@ -132,27 +132,27 @@ def set_default_tensor_type(t: Any) -> None:
 
 
 def set_flush_denormal(mode: bool) -> bool:
-    """Refused with False, as torch says it on processors that cannot: numbers below the normal range stay."""
+    """Return False, as torch does on CPUs without this feature: denormal numbers are never flushed to zero."""
     return False
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Remembers whether warnings should repeat."""
+    """Store whether warnings should be repeated."""
     _state["warn_always"] = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was told."""
+    """Return the setting of `set_warn_always`."""
     return _state["warn_always"]
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """True: the core is compiled with the present C++ ABI."""
+    """Return True: the core is compiled with the C++11 ABI."""
     return True
 
 
 def get_device_module(device: Any = None) -> Any:
-    """The module of a device: `undertow.cpu`."""
+    """Return the module of a device: `undertow.cpu`."""
     import undertow
 
     kind = undertow.device(device).type if device is not None else "cpu"

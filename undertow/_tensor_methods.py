@@ -1,6 +1,6 @@
-"""Methods of Tensor that are Python: those that lead into the Python layers, and rarely used protocols.
+"""Methods of Tensor written in Python: entry points to the Python modules, and rarely used protocols.
 
-Each is put on the C type by `install`, so that subclasses and `__torch_function__` see them like any
+`install` sets them on the C type, so that subclasses and `__torch_function__` treat them like any
 other method.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _overridable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """`func`, handing over to `__torch_function__` where `self` asks for that."""
+    """Make `func` overridable with `__torch_function__` of `self`."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _has_torch_function_unary(self):
@@ -39,7 +39,7 @@ def backward(
     create_graph: bool = False,
     inputs: Sequence[Tensor] | None = None,
 ) -> None:
-    """Add to `.grad` of the leaves the gradient of this tensor, weighted by `gradient`.
+    """Compute the gradient of this tensor, weighted by `gradient`, and add it to `.grad` of the leaves.
 
     See `undertow.autograd.backward`.
 
@@ -79,7 +79,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
-    """The tensor as a NumPy array, over the same memory unless `dtype` or `copy` ask otherwise."""
+    """Return the tensor as a NumPy array that shares memory, unless `dtype` or `copy` require a copy."""
     array = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
@@ -93,28 +93,28 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 def __array_wrap__(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
-    """What NumPy's functions return for a tensor: a tensor."""
+    """Convert the result of a NumPy function to a tensor."""
     if array.dtype == bool:
         array = array.astype("uint8")  # as torch does
     return _C.from_numpy(array)
 
 
 def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """NumPy's ufuncs on tensors: differentiable where a gradient is wanted; see `undertow._numpy`."""
+    """Apply a NumPy ufunc to tensors, differentiably if a tensor requires grad; see `undertow._numpy`."""
     from undertow._numpy import array_ufunc
 
     return array_ufunc(ufunc, method, inputs, kwargs)
 
 
 def __array_function__(self: Tensor, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """NumPy's other functions on tensors; see `undertow._numpy`."""
+    """Apply another NumPy function to tensors; see `undertow._numpy`."""
     from undertow._numpy import array_function
 
     return array_function(func, args, kwargs)
 
 
 def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
-    """The module that has the array API standard's functions for tensors."""
+    """Return the module with the array API standard's functions for tensors."""
     from undertow import array_api
 
     if api_version is not None and api_version not in array_api.VERSIONS:
@@ -123,9 +123,9 @@ def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
 
 
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
-    """The tensor on a device, as the array API standard names it."""
+    """Return the tensor on a device: the array API standard's name of `to`."""
     if stream is not None:
-        raise ValueError(f"to_device: there are no streams here, got {stream!r}")
+        raise ValueError(f"to_device: streams are not supported, got {stream!r}")
     return self.to(device)
 
 
@@ -136,7 +136,7 @@ def __format__(self: Tensor, spec: str) -> str:
 
 
 def __contains__(self: Tensor, element: Any) -> bool:
-    """Whether any element equals `element`."""
+    """Return True if any element equals `element`."""
     if isinstance(element, (Tensor, bool, int, float, complex)):
         return bool((self == element).any().item())
     raise RuntimeError(
@@ -150,7 +150,7 @@ def __complex__(self: Tensor) -> complex:
 
 
 def __reversed__(self: Tensor) -> Tensor:
-    """The slices along the first dimension, last first."""
+    """Return the tensor flipped along its first dimension."""
     return self if self.dim() == 0 else self.flip(0)
 
 
@@ -160,7 +160,7 @@ def __dir__(self: Tensor) -> list[str]:
 
 
 def is_nonzero(self: Tensor) -> bool:
-    """Whether the one element is not zero."""
+    """Return True if the single element is not zero."""
     if self.numel() != 1:
         what = "no values" if self.numel() == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
@@ -168,20 +168,20 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 def storage(self: Tensor) -> Any:
-    """The storage seen as elements of this tensor's dtype."""
+    """Return the storage, typed with this tensor's dtype."""
     from undertow.storage import TypedStorage
 
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """Move the storage to memory that forked processes share."""
+    """Move the storage to memory that is shared with forked processes."""
     self.untyped_storage().share_memory_()
     return self
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Einstein's summation over the operands; see `undertow._functions.einsum`."""
+    """Compute an Einstein summation over the operands; see `undertow._functions.einsum`."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if _C._has_torch_function(operands):
@@ -194,7 +194,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 def _of_module(module: str, name: str) -> Callable[..., Any]:
-    """The method that is a function of a module loaded on first use."""
+    """Return a method that calls a function of a module, which is loaded on first use."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         from importlib import import_module
@@ -216,7 +216,7 @@ _ELSEWHERE = (
     *(_of_module("_lazy_methods", name) for name in ("cuda", "dim_order", "fill_diagonal_", "module_load", "new")),
     *(_of_module("_lazy_methods", name) for name in ("record_stream", "storage_type", "to_dense", "xpu")),
 )
-_NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu")  # devices and layouts that are not here
+_NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu")  # unsupported devices and layouts
 _PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)
 _OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
 
@@ -228,7 +228,7 @@ def __torch_function__(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """The default: results of operations on a subclass are of that subclass."""
+    """Run the operation and convert its results to the subclass (the default implementation)."""
     from undertow.overrides import _default_torch_function
 
     return _default_torch_function(cls, func, types, args, kwargs)
@@ -238,14 +238,14 @@ backward.__qualname__ = "Tensor.backward"
 
 
 def _generator_reduce(self: Any) -> tuple[Any, ...]:
-    """A generator in a pickle is its state."""
+    """Pickle a generator as its state and seed."""
     from undertow._pickle import generator_of
 
     return generator_of, (self.get_state(), self.initial_seed())
 
 
 def install() -> None:
-    """Put the methods on the C type."""
+    """Set the methods on the C type."""
     _C.Generator.__reduce__ = _generator_reduce  # type: ignore[method-assign]
     for func in _OVERRIDABLE:
         setattr(Tensor, func.__name__, _overridable(func))
@@ -258,4 +258,4 @@ def install() -> None:
     for name in _NEVER:
         setattr(Tensor, name, property(lambda self: False))
     Tensor.is_distributed = lambda self: False
-    Tensor.__array_priority__ = 1000  # NumPy's operators give way to ours
+    Tensor.__array_priority__ = 1000  # NumPy's operators defer to ours

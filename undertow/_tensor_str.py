@@ -1,7 +1,7 @@
 """The printed form of a tensor, equal to torch's character for character.
 
-Reads a tensor through its cheap methods only (shape, dtype, slicing, tolist), turns the elements to
-print into nested lists, and lays those out; it knows nothing of storage, strides or kernels.
+Uses only cheap methods of a tensor (shape, dtype, slicing, tolist). The elements to print become nested
+lists, and these are formatted. Does not depend on storage, strides or kernels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
 
 
 class _Options:
-    """How tensors print in this process: one instance, changed only by `set_printoptions`."""
+    """The print options of this process: one instance, changed only by `set_printoptions`."""
 
     __slots__ = ("edgeitems", "linewidth", "precision", "sci_mode", "threshold")
 
@@ -55,12 +55,12 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors print.
+    """Set the print options of tensors.
 
-    `precision` digits after the point; tensors of more than `threshold` elements are summarised to
-    `edgeitems` at each end of each dimension; lines hold `linewidth` characters. `profile` is
-    "default", "short" or "full" and is applied before the others. `sci_mode` forces scientific
-    notation on or off; None, also when left out, lets the values decide.
+    `precision` is the number of digits after the decimal point. Tensors of more than `threshold` elements
+    are summarised to `edgeitems` at each end of each dimension. Lines have at most `linewidth` characters.
+    `profile` is "default", "short" or "full" and is applied before the others. `sci_mode` forces scientific
+    notation on or off; None (the default) decides by the values.
 
     >>> import undertow as ut
     >>> ut.set_printoptions(precision=2)
@@ -81,7 +81,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The options now in force, as keywords for `set_printoptions`.
+    """Return the current options as keyword arguments for `set_printoptions`.
 
     >>> from undertow._tensor_str import get_printoptions
     >>> get_printoptions()["edgeitems"]
@@ -92,7 +92,7 @@ def get_printoptions() -> dict[str, Any]:
 
 
 class printoptions:
-    """A context in which tensors print with other options; takes what `set_printoptions` takes.
+    """Context manager that changes the print options; takes the arguments of `set_printoptions`.
 
     >>> import undertow as ut
     >>> from undertow._tensor_str import printoptions
@@ -118,7 +118,7 @@ class printoptions:
 
 
 class _IntegerFormat:
-    """Right-aligned integers or booleans."""
+    """Format integers or booleans, right-aligned."""
 
     def __init__(self, values: list[Any]) -> None:
         self.width = max((len(str(value)) for value in values), default=1)
@@ -128,15 +128,15 @@ class _IntegerFormat:
 
 
 class _FloatFormat:
-    """Right-aligned floats, all as 3. or as 3.1400 or as 3.1400e+00, whichever the values need."""
+    """Format floats, right-aligned: all as 3. or as 3.1400 or as 3.1400e+00, depending on the values."""
 
     def __init__(self, values: list[float]) -> None:
         self.precision = _options.precision
         self.integral = True
         self.scientific = False
         self.width = 1
-        # Zeros, infinities and nans take part in neither choice nor width, so a nan beside
-        # single digits hangs over: torch prints it so.
+        # Zeros, infinities and nans do not affect the notation or the width, so a nan among single digits is not aligned: torch does the
+        # same.
         shown = [value for value in values if value != 0 and isfinite(value)]
         if not shown:
             return
@@ -162,7 +162,7 @@ class _FloatFormat:
 
 
 class _ComplexFormat:
-    """A real and an imaginary part, each aligned by itself."""
+    """Format complex numbers; the real and imaginary parts are aligned separately."""
 
     def __init__(self, values: list[complex]) -> None:
         self.real = _FloatFormat([value.real for value in values])
@@ -176,16 +176,16 @@ class _ComplexFormat:
 
 
 def _joined(low: list[Any], high: list[Any], depth: int) -> list[Any]:
-    """Two nested lists put end to end along the dimension `depth`."""
+    """Concatenate two nested lists along dimension `depth`."""
     if depth == 0:
         return low + high
     return [_joined(a, b, depth - 1) for a, b in zip(low, high, strict=True)]
 
 
 def _edges(t: Tensor, dim: int = 0) -> Any:
-    """`t.tolist()` without the middle of each dimension longer than twice `edgeitems`.
+    """Return `t.tolist()` without the middle of each dimension that is longer than twice `edgeitems`.
 
-    Only the corners are read, so printing a tensor of any size costs the same.
+    Only the corners are read, so the cost does not depend on the size of the tensor.
     """
     while dim < t.dim() and t.shape[dim] <= 2 * _options.edgeitems:
         dim += 1
@@ -198,7 +198,7 @@ def _edges(t: Tensor, dim: int = 0) -> Any:
 
 
 def _flat(nested: Any, depth: int) -> list[Any]:
-    """The elements of a list nested `depth` deep."""
+    """Return the elements of a list nested `depth` deep."""
     if depth == 0:
         return [nested]
     for _ in range(depth - 1):
@@ -207,7 +207,7 @@ def _flat(nested: Any, depth: int) -> list[Any]:
 
 
 def _row(values: list[Any], formatter: Any, indent: int, elided: bool) -> str:
-    """One innermost row, wrapped to the line width."""
+    """Format one innermost row, wrapped to the line width."""
     texts = [formatter.format(value) for value in values]
     if elided:
         texts.insert(_options.edgeitems, " ...")
@@ -219,7 +219,7 @@ def _row(values: list[Any], formatter: Any, indent: int, elided: bool) -> str:
 def _layout(
     nested: Any, shape: tuple[int, ...], formatter: Any, indent: int, summarise: bool
 ) -> str:
-    """Nested lists as text; `shape` is the whole tensor's, so that elided dimensions are known."""
+    """Format nested lists; `shape` is the shape of the whole tensor, which shows the elided dimensions."""
     if not shape:
         return formatter.format(nested)
     elided = summarise and shape[0] > 2 * _options.edgeitems
@@ -233,7 +233,7 @@ def _layout(
 
 
 def _contents(t: Tensor, indent: int) -> str:
-    """The bracketed elements, without name and suffixes."""
+    """Format the elements in brackets, without name and suffixes."""
     if t.is_meta:
         return "..."
     if t.numel() == 0:
@@ -256,7 +256,7 @@ def _contents(t: Tensor, indent: int) -> str:
 
 
 def _names_its_dtype(t: Tensor) -> bool:
-    """Whether the elements alone do not tell the dtype."""
+    """Return True if the printed elements do not imply the dtype."""
     import undertow as ut
 
     default = ut.get_default_dtype()
@@ -270,7 +270,7 @@ def _names_its_dtype(t: Tensor) -> bool:
 
 
 def _history(t: Tensor) -> str | None:
-    """What autograd knows about the tensor: `grad_fn=<MulBackward0>` or `requires_grad=True`."""
+    """Return the autograd part of the output: `grad_fn=<MulBackward0>` or `requires_grad=True`."""
     try:
         node = t.grad_fn
     except RuntimeError:
@@ -298,7 +298,7 @@ def _suffixes(t: Tensor) -> list[str]:
 
 
 def tensor_repr(t: Tensor) -> str:
-    """The text of `repr(t)`.
+    """Return the text of `repr(t)`.
 
     >>> import undertow as ut
     >>> from undertow._tensor_str import tensor_repr
@@ -329,7 +329,7 @@ def tensor_repr(t: Tensor) -> str:
 
 
 def _batched_repr(t: Tensor) -> str:
-    """A tensor under vmap: the level, counted from outside, and all samples."""
+    """Format a tensor under vmap: the level, counted from the outermost, and all samples."""
     from undertow._vmap._levels import alive
 
     level = alive.get(_C._batched_level(t))

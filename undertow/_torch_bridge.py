@@ -1,6 +1,6 @@
-"""`from_torch` and `to_torch`: PyTorch's tensors and ours over one memory, through DLPack.
+"""`from_torch` and `to_torch`: convert between PyTorch's tensors and ours, sharing memory through DLPack.
 
-Imports torch when `to_torch` is called, and never else.
+torch is imported only when `to_torch` is called.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DTYPES = str.split("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 
 
 
 def _mapped(obj: Any, convert: Callable[[Any], Any]) -> Any:
-    """`convert` applied to the tensors in dicts, lists and tuples."""
+    """Apply `convert` to the tensors in dicts, lists and tuples."""
     if isinstance(obj, dict):
         return {key: _mapped(value, convert) for key, value in obj.items()}
     if isinstance(obj, (list, tuple)):
@@ -29,14 +29,14 @@ def _mapped(obj: Any, convert: Callable[[Any], Any]) -> Any:
 
 def _check(name: str, t: Any) -> None:
     if t.requires_grad and not t.is_leaf:
-        raise RuntimeError(f"{name}: a graph cannot go from one library to the other, and this tensor is a result ({t.grad_fn}); detach() it first")
+        raise RuntimeError(f"{name}: a graph cannot be shared between the libraries, and this tensor is not a leaf ({t.grad_fn}); detach() it first")
 
 
 def from_torch(obj: Any) -> Any:
-    """A tensor over the memory of a tensor of PyTorch's, or dicts, lists and tuples of them: nothing is copied.
+    """Return a tensor that shares the memory of a PyTorch tensor; also converts dicts, lists and tuples of them.
 
-    A leaf that requires grad gives one that does, with a gradient of its own; a Parameter gives a Parameter. What is
-    written through one is seen through the other.
+    Nothing is copied, so a change of one tensor's elements is visible in the other. A leaf that requires grad becomes a leaf that
+    requires grad, with its own gradient; a Parameter becomes a Parameter.
     """
     return _mapped(obj, _from_torch)
 
@@ -45,13 +45,13 @@ def _from_torch(t: Any) -> Tensor:
     if isinstance(t, Tensor):
         return t
     if not any(cls.__module__.partition(".")[0] == "torch" and cls.__name__ == "Tensor" for cls in type(t).__mro__):
-        raise TypeError(f"from_torch: expected a tensor of PyTorch's, or a dict, list or tuple of them, got {type(t).__name__}")
+        raise TypeError(f"from_torch: expected a PyTorch tensor, or a dict, list or tuple of them, got {type(t).__name__}")
     _check("from_torch", t)
     dtype = str(t.dtype).partition(".")[2]
     if str(t.layout) != "torch.strided" or t.is_quantized:
-        raise TypeError(f"from_torch: only dense tensors have one memory to share; this one is {t.layout}")
+        raise TypeError(f"from_torch: only dense tensors can share memory; this one is {t.layout}")
     if dtype not in _DTYPES:
-        raise TypeError(f"from_torch: there is no dtype like torch.{dtype} here")
+        raise TypeError(f"from_torch: torch.{dtype} is not supported")
     if t.device.type != "cpu":
         raise TypeError(f"from_torch: the tensor is on {t.device}; only the CPU's memory can be shared. Use t.cpu()")
     result = undertow.from_dlpack(t.detach().resolve_conj().resolve_neg())
@@ -61,14 +61,14 @@ def _from_torch(t: Any) -> Tensor:
 
 
 def to_torch(obj: Any) -> Any:
-    """A tensor of PyTorch's over this tensor's memory, or dicts, lists and tuples of them: nothing is copied.
+    """Return a PyTorch tensor that shares this tensor's memory; also converts dicts, lists and tuples of them.
 
-    The rules are `from_torch`'s.
+    The same rules apply as for `from_torch`.
     """
     try:
         import torch
     except ImportError as error:
-        raise ImportError("to_torch makes tensors of PyTorch, which is not installed here: pip install torch") from error
+        raise ImportError("to_torch needs PyTorch, which is not installed: pip install torch") from error
 
     def convert(t: Any) -> Any:
         if isinstance(t, torch.Tensor):

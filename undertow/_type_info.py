@@ -1,4 +1,4 @@
-"""`finfo` and `iinfo`: the limits of the dtypes; `typename`: what an object is."""
+"""`finfo` and `iinfo`: numerical limits of dtypes; `typename`: the type of an object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _name(of: _dtype) -> str:
 
 
 class finfo:
-    """The limits of a floating-point dtype; of a complex one, those of its parts.
+    """Numerical limits of a floating-point dtype; for a complex dtype, those of its parts.
 
     >>> import undertow as ut
     >>> ut.finfo(ut.float32).eps, ut.finfo(ut.float16).max
@@ -38,7 +38,7 @@ class finfo:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __new__(cls, type: Any = None) -> Any:
-        # What stands for a dtype that is missing answers for itself (as_torch/_standin.py).
+        # A stand-in for a missing dtype provides its own limits (as_torch/_standin.py).
         return type.__finfo__() if hasattr(type, "__finfo__") else super().__new__(cls)
 
     def __init__(self, type: _dtype | None = None) -> None:
@@ -78,7 +78,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of an integer dtype.
+    """Numerical limits of an integer dtype.
 
     >>> import undertow as ut
     >>> ut.iinfo(ut.int8).min, ut.iinfo(ut.uint8).max
@@ -120,7 +120,7 @@ class iinfo:
 
 
 def typename(obj: Any, /) -> str:
-    """The name of an object's type; of a tensor, by its elements.
+    """Return the name of an object's type; for a tensor, a name with its dtype.
 
     >>> import undertow as ut
     >>> ut.typename(ut.ones(1)), ut.typename(3)

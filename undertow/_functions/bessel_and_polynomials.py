@@ -1,6 +1,6 @@
-"""Bessel's functions, Airy's and orthogonal polynomials of torch.special, by name over two functions of the core.
+"""Bessel and Airy functions and orthogonal polynomials of torch.special: named wrappers around two functions of the core.
 
-As in torch, none has a derivative, and float16 and bfloat16 are refused.
+As in torch, none is differentiable, and float16 and bfloat16 raise.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from typing import Any
 
 ONE = {
-    "airy_ai": "Airy's function Ai.",
-    "bessel_j0": "Bessel's function of the first kind and order 0.",
-    "bessel_j1": "Bessel's function of the first kind and order 1.",
-    "bessel_y0": "Bessel's function of the second kind and order 0.",
-    "bessel_y1": "Bessel's function of the second kind and order 1.",
-    "modified_bessel_i0": "The modified Bessel function of the first kind and order 0.",
-    "modified_bessel_i1": "The modified Bessel function of the first kind and order 1.",
-    "modified_bessel_k0": "The modified Bessel function of the second kind and order 0.",
-    "modified_bessel_k1": "The modified Bessel function of the second kind and order 1.",
+    "airy_ai": "Airy function Ai.",
+    "bessel_j0": "Bessel function of the first kind of order 0.",
+    "bessel_j1": "Bessel function of the first kind of order 1.",
+    "bessel_y0": "Bessel function of the second kind of order 0.",
+    "bessel_y1": "Bessel function of the second kind of order 1.",
+    "modified_bessel_i0": "Modified Bessel function of the first kind of order 0.",
+    "modified_bessel_i1": "Modified Bessel function of the first kind of order 1.",
+    "modified_bessel_k0": "Modified Bessel function of the second kind of order 0.",
+    "modified_bessel_k1": "Modified Bessel function of the second kind of order 1.",
     "scaled_modified_bessel_k0": "exp(x) times `modified_bessel_k0`.",
     "scaled_modified_bessel_k1": "exp(x) times `modified_bessel_k1`.",
-    "spherical_bessel_j0": "The spherical Bessel function of order 0, sin(x) / x.",
+    "spherical_bessel_j0": "Spherical Bessel function of the first kind of order 0, sin(x) / x.",
 }
 POLYNOMIALS = {
-    **{f"chebyshev_polynomial_{kind}": f"Chebyshev's polynomial {kind.upper()} of degree n." for kind in "tuvw"},
-    "hermite_polynomial_h": "Hermite's polynomial H of degree n.",
-    "hermite_polynomial_he": "Hermite's polynomial He of degree n.",
-    "laguerre_polynomial_l": "Laguerre's polynomial of degree n.",
-    "legendre_polynomial_p": "Legendre's polynomial of degree n.",
-    **{f"shifted_chebyshev_polynomial_{kind}": f"Chebyshev's polynomial {kind.upper()} of degree n at 2x - 1." for kind in "tuvw"},
+    **{f"chebyshev_polynomial_{kind}": f"Chebyshev polynomial {kind.upper()} of degree n." for kind in "tuvw"},
+    "hermite_polynomial_h": "Hermite polynomial H of degree n.",
+    "hermite_polynomial_he": "Hermite polynomial He of degree n.",
+    "laguerre_polynomial_l": "Laguerre polynomial of degree n.",
+    "legendre_polynomial_p": "Legendre polynomial of degree n.",
+    **{f"shifted_chebyshev_polynomial_{kind}": f"Chebyshev polynomial {kind.upper()} of degree n, evaluated at 2x - 1." for kind in "tuvw"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Tensors from Python objects, sharing memory where that is possible (`as_tensor`, `asarray`, `new_tensor`), and `empty_permuted`."""
+"""Create tensors from Python objects, sharing memory where possible (`as_tensor`, `asarray`, `new_tensor`), and `empty_permuted`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _from_foreign(data: Any) -> Tensor | None:
-    """A tensor on the memory of an array of another library, None if `data` is not one."""
+    """Return a tensor that shares the memory of another library's array, or None if `data` is not such an array."""
     if hasattr(data, "__dlpack__") and hasattr(undertow, "from_dlpack") and not hasattr(data, "__array_interface__"):
         return undertow.from_dlpack(data)
     if hasattr(data, "__array_interface__") and hasattr(undertow, "from_numpy"):
@@ -26,7 +26,7 @@ def _from_foreign(data: Any) -> Tensor | None:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor: itself, or on its memory, if it is one or an array of the right dtype; a copy otherwise."""
+    """Convert `data` to a tensor. Tensors and arrays with the right dtype and device are returned or share memory; others are copied."""
     if isinstance(data, Tensor):
         return data.to(device, dtype)
     shared = _from_foreign(data)
@@ -36,9 +36,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
-    """`obj` as a tensor. copy=True always copies, copy=False refuses to, None copies when it must.
+    """Convert `obj` to a tensor. copy=True always copies, copy=False raises if a copy is needed, None copies only if needed.
 
-    A tensor keeps its graph unless requires_grad=False is said, which detaches it.
+    A tensor keeps its graph unless requires_grad=False is passed, which detaches it.
     """
     source = obj if isinstance(obj, Tensor) else _from_foreign(obj)
     if source is None and isinstance(obj, (bytes, bytearray, memoryview)) and hasattr(undertow, "frombuffer"):
@@ -65,7 +65,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 
 
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
-    """Uninitialised, with the dimensions in memory in the order of `physical_layout`, slowest first.
+    """Create an uninitialised tensor whose dimensions are stored in the order of `physical_layout`, outermost first.
 
     >>> import undertow as ut
     >>> ut.empty_permuted((2, 3), (1, 0)).stride()
@@ -86,7 +86,7 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **option
 
 
 def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of `data`, always a copy, with self's dtype and device unless others are given."""
+    """Create a tensor from `data`, always a copy, with self's dtype and device by default."""
     device = self.device if device is None else device
     return undertow.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 

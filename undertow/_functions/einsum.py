@@ -1,15 +1,16 @@
-"""`einsum`: Einstein's summation, planned once per equation and shapes, run as ordinary operators.
+"""`einsum`: Einstein summation. The plan is computed once per equation and shapes, and runs as ordinary operators.
 
-Every step is a method of Tensor or a product of matrices, so the result differentiates by
-construction. Knows nothing of strides or dtypes; those are the steps' business.
+Every step is a method of Tensor or a matrix product, so the result is differentiable. Strides and
+dtypes are handled by the operators.
 
-Note [Einsum Plans]: A dimension is known by a label: a letter's code, or a negative number for one
-under the ellipsis, counted from the right, so that they broadcast as NumPy's do. First each operand
-loses repeated labels (by its diagonal) and dimensions of size 1; from then on a label an operand
-holds has one size everywhere, and broadcasting is just not holding a label. Then, left to right,
-two terms become one: labels nobody else wants are summed away, labels both hold are either
-contracted (in a product of matrices) or kept as the batch, and the rest stands beside. Last the
-result is put in the output's order, and the dimensions of size 1 come back.
+Note [Einsum Plans]: Each dimension has a label: the code of its letter, or a negative number for a
+dimension covered by the ellipsis, counted from the right, so that these broadcast as in NumPy. First,
+repeated labels of an operand are removed by taking the diagonal, and its dimensions of size 1 are
+dropped. After that a label has the same size in all operands that have it, and a broadcast dimension
+is simply a missing label. Then operands are combined pairwise, from left to right: labels that occur
+nowhere else are summed, labels of both operands are contracted (in a matrix product) or become batch
+dimensions, and the other labels are kept. Finally the result is permuted to the output's order, and
+dimensions of size 1 are inserted again.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
     Step = tuple[str, tuple[Any, ...]]  # a method's name and its arguments
 
-_ELLIPSIS = 0  # stands in a parsed term where the ellipsis was; no letter has this code
+_ELLIPSIS = 0  # marks the ellipsis in a parsed term; no letter has this code
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_MAX_PLANS = 1024  # past this many the cache starts over, so that changing shapes cost no memory
+_MAX_PLANS = 1024  # the cache is cleared when it reaches this size, so that changing shapes do not use unbounded memory
 
 _plans: dict[tuple[str, tuple[Shape, ...]], _Plan] = {}
 
 
 def _parse_term(equation: str, start: int, end: int, owner: str) -> Labels:
-    """The labels between two places of the equation, with _ELLIPSIS for the dots."""
+    """Return the labels between two positions of the equation, with _ELLIPSIS for the dots."""
     labels: list[int] = []
     place = start
     while place < end:
@@ -61,7 +62,7 @@ def _parse_term(equation: str, start: int, end: int, owner: str) -> Labels:
 
 
 def _parse(equation: str) -> tuple[list[Labels], Labels | None]:
-    """The operands' labels and the output's, None where the equation leaves it out."""
+    """Return the operands' labels and the output's labels (None if the equation has no output)."""
     arrow = equation.find("->")
     end = len(equation) if arrow < 0 else arrow
     terms, start = [], 0
@@ -76,7 +77,7 @@ def _parse(equation: str) -> tuple[list[Labels], Labels | None]:
 
 
 def _expanded(labels: Labels, ndim: int, operand: int) -> Labels:
-    """An operand's labels, one per dimension, with negative labels in the place of the ellipsis."""
+    """Return an operand's labels, one per dimension, with negative labels instead of the ellipsis."""
     if _ELLIPSIS not in labels:
         if len(labels) != ndim:
             raise RuntimeError(
@@ -96,7 +97,7 @@ def _expanded(labels: Labels, ndim: int, operand: int) -> Labels:
 
 
 def _output_labels(output: Labels | None, terms: Sequence[Labels]) -> Labels:
-    """The output's labels: as given, or the ellipsis and then every letter that occurs once."""
+    """Return the output's labels: as given, or by default the ellipsis followed by every letter that occurs once."""
     everything = [label for term in terms for label in term]
     ellipsis = sorted({label for label in everything if label < 0})
     if output is None:
@@ -152,7 +153,7 @@ def _refuse_broadcast(label: int, size: int, operand: int, dim: int, seen: int) 
 
 
 class _Term:
-    """One factor while the plan is made: which labels it holds, in order, and the steps to it."""
+    """One factor while the plan is created: its labels in order, and the steps that compute it."""
 
     def __init__(self, labels: Iterable[int], sizes: dict[int, int]) -> None:
         self.labels = list(labels)
@@ -160,7 +161,7 @@ class _Term:
         self.steps: list[Step] = []
 
     def drop_repeats(self) -> None:
-        """Take diagonals until each label is held once."""
+        """Take diagonals until each label occurs once."""
         for label in dict.fromkeys(self.labels):
             while self.labels.count(label) > 1:
                 first = self.labels.index(label)
@@ -170,21 +171,21 @@ class _Term:
                 self.labels.append(label)
 
     def drop_ones(self, shape: dict[int, int]) -> None:
-        """Let go of dimensions of size 1; `shape` has this operand's own sizes."""
+        """Drop dimensions of size 1; `shape` has this operand's own sizes."""
         kept = [label for label in self.labels if shape[label] != 1]
         if len(kept) < len(self.labels):
             self.steps.append(("reshape", (tuple(shape[label] for label in kept),)))
             self.labels = kept
 
     def sum_all_but(self, wanted: Iterable[int]) -> None:
-        """Sum the labels that are not wanted any more."""
+        """Sum over the labels that are no longer needed."""
         dims = tuple(dim for dim, label in enumerate(self.labels) if label not in wanted)
         if dims:
             self.steps.append(("sum", (dims,)))
             self.labels = [label for label in self.labels if label in wanted]
 
     def arrange(self, order: Sequence[int], shape: Shape) -> None:
-        """Put the labels in order and reshape to `shape`, which may join them or add ones."""
+        """Permute the labels to `order` and reshape to `shape`, which may merge dimensions or add dimensions of size 1."""
         permutation = tuple(self.labels.index(label) for label in order)
         if permutation != tuple(range(len(permutation))):
             self.steps.append(("permute", (permutation,)))
@@ -193,13 +194,13 @@ class _Term:
             self.steps.append(("reshape", (shape,)))
 
     def take_steps(self) -> tuple[Step, ...]:
-        """The steps so far; the term stands then where they lead."""
+        """Return the steps so far and clear them."""
         steps, self.steps = tuple(self.steps), []
         return steps
 
 
 class _Plan:
-    """The steps for the first operand, then for each next one, then for the result."""
+    """The steps for the first operand, then for each following operand, then for the result."""
 
     __slots__ = ("last", "pairs")
 
@@ -213,7 +214,7 @@ class _Plan:
         held = [label for label in output if label in left.labels]
         left.arrange(held, tuple(sizes[label] for label in output))
         if not left.steps and not self.pairs:
-            left.steps.append(("permute", (tuple(range(len(output))),)))  # a new tensor, as ever
+            left.steps.append(("permute", (tuple(range(len(output))),)))  # return a new tensor, as in all other cases
         self.last = left.take_steps()
 
     def _join(self, left: _Term, right: _Term, wanted: set[int], sizes: dict[int, int]) -> _Term:
@@ -231,7 +232,7 @@ class _Plan:
         for term in (left, right):
             shape = tuple(sizes[label] if label in term.labels else 1 for label in joined)
             while shape and shape[0] == 1 and joined[len(joined) - len(shape)] not in term.labels:
-                shape = shape[1:]  # leading ones broadcast by themselves
+                shape = shape[1:]  # leading ones are broadcast automatically
             term.arrange([label for label in joined if label in term.labels], shape)
         self.pairs.append((left.take_steps(), right.take_steps(), "mul"))
         return _Term(joined, sizes)
@@ -282,7 +283,7 @@ def _make_plan(equation: str, shapes: tuple[Shape, ...]) -> _Plan:
     for held, shape in zip(labels, shapes, strict=True):
         term = _Term(held, sizes)
         term.drop_repeats()
-        if len(shapes) > 1:  # alone, nothing broadcasts, and a sum over one integer widens it too
+        if len(shapes) > 1:  # a single operand does not broadcast, and its sum must promote integers even for size 1
             term.drop_ones(dict(zip(held, shape, strict=True)))
         terms.append(term)
     return _Plan(terms, output, sizes)
@@ -303,7 +304,7 @@ def _run(plan: _Plan, operands: Sequence[Tensor]) -> Tensor:
 
 
 def _subscripts(labels: Any) -> str:
-    """A list of subscripts, as in the sublist format, as part of an equation."""
+    """Convert a list of subscripts (the sublist format) to a part of an equation."""
     text = ""
     for label in labels:
         if label is Ellipsis:
@@ -319,7 +320,7 @@ def _subscripts(labels: Any) -> str:
 
 
 def _from_sublists(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """The equation and operands of `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    """Return the equation and operands of `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
     if len(args) < 2 or (len(args) % 2 and isinstance(args[-1], Tensor)):
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, "
@@ -350,12 +351,12 @@ def _checked(operands: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 
 def einsum(*args: Any) -> Tensor:
-    """Multiply tensors and sum, by Einstein's notation: `einsum(equation, *operands)`.
+    """Multiply tensors and sum over dimensions, in Einstein notation: `einsum(equation, *operands)`.
 
-    The equation names the dimensions of each operand by letters; a letter that the output does not
+    The equation names the dimensions of each operand with letters; a letter that the output does not
     have is summed over. A letter repeated within an operand takes its diagonal; `...` covers the
-    dimensions not named, which broadcast. Without `->` the output has the letters that occur once,
-    in alphabetical order. Instead of an equation each operand may be followed by a list of numbers:
+    unnamed dimensions, which broadcast. Without `->` the output has the letters that occur once,
+    in alphabetical order. Instead of an equation, each operand can be followed by a list of numbers:
     `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
 
     >>> import undertow as ut

@@ -1,4 +1,4 @@
-"""`histogram` and `histogramdd`: how many elements, or points, lie in each of a grid of bins."""
+"""`histogram` and `histogramdd`: count the elements (or points) in each bin of a grid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["histogram", "histogramdd"]
 
 
 def _shown(self: Any) -> str:
-    """As the results of other operators are printed."""
+    """Format like the named results of other operators."""
     package = str(self.hist.dtype).partition(".")[0]
     return f"{package}.return_types.{type(self).__name__}(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
 
@@ -46,7 +46,7 @@ def _remade(name: str, *parts: Any) -> Any:
 
 
 for _type in (Histogram, Histogramdd):
-    _type.__name__ = _type.__qualname__ = _type.__name__.lower()  # torch's; a pickle finds the class by _remade
+    _type.__name__ = _type.__qualname__ = _type.__name__.lower()  # torch's names; pickle finds the class through _remade
     _type.__reduce__ = lambda self: (_remade, (type(self).__name__, *self))  # type: ignore[method-assign]
 
 
@@ -69,14 +69,14 @@ def _even_edges(column: Tensor, bins: int, bounds: Sequence[float] | None) -> Te
 
 
 def _count(points: Tensor, edges: Sequence[Tensor], weight: Tensor | None, density: bool) -> Tensor:
-    """`points` is a matrix of one point a row."""
+    """Count the points in each bin; `points` is a matrix with one point per row."""
     shape = [e.numel() - 1 for e in edges]
     inside = ut.ones(points.size(0), dtype=ut.bool)
     place = ut.zeros(points.size(0), dtype=ut.int64)
     for d, e in enumerate(edges):
         x = points[:, d].contiguous()
         inside &= (x >= e[0]) & (x <= e[-1])
-        # Bins hold their left edge; the last one its right edge too.
+        # Bins include their left edge; the last bin also includes its right edge.
         at = (ut.bucketize(x, e, right=True) - 1).clamp(0, max(shape[d] - 1, 0))
         place = place * shape[d] + at
     w = ut.ones(points.size(0), dtype=points.dtype) if weight is None else weight
@@ -131,7 +131,7 @@ def histogram(
     density: bool = False,
     out: tuple[Tensor, Tensor] | None = None,
 ) -> Histogram:
-    """How many elements of `input` lie in each bin; `bins` is their number or their edges.
+    """Count the elements of `input` in each bin; `bins` is the number of bins or a tensor of edges.
 
     >>> import undertow as ut
     >>> ut.histogram(ut.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
@@ -156,7 +156,7 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Histogramdd:
-    """How many points, the last dimension of `input`, lie in each bin of a grid.
+    """Count the points in each bin of a grid; the last dimension of `input` has the coordinates of a point.
 
     >>> import undertow as ut
     >>> ut.histogramdd(ut.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), bins=[2, 2]).hist

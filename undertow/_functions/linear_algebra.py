@@ -1,4 +1,4 @@
-"""Older names of linear algebra that torch keeps outside of `linalg`."""
+"""Older linear algebra functions that torch keeps outside of `linalg`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:  # noqa: N803
-    """The factors of P L U in one matrix, and the pivots; with `get_infos`, also the number of the first zero pivot.
+    """Return the LU factors in one matrix, and the pivots; with `get_infos`, also the number of the first zero pivot (0 for none).
 
-    The older name of `linalg.lu_factor`. As in torch, a singular matrix is no error.
+    The older name of `linalg.lu_factor`. As in torch, a singular matrix does not raise.
 
     >>> import undertow as ut
     >>> ut.lu(ut.eye(2) * 3)[1]
@@ -28,7 +28,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 
 
 def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:  # noqa: N803
-    """The powers of each element, highest first: its rows are those of a Vandermonde matrix.
+    """Return the Vandermonde matrix of `x`: each row has the powers of one element, highest first.
 
     >>> import undertow as ut
     >>> ut.vander(ut.tensor([2, 3]), 3)
@@ -42,7 +42,7 @@ def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tens
 
 
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms of the slices along `dim`, in a shape that divides `v`; of all of `v` for -1."""
+    """Return the norm of each slice along `dim`, in a shape that broadcasts with `v`; for -1, the norm of all of `v`."""
     if dim == -1:
         return v.norm(pow)
     others = [d for d in range(v.dim()) if d != dim % v.dim()]
@@ -50,10 +50,10 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 def frobenius_norm(input: Tensor, dim: Sequence[int] | int = (), keepdim: bool = False) -> Tensor:
-    """The root of the sum of squares."""
+    """Return the square root of the sum of squares."""
     return undertow.linalg.vector_norm(input, 2, dim or None, keepdim)
 
 
 def nuclear_norm(input: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
-    """The sum of the singular values."""
+    """Return the sum of the singular values."""
     return undertow.linalg.matrix_norm(input, "nuc", dim, keepdim)

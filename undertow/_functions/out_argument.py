@@ -1,4 +1,4 @@
-"""The keyword `out=` of functions written in Python: what it refuses, when it resizes, how it is filled."""
+"""The keyword argument `out=` of functions written in Python: checks, resizing, and copying of the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
-    """The result, written to `out` where there is one.
+    """Return the result, written to `out` if it is given.
 
     >>> import undertow as ut
     >>> from undertow._functions.out_argument import given
@@ -43,7 +43,7 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
 
 
 def given_each(name: str, results: Sequence[Tensor], out: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
-    """The results, each written to its tensor of `out`."""
+    """Return the results, each written to its tensor in `out` if given."""
     if out is None:
         return tuple(results)
     if len(out) != len(results):

@@ -1,4 +1,4 @@
-"""`tensordot` and `chain_matmul`: products whose arguments come in shapes that the core's signatures do not know."""
+"""`tensordot` and `chain_matmul`: products whose arguments have forms that the core's signatures do not accept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["chain_matmul", "tensordot"]
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Sums of products over `dims`: the last of a with the first of b, or two lists of dimensions."""
+    """Contract `a` and `b` over `dims`: the last n dimensions of `a` with the first n of `b`, or two lists of dimensions."""
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, int):
@@ -31,7 +31,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
-    """The product of a chain of matrices; `linalg.multi_dot` under its old name."""
+    """Return the product of a chain of matrices; the old name of `linalg.multi_dot`."""
     warnings.warn(
         "undertow.chain_matmul is deprecated and will be removed in a future release. "
         "Use undertow.linalg.multi_dot instead, which accepts a list of two or more tensors rather than "

@@ -1,7 +1,7 @@
 """Recurrent functions: lstm, gru, rnn_tanh and rnn_relu over sequences, and one step of each.
 
-A layer's input is multiplied by its weights for all steps at once; only what depends on the step before runs step by step. Padded
-sequences of ordinary numbers run as one operator of the core (ops/recurrent.toml), everything else as the steps written out here.
+A layer's input is multiplied by its weights for all steps at once; only the part that depends on the previous step runs step by step.
+An LSTM over padded float32 or float64 sequences runs as one operator of the core (ops/recurrent.toml), everything else as the steps in this file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Weights:
         self.w_ih, self.w_hh, self.b_ih, self.b_hh, self.w_hr = w_ih, w_hh, b_ih, b_hh, w_hr
 
 
-# -- one step: from the input's part of the gates and the state before, the state after ------------------------------
+# -- one step: the next state from the input's part of the gates and the previous state -------------------------------
 
 
 def _lstm_step(gates: Tensor, state: State, w: _Weights) -> State:
@@ -67,7 +67,7 @@ _lstm_layer = _C._ops["_nn.lstm_layer"]
 
 
 def _is_plain(tensors: Sequence[Tensor | None]) -> bool:
-    """No forward mode, no vmap: the operator has rules for neither, the steps have them from their operators."""
+    """Whether neither forward mode nor vmap is in use: the fused operator supports neither, the separate steps support both."""
     from undertow.autograd import forward_ad
 
     return forward_ad._current_level < 0 and all(_C._batched_level(t) < 0 for t in tensors)
@@ -84,7 +84,7 @@ def _whole_lstm(input: Tensor, state: State, w: _Weights, reverse: bool) -> tupl
 
 
 def _layer(step: Step, input: Tensor, state: State, w: _Weights, reverse: bool) -> tuple[Tensor, State]:
-    """Over a padded sequence, (time, batch, features)."""
+    """Run one direction of a layer over a padded sequence of shape (time, batch, features)."""
     if step is _lstm_step and w.w_hr is None and input.dtype in _WHOLE and _is_plain((input, *state, w.w_ih, w.w_hh, w.b_ih, w.b_hh)):
         return _whole_lstm(input, state, w, reverse)
     gates = linear(input, w.w_ih, w.b_ih).unbind(0)
@@ -96,7 +96,7 @@ def _layer(step: Step, input: Tensor, state: State, w: _Weights, reverse: bool) 
 
 
 def _packed_layer(step: Step, data: Tensor, sizes: list[int], state: State, w: _Weights, reverse: bool) -> tuple[Tensor, State]:
-    """Over packed sequences, longest first: step t has the rows of the first sizes[t] sequences."""
+    """Run one direction of a layer over packed sequences, longest first: step t has the rows of the first sizes[t] sequences."""
     gates = linear(data, w.w_ih, w.b_ih).split(sizes)
     out = []
     if not reverse:
@@ -136,7 +136,7 @@ def _grouped(params: Sequence[Tensor], has_biases: bool, projected: bool, direct
 def _stacked(
     step: Step, input: Tensor, sizes: list[int] | None, states: State, weights: list[_Weights], layers: int, directions: int, dropout: float
 ) -> tuple[Tensor, State]:
-    """Runs the layers, each over the outputs of the one before; the last one's outputs, and the final states."""
+    """Run the layers, each over the outputs of the previous one; return the last layer's outputs and the final states."""
     if states[0].size(0) != layers * directions:
         raise RuntimeError(f"Expected {'more' if states[0].size(0) < layers * directions else 'fewer'} hidden states in stacked_rnn")
     final: list[State] = []
@@ -158,7 +158,7 @@ def _stacked(
 
 
 def _run(step: Step, args: tuple[Any, ...], projected: bool = False) -> Any:
-    """The two signatures that all four functions have: padded and packed."""
+    """Parse the two signatures that all four functions have (padded and packed), and run the layers."""
     packed = isinstance(args[2], (Tensor, list, tuple)) and isinstance(args[3], (list, tuple))
     if packed:
         input, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional = args
@@ -178,7 +178,7 @@ def _run(step: Step, args: tuple[Any, ...], projected: bool = False) -> Any:
 
 
 def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """A long short-term memory: outputs, last hidden states, last cell states.
+    """Run a long short-term memory (LSTM); return outputs, last hidden states and last cell states.
 
     `lstm(input, (h, c), params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or for packed sequences
     `lstm(data, batch_sizes, (h, c), params, has_biases, num_layers, dropout, train, bidirectional)`.
@@ -190,17 +190,17 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def gru(*args: Any) -> tuple[Tensor, Tensor]:
-    """Gated recurrent units: outputs and last hidden states. Arguments as for `lstm`, with one state."""
+    """Run gated recurrent units (GRU); return outputs and last hidden states. Arguments as for `lstm`, with one state."""
     return _run(_gru_step, args)
 
 
 def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
-    """A plain recurrent network with tanh: outputs and last hidden states. Arguments as for `lstm`, with one state."""
+    """Run an Elman recurrent network with tanh; return outputs and last hidden states. Arguments as for `lstm`, with one state."""
     return _run(_tanh_step, args)
 
 
 def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
-    """A plain recurrent network with relu: outputs and last hidden states. Arguments as for `lstm`, with one state."""
+    """Run an Elman recurrent network with relu; return outputs and last hidden states. Arguments as for `lstm`, with one state."""
     return _run(_relu_step, args)
 
 
@@ -229,22 +229,22 @@ def _cell(name: str, step: Step, gates: int, input: Tensor, states: State, w: _W
 def lstm_cell(
     input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """One step of `lstm`: the hidden and the cell state after it."""
+    """Run one step of `lstm`; return the new hidden and cell states."""
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     return _cell("lstm_cell", _lstm_step, 4, input, tuple(hx), _Weights(w_ih, w_hh, b_ih, b_hh))
 
 
 def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of `gru`: the hidden state after it."""
+    """Run one step of `gru`; return the new hidden state."""
     return _cell("gru_cell", _gru_step, 3, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of `rnn_tanh`: the hidden state after it."""
+    """Run one step of `rnn_tanh`; return the new hidden state."""
     return _cell("rnn_tanh_cell", _tanh_step, 1, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]
 
 
 def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
-    """One step of `rnn_relu`: the hidden state after it."""
+    """Run one step of `rnn_relu`; return the new hidden state."""
     return _cell("rnn_relu_cell", _relu_step, 1, input, (hx,), _Weights(w_ih, w_hh, b_ih, b_hh))[0]

@@ -1,4 +1,4 @@
-"""segment_reduce: one number for each run of elements along a dimension."""
+"""`segment_reduce`: one value per segment of consecutive elements along a dimension."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KINDS = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "am
 
 
 def _ends(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: int, unsafe: bool) -> tuple[Tensor, Tensor]:
-    """Where each segment begins, and where it ends."""
+    """Return the start and end of each segment."""
     if (lengths is None) == (offsets is None):
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined, and not both")
     given = lengths if lengths is not None else offsets
@@ -39,7 +39,7 @@ def segment_reduce(
     data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None,
     axis: int = 0, unsafe: bool = False, initial: float | None = None,
 ) -> Tensor:  # fmt: skip
-    """The sum, mean, prod, max or min of each run of elements along `axis`, the runs given by their lengths or by where they begin.
+    """Compute the sum, mean, prod, max or min of each segment along `axis`; segments are given by `lengths` or `offsets`.
 
     >>> import undertow as ut
     >>> ut.segment_reduce(ut.tensor([1.0, 2.0, 3.0]), "sum", lengths=ut.tensor([1, 2]))
@@ -53,7 +53,7 @@ def segment_reduce(
     starts, ends = _ends(data, lengths, offsets, axis, unsafe)
     count = ends.shape[-1]
     place = undertow.arange(data.shape[axis]).expand(*ends.shape[:-1], data.shape[axis]).contiguous()
-    segment = undertow.searchsorted(ends, place, right=True)  # as many as there are: behind the last, where it is dropped
+    segment = undertow.searchsorted(ends, place, right=True)  # index of the segment; elements after the last one get `count`, and are dropped
     tail = [1] * (data.dim() - axis - 1)
     index = segment.reshape(*segment.shape, *tail).expand(data.shape)
     shape = [*data.shape[:axis], count + 1, *data.shape[axis + 1 :]]

@@ -1,4 +1,4 @@
-"""Functions of several tensors' shapes that are compositions of views and joins, as torch has them in Python."""
+"""Shape functions that are compositions of views and concatenations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _overridable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of tensors, or of one list of them, handing over where a tensor's class asks for that."""
+    """Make a function of tensors, or of one list of tensors, overridable with `__torch_function__`."""
     import functools
 
     from undertow.overrides import handle_torch_function, has_torch_function
@@ -60,7 +60,7 @@ def _at_least(tensors: tuple[Tensor, ...], dims: int) -> Any:
 
 @_overridable
 def atleast_1d(*tensors: Tensor) -> Any:
-    """Each tensor, a zero-dimensional one as a vector of one element.
+    """Return each tensor with at least one dimension: a 0-d tensor becomes a vector of one element.
 
     >>> import undertow as ut
     >>> ut.atleast_1d(ut.tensor(2.0)).shape
@@ -71,7 +71,7 @@ def atleast_1d(*tensors: Tensor) -> Any:
 
 @_overridable
 def atleast_2d(*tensors: Tensor) -> Any:
-    """Each tensor with at least two dimensions, a vector as one row.
+    """Return each tensor with at least two dimensions: a vector becomes one row.
 
     >>> import undertow as ut
     >>> ut.atleast_2d(ut.tensor([1.0, 2.0])).shape
@@ -82,7 +82,7 @@ def atleast_2d(*tensors: Tensor) -> Any:
 
 @_overridable
 def atleast_3d(*tensors: Tensor) -> Any:
-    """Each tensor with at least three dimensions.
+    """Return each tensor with at least three dimensions.
 
     >>> import undertow as ut
     >>> ut.atleast_3d(ut.tensor([1.0, 2.0])).shape
@@ -109,7 +109,7 @@ def _broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 @_overridable
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors expanded to their common shape; views.
+    """Expand the tensors to their common shape; the results are views.
 
     >>> import undertow as ut
     >>> [t.shape for t in ut.broadcast_tensors(ut.ones(3), ut.ones(2, 1))]
@@ -124,7 +124,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 def _say_which_sizes_differ(tensors: Sequence[Tensor]) -> None:
-    """Raises in the words of an operator that is given two tensors that do not broadcast."""
+    """Raise the error that a binary operator raises for two tensors that do not broadcast."""
     rank = max(t.dim() for t in tensors)
     seen = [1] * rank
     for t in tensors:
@@ -137,7 +137,7 @@ def _say_which_sizes_differ(tensors: Sequence[Tensor]) -> None:
 
 @_overridable
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """One view per vector of the grid they span; `indexing` "xy" exchanges the first two dimensions.
+    """Return the coordinate grids of vectors, as views; `indexing` "xy" swaps the first two dimensions.
 
     >>> import undertow as ut
     >>> [g.tolist() for g in ut.meshgrid(ut.tensor([1, 2]), ut.tensor([3, 4]), indexing="ij")]
@@ -158,7 +158,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
         )
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    # "xy" is the "ij" grid of the vectors with the first two exchanged.
+    # "xy" is the "ij" grid of the vectors with the first two swapped.
     swap = indexing == "xy" and len(tensors) >= 2
     order = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = tuple(t.numel() for t in order)
@@ -174,7 +174,7 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
 
 @_overridable
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix of zeros with the given matrices on its diagonal.
+    """Create a block-diagonal matrix from the given matrices.
 
     >>> import undertow as ut
     >>> ut.block_diag(ut.tensor([[1]]), ut.tensor([2, 3])).tolist()
@@ -185,7 +185,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @_overridable
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All tuples of one element of each vector, as rows.
+    """Return the Cartesian product of the vectors, one tuple per row.
 
     >>> import undertow as ut
     >>> ut.cartesian_prod(ut.tensor([1, 2]), ut.tensor([3, 4])).tolist()
@@ -200,7 +200,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of r elements of a vector, as rows.
+    """Return all combinations of r elements of a vector, one per row.
 
     >>> import undertow as ut
     >>> ut.combinations(ut.tensor([1, 2, 3])).tolist()
@@ -221,7 +221,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """The shape that tensors of the given shapes broadcast to.
+    """Return the shape that tensors of the given shapes broadcast to.
 
     >>> from undertow._functions.shape import broadcast_shapes
     >>> broadcast_shapes((3, 1), (4,), 1)

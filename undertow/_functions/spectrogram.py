@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms and the way back, as torch has them: made of differentiable operators."""
+"""Short-time Fourier transforms and their inverse, composed of differentiable operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["istft", "stft"]
 
 
 def _window(window: Tensor | None, win_length: int, n_fft: int, like: Tensor, name: str) -> Tensor | None:
-    """The window with zeros on both sides, n_fft numbers in all."""
+    """Return the window padded with zeros on both sides to n_fft elements."""
     if window is None:
         if win_length == n_fft:
             return None
@@ -44,7 +44,7 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The transforms of overlapping stretches of a signal, as columns.
+    """Compute the short-time Fourier transform: the transforms of overlapping frames of a signal, as columns.
 
     >>> import undertow as ut
     >>> stft(ut.ones(8), 4, return_complex=True).shape
@@ -95,7 +95,7 @@ def stft(
 
 
 def _overlapped(frames: Tensor, hop: int, length: int) -> Tensor:
-    """The sum of frames (batch, frame, time), each `hop` behind the one before."""
+    """Overlap-add frames (batch, frame, time), each shifted by `hop` from the previous one."""
     count, size = frames.shape[-2:]
     places = (ut.arange(count).unsqueeze(1) * hop + ut.arange(size)).reshape(-1)
     return ut.zeros(frames.shape[0], length, dtype=frames.dtype).index_add(1, places, frames.reshape(frames.shape[0], -1))
@@ -138,7 +138,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal whose transforms are nearest to the columns of `input`: the inverse of stft."""
+    """Invert `stft`: return the signal whose transforms are closest to the columns of `input` (least squares)."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not input.is_complex():
@@ -170,7 +170,7 @@ def istft(
     signal, weight = signal[:, start:stop], weight[:, start:stop]
     if not bool((weight.abs() > 1e-11).all()):
         raise RuntimeError(
-            f"istft: window overlap add min: 1: the windows of length {win}, {hop} apart, leave places of the signal without weight"
+            f"istft: window overlap add min: 1: the windows of length {win}, {hop} apart, leave parts of the signal without weight"
         )
     signal = signal / weight
     if end > whole:

@@ -1,4 +1,4 @@
-"""Covariance, correlation, and numerical gradients: compositions, as torch has them."""
+"""Covariance, correlation and numerical gradients, composed of other operators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _weights(fweights: Tensor | None, aweights: Tensor | None, observations: int
 
 @overridable
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariance matrix of the rows of `input`, each row a variable and each column an observation.
+    """Compute the covariance matrix of the rows of `input`: each row is a variable, each column an observation.
 
     >>> import undertow as ut
     >>> ut.cov(ut.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -78,7 +78,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 
 @overridable
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlations of the rows of `input`.
+    """Compute the correlation matrix of the rows of `input`.
 
     >>> import undertow as ut
     >>> ut.corrcoef(ut.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -99,7 +99,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 def _along(t: Tensor, dim: int, values: Tensor) -> Tensor:
-    """A vector, shaped so that it broadcasts along `dim` of `t`."""
+    """Reshape a vector so that it broadcasts along `dim` of `t`."""
     return values.view([-1 if d == dim else 1 for d in range(t.dim())])
 
 
@@ -169,9 +169,9 @@ def gradient(
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
-    """Estimates of the derivatives along each dimension by differences of neighbours.
+    """Estimate the derivatives along each dimension with finite differences.
 
-    `spacing` is the distance of neighbours (1 unless given), one for each dimension, or a list of coordinates' vectors.
+    `spacing` is the distance between samples (default 1): one number, one per dimension, or a list of coordinate vectors.
 
     >>> import undertow as ut
     >>> ut.gradient(ut.tensor([1.0, 2.0, 4.0, 7.0]))

@@ -1,4 +1,4 @@
-"""Module-level functions about tensors and dtypes that are no operators."""
+"""Module-level functions about tensors and dtypes that are not operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def is_tensor(obj: Any, /) -> bool:
-    """Whether `obj` is a tensor.
+    """Return True if `obj` is a tensor.
 
     >>> import undertow as ut
     >>> ut.is_tensor(ut.ones(2)), ut.is_tensor([1.0])
@@ -41,7 +41,7 @@ def is_tensor(obj: Any, /) -> bool:
 
 
 def is_storage(obj: Any, /) -> bool:
-    """Whether `obj` is a storage."""
+    """Return True if `obj` is a storage."""
     if isinstance(obj, _C.UntypedStorage):
         return True
     from undertow.storage import TypedStorage
@@ -50,7 +50,7 @@ def is_storage(obj: Any, /) -> bool:
 
 
 def _method(function: Any, input: Tensor, *args: Any) -> Any:
-    """The method of the same name, or what overrides the function."""
+    """Call the method of the same name, or the override of the function."""
     name = function.__name__
     if isinstance(input, Tensor):
         return getattr(input, name)(*args)
@@ -62,52 +62,52 @@ def _method(function: Any, input: Tensor, *args: Any) -> Any:
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Return True if the dtype is complex."""
     return _method(is_complex, input)
 
 
 def is_conj(input: Tensor) -> bool:
-    """Whether the tensor is a conjugate view."""
+    """Return True if the tensor is a conjugate view."""
     return _method(is_conj, input)
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating-point one."""
+    """Return True if the dtype is floating point."""
     return _method(is_floating_point, input)
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
+    """Return True if the tensor was created in inference mode."""
     return _method(is_inference, input)
 
 
 def is_neg(input: Tensor) -> bool:
-    """Whether the tensor is a negative view."""
+    """Return True if the tensor is a negative view."""
     return _method(is_neg, input)
 
 
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Return True if the dtype is signed."""
     return _method(is_signed, input)
 
 
 def get_device(input: Tensor) -> int:
-    """The number of the device; -1 for the CPU."""
+    """Return the device index; -1 for the CPU."""
     return _method(get_device, input)
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """Return the number of elements."""
     return _method(numel, input)
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether both tensors have the same shape."""
+    """Return True if both tensors have the same shape."""
     return _method(is_same_size, input, other)
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element of `input` is not zero.
+    """Return True if the single element of `input` is not zero.
 
     >>> import undertow as ut
     >>> ut.is_nonzero(ut.tensor([0.0]))
@@ -117,7 +117,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def _in_place(name: str) -> Any:
-    """The function of a method that writes into its tensor."""
+    """Return the function form of an in-place method."""
 
     def function(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return getattr(input, name)(*args, **kwargs)

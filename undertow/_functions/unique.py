@@ -1,4 +1,4 @@
-"""`unique` and `unique_consecutive`: distinct elements, with the number of results that was asked for."""
+"""`unique` and `unique_consecutive`: distinct elements, with the requested additional results."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements of `input`, ascending; or its distinct slices along `dim`.
+    """Return the distinct elements of `input` in ascending order, or its distinct slices along `dim`.
 
-    With `return_inverse` also where each element went, with `return_counts` how often each occurs.
+    With `return_inverse`, also return the index of each element in the result; with `return_counts`, the number of occurrences.
 
     >>> import undertow as ut
     >>> ut.unique(ut.tensor([3, 1, 3]), return_counts=True)
@@ -45,7 +45,7 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """`input` with runs of equal elements (or equal slices along `dim`) cut down to one.
+    """Remove all but the first element of each run of equal elements (or of equal slices along `dim`).
 
     >>> import undertow as ut
     >>> ut.unique_consecutive(ut.tensor([3, 3, 1, 3]))

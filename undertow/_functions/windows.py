@@ -1,4 +1,4 @@
-"""The windows of torch's own namespace: hann_window and its like, periodic unless told otherwise."""
+"""Window functions of the main namespace (`hann_window` and others), periodic by default."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _made(name: str, length: int, dtype: Any, rest: dict[str, Any], make: Callab
 
 
 def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None, **rest: Any) -> Tensor:
-    """(1 - cos(2 pi n / N)) / 2.
+    """Hann window: (1 - cos(2 pi n / N)) / 2.
 
     >>> hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -41,7 +41,7 @@ def hann_window(window_length: int, periodic: bool = True, *, dtype: Any = None,
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None, **rest: Any
 ) -> Tensor:
-    """alpha - beta cos(2 pi n / N)."""
+    """Hamming window: alpha - beta cos(2 pi n / N)."""
 
     def make(n: int, dtype: Any) -> Tensor:
         return windows.general_cosine(n, a=[alpha, beta], sym=not periodic, dtype=dtype)
@@ -50,17 +50,17 @@ def hamming_window(
 
 
 def blackman_window(window_length: int, periodic: bool = True, *, dtype: Any = None, **rest: Any) -> Tensor:
-    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
+    """Blackman window: 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
     return _made("blackman_window", window_length, dtype, rest, lambda n, dtype: windows.blackman(n, sym=not periodic, dtype=dtype))
 
 
 def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = None, **rest: Any) -> Tensor:
-    """A triangle."""
+    """Bartlett window: a triangle."""
     return _made("bartlett_window", window_length, dtype, rest, lambda n, dtype: windows.bartlett(n, sym=not periodic, dtype=dtype))
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **rest: Any) -> Tensor:
-    """I0(beta sqrt(1 - x^2)) / I0(beta), x from -1 to 1."""
+    """Kaiser window: I0(beta sqrt(1 - x^2)) / I0(beta), x from -1 to 1."""
 
     def make(n: int, dtype: Any) -> Tensor:
         return windows.kaiser(n, beta=beta, sym=not periodic, dtype=dtype)
