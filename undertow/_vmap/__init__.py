@@ -1,6 +1,6 @@
-"""Vectorised maps: the rules by which operators compute on all samples at once, and `vmap` itself.
+"""Vectorised maps: `vmap`, and the batching rules with which operators compute on all samples at once.
 
-Reading order: `_levels` (which transforms run), `_dispatch` (how the core's call finds a rule), the
+Reading order: `_levels` (the active transforms), `_dispatch` (how the core's call finds a rule), the
 rules by family, `_api`. The table key `batch` names an operator's rule.
 """
 

@@ -1,7 +1,7 @@
-"""Rules of indexing by lists of tensors, index and index_put, and of masks.
+"""Batching rules of advanced indexing (index, index_put) and of masks.
 
-The indexed dimensions of self go to the front; then positions of all samples, with the sample's own
-number before them, name elements of the value in the same way as positions name elements of a sample.
+The indexed dimensions of self are moved to the front. Then the value is indexed with the index of the
+sample followed by the indices of all samples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _is_mask(t: Tensor) -> bool:
 
 
 def _as_positions(indices: Sequence[Tensor | None], level: Level) -> list[Tensor | None]:
-    """Masks as the positions of what they keep, one tensor for each of their dimensions."""
+    """Convert masks to the indices of their True elements, one tensor per dimension of the mask."""
     out: list[Tensor | None] = []
     for t in indices:
         if t is None or not _is_mask(t):
@@ -42,7 +42,7 @@ def _as_positions(indices: Sequence[Tensor | None], level: Level) -> list[Tensor
 
 
 class _Place:
-    """Where the positions stand among self's dimensions, and where the result has their shape."""
+    """Which dimensions of self are indexed, and where the shape of the indices goes in the result."""
 
     def __init__(self, rank: int, indices: list[Tensor | None]) -> None:
         indices = indices + [None] * (rank - len(indices))
@@ -51,11 +51,11 @@ class _Place:
         self.positions = [t for t in indices if t is not None]
         self.shape = undertow.broadcast_shapes(*(t.shape for t in self.positions))
         first, last = self.indexed[0], self.indexed[-1]
-        # Neighbours leave their shape where they stood; others send it to the front.
+        # If the indexed dimensions are adjacent, the shape of the indices replaces them in the result; otherwise it comes first.
         self.at = first if last - first + 1 == len(self.indexed) else 0
 
     def result_from_front(self, value: Tensor) -> Tensor:
-        """A value with the positions' shape behind the batch, in the order that a result has."""
+        """Move the dimensions of the indices from the front (after the batch) to their position in the result."""
         n = len(self.shape)
         if not self.at or not n:
             return value
@@ -69,7 +69,7 @@ class _Place:
 
 
 def _positions(place: _Place, level: Level) -> tuple[Tensor, ...]:
-    """The positions of all samples, with the number of the sample before them."""
+    """Return the index of the sample, followed by the indices of all samples."""
     n = len(place.shape)
     samples = undertow.arange(level.size).reshape(level.size, *(1,) * n)
     found = [samples]
@@ -89,7 +89,7 @@ def index(op: Operator, level: Level, args: list[Any]) -> Any:
         n = len(place.shape)
         at = tuple(t if t is None else pad(split(t, level)[0], n - t.dim()) if split(t, level)[1] else t for t in indices)
         return op(value, at).movedim(place.at, 0)
-    if not any(split(t, level)[1] for t in place.positions):  # the same positions in every sample
+    if not any(split(t, level)[1] for t in place.positions):  # the same indices in every sample
         result = op(value, (None, *indices))
         is_front = place.at == 0 and place.indexed[-1] - place.indexed[0] + 1 != len(place.indexed)
         return result.movedim(len(place.shape), 0) if is_front else result

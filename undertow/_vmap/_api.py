@@ -26,7 +26,7 @@ def _name(func: Callable[..., Any]) -> str:
 
 
 def _check_in_dim(who: str, x: Any, dim: Any) -> int | None:
-    """The dimension to map over, counted from the front; None to leave the input whole."""
+    """Return the dimension to map over, non-negative; None if the input is not mapped over."""
     if dim is None:
         return None
     if not isinstance(dim, int):
@@ -47,7 +47,7 @@ def _check_in_dim(who: str, x: Any, dim: Any) -> int | None:
 
 
 def _inputs(func: Any, in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], TreeSpec]:
-    """The size of the batch, and for every leaf of the arguments its dimension of the batch."""
+    """Return the batch size, the batch dimension of each leaf of the arguments, the leaves and their structure."""
     who = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -123,7 +123,7 @@ def _map_once(
     func: Callable[..., Any], out_dims: Any, randomness: str, size: int, dims: list[int | None], leaves: list[Any],
     spec: TreeSpec, kwargs: dict[str, Any], internal: bool = False,
 ) -> tuple[list[Any], TreeSpec, list[int | None]]:
-    """One run of the function: the outputs' leaves, their nesting and their dimensions of the batch."""
+    """Run the function once; return the leaves of the outputs, their structure and their batch dimensions."""
     with running(size, randomness, internal=internal) as level:
         inputs = [
             x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number)
@@ -139,13 +139,13 @@ def _map_once(
 def vmap(
     func: Callable[..., Any], in_dims: InDims = 0, out_dims: OutDims = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """A function that maps `func` over a dimension of its inputs, by computing on all samples at once.
+    """Return a function that maps `func` over a dimension of its inputs, computing all samples at once.
 
-    `in_dims` says which dimension of each input is mapped over, None for an input that every sample
-    sees whole, in one int for all or in a tuple nested as the positional arguments are; `out_dims`
-    where the dimension comes back in the outputs. Keyword arguments are seen whole. `randomness` is
-    "error", "same" or "different": what random operators do for the samples. With `chunk_size` that
-    many samples are computed at a time.
+    `in_dims` is the dimension of each input to map over, None for an input that is the same for every
+    sample: one int for all inputs, or a tuple nested like the positional arguments. `out_dims` is the
+    position of the mapped dimension in the outputs. Keyword arguments are not mapped over. `randomness`
+    ("error", "same" or "different") controls random operators. `chunk_size` is the number of samples to
+    compute at a time.
 
     >>> import undertow as ut
     >>> ut.vmap(ut.dot)(ut.tensor([[1.0, 2.0], [3.0, 4.0]]), ut.ones(2, 2))
@@ -172,7 +172,7 @@ def vmap(
 
 
 def _internal_vmap(func: Callable[..., Any]) -> Callable[..., Any]:
-    """vmap over the first dimension for the package's own use: what runs inside may set requires_grad."""
+    """vmap over the first dimension, for internal use: the function may set requires_grad."""
 
     def mapped(*args: Any) -> Any:
         size, dims, leaves, spec = _inputs(func, 0, args)
@@ -193,7 +193,7 @@ def _in_chunks(
     func: Callable[..., Any], out_dims: Any, randomness: str, chunk: int, size: int, dims: list[int | None], leaves: list[Any],
     spec: TreeSpec, kwargs: dict[str, Any],
 ) -> Any:
-    """A few samples at a time; with the same randomness, from the same state of the generator."""
+    """Map in chunks of samples; for randomness "same", each chunk starts from the same generator state."""
     state = undertow.get_rng_state() if randomness == "same" else None
     parts: list[list[Any]] = []
     for start in range(0, size, chunk):

@@ -1,4 +1,4 @@
-"""Rules of attention: the batch of vmap joins the batch that attention has already."""
+"""Batching rules of attention: vmap's batch is merged into the existing batch dimension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of convolutions. Samples of images are more images; samples of weights are more groups."""
+"""Batching rules of convolutions. Batched inputs are merged into the batch of images; batched weights become additional groups."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def _joined(t: Tensor, level: Level) -> Tensor:
-    """All samples along dimension 0: images, or the weights of more groups."""
+    """Merge the samples into dimension 0: more images, or the weights of more groups."""
     value = batched(t, level)
     return value.reshape(level.size * value.shape[1], *value.shape[2:])
 
 
 def _side_by_side(t: Tensor, level: Level) -> Tensor:
-    """Images whose channels are those of all samples."""
+    """Merge the samples into the channels of the images."""
     value = batched(t, level).transpose(0, 1)
     return value.reshape(value.shape[0], level.size * value.shape[2], *value.shape[3:])
 
@@ -75,7 +75,7 @@ def convolution_weight(op: Operator, level: Level, args: list[Any]) -> Any:
 @rule("col2im")
 def fold(op: Operator, level: Level, args: list[Any]) -> Any:
     image = args[0]
-    channels = 3 if op.public == "im2col" else 2  # dimensions of one that is no batch
+    channels = 3 if op.public == "im2col" else 2  # number of dimensions of an unbatched image
     if image.dim() == channels:
         return op(batched(image, level), *args[1:])
     return _apart(op(_joined(image, level), *args[1:]), level)

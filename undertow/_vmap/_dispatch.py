@@ -1,9 +1,9 @@
-"""Operators on batched tensors: finds the rule that an operator's table entry names and calls it.
+"""Operators on batched tensors: find the batching rule that an operator's table entry names, and call it.
 
-A rule is a function `(op, level, args)`. `args` are the operator's, in the table's order; those that
-are batched at `level` have all samples along dimension 0 of their values. It computes on the values
-with public operators, which may be batched at outer levels: then the core comes back here. It
-returns the values of the results, or NotImplemented, for the loop.
+A rule is a function `(op, level, args)`. `args` are the operator's arguments, in the order of the
+table; the values of tensors batched at `level` have the samples along dimension 0. The rule computes on
+values with public operators. Values may be batched at outer levels; then the core calls `dispatch` again.
+A rule returns the values of the results, or NotImplemented to run the loop over samples instead.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     Rule = Callable[["Operator", Level, list[Any]], Any]
 
 RULES: dict[str, Rule] = {}
-_in_logical_terms: set[str] = set()  # rules whose results are batched already
+_in_logical_terms: set[str] = set()  # rules that return batched tensors
 _warned: set[str] = set()
 
 
 class Operator:
-    """One overload of one operator, called with every argument in its place."""
+    """One overload of an operator, called with all arguments given by position."""
 
     __slots__ = ("inplace", "key", "names", "number", "rule")
 
@@ -46,7 +46,7 @@ class Operator:
 
     @property
     def public(self) -> str:
-        """The name as people know it."""
+        """The public name."""
         return self.key.partition("#")[0].partition(".")[0].rstrip("_") + "_" * self.inplace
 
 
@@ -54,7 +54,7 @@ OPERATORS = {key: Operator(key, *row) for key, row in _C._operators().items()}
 
 
 def rule(name: str, *, logical: bool = False) -> Callable[[Rule], Rule]:
-    """Register a rule. A `logical` one computes with the batched tensors themselves."""
+    """Register a rule. A `logical` rule computes with the batched tensors themselves."""
 
     def register(function: Rule) -> Rule:
         RULES[name] = function
@@ -66,14 +66,14 @@ def rule(name: str, *, logical: bool = False) -> Callable[[Rule], Rule]:
 
 
 def split(t: Any, level: Level) -> tuple[Any, bool]:
-    """(value, True) of a tensor that is batched at `level`; anything else as it is, and False."""
+    """Return (value, True) for a tensor that is batched at `level`, and (t, False) for anything else."""
     if isinstance(t, _C.Tensor) and level_of(t) == level.number:
         return value_of(t), True
     return t, False
 
 
 def batched(t: Tensor, level: Level) -> Tensor:
-    """The value of `t` at `level`, repeated for every sample if it is not batched there."""
+    """Return the value of `t` at `level`, expanded over the samples if it is not batched there."""
     value, is_batched = split(t, level)
     return value if is_batched else spread(value, level)
 
@@ -91,7 +91,7 @@ def _greatest_level(args: list[Any]) -> int:
 
 
 def dispatch(key: str, args: list[Any]) -> Any:
-    """What the core calls for an operator that has a batched argument, or is random under vmap."""
+    """Run an operator that has a batched argument, or is random under vmap. Called by the core."""
     op = OPERATORS[key]
     if op.rule == "random":
         return RULES["random"](op, None, args)  # type: ignore[arg-type]
@@ -129,8 +129,8 @@ def refuse_inplace(op: Operator, level: Level) -> None:
     raise RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "
         "extra_args that has more elements than `self`: another argument is vmapped over and "
-        f"`self` is not, at level {level.depth}, so {op.public} would write every sample to one "
-        f"place; use {op.public.rstrip('_')} instead"
+        f"`self` is not, at level {level.depth}, so {op.public} would write all samples to "
+        f"the same memory; use {op.public.rstrip('_')} instead"
     )
 
 
@@ -142,7 +142,7 @@ def _sample(a: Any, level: Level, index: int) -> Any:
 
 
 def loop(op: Operator, level: Level, args: list[Any]) -> Any:
-    """An operator without a rule: once per sample, and the results stacked."""
+    """Run an operator without a rule once per sample, and stack the results."""
     if op.key not in _warned:
         import warnings
 
@@ -163,5 +163,5 @@ def loop(op: Operator, level: Level, args: list[Any]) -> Any:
 
 
 def again(t: Tensor, level: Level) -> Tensor:
-    """A value as a batched tensor of the level."""
+    """Wrap a value as a batched tensor of the level."""
     return make_batched(t, level.number)

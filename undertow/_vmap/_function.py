@@ -1,4 +1,4 @@
-"""Custom Functions under vmap: by their own `vmap`, or as a Function over all samples that `generate_vmap_rule` asks for."""
+"""Custom Functions under vmap: call their own `vmap`, or with `generate_vmap_rule` create a Function over all samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class VmapInfo(tuple):
-    """What a Function's `vmap` is told: the size of the batch, and what random operators should do."""
+    """Information for a Function's `vmap`: the batch size and the randomness mode."""
 
     __slots__ = ()
     _fields = ("batch_size", "randomness")
@@ -26,12 +26,12 @@ class VmapInfo(tuple):
 
     @property
     def batch_size(self) -> int:
-        """How many samples."""
+        """The number of samples."""
         return self[0]
 
     @property
     def randomness(self) -> str:
-        """vmap's: "error", "same" or "different"."""
+        """The `randomness` of vmap: "error", "same" or "different"."""
         return self[1]
 
     def __repr__(self) -> str:
@@ -43,7 +43,7 @@ def _is_batched(x: Any, level: Level) -> bool:
 
 
 def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
-    """`cls.apply(*args)`, where a tensor among the arguments is batched."""
+    """Run `cls.apply(*args)` where at least one argument is a batched tensor."""
     number = max(level_of(a) for a in args if isinstance(a, _C.Tensor))
     level = alive.get(number)
     if level is None:
@@ -98,7 +98,7 @@ def _by_its_own(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any
 
 
 class _Context:
-    """The ctx of one sample: what the user's methods see, while the Function over all samples has the real one."""
+    """The ctx of one sample, passed to the user's methods; the Function over all samples has the real ctx."""
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
@@ -127,7 +127,7 @@ class _Context:
 
 
 class _Kept:
-    """Tensors across levels: batched ones as their values, to be batched anew when another level runs."""
+    """Tensors kept across levels: batched tensors are stored as values and batched again at the next level."""
 
     def __init__(self, tensors: tuple[Any, ...], level: Level) -> None:
         self.flags = [_is_batched(t, level) for t in tensors]
@@ -142,7 +142,7 @@ def _wrapped(values: Any, flags: list[bool], level: Level) -> list[Any]:
 
 
 def _generated(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
-    """forward, backward and jvp of the user's run under a vmap of their own, inside of one Function over the values."""
+    """Run the user's forward, backward and jvp, each under its own vmap, in one Function over the values."""
     flags = [_is_batched(a, level) for a in args]
     values = [value_of(a) if b else a for a, b in zip(args, flags, strict=True)]
     assert level.size is not None
@@ -202,7 +202,7 @@ def _generated(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
 
 
 def _gradient(g: Any, input_is_batched: bool, level: Level) -> Any:
-    """Of an input that every sample shares, the samples' gradients are summed."""
+    """Sum the gradients over the samples if the input is shared by all of them."""
     if not isinstance(g, _C.Tensor):
         return g
     if _is_batched(g, level):

@@ -1,4 +1,4 @@
-"""Rules of reads and writes at positions along one dimension: gather, scatter, index_select and their like."""
+"""Batching rules of indexed reads and writes along one dimension: gather, scatter, index_select and others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _at_least_one(value: Tensor, sample: Tensor) -> Tensor:
 @rule("scatter_add")
 @rule("scatter_reduce")
 def elementwise(op: Operator, level: Level, args: list[Any]) -> Any:
-    """(self, dim, index, source, ...): positions of the shape of what is read or written."""
+    """Rule for (self, dim, index, source, ...) where the index has the shape of the elements read or written."""
     args = list(args)
     rank = args[0].dim()
     shape = args[2].shape if op.key == "gather" else args[0].shape
@@ -34,7 +34,7 @@ def elementwise(op: Operator, level: Level, args: list[Any]) -> Any:
         if isinstance(a, _C.Tensor):
             args[i] = _at_least_one(batched(a, level), a)
     if args[2].dim() != args[0].dim() and not args[2].numel():
-        # An empty index reads and writes nothing, whatever its number of dimensions.
+        # An empty index reads and writes nothing, regardless of its number of dimensions.
         args[2] = args[2].reshape(level.size, 0, *(1,) * (max(rank, 1) - 1))
     result = op(*args)
     if op.inplace:
@@ -56,7 +56,7 @@ def index_select(op: Operator, level: Level, args: list[Any]) -> Any:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not rank:
         return sample.reshape(1).gather(0, index.reshape(-1)).reshape(())
-    if not is_batched:  # all samples' positions at once
+    if not is_batched:  # the indices of all samples at once
         picked = op(value, at, positions.reshape(-1)).unflatten(at, (level.size, index.numel()))
         return again(picked.movedim(at, 0), level)
     shape = list(sample.shape)
@@ -65,14 +65,14 @@ def index_select(op: Operator, level: Level, args: list[Any]) -> Any:
 
 
 def _along(index: Tensor, dim: int, shape: list[int]) -> Tensor:
-    """A vector of positions, repeated so that it lies along `dim` of `shape`."""
+    """Expand a vector of indices along `dim` to `shape`."""
     view = [1] * len(shape)
     view[dim] = -1
     return index.reshape(view).expand(shape)
 
 
 def _by_scatter(op: Operator, level: Level, args: list[Any]) -> tuple[Tensor, int, Tensor, Tensor]:
-    """Self, dim, positions and source of index_add and its like, in the form that scatter takes."""
+    """Convert the arguments of index_add and similar operators to those of scatter: self, dim, index, source."""
     sample, dim, index, source = args[:4]
     at = wrapped(dim, sample.dim())
     target = sample if sample.dim() else sample.reshape(1)
@@ -83,7 +83,7 @@ def _by_scatter(op: Operator, level: Level, args: list[Any]) -> tuple[Tensor, in
 
 
 def _same_dims(op: Operator, level: Level, args: list[Any]) -> Any:
-    """The operator itself on the values, for positions that do not depend on the sample."""
+    """Apply the operator to the values, for indices that do not depend on the sample."""
     sample, dim, index, source, *rest = args
     value = _at_least_one(batched(sample, level), sample)
     source = _at_least_one(batched(source, level), source)
@@ -202,7 +202,7 @@ def embedding(op: Operator, level: Level, args: list[Any]) -> Any:
         return again(op(table, positions, padding, by_frequency, sparse), level)
     if by_frequency:
         return NotImplemented
-    # One table of all samples' rows. A row of padding passes no gradient, which detaching it says for every sample.
+    # One table with the rows of all samples. Detaching the padding rows stops their gradient in every sample.
     if padding >= 0:
         is_padding = (undertow.arange(weight.shape[0]) == padding).unsqueeze(1)
         table = undertow.where(is_padding, table.detach(), table)
@@ -213,7 +213,7 @@ def embedding(op: Operator, level: Level, args: list[Any]) -> Any:
 
 
 def _scattered(op: Operator, level: Level, args: list[Any], dims: list[int], tail: list[Any]) -> Any:
-    """self with src written into a part of it, which dims and the rest of the arguments name."""
+    """Write src into the part of self that dims and the remaining arguments select."""
     sample, source = args[:2]
     return op(batched(sample, level), batched(source, level), *dims, *tail)
 

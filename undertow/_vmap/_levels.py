@@ -1,9 +1,9 @@
-"""The transforms that run now.
+"""The active transforms.
 
-Every vmap, and every transform that differentiates, takes a number when it starts: later ones are
-greater, so of two that are nested the inner is greater. A batched tensor (Note [Batched Tensors] in
-core/autograd/batched.h) knows the number of its vmap; batched at several, it is a wrapper around a
-wrapper, the greatest number outside.
+Every vmap, and every transform that differentiates, gets a number when it starts. Numbers increase, so of
+two nested transforms the inner one has the greater number. A batched tensor (Note [Batched Tensors] in
+core/autograd/batched.h) stores the number of its vmap. A tensor batched at several levels is a wrapper
+around a wrapper, with the greatest number outermost.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Level:
-    """One running transform: a vmap has a size and a randomness, one that differentiates has none."""
+    """One active transform. A vmap has a size and a randomness; a transform that differentiates has neither."""
 
     __slots__ = ("depth", "internal", "number", "randomness", "size")
 
-    size: Any  # an int for a vmap, else None: rules of vmap need not ask
+    size: Any  # an int for a vmap, otherwise None; Any, so that batching rules need no None check
 
     def __init__(self, number: int, depth: int, size: int | None, randomness: str, internal: bool) -> None:
         self.number = number
-        self.depth = depth  # as messages and repr count it: 1 is the outermost
+        self.depth = depth  # shown in messages and repr; 1 is the outermost
         self.size = size
         self.randomness = randomness
-        self.internal = internal  # of the package itself: the function does not count as transformed
+        self.internal = internal  # used by the package itself; the function is not treated as transformed
 
 
 class _Stack(local):
@@ -46,7 +46,7 @@ alive: dict[int, Level] = {}  # of all threads: the engine's workers compute on 
 
 
 def _publish() -> None:
-    """Tell the core what recorders and attributes must know."""
+    """Pass the state that recorders and attributes need to the core."""
     levels = _stack.levels
     grads = [level.number for level in levels if level.size is None]
     random = any(level.size is not None for level in levels)
@@ -56,7 +56,7 @@ def _publish() -> None:
 
 @contextmanager
 def running(size: int | None = None, randomness: str = "error", *, internal: bool = False) -> Iterator[Level]:
-    """A level, for as long as a transform calls its function."""
+    """Context manager: a level that is active while a transform calls its function."""
     level = Level(next(_numbers), len(_stack.levels) + 1, size, randomness, internal)
     alive[level.number] = level
     _stack.levels.append(level)
@@ -71,7 +71,7 @@ def running(size: int | None = None, randomness: str = "error", *, internal: boo
 
 @contextmanager
 def outside(level: Level) -> Iterator[None]:
-    """What runs here runs as if outside of `level`, at whatever level contains it."""
+    """Context manager: leave `level` and the levels inside it temporarily."""
     kept = _stack.levels
     _stack.levels = kept[: kept.index(level)]
     _publish()
@@ -87,5 +87,5 @@ def innermost_vmap() -> Level | None:
 
 
 def vmaps() -> list[Level]:
-    """The vmaps that run on this thread, outermost first."""
+    """Return the active vmaps of this thread, outermost first."""
     return [level for level in _stack.levels if level.size is not None]

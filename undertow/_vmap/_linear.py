@@ -1,4 +1,4 @@
-"""Rules of matrix products. Samples of one factor and one other factor are a single, larger product."""
+"""Batching rules of matrix products. If only one factor is batched, the result is a single larger product."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _check(op: Operator, left: Tensor, right: Tensor, ranks: tuple[int, int]) -> None:
-    """The checks of one sample: a value has more dimensions, which other operators would take."""
+    """Check the shapes of one sample: a value has more dimensions, which other operators would accept."""
     if (left.dim(), right.dim()) != ranks:
         raise RuntimeError(
             f"{op.public}: expected tensors of {ranks[0]} and {ranks[1]} dimensions, but got "
@@ -32,15 +32,15 @@ def _check(op: Operator, left: Tensor, right: Tensor, ranks: tuple[int, int]) ->
 
 
 def _product(left: Tensor, right: Tensor, level: Level) -> Tensor:
-    """The values of left @ right for matrices, at least one of them batched."""
+    """Return the values of left @ right for matrices, at least one of them batched."""
     a, a_is_batched = split(left, level)
     b, b_is_batched = split(right, level)
     if a_is_batched and b_is_batched:
         return undertow.bmm(a, b)
-    if a_is_batched:  # the rows of all samples, one below the other
+    if a_is_batched:  # the rows of all samples, concatenated
         rows = level.size * a.shape[1]
         return undertow.mm(a.reshape(rows, a.shape[2]), b).reshape(level.size, a.shape[1], b.shape[1])
-    # The columns of all samples, one beside the other.
+    # The columns of all samples, concatenated.
     wide = b.transpose(0, 1).reshape(b.shape[1], level.size * b.shape[2])
     return undertow.mm(a, wide).reshape(a.shape[0], level.size, b.shape[-1]).transpose(0, 1)
 
@@ -94,7 +94,7 @@ def dot(op: Operator, level: Level, args: list[Any]) -> Any:
 
 @rule("matrices")
 def matrices(op: Operator, level: Level, args: list[Any]) -> Any:
-    """Several matrices, or matrices and vectors, whatever stands before them; those of a sample without more before them."""
+    """Rule for operators on matrices (and vectors) with leading batch dimensions; the samples themselves must have none."""
     tensors = [a for a in args if isinstance(a, _C.Tensor)]
     if tensors[0].dim() != 2:
         return NotImplemented
@@ -103,7 +103,7 @@ def matrices(op: Operator, level: Level, args: list[Any]) -> Any:
 
 
 def _added(op: Operator, args: list[Any], product: Tensor) -> Any:
-    """beta * self + alpha * product, in logical terms."""
+    """Return beta * self + alpha * product, computed with batched tensors."""
     own, beta, alpha = args[0], args[3], args[4]
     total = product if alpha == 1 else product * alpha
     if beta != 0:

@@ -1,4 +1,4 @@
-"""Rules of losses: each sample's elements first, then its own mean or sum."""
+"""Batching rules of losses: compute the elements of each sample, then its mean or sum."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _class_dim(rank: int) -> int:
 
 
 def _weights(target: Tensor, weight: Tensor | None, ignored: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """A class for every target, some class for one that is ignored; and its weight, 0 for one that is ignored."""
+    """Return the class of every target (a valid one for ignored targets) and its weight (0 for ignored targets)."""
     counts = target != ignored
     classes = undertow.where(counts, target, 0)
     if weight is None:
         return classes, counts.to(like.dtype)
-    # The operator has no gradient by the weights.
+    # The operator has no gradient with respect to the weights.
     return classes, weight.detach().index_select(0, classes.reshape(-1)).reshape(classes.shape) * counts
 
 

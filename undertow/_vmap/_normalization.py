@@ -1,5 +1,5 @@
-"""Rules of normalisations. What normalises a sample by itself takes the batch as further samples; batch normalisation takes
-it as further channels. The backward passes are written out: see Note [Derivatives Of Normalisation] in the core."""
+"""Batching rules of normalisations. Operators that normalise each sample separately treat the batch as more samples; batch
+normalisation treats it as more channels. The backward passes are written out: see Note [Derivatives Of Normalisation] in the core."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def batch_norm(op: Operator, level: Level, args: list[Any]) -> Any:
             "were not batched: give every sample its own, or normalise without them (track_running_stats=False)"
         )
     if x.dim() < 2:
-        raise RuntimeError(f"batch_norm: expected an input of a batch and channels, got {x.dim()} dimensions")
+        raise RuntimeError(f"batch_norm: expected an input with batch and channel dimensions, got {x.dim()} dimensions")
     value = batched(x, level).movedim(0, 1)
     n, size, c = value.shape[:3]
     own = [_as_channels(t, level) for t in (mean, var)]
@@ -88,7 +88,7 @@ def batch_norm(op: Operator, level: Level, args: list[Any]) -> Any:
 def _written_out(
     dy: Tensor, x: Tensor, mean: Tensor | None, rstd: Tensor, weight: Tensor | None, over: list[int], shared: list[int], fixed: bool
 ) -> Any:
-    """(gradient of x, gradients of the weight and the bias before they get its shape)."""
+    """Return the gradient of x, and the gradients of the weight and the bias before they are reshaped."""
     centre = x if mean is None else x - mean
     hat, h = centre * rstd, dy if weight is None else dy * weight
     rest = h
@@ -101,7 +101,7 @@ def _written_out(
 
 
 def _only(results: Sequence[Tensor], mask: int) -> list[Tensor]:
-    """An empty tensor for what is not wanted."""
+    """Replace results that are not needed with empty tensors."""
     return [r if mask >> i & 1 else r.new_empty(0) for i, r in enumerate(results)]
 
 
@@ -122,7 +122,7 @@ def rms_norm_backward(op: Operator, level: Level, args: list[Any]) -> Any:
 @rule("batch_norm_backward", logical=True)
 def batch_norm_backward(op: Operator, level: Level, args: list[Any]) -> Any:
     dy, x, weight, mean, var, save_mean, save_rstd, training, eps, mask = args
-    if x.dim() < 2:  # a line has no channels, and nothing in it
+    if x.dim() < 2:  # a 1-d input has no channels and no elements
         return _only((dy, x.new_zeros(0), x.new_zeros(0)), mask)
     shape = (1, x.shape[1], *(1,) * (x.dim() - 2))
     centre, rstd = (save_mean, save_rstd) if training else (mean, (var + eps).rsqrt())

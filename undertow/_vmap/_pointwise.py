@@ -1,4 +1,4 @@
-"""Rules of operators that treat every element alike: arithmetic, copies, fills, tensors like another."""
+"""Batching rules of elementwise operators: arithmetic, copies, fills, `*_like` and `new_*`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def pad(value: Tensor, missing: int) -> Tensor:
-    """Dimensions of one behind the batch, so that samples of fewer dimensions broadcast as they would alone."""
+    """Insert dimensions of size 1 after the batch, so that samples with fewer dimensions broadcast correctly."""
     for _ in range(missing):
         value = value.unsqueeze(1)
     return value
@@ -28,10 +28,10 @@ def _kind(t: dtype) -> int:
 
 
 def _promoted(samples: list[Tensor], values: list[Tensor]) -> list[Tensor]:
-    """The values, so that promotion is as it is for one sample, where a tensor without dimensions gives way to others.
+    """Convert the values so that promotion is the same as for one sample, where 0-d tensors have lower priority.
 
-    Its value has a dimension, the batch. So it is converted first where it would not give way; and
-    one that is not batched gets a dimension where none of the samples has any.
+    The value of a batched 0-d tensor has one dimension, the batch, so it would take part in promotion like any
+    other tensor: it is converted first. If all samples are 0-d, unbatched tensors get a dimension too.
     """
     dtypes = [t.dtype for t in samples if t.dim()]
     if not dtypes:
@@ -46,9 +46,9 @@ def _promoted(samples: list[Tensor], values: list[Tensor]) -> list[Tensor]:
 
 
 def align(level: Level, args: list[Any], *, skip: int = 0) -> list[Any]:
-    """The arguments with values for batched tensors, so that values broadcast as samples do.
+    """Replace batched tensors in the arguments by their values, shaped so that they broadcast like the samples.
 
-    `skip`: how many arguments at the front take no part in promotion (a condition, say).
+    `skip` is the number of leading tensors that do not take part in promotion (such as a condition).
     """
     number = level.number
     out = list(args)
@@ -80,7 +80,7 @@ def pointwise(op: Operator, level: Level, args: list[Any]) -> Any:
 def copy(op: Operator, level: Level, args: list[Any]) -> Any:
     if op.inplace:
         return op(*align(level, args))
-    # The result lies as self does, sample by sample: the engine addresses it by self's strides.
+    # The result has self's strides in every sample, because the engine addresses it with self's strides.
     target, source = args[:2]
     value, is_batched = split(target, level)
     if not is_batched:
@@ -122,7 +122,7 @@ def masked_fill(op: Operator, level: Level, args: list[Any]) -> Any:
 
 @rule("new")
 def new(op: Operator, level: Level, args: list[Any]) -> Any:
-    """new_zeros and its like: a batch of them, so that what is batched may be written into them."""
+    """Rule for new_zeros and similar operators: create a batched tensor, so that batched values can be written to it."""
     value, size, *rest = args
     value = split(value, level)[0]
     shape = (level.size, *size)

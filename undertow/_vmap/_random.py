@@ -1,4 +1,4 @@
-"""Rules of random operators: what they do is what the innermost vmap's `randomness` says, batched or not."""
+"""Batching rules of random operators. The innermost vmap's `randomness` applies even if no argument is batched."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _inplace(op: Operator, level: Level, args: list[Any], is_batched: bool) -> N
         if not owns_samples:
             raise RuntimeError(
                 "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will "
-                f"appear like same randomness: {op.public} would write every sample to one place"
+                f"appear like same randomness: {op.public} would write all samples to the same memory"
             )
         rest = [pad(split(a, level)[0], args[0].dim() - a.dim()) if split(a, level)[1] else a for a in args[1:]]
         op(value, *rest)
@@ -67,7 +67,7 @@ def _refuse_same(op: Operator, depends: bool) -> None:
     if depends:
         raise RuntimeError(
             "Vmap does not currently support same randomness with a batched tensor input. "
-            f"{op.public} would draw from a distribution of each sample's own"
+            f"{op.public} would draw from a different distribution for each sample"
         )
 
 
@@ -76,7 +76,7 @@ def _same(op: Operator, level: Level, args: list[Any], is_batched: bool) -> Any:
         return op(*args)
     if not op.key.startswith(("rand_like", "randn_like", "randint_like")):
         _refuse_same(op, True)
-    return op(split(args[0], level)[0].select(0, 0), *args[1:])  # only its shape matters
+    return op(split(args[0], level)[0].select(0, 0), *args[1:])  # only the shape matters
 
 
 def _different(op: Operator, level: Level, args: list[Any]) -> Any:

@@ -1,7 +1,7 @@
-"""Rules of operators that work along dimensions: reductions, scans, sorts, softmax, norms.
+"""Batching rules of operators along dimensions: reductions, scans, sorts, softmax, norms.
 
-A sample's dimension d is its value's d + 1. A sample without dimensions may be reduced along
-dimension 0 or -1 all the same; its value then gets a dimension for that.
+Dimension d of a sample is dimension d + 1 of its value. A 0-d sample may be reduced along dimension 0
+or -1 too; its value then gets an additional dimension.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def wrapped(dim: int, rank: int) -> int:
-    """A sample's dimension, counted from the front; a sample without any has one, as everywhere."""
+    """Return a sample's dimension as a non-negative number; a 0-d sample counts as having one dimension."""
     rank = max(rank, 1)
     if not -rank <= dim < rank:
         raise IndexError(
@@ -32,7 +32,7 @@ def wrapped(dim: int, rank: int) -> int:
 
 
 def shifted(dim: int, rank: int) -> int:
-    """The dimension of the value that is dimension `dim` of a sample."""
+    """Return the dimension of the value for dimension `dim` of a sample."""
     return wrapped(dim, rank) + 1
 
 
@@ -49,7 +49,7 @@ def _with_dimension(value: Tensor, rank: int) -> Tensor:
 
 
 def _without(results: Any, rank: int) -> Any:
-    """Results of a sample without dimensions have none."""
+    """Remove the additional dimension from the results of 0-d samples."""
     return results if rank else _each(results, lambda r: r.squeeze(1) if r.dim() > 1 else r)
 
 
@@ -67,7 +67,7 @@ def reduce(op: Operator, level: Level, args: list[Any]) -> Any:
         args[at] = _all_shifted(dim, rank)
         return _without(op(*args), rank)
     keep = "keepdim" in op.names and args[op.names.index("keepdim")]
-    if _takes_one(op):  # no dimension is all of them, which such an operator takes flat
+    if _takes_one(op):  # an empty dim means all dimensions; this operator takes only one, so flatten
         args[0] = args[0].flatten(1)
         args[at] = 1
         if keep:
@@ -82,8 +82,8 @@ def _takes_one(op: Operator) -> bool:
     return op.key in ("argmax", "argmin", "aminmax", "count_nonzero")
 
 
-# How to reduce everything by an operator that reduces along dimensions. For max and min it is the one that shares the
-# gradient among equals, as they do.
+# The operator along dimensions that replaces a full reduction. amax and amin, because max and min distribute the gradient evenly among
+# equal elements.
 _ALONG = {"sum": "sum.dim", "mean": "mean.dim", "prod": "prod.dim", "max": "amax", "min": "amin", "median": "median.dim",
           "nanmedian": "nanmedian.dim", "any": "any.dim", "all": "all.dim"}
 
@@ -104,7 +104,7 @@ def reduce_all(op: Operator, level: Level, args: list[Any]) -> Any:
 
 @rule("along")
 def along(op: Operator, level: Level, args: list[Any]) -> Any:
-    """The result has the shape of the arguments, which broadcast to each other: scans, sorts, softmax, flip."""
+    """Rule for operators whose result has the broadcast shape of the arguments: scans, sorts, softmax, flip."""
     args = list(args)
     rank = max(a.dim() for a in args if isinstance(a, _C.Tensor))
     several = sum(isinstance(a, _C.Tensor) for a in args) > 1
@@ -124,7 +124,7 @@ def renorm(op: Operator, level: Level, args: list[Any]) -> Any:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {value.dim()} dimensions")
     at = shifted(dim, value.dim())
     own = split(value, level)[0]
-    # The slices along dim of all samples are those along one dimension.
+    # Merge the slices along dim of all samples into one dimension.
     first = own.movedim(at, 1)
     joined = first.reshape(level.size * first.shape[1], *first.shape[2:])
     result = undertow.renorm(joined, p, 0, limit).reshape(first.shape).movedim(1, at)
@@ -144,7 +144,7 @@ def trace(op: Operator, level: Level, args: list[Any]) -> Any:
 
 
 def of_every_sample(results: Any, level: Level) -> Any:
-    """A result that was not computed is one empty tensor, whatever the batch: it is so for every sample."""
+    """Give results that were not computed (an empty tensor) a batch dimension."""
 
     def each(r: Tensor) -> Tensor:
         return r.new_empty((level.size, 0)) if r.shape == (0,) and level.size else r
@@ -154,7 +154,7 @@ def of_every_sample(results: Any, level: Level) -> Any:
 
 @rule("matrix")
 def matrix(op: Operator, level: Level, args: list[Any]) -> Any:
-    """Works on the last two dimensions, whatever stands before them."""
+    """Rule for operators on the last two dimensions, with any number of leading dimensions."""
     if args[0].dim() < 2:
         raise RuntimeError(f"{op.public}: input tensor must have at least 2 dimensions, got {args[0].dim()}")
     return of_every_sample(op(split(args[0], level)[0], *args[1:]), level)
@@ -166,7 +166,7 @@ def searchsorted(op: Operator, level: Level, args: list[Any]) -> Any:
     sorter = rest[-1]
     if not any(split(t, level)[1] for t in (sequence, sorter)) and sequence.dim() == 1:
         return again(op(sequence, split(values, level)[0], *rest), level)
-    if sequence.dim() == 1:  # one row of boundaries for whatever shape of values: rows of a matrix
+    if sequence.dim() == 1:  # 1-d boundaries accept values of any shape: make them rows of a matrix
         flat = values.reshape(-1)
         found = op(batched(sequence, level), batched(flat, level), *rest[:-1], None if sorter is None else batched(sorter, level))
         return again(found, level).reshape(values.shape)

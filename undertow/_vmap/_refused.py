@@ -1,4 +1,4 @@
-"""What no rule can compute: numbers that differ from sample to sample, and results whose shape would."""
+"""Operators that no rule can support: Python numbers, and results whose shape differs between samples."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def item(op: Operator, level: Level, args: list[Any]) -> Any:
     raise RuntimeError(
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
-        ".item() on a Tensor, please try to rewrite what you're doing with other operations: its number "
-        "differs from sample to sample"
+        ".item() on a Tensor, please try to rewrite what you're doing with other operations: the number "
+        "differs between samples"
     )
 
 
@@ -32,5 +32,5 @@ def dynamic(op: Operator, level: Level, args: list[Any]) -> Any:
 @rule("refused")
 def refused(op: Operator, level: Level, args: list[Any]) -> Any:
     raise RuntimeError(
-        f"vmap over undertow.{op.public} isn't supported: its truth differs from sample to sample"
+        f"vmap over undertow.{op.public} isn't supported: its truth value differs between samples"
     )

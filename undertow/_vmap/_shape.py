@@ -1,4 +1,4 @@
-"""Rules of views and other changes of shape. A view of a sample is a view of the value, so writes go through."""
+"""Batching rules of views and other shape operators. A view of a sample is a view of the value, so writes reach it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _resized(op: Operator, args: list[Any]) -> None:
-    """After a view in place: the sample's shape is its value's anew."""
+    """Update the batched tensor's shape from its value after an in-place view operator."""
     if op.inplace:
         _C._refresh_batched(args[0])
 
@@ -29,7 +29,7 @@ def _numel(shape: Any) -> int:
 
 
 def _inferred(sample: Tensor, shape: Any) -> list[int]:
-    """The shape with a number in the place of -1: with the batch before it there might be another."""
+    """Replace -1 in the shape by a number, because the batch size in front of it may be 0."""
     size = list(shape)
     if size.count(-1) == 1:
         known = _numel(s for s in size if s != -1)
@@ -77,7 +77,7 @@ def view_as_complex(op: Operator, level: Level, args: list[Any]) -> Any:
 
 @rule("as_strided")
 def as_strided(op: Operator, level: Level, args: list[Any]) -> Any:
-    """Offsets are those of the first sample, whose geometry the batched tensor shows."""
+    """Rule for as_strided; the offset refers to the first sample, whose strides and offset the batched tensor reports."""
     sample, size, stride, offset = args
     value = split(sample, level)[0]
     offset = value.storage_offset() if offset is None else offset
@@ -90,7 +90,7 @@ def as_strided(op: Operator, level: Level, args: list[Any]) -> Any:
 def strided_sum(op: Operator, level: Level, args: list[Any]) -> Any:
     sample, size, stride, offset, extent = args
     value = split(sample, level)[0]
-    # The samples' stretches of memory, one behind the other.
+    # The memory ranges of the samples, one after the other.
     result = op(value, [level.size, *size], [extent, *stride], offset, level.size * extent)
     return result.reshape(level.size, extent)
 
@@ -118,7 +118,7 @@ def transpose(op: Operator, level: Level, args: list[Any]) -> Any:
     rank = sample.dim()
     value = split(sample, level)[0]
     if not rank:
-        shifted(first, 0), shifted(second, 0)  # refused if out of range
+        shifted(first, 0), shifted(second, 0)  # raises if out of range
         return None if op.inplace else value.view_as(value)
     result = op(value, shifted(first, rank), shifted(second, rank))
     _resized(op, args)
@@ -197,7 +197,7 @@ def slice_(op: Operator, level: Level, args: list[Any]) -> Any:
 @rule("select_backward")
 @rule("slice_backward")
 def into_zeros(op: Operator, level: Level, args: list[Any]) -> Any:
-    """The gradient of a selection, put where it was taken from: (gradient, sizes of the input, dim, ...)."""
+    """Rule for the gradient of a selection, scattered into zeros: (gradient, sizes of the input, dim, ...)."""
     grad, sizes, dim, *rest = args
     return op(split(grad, level)[0], [level.size, *sizes], shifted(dim, len(sizes)), *rest)
 
@@ -278,7 +278,7 @@ def repeat(op: Operator, level: Level, args: list[Any]) -> Any:
 def roll(op: Operator, level: Level, args: list[Any]) -> Any:
     sample, shifts, dims = args
     value = split(sample, level)[0]
-    if not dims:  # the sample as one line
+    if not dims:  # roll the flattened sample
         return op(value.flatten(1) if sample.dim() else value.unsqueeze(1), shifts, [1]).reshape(value.shape)
     return op(value, shifts, [shifted(d, sample.dim()) for d in dims])
 
@@ -292,7 +292,7 @@ def rot90(op: Operator, level: Level, args: list[Any]) -> Any:
 @rule("cat")
 def cat(op: Operator, level: Level, args: list[Any]) -> Any:
     tensors, dim = args
-    # An empty vector joins anything, and has no part in the shape.
+    # An empty 1-d tensor can be concatenated with tensors of any shape, and is ignored.
     kept = [x for x in tensors if x.dim() != 1 or x.shape[0]] or list(tensors)
     return op(tuple(batched(x, level) for x in kept), shifted(dim, kept[0].dim()))
 

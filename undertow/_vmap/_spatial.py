@@ -1,4 +1,4 @@
-"""Rules of operators on images, and of Fourier transforms. Planes are independent, so samples are more planes: they join the first dimension."""
+"""Batching rules of image operators and Fourier transforms. Planes are independent, so the batch is merged into the first dimension."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def constant_pad(op: Operator, level: Level, args: list[Any]) -> Any:
 
 @rule("planes")
 def planes(op: Operator, level: Level, args: list[Any]) -> Any:
-    """The samples' first dimensions, one behind the other; a list named `sizes` grows with them."""
+    """Merge the batch into the first dimension of the samples, also in an argument named `sizes`."""
     if any(isinstance(a, _C.Tensor) and not a.dim() for a in args):
         return NotImplemented
     joined = [batched(a, level).flatten(0, 1) if isinstance(a, _C.Tensor) else a for a in args]

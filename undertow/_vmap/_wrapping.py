@@ -1,8 +1,8 @@
-"""How tensors pass in and out of the levels of vmap, with their tangents.
+"""Move tensors, with their tangents, into and out of the levels of vmap.
 
-A tangent belongs to the value. It may be batched where its value is not: so vmap over tangents alone
-computes the primal once, and only the tangents for every sample. Where such a tensor meets one that is
-batched at the same level, it is spread over the samples first, primal and tangent each in its own way.
+A tangent belongs to the value. It may be batched at a level where its primal is not, so a vmap over the tangents
+alone computes the primal once and the tangents for every sample. When such a tensor is combined with one that
+is batched at that level, it is expanded over the samples first; primal and tangent are expanded separately.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ make_batched = _C._make_batched
 
 
 def wrap_all(result: object, number: int) -> object:
-    """The same with every tensor batched at a level."""
+    """Wrap every tensor in the result as batched at a level."""
     if isinstance(result, _C.Tensor):
         return make_batched(result, number)
     return [make_batched(t, number) for t in result]  # type: ignore[attr-defined]
 
 
 def peel(t: Tensor, number: int) -> Tensor | None:
-    """`t` without one level, whose batch becomes dimension 0; None if it is not batched there."""
+    """Remove one level from `t`: its batch becomes dimension 0. Return None if `t` is not batched there."""
     outer = level_of(t)
     if outer == number:
         return value_of(t)
@@ -41,7 +41,7 @@ def peel(t: Tensor, number: int) -> Tensor | None:
 
 
 def put_on(t: Tensor, number: int) -> Tensor:
-    """The inverse of peel: dimension 0 becomes the batch of a level, inside of levels after it."""
+    """The inverse of peel: make dimension 0 the batch of a level, inside of later levels."""
     outer = level_of(t)
     if outer < number:
         return make_batched(t, number)
@@ -49,7 +49,7 @@ def put_on(t: Tensor, number: int) -> Tensor:
 
 
 def physical(t: Tensor) -> Tensor:
-    """The value under all levels, which has the history and the tangent."""
+    """Return the value under all levels, which has the history and the tangent."""
     while level_of(t) >= 0:
         t = value_of(t)
     return t
@@ -81,7 +81,7 @@ def unpack_dual(dual: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def spread(t: Tensor, level: Level) -> Tensor:
-    """A tensor that is not batched at `level`, repeated along a new dimension 0: one for every sample."""
+    """Expand a tensor that is not batched at `level` along a new dimension 0, over the samples."""
     if forward_ad._current_level >= 0:
         primal, tangent = unpack_dual(t)
         part = None if tangent is None else peel(tangent, level.number)
@@ -91,7 +91,7 @@ def spread(t: Tensor, level: Level) -> Tensor:
 
 
 def settled(t: Tensor, level: Level) -> Tensor:
-    """`t`, but batched at `level` if its tangent is."""
+    """Return `t`, batched at `level` if its tangent is."""
     if level_of(t) == level.number:
         return t
     tangent = unpack_dual(t)[1]
@@ -101,10 +101,10 @@ def settled(t: Tensor, level: Level) -> Tensor:
 
 
 def lower(t: Tensor, levels: Sequence[Level]) -> Tensor:
-    """`t` with the batches of the levels as leading dimensions, outermost first.
+    """Return `t` with the batches of the levels as leading dimensions, outermost first.
 
-    Where it is not batched it is spread: what is differentiated by it then differs from sample to
-    sample.
+    At levels where it is not batched it is expanded, so that derivatives with respect to it differ
+    between samples.
     """
     for level in reversed(levels):
         peeled = peel(t, level.number)
