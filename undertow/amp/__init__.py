@@ -7,5 +7,5 @@ from undertow.amp.grad_scaler import GradScaler
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 TYPE_CHECKING = False
-if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

@@ -1,7 +1,7 @@
-"""`autocast`: inside its block, matrix products and convolutions compute in a half type, losses in float32.
+"""`autocast`: in its block, matrix products and convolutions compute in a half-precision dtype, losses in float32.
 
-A function mode: it sees every operator that Python calls, and converts its float32 arguments before. Which operators are
-in which list is what torch's CPU autocast does.
+It is a function mode, which intercepts every operator that Python calls and converts its float32 arguments first. The lists of
+operators are those of torch's CPU autocast.
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ _devices = threading.local()
 
 
 def _state() -> dict[str, tuple[bool, Any]]:
-    """By device type: whether autocast is on in this thread, and its dtype."""
+    """Return, for each device type, whether autocast is enabled in this thread, and its dtype."""
     if not hasattr(_devices, "now"):
         _devices.now = {}
     return _devices.now
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether autocast is on for the device type in this thread."""
+    """Return True if autocast is enabled for the device type in this thread."""
     return _state().get(device_type, (False, None))[0]
 
 
 def get_autocast_dtype(device_type: str = "cpu") -> Any:
-    """The dtype autocast computes in for the device type."""
+    """Return the dtype autocast uses for the device type."""
     return _state().get(device_type, (False, undertow.bfloat16 if device_type == "cpu" else undertow.float16))[1]
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast can be on for the device type: "cpu" alone, though others can be named."""
+    """Return True if autocast is available for the device type: only for "cpu", although other names are accepted."""
     undertow.device(device_type)
     return device_type in ("cpu", "cuda", "xpu", "mps", "meta", "hpu", "mtia", "xla", "ipu", "maia")
 
 
 @functools.cache
 def _kinds() -> dict[str, str]:
-    """The list of each operator, by name."""
+    """Return the list ("lower", "float32" or "promote") of each operator, by name."""
     return {name: kind for kind, names in (("lower", _LOWER), ("float32", _FLOAT32), ("promote", _PROMOTE)) for name in names.split()}
 
 
 def _cast(value: Any, dtype: Any, sources: tuple[Any, ...]) -> Any:
-    """`value` with the tensors of the source dtypes in it converted."""
+    """Convert the tensors with one of the source dtypes in `value`."""
     if isinstance(value, undertow.Tensor):
         return value.to(dtype) if value.dtype in sources else value
     if type(value) in (list, tuple):
@@ -76,7 +76,7 @@ def _cast(value: Any, dtype: Any, sources: tuple[Any, ...]) -> Any:
 
 
 def _widest(values: Any) -> Any:
-    """float32 if one of the tensors is, else what they are."""
+    """Return float32 if one of the tensors is float32, otherwise their dtype."""
     for value in values:
         if isinstance(value, (list, tuple)):
             if _widest(value) is undertow.float32:
@@ -87,7 +87,7 @@ def _widest(values: Any) -> Any:
 
 
 class _Mode(TorchFunctionMode):
-    """Converts arguments as the innermost block says. Blocks around it see the call too, and find nothing left to do."""
+    """Converts arguments as the innermost block specifies. Outer blocks see the call too, and have nothing left to convert."""
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
@@ -97,7 +97,7 @@ class _Mode(TorchFunctionMode):
             inner = getattr(func, "__wrapped__", None)
             if inner is None or not on:
                 return func(*args, **kwargs)
-            with self:  # a function of Python's, made of operators: those are looked at one by one
+            with self:  # a Python function composed of operators, which are handled one by one
                 return inner(*args, **kwargs)
         if kind == "lower":
             dtype, sources = half, (undertow.float32, undertow.bfloat16, undertow.float16)
@@ -110,7 +110,7 @@ class _Mode(TorchFunctionMode):
 
 
 class autocast:
-    """Inside the block (or the decorated function) products compute in `dtype`, bfloat16 unless said otherwise.
+    """Compute matrix products in `dtype` (default bfloat16) in the `with` block or the decorated function.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, 2)
@@ -170,7 +170,7 @@ class autocast:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str = "cpu", cast_inputs: Any = None) -> Any:
-    """Decorates the forward of a custom Function: remembers autocast's state, and converts its inputs when it is on."""
+    """Decorate the forward of a custom Function: store autocast's state, and convert the inputs if it is enabled."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -189,7 +189,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str = "cpu", cast_inputs: Any = 
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str = "cpu") -> Any:
-    """Decorates the backward of a custom Function: autocast is then as it was in the forward."""
+    """Decorate the backward of a custom Function: run it with the autocast state of the forward."""
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 

@@ -1,4 +1,4 @@
-"""`GradScaler`: multiplies the loss so that small gradients survive a half type, and skips steps whose gradients overflow."""
+"""`GradScaler`: scales the loss so that small gradients do not underflow in half precision, and skips steps whose gradients overflow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler:
-    """Scales losses, unscales gradients, and adapts the scale: doubled after a while of finite gradients, halved at an overflow.
+    """Scales losses, unscales gradients, and adapts the scale: by default doubled after 2000 steps without overflow, halved after an overflow.
 
     >>> import undertow as ut
     >>> w = ut.nn.Parameter(ut.ones(1))
@@ -47,15 +47,15 @@ class GradScaler:
         self._init_scale = self._scale_now = float(init_scale)
         self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
         self._growth_tracker = 0
-        self._seen: dict[int, str] = {}  # by optimizer, since the last update: "unscaled" or "stepped"
+        self._seen: dict[int, str] = {}  # per optimizer, since the last update: "unscaled" or "stepped"
         self._overflows: dict[int, bool] = {}
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """Return True if scaling is enabled."""
         return self._enabled
 
     def scale(self, outputs: Any) -> Any:
-        """A tensor, or the tensors of a list or tuple, multiplied by the scale."""
+        """Multiply a tensor, or the tensors of a list or tuple, by the scale."""
         if not self._enabled:
             return outputs
         if isinstance(outputs, undertow.Tensor):
@@ -65,7 +65,7 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divides the gradients of the optimizer's parameters by the scale, to clip them before `step`."""
+        """Divide the gradients of the optimizer's parameters by the scale, for example to clip them before `step`."""
         if not self._enabled:
             return
         state = self._seen.get(id(optimizer))
@@ -87,7 +87,7 @@ class GradScaler:
         self._seen[id(optimizer)] = "unscaled"
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """`optimizer.step()`, unless a gradient is not finite."""
+        """Call `optimizer.step()`, unless a gradient is infinite or NaN."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -101,7 +101,7 @@ class GradScaler:
         return None if self._overflows[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | Any = None) -> None:
-        """The scale for the next step: the given one, or adapted to what the steps since the last update met."""
+        """Set the scale: to `new_scale`, or adapted to whether gradients overflowed since the last update."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -120,35 +120,35 @@ class GradScaler:
         self._overflows.clear()
 
     def get_scale(self) -> float:
-        """The scale, 1.0 when disabled."""
+        """Return the scale, 1.0 if disabled."""
         return self._scale_now if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """What the scale is multiplied by after a while without overflow."""
+        """Return the factor by which the scale grows after `growth_interval` steps without overflow."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Sets the growth factor."""
+        """Set the growth factor."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is multiplied by at an overflow."""
+        """Return the factor by which the scale is multiplied after an overflow."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Sets the backoff factor."""
+        """Set the backoff factor."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """How many steps without overflow let the scale grow."""
+        """Return the number of consecutive steps without overflow after which the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Sets the growth interval."""
+        """Set the growth interval."""
         self._growth_interval = new_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` needs; empty when disabled."""
+        """Return the state as a dict; empty if disabled."""
         if not self._enabled:
             return {}
         return {
@@ -160,7 +160,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Goes on from what `state_dict` gave."""
+        """Load a state returned by `state_dict`."""
         if not self._enabled:
             return
         if not state_dict:

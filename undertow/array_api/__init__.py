@@ -1,8 +1,8 @@
-"""The Python array API standard for tensors: what `tensor.__array_namespace__()` gives.
+"""The Python array API standard for tensors: the namespace that `tensor.__array_namespace__()` returns.
 
-Names, arguments and promotion are the standard's, where `undertow`'s own are torch's: `sort` gives values alone, `max`
-has an `axis`, arrays without dimensions promote like any other. Results are differentiable like all others. Of the
-standard's dtypes, uint16, uint32 and uint64 are not there.
+Names, arguments and promotion follow the standard, while those of `undertow` follow torch: here `sort` returns only values,
+`max` has an `axis`, and 0-d arrays promote like any other. Results are differentiable. The dtypes uint16, uint32 and uint64
+of the standard are missing.
 """
 
 from undertow import e, empty_like, finfo, from_dlpack, full_like, iinfo, inf, nan, newaxis, ones_like, pi, zeros_like

@@ -1,4 +1,4 @@
-"""The array API's data types: conversion, promotion without regard to values, and what there is."""
+"""Dtypes of the array API: conversion, promotion independent of values, and inspection."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _NAMES = str.split("bool int8 int16 int32 int64 uint8 float32 float64 complex64 
 
 
 def promoted(*values: Any) -> list[Tensor]:
-    """Tensors of one dtype, which their dtypes alone decide; numbers take the dtype of the tensors beside them."""
+    """Convert the values to tensors of one dtype, determined by their dtypes only; numbers take the dtype of the tensors."""
     dtype = result_type(*values)
     return [v.to(dtype) if isinstance(v, Tensor) else undertow.full((), v, dtype=dtype) for v in values]
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    """The dtype that an operation on these gives."""
+    """Return the dtype of the result of an operation on the arguments."""
     dtypes = [v.dtype if isinstance(v, Tensor) else v for v in arrays_and_dtypes if isinstance(v, (Tensor, _C.dtype))]
     numbers = [v for v in arrays_and_dtypes if not isinstance(v, (Tensor, _C.dtype))]
     if not dtypes:
@@ -45,18 +45,18 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 
 def astype(x: Tensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The array in another dtype."""
+    """Convert an array to another dtype."""
     return x.to(dtype=dtype, device=device, copy=copy)
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Whether promotion leads from one dtype to the other."""
+    """Return True if `from_` can be cast to `to` under the promotion rules."""
     source = from_.dtype if isinstance(from_, Tensor) else from_
     return undertow.promote_types(source, to) is to
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is another, is of a kind by name, or is any of several."""
+    """Return True if `dtype` is equal to `kind`, belongs to the named kind, or matches any kind in a tuple."""
     if isinstance(kind, tuple):
         return any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, str):
@@ -67,22 +67,22 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 class _Info:
-    """What there is: dtypes, devices, and which freedoms of the standard are taken."""
+    """Inspection: dtypes, devices and optional capabilities."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Boolean masks and results whose shape depends on data are there."""
+        """Return the capabilities: boolean indexing and data-dependent shapes are supported."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Any:
-        """Where arrays are made."""
+        """Return the default device."""
         return _C.device("cpu")
 
     def devices(self) -> list[Any]:
-        """Where arrays can be."""
+        """Return the available devices."""
         return [_C.device("cpu")]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        """The dtypes of numbers."""
+        """Return the default dtypes of each kind of number."""
         real = undertow.get_default_dtype()
         return {
             "real floating": real,
@@ -92,11 +92,11 @@ class _Info:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        """The standard's dtypes by name; of its unsigned ones there is uint8 alone."""
+        """Return the supported dtypes by name; uint8 is the only unsigned one."""
         found = {name: getattr(_C, name) for name in _NAMES}
         return found if kind is None else {name: dtype for name, dtype in found.items() if isdtype(dtype, kind)}
 
 
 def __array_namespace_info__() -> _Info:
-    """What there is: see its methods."""
+    """Return an object with inspection methods."""
     return _Info()

@@ -1,4 +1,4 @@
-"""The array API's functions of one element and of two: ours, with the standard's promotion."""
+"""Elementwise functions of the array API: Undertow's operators with the standard's promotion."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def _of_two(name: str, own: str) -> Callable[[Any, Any], Tensor]:
 
 
 def sign(x: Tensor, /) -> Tensor:
-    """-1, 0 or 1; of complex numbers, the number of that direction and of length 1."""
+    """Return -1, 0 or 1; for complex numbers, x / abs(x)."""
     return undertow.sgn(x)
 
 
 def bitwise_invert(x: Tensor, /) -> Tensor:
-    """Every bit turned."""
+    """Invert every bit."""
     return undertow.bitwise_not(x)
 
 
 def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
-    """Values between two bounds, in the dtype of the array."""
+    """Clamp the values to [min, max], in the dtype of the array."""
     for bound, choose in ((min, undertow.maximum), (max, undertow.minimum)):
         if bound is not None:
             x = choose(x, undertow.as_tensor(bound).to(x.dtype))

@@ -1,4 +1,4 @@
-"""The array API's functions that sum up: over all elements, one dimension or several."""
+"""Reductions of the array API, over all elements or over some dimensions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _one_by_one(function: Callable[..., Tensor], x: Tensor, axis: Any, keepdims:
 
 
 def sum(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum."""
+    """Return the sum."""
     axes = _axes(x, axis)
     if not axes:
         return x.to(dtype) if dtype else undertow.sum(x.unsqueeze(0), 0)
@@ -30,19 +30,19 @@ def sum(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = F
 
 
 def prod(x: Tensor, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The product."""
+    """Return the product."""
     x = x.to(dtype) if dtype else x.to(undertow.int64) if not (x.is_floating_point() or x.is_complex()) else x
     return _one_by_one(undertow.prod, x, axis, keepdims)
 
 
 def mean(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The mean."""
+    """Return the mean."""
     axes = _axes(x, axis)
     return undertow.mean(x, axes, keepdim=keepdims) if axes else x.clone()
 
 
 def var(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance."""
+    """Return the variance."""
     axes = _axes(x, axis)
     if not axes:
         return undertow.zeros_like(x)
@@ -50,34 +50,34 @@ def var(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bo
 
 
 def std(x: Tensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The standard deviation."""
+    """Return the standard deviation."""
     return var(x, axis=axis, correction=correction, keepdims=keepdims).sqrt()
 
 
 def max(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest element."""
+    """Return the largest element."""
     axes = _axes(x, axis)
     return undertow.amax(x, axes, keepdim=keepdims) if axes else x.clone()
 
 
 def min(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The smallest element."""
+    """Return the smallest element."""
     axes = _axes(x, axis)
     return undertow.amin(x, axes, keepdim=keepdims) if axes else x.clone()
 
 
 def all(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Whether every element is true."""
+    """Return True if every element is true."""
     return _one_by_one(undertow.all, x.to(undertow.bool), axis, keepdims)
 
 
 def any(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Whether an element is true."""
+    """Return True if any element is true."""
     return _one_by_one(undertow.any, x.to(undertow.bool), axis, keepdims)
 
 
 def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """How many elements are not zero."""
+    """Count the nonzero elements."""
     return sum(x.to(undertow.bool), axis=axis, keepdims=keepdims)
 
 
@@ -95,15 +95,15 @@ def _accumulated(function: Callable[..., Tensor], start: int, x: Tensor, axis: i
 
 
 def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Sums of all elements up to each."""
+    """Return the cumulative sums."""
     return _accumulated(undertow.cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x: Tensor, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Products of all elements up to each."""
+    """Return the cumulative products."""
     return _accumulated(undertow.cumprod, 1, x, axis, dtype, include_initial)
 
 
 def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """Differences of neighbours, `n` times."""
+    """Return the `n`-th differences of adjacent elements."""
     return undertow.diff(x, n, axis, prepend=prepend, append=append)

@@ -1,4 +1,4 @@
-"""The array API's Fourier transforms: ours under the standard's arguments."""
+"""Fourier transforms of the array API: Undertow's functions with the standard's arguments."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def _of_axes(name: str) -> Callable[..., Tensor]:
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of a transform of `n` samples at a distance `d`."""
+    """Return the frequencies of a transform of `n` samples with spacing `d`."""
     return undertow.fft.fftfreq(n, d, dtype=dtype)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-    """The frequencies of a real transform of `n` samples at a distance `d`."""
+    """Return the frequencies of a real transform of `n` samples with spacing `d`."""
     return undertow.fft.rfftfreq(n, d, dtype=dtype)
 
 
 def fftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
-    """The frequency zero in the middle."""
+    """Shift the zero frequency to the center."""
     return undertow.fft.fftshift(x, axes)
 
 
 def ifftshift(x: Tensor, /, *, axes: Any = None) -> Tensor:
-    """The frequency zero at the beginning again."""
+    """Undo `fftshift`."""
     return undertow.fft.ifftshift(x, axes)
 
 

@@ -1,4 +1,4 @@
-"""The array API's linear algebra: ours under the standard's names and arguments."""
+"""Linear algebra of the array API: Undertow's functions with the standard's names and arguments."""
 
 from __future__ import annotations
 
@@ -31,84 +31,84 @@ class _SVD(NamedTuple):
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The matrix product."""
+    """Return the matrix product."""
     return undertow.matmul(*promoted(x1, x2))
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
-    """The last two dimensions exchanged."""
+    """Swap the last two dimensions."""
     if x.dim() < 2:
-        raise ValueError(f"matrix_transpose: an array of {x.dim()} dimensions is no matrix")
+        raise ValueError(f"matrix_transpose: expected at least 2 dimensions, got {x.dim()}")
     return x.mT
 
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
-    """The sum of products over some dimensions."""
+    """Contract two arrays over some dimensions."""
     return undertow.tensordot(*promoted(x1, x2), dims=axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The dot product of vectors along a dimension, the first one conjugated."""
+    """Return the dot product of vectors along a dimension; the first is conjugated."""
     a, b = undertow.broadcast_tensors(*promoted(x1, x2))
     return (a.conj() * b).sum(axis, dtype=a.dtype)
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Every product of an element of one vector with one of the other."""
+    """Return the outer product of two vectors."""
     return undertow.outer(*promoted(x1, x2))
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The cross product."""
+    """Return the cross product."""
     return undertow.linalg.cross(*promoted(x1, x2), dim=axis)
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The solution of a system of linear equations."""
+    """Solve a system of linear equations."""
     a, b = promoted(x1, x2)
     return undertow.linalg.solve(a, b.unsqueeze(-1)).squeeze(-1) if b.dim() == 1 else undertow.linalg.solve(a, b)
 
 
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
-    """The triangular factor of a positive definite matrix."""
+    """Return the Cholesky factor of a positive definite matrix."""
     return undertow.linalg.cholesky(x, upper=upper)
 
 
 def qr(x: Tensor, /, *, mode: str = "reduced") -> _QR:
-    """An orthogonal and a triangular factor."""
+    """Return the QR factorization."""
     return _QR(*undertow.linalg.qr(x, mode))
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> _SVD:
-    """The singular values and their vectors."""
+    """Return the singular value decomposition."""
     return _SVD(*undertow.linalg.svd(x, full_matrices))
 
 
 def pinv(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """The pseudoinverse."""
+    """Return the pseudoinverse."""
     return undertow.linalg.pinv(x) if rtol is None else undertow.linalg.pinv(x, rtol=rtol)
 
 
 def matrix_rank(x: Tensor, /, *, rtol: Any = None) -> Tensor:
-    """The number of singular values that are not small."""
+    """Return the number of singular values above the tolerance."""
     return undertow.linalg.matrix_rank(x) if rtol is None else undertow.linalg.matrix_rank(x, rtol=rtol)
 
 
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """The norm of matrices."""
+    """Return the norm of matrices."""
     return undertow.linalg.matrix_norm(x, ord, keepdim=keepdims)
 
 
 def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
-    """The norm of vectors."""
+    """Return the norm of vectors."""
     return undertow.linalg.vector_norm(x, ord, axis, keepdim=keepdims)
 
 
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
-    """The diagonal of matrices."""
+    """Return the diagonal of matrices."""
     return undertow.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Tensor, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
-    """The sum of the diagonal."""
+    """Return the sum of the diagonal."""
     return undertow.sum(diagonal(x, offset=offset), -1, dtype=dtype)
