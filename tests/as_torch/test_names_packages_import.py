@@ -47,7 +47,7 @@ try:
     torch.finfo(torch.bits8)
 except TypeError as error:
     print(error)
-""") == ["True"] * 4 + ["torch.finfo() knows no limits of torch.bits8"]
+""") == ["True"] * 4 + ["torch.finfo() has no limits for torch.bits8"]
 
 
 def test_types_that_nothing_is_of_serve_isinstance_and_refuse_to_be_made():

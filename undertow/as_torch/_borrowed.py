@@ -1,8 +1,8 @@
-"""The tools of PyTorch's own tests, read from an installed PyTorch: so its test files find the databases they are written with.
+"""Load the tools of PyTorch's own tests from an installed PyTorch, so that its test files find the databases they need.
 
-A module of torch.testing._internal (operators, modules and optimizers with their sample inputs, TestCase, decorators) is run from the file that
-PyTorch installed; `import torch` in it gives Undertow, as everywhere. Where PyTorch, or the expecttest its tools need, is not installed, or
-UNDERTOW_TEST_TOOLS=own says so, the smaller tools of undertow.testing._internal take their place.
+A module of torch.testing._internal (operators, modules and optimizers with their sample inputs, TestCase, decorators) is run from
+PyTorch's installed file; `import torch` in it imports Undertow. If PyTorch or expecttest, which the tools need, is not installed, or if
+UNDERTOW_TEST_TOOLS=own is set, the smaller tools in as_torch/shims/testing/_internal are used instead.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TOOLS = "torch.testing._internal."
-_COMPARISON = "torch.testing._comparison"  # which TestCase.assertEqual extends
-_OURS = {_TOOLS + "common_dtype"}  # which knows the dtypes that are here
+_COMPARISON = "torch.testing._comparison"  # TestCase.assertEqual extends it
+_OURS = {_TOOLS + "common_dtype"}  # ours lists the dtypes that Undertow has
 
 
 @functools.cache
 def _folder() -> Path | None:
-    """PyTorch's own package, which the finder of as_torch hides, if its tools can be used."""
+    """Return the folder of the installed PyTorch, which as_torch's finder hides, or None if its tools cannot be used."""
     if os.environ.get("UNDERTOW_TEST_TOOLS") == "own" or PathFinder.find_spec("expecttest", sys.path) is None:
         return None
     found = PathFinder.find_spec("torch", sys.path)
@@ -38,7 +38,7 @@ def _folder() -> Path | None:
 
 
 def _or_a_stand_in(lookup: Callable[..., Any]) -> Callable[..., Any]:
-    """The function by which PyTorch's database finds an operator that must be there: one missing must not hide the others."""
+    """Wrap the operator lookup of PyTorch's database to return a stand-in for a missing operator, so that the others still load."""
 
     def found(obj: Any, name: str, *default: Any) -> Any:
         try:
@@ -50,21 +50,21 @@ def _or_a_stand_in(lookup: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Loader(SourceFileLoader):
-    """Runs the file, then mends what holds on PyTorch's own machines alone."""
+    """Runs the file, then fixes assumptions that hold only in PyTorch's own environment."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
         names = vars(module).get("MODULE_CLASS_NAMES", {})
-        for cls in names:  # `nn_Linear`, as PyTorch names the tests of modules, and not by where the class lives here
+        for cls in names:  # PyTorch's test names use `nn_Linear`, without our package name
             names[cls] = names[cls].removeprefix("undertow.")
         if "_getattr_qual" in vars(module):
             module._getattr_qual = _or_a_stand_in(module._getattr_qual)
         if vars(module).get("IS_CI") and PathFinder.find_spec("xmlrunner", sys.path) is None:
-            module.IS_CI = False  # the variable CI is set everywhere; the writer of reports that it asks for is not installed everywhere
+            module.IS_CI = False  # CI is set on many machines that do not have the report writer that IS_CI requires
 
 
 def spec(fullname: str) -> ModuleSpec | None:
-    """How to load a module of torch's test tools from PyTorch's own file, or None."""
+    """Return the spec that loads a module of torch's test tools from PyTorch's own file, or None."""
     wanted = fullname == _COMPARISON or (fullname.startswith(_TOOLS) and fullname not in _OURS)
     folder = _folder() if wanted else None
     if folder is None:

@@ -1,8 +1,7 @@
-"""Processes that multiprocessing starts anew get the hook before they import the program.
+"""Install the hook in processes that multiprocessing spawns, before they import the program.
 
-Forked children have it already. For the others the data that the parent sends ahead of the program's main module
-carries an object whose unpickling installs the hook. Programs that `subprocess` starts are other programs: they are
-left alone.
+Forked children have it already. For spawned processes, the preparation data that the parent sends before the main module is
+imported contains an object that installs the hook when it is unpickled. Programs started with `subprocess` are not affected.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ def _install_in_child() -> bool:
 
 
 class _Reinstall:
-    """Unpickles by installing the hook."""
+    """An object that installs the hook when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return _install_in_child, ()
 
 
 def follow() -> None:
-    """Children started from now on get the hook."""
+    """Install the hook in children started from now on."""
     from multiprocessing import forkserver, spawn
 
     own = spawn.get_preparation_data
@@ -39,7 +38,7 @@ def follow() -> None:
         return
 
     def get_preparation_data(name: str) -> dict[str, Any]:
-        return {_KEY: _Reinstall(), **own(name)}  # first: it must be unpickled before anything of the program's
+        return {_KEY: _Reinstall(), **own(name)}  # first, so that it is unpickled before any object of the program
 
     get_preparation_data.__undertow_own__ = own
     spawn.get_preparation_data = get_preparation_data
@@ -50,7 +49,7 @@ def follow() -> None:
 
 
 def unfollow() -> None:
-    """Children started from now on do not get it."""
+    """Do not install the hook in children started from now on."""
     spawn: Any = sys.modules.get("multiprocessing.spawn")
     own = getattr(getattr(spawn, "get_preparation_data", None), "__undertow_own__", None)
     if own is not None:

@@ -1,6 +1,6 @@
-"""torch's dtypes that no tensor has here: programs name them in tables and ask their sizes and limits, which are torch's.
+"""torch dtypes that Undertow's tensors do not support: programs use them in tables, with torch's sizes and limits.
 
-Making a tensor of one, or converting to it, is refused by the operator that is asked, with the dtype's name.
+Creating a tensor of such a dtype, or converting to it, raises an error with the dtype's name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BYTES = re.compile(r"u?int[1-7]|bits(8|1x8|2x4|4x2)|qu?int8|quint(4x2|2x4)|floa
 
 
 class _Named:
-    """A dtype with a name, a size and limits."""
+    """A dtype with a name, a size and limits, but no tensors."""
 
     name: str
 
@@ -37,7 +37,7 @@ class _Named:
 
     def __finfo__(self) -> Any:
         if self.name not in _LIMITS:
-            raise TypeError(f"torch.finfo() knows no limits of {self!r}")
+            raise TypeError(f"torch.finfo() has no limits for {self!r}")
         largest, eps, tiny, resolution = _LIMITS[self.name]
         least = -largest if self.is_signed else tiny
         bits = 16 if self.is_complex else 8
@@ -51,7 +51,7 @@ class _Named:
 
 
 def named(name: str) -> Any:
-    """The dtype of that name, always the same object; None if torch has none."""
+    """Return the dtype of that name, always the same object; None if torch has no such dtype."""
     return _made({"chalf": "complex32", "bit": "uint1"}.get(name, name))
 
 
@@ -59,5 +59,5 @@ def named(name: str) -> Any:
 def _made(name: str) -> Any:
     if name not in _SIZES and not _BYTES.fullmatch(name):
         return None
-    # What refuses it names its class.
+    # Error messages contain the class name.
     return type(f"torch.{name}, of which Undertow has no tensors", (_Named,), {"name": name})()

@@ -1,6 +1,6 @@
-"""`import torch` gives Undertow: a finder on sys.meta_path, and the module that stands for `torch`.
+"""Make `import torch` import Undertow: a finder on sys.meta_path, and the module `torch`.
 
-Knows nothing of command lines (_run.py) or of what is planned (undertow/_missing_names.py words that).
+The command line is in _run.py; the messages about missing names are in undertow/_missing_names.py.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 TORCH_VERSION = "2.13.0"
 _OURS = "undertow"
-_SHIMS = "undertow.as_torch.shims"  # what Undertow itself has no use for
+_SHIMS = "undertow.as_torch.shims"  # names that only torch programs need
 
 
 def _our_name(torch_name: str) -> str | None:
-    """Our module for one of torch's: Undertow's own, or a shim. This package's other modules are none of torch's."""
+    """Return the name of our module for a torch module: Undertow's own, or a shim; None for other modules of as_torch."""
     path = torch_name[len("torch") :]
     if path == ".as_torch" or path.startswith(".as_torch."):
         return None
@@ -42,16 +42,16 @@ def _torch_name(our_name: str) -> str:
 
 
 def _is_torchs(value: Any) -> bool:
-    """Whether it is a module of ours that programs know by a name of torch's."""
+    """Return True if `value` is one of our modules that has a torch name."""
     if not isinstance(value, ModuleType) or not value.__name__.startswith(f"{_OURS}."):
         return False
     return value.__name__.startswith(f"{_SHIMS}.") or not f"{value.__name__}.".startswith(f"{__package__}.")
 
 
 def _from_shim(torch_name: str, name: str) -> Any:
-    """The value of a name that Undertow's module lacks and the shim of torch's module lists; AttributeError if none does."""
+    """Return a name that is missing from Undertow's module from the shim that lists it; raise AttributeError if none does."""
     ours = _SHIMS + torch_name[len("torch") :]
-    if _exists(ours) and sys.modules.get(torch_name) is not sys.modules.get(ours, ...):  # a shim that is the module itself has been asked
+    if _exists(ours) and sys.modules.get(torch_name) is not sys.modules.get(ours, ...):  # a shim that is the module itself was searched already
         shim = importlib.import_module(ours)
         if name in shim.__all__:
             return getattr(shim, name)
@@ -59,12 +59,12 @@ def _from_shim(torch_name: str, name: str) -> Any:
 
 
 def _part(name: str) -> Any:
-    """A file of this folder that few programs need."""
+    """Import a rarely needed module of this package."""
     return importlib.import_module(f"{__package__}.{name}")
 
 
 def _instead(frame: Any, name: str) -> Any:
-    """What stands for torch's missing name in the frame that asks for it; None where the frame is to hear that it is missing."""
+    """Return the replacement for a missing torch name in the frame that looks it up, or None if the lookup should raise."""
     standin, mentioned = _part("_standin"), _part("_mentioned")
     if standin.wanted_in(frame):
         return standin.stand_in(name)
@@ -82,14 +82,14 @@ def _module_instead(fullname: str) -> ModuleSpec | None:
 
 
 def _borrowed(fullname: str) -> ModuleSpec | None:
-    """How to load one of PyTorch's test tools from its own file."""
+    """Return the spec that loads one of PyTorch's test tools from its own file, or None."""
     if not fullname.startswith("torch.testing."):
         return None
     return _part("_borrowed").spec(fullname)
 
 
 def _exists(our_name: str) -> bool:
-    """Whether there is such a module."""
+    """Return True if the module exists."""
     try:
         return our_name in sys.modules or importlib.util.find_spec(our_name) is not None
     except ModuleNotFoundError:
@@ -97,9 +97,9 @@ def _exists(our_name: str) -> bool:
 
 
 def _adopt(module: ModuleType) -> ModuleType:
-    """Registers an undertow module under its torch name; what it lacks is then said in torch's terms.
+    """Register an undertow module under its torch name; errors about missing names then use torch's names.
 
-    Modules found as attributes are adopted with it, since the import system is not asked for those.
+    Modules found as attributes are registered too, because attribute access does not use the import system.
     """
     pending = [module]
     while pending:
@@ -108,12 +108,12 @@ def _adopt(module: ModuleType) -> ModuleType:
         if _borrowed(name) is not None:
             continue
         sys.modules[name] = current
-        vars(current).setdefault("__path__", [])  # so that a missing submodule is asked for here
+        vars(current).setdefault("__path__", [])  # so that the import system looks for missing submodules here
         if hasattr(vars(current).get("__getattr__"), "__undertow_own__"):
             continue
         _explain_missing(current, name)
         inside = current.__name__ + "."
-        # Those it has loaded too: importing one by torch's name would put it in the place of a function of that name (autograd.gradcheck).
+        # Also the submodules it has loaded: importing one by its torch name would replace a function of that name (autograd.gradcheck).
         loaded = [m for n, m in list(sys.modules.items()) if n.startswith(inside) and m is not None]
         pending += [
             value
@@ -124,7 +124,7 @@ def _adopt(module: ModuleType) -> ModuleType:
 
 
 def _explain_missing(module: ModuleType, torch_name: str) -> None:
-    """Gives the module a last resort: its submodules, as torch imports them early, else the reason of absence."""
+    """Give the module a `__getattr__` that finds its submodules, which torch imports eagerly, or raises with the reason why a name is missing."""
     own = vars(module).get("__getattr__")
 
     def __getattr__(name: str) -> Any:
@@ -150,13 +150,13 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
 
 
 def _make_torch() -> ModuleType:
-    """The module `torch`: undertow's names, torch's version. Names that undertow loads on first use are copied then."""
+    """Create the module `torch`: undertow's names, torch's version. Names that undertow loads lazily are copied on first use."""
     module = ModuleType("torch", undertow.__doc__)
     own = {"__name__", "__spec__", "__loader__", "__package__", "__getattr__", "__dir__", "__all__", "__builtins__", "as_torch"}
     names = vars(module)
     names.update({k: v for k, v in vars(undertow).items() if k not in own})
     names["__package__"] = "torch"
-    names["torch"] = module  # torch imports itself, and programs have come to say torch.torch
+    names["torch"] = module  # torch imports itself, and some programs use torch.torch
     names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
@@ -184,7 +184,7 @@ def _make_torch() -> ModuleType:
 
 
 class _AliasLoader(Loader):
-    """Gives a module that exists already; the import system must not mark it as newly made."""
+    """Returns an existing module; the import system must not change its `__spec__`."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module
@@ -195,7 +195,7 @@ class _AliasLoader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         if self.spec is not None:
-            module.__spec__ = self.spec  # importlib has just set the alias's
+            module.__spec__ = self.spec  # importlib has just replaced it with the alias's spec
         if module.__name__ != "torch":
             _adopt(module)
             return
@@ -229,12 +229,12 @@ class TorchFinder(MetaPathFinder):
         elif _asked_by_import():
             raise ModuleNotFoundError(f"No module named {fullname!r}: {_missing_names.sentence(fullname)}", name=fullname)
         else:
-            return None  # importlib.util.find_spec: absent, as it is documented to say
+            return None  # importlib.util.find_spec returns None for a missing module
         return ModuleSpec(fullname, _AliasLoader(module), origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__"))
 
 
     def find_distributions(self, context: Any = None) -> list[Any]:
-        """What `importlib.metadata` is told of the package torch, whether or not PyTorch is installed."""
+        """Provide the metadata of the package torch to `importlib.metadata`, whether or not PyTorch is installed."""
         if getattr(context, "name", None) != "torch":
             return []
         from email.message import EmailMessage
@@ -251,13 +251,13 @@ class TorchFinder(MetaPathFinder):
                 return message.as_string()
 
             def locate_file(self, path: Any) -> Any:
-                raise FileNotFoundError(f"torch is Undertow here, and has no file {path} of its own")
+                raise FileNotFoundError(f"torch is provided by Undertow and has no file {path}")
 
         return [Torch()]
 
 
 def _asked_by_import() -> bool:
-    """Whether an import statement asks, which should hear the reason, and not a program that probes."""
+    """Return True for an import statement, whose error should give the reason; False for a call of importlib.util.find_spec."""
     frame = sys._getframe(2)
     while frame is not None and frame.f_code.co_name in ("_find_spec", "find_spec"):
         if frame.f_code.co_filename.endswith("util.py") or "importlib.util" in frame.f_code.co_filename:
@@ -271,14 +271,14 @@ def _finder() -> TorchFinder | None:
 
 
 def installed() -> bool:
-    """Whether `import torch` gives Undertow in this process."""
+    """Return True if `import torch` imports Undertow in this process."""
     return _finder() is not None
 
 
 def install() -> None:
-    """From now on `import torch`, and any of its submodules, gives Undertow in this process and its children.
+    """Make `import torch`, and imports of its submodules, import Undertow in this process and its children.
 
-    Before anything has imported PyTorch itself::
+    Call it before anything imports PyTorch itself::
 
         undertow.as_torch.install()
         import torch, torch.nn.functional as F  # torch.Tensor is undertow.Tensor, torch.__version__ is '2.13.0+undertow…'
@@ -299,7 +299,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Undoes `install`; modules that are imported already keep what they have."""
+    """Undo `install`; modules that are already imported keep their references."""
     finder = _finder()
     if finder is None:
         return

@@ -1,8 +1,8 @@
-"""A name of torch's that is missing here may be mentioned: imported, put in annotations and tables, asked of by isinstance, inherited from.
+"""Placeholders for missing torch names, which may be mentioned: imported, used in annotations, tables and isinstance, inherited from.
 
-Nothing here is an instance of such a name, which is the truth; a call of it, its truth value, or anything else that would need an answer
-raises NotImplementedError with the reason. Who has something else in mind for its absence is told of it instead: `hasattr`, `getattr`
-and what stands in a `try`. Which of these asks is read from the code of the asking frame.
+No object is an instance of a placeholder. Calling it, its truth value, or any other use raises NotImplementedError with the reason.
+Code that handles a missing name, such as `hasattr`, `getattr` or a `try` block, gets the usual error instead of a placeholder.
+The kind of access is determined from the bytecode of the accessing frame.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 _IMPORTS = ("IMPORT_NAME", "IMPORT_FROM")
 _READS = ("LOAD_ATTR", "LOAD_METHOD")
-_CONSTANT = re.compile(r"[A-Z]|sparse_(coo|csr|csc|bsr|bsc)$|jagged$|per_(tensor|channel)_\w*affine")  # what functions compare with
+_CONSTANT = re.compile(r"[A-Z]|sparse_(coo|csr|csc|bsr|bsc)$|jagged$|per_(tensor|channel)_\w*affine")  # constants that functions compare with
 _RUNNERS = ("importlib", "runpy", "undertow.as_torch")
 
 
 def imports(frame: FrameType | None, name: str) -> bool:
-    """Whether the frame's import statement names this module, or one in it, rather than something that may be in a module."""
+    """Return True if the frame's import statement names this module or a submodule, rather than a name inside a module."""
     if frame is None or frame.f_lasti < 0:
         return False
     stated = next((str(one.argval) for one in dis.get_instructions(frame.f_code) if one.offset == frame.f_lasti), "")
@@ -39,7 +39,7 @@ def imports(frame: FrameType | None, name: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _asks(code: CodeType, at: int) -> tuple[str, tuple[str, ...], bool]:
-    """The instruction there, the attributes read right after it, the last perhaps to be called, and whether a handler waits around it."""
+    """Return the instruction at `at`, the attributes read directly after it ("()" marks a call), and whether it is in a `try` block."""
     instructions = list(dis.get_instructions(code))
     where = next((i for i, one in enumerate(instructions) if one.offset == at), None)
     if where is None:
@@ -62,15 +62,15 @@ def _asks(code: CodeType, at: int) -> tuple[str, tuple[str, ...], bool]:
 
 
 def only_mentions(frame: FrameType | None, name: str) -> bool:
-    """Whether the frame that asks for torch's missing name mentions it only, and has no plan for its absence."""
+    """Return True if the frame only mentions the missing torch name, and does not handle its absence."""
     if frame is None or frame.f_lasti < 0 or not _missing_names.is_torchs(name):
         return False
     asked, chain, guarded = _asks(frame.f_code, frame.f_lasti)
     is_constant = bool(_CONSTANT.match(chain[-1] if chain else name.rpartition(".")[2])) or ".".join((name, *chain)).removesuffix("()") in _MARKS
-    in_body = not frame.f_code.co_flags & 0x1  # CO_OPTIMIZED: a function
+    in_body = not frame.f_code.co_flags & 0x1  # CO_OPTIMIZED is set for functions
     if guarded or asked not in (*_IMPORTS, "LOAD_ATTR") or not (asked in _IMPORTS or is_constant or in_body):
         return False
-    while in_body and frame.f_back is not None:  # what eval and exec run stands where they stand
+    while in_body and frame.f_back is not None:  # code run by eval and exec belongs to the caller's frame
         frame = frame.f_back
         if frame.f_globals.get("__name__", "").startswith(_RUNNERS):
             break
@@ -81,7 +81,7 @@ def only_mentions(frame: FrameType | None, name: str) -> bool:
 
 
 class Mentioned(abc.ABCMeta):
-    """The type of what stands for a missing name. An ABCMeta, so that classes may inherit from one beside others."""
+    """The metaclass of placeholders. An ABCMeta, so that a class can inherit from a placeholder and from abstract classes."""
 
     _torch_name: str
 
@@ -106,25 +106,25 @@ class Mentioned(abc.ABCMeta):
 
 
 def _as_it_is(fn: Any) -> Any:
-    """Marks a function for a tracer of torch's; nothing traces here."""
+    """Return the function: it would be marked for torch's tracer, but nothing is traced."""
     return fn
 
 
 def _no(*args: Any) -> bool:
-    """Nothing is traced."""
+    """Return False: nothing is traced."""
     return False
 
 
 def _marks(*args: Any) -> Any:
-    """Says something about a function to an exporter of torch's; nothing is exported here."""
+    """Return a decorator that returns the function: it would annotate it for torch's exporter, but nothing is exported."""
     return _as_it_is
 
 
 def _tells(*args: Any) -> None:
-    """Tells an exporter of torch's how to write an operator; nothing is exported here."""
+    """Do nothing: it would register an operator with torch's exporter, but nothing is exported."""
 
 
-# What has a true answer although its module is missing.
+# Names with a correct implementation although their module is missing.
 _MARKS = {
     "torch.fx.wrap": _as_it_is,
     "torch.fx._symbolic_trace.is_fx_tracing": _no,
@@ -137,7 +137,7 @@ _MARKS = {
 
 @functools.cache
 def mentioned(name: str) -> Any:
-    """What stands for torch's missing name: always the same."""
+    """Return the placeholder of a missing torch name, always the same object."""
     if name in _MARKS:
         return _MARKS[name]
     home, _, last = name.rpartition(".")
@@ -145,7 +145,7 @@ def mentioned(name: str) -> Any:
 
 
 class _Module(ModuleType):
-    """A missing module, whose names may be mentioned."""
+    """A missing module; its names are placeholders."""
 
     __all__ = ()
 
@@ -167,5 +167,5 @@ class _Loader(Loader):
 
 
 def module_spec(name: str) -> ModuleSpec:
-    """The import system's answer for a missing module, of which there may be submodules."""
+    """Return the spec of a missing module, which may have submodules."""
     return ModuleSpec(name, _Loader(), is_package=True)

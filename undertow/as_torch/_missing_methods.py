@@ -1,4 +1,4 @@
-"""Methods of tensors that torch has and Undertow has not: while as_torch is installed, looking one up says why it is missing."""
+"""Tensor methods that torch has and Undertow does not have: while as_torch is installed, accessing one raises with the reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TENSOR_METHODS = (
 
 
 class _Absent:
-    """Stands for a missing method: looking it up says why, and `hasattr` says no."""
+    """Descriptor of a missing method: access raises AttributeError with the reason, so `hasattr` is False."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -28,7 +28,7 @@ class _Absent:
 
 
 def mark_tensor_methods() -> None:
-    """Lets missing methods of tensors say why they are missing."""
+    """Make missing tensor methods raise with the reason why they are missing."""
     from undertow import Tensor
 
     for name in TENSOR_METHODS.split():
@@ -37,7 +37,7 @@ def mark_tensor_methods() -> None:
 
 
 def unmark_tensor_methods() -> None:
-    """Undoes `mark_tensor_methods`."""
+    """Undo `mark_tensor_methods`."""
     from undertow import Tensor
 
     for name in TENSOR_METHODS.split():

@@ -1,6 +1,6 @@
-"""The command line: `python -m undertow.as_torch` takes what `python` takes after its options, and does with it the same.
+"""The command line: `python -m undertow.as_torch` takes the same arguments as `python` (after its options) and runs them in the same way.
 
-The program becomes `__main__`, sees its own `sys.argv` and `sys.path[0]`, and its tracebacks begin with it.
+The program becomes `__main__` with its own `sys.argv` and `sys.path[0]`, and tracebacks do not show our frames.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 USAGE = """usage: python -m undertow.as_torch [-m module | -c code | script | -] [arguments]
 
-Runs a PyTorch program on Undertow: `import torch` resolves to Undertow, and everything else is as python has it.
-Without a program it reads one from the standard input, or asks for it line by line on a terminal.
+Runs a PyTorch program on Undertow: `import torch` resolves to Undertow, and everything else works as with python.
+Without a program it reads one from standard input, or starts an interactive interpreter on a terminal.
 """
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _first_frame_of_program(traceback: TracebackType | None) -> TracebackType | None:
-    """The traceback from where the program begins: past the last of our frames at its start."""
+    """Return the traceback from the first frame of the program, after our own frames."""
     last, current = traceback, traceback
     while current is not None:
         if os.path.dirname(current.tb_frame.f_code.co_filename) == _HERE:
@@ -43,7 +43,7 @@ def _excepthook(kind: type[BaseException], error: BaseException, traceback: Trac
 
 
 def _main_namespace(**names: Any) -> dict[str, Any]:
-    """The namespace of `__main__`, with nothing of ours left in it."""
+    """Return the namespace of `__main__`, without our own names."""
     namespace = vars(sys.modules["__main__"])
     builtins = namespace["__builtins__"]
     namespace.clear()
@@ -53,7 +53,7 @@ def _main_namespace(**names: Any) -> dict[str, Any]:
 
 
 def _set_first_path(folder: str) -> None:
-    """What python puts first in sys.path; under -P it puts nothing there."""
+    """Set sys.path[0] as python does; with -P python adds nothing."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
@@ -65,7 +65,7 @@ def _run_script(path: str) -> None:
     from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
     _set_first_path(os.path.dirname(os.path.realpath(path)))
-    file = os.path.join(os.getcwd(), path)  # absolute, and otherwise as it was given
+    file = os.path.join(os.getcwd(), path)  # absolute, otherwise unchanged
     if path.endswith(".pyc"):
         loader = SourcelessFileLoader("__main__", file)
         code = loader.get_code("__main__")
@@ -77,14 +77,14 @@ def _run_script(path: str) -> None:
 
 def _is_archive(path: str) -> bool:
     if path.endswith(".py"):
-        return False  # the module that reads archives takes longer to load than Undertow
+        return False  # importing zipfile takes longer than importing Undertow
     import zipfile
 
     return zipfile.is_zipfile(path)
 
 
 def _run_container(path: str) -> None:
-    """A folder or archive with a `__main__.py` of its own."""
+    """Run a folder or archive that has a `__main__.py`."""
     if not os.path.exists(path):
         print(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno 2] No such file or directory", file=sys.stderr)
         raise SystemExit(2)
@@ -102,7 +102,7 @@ def _run_code(source: str, filename: str, **names: Any) -> None:
 
 
 def _run_terminal() -> None:
-    """The interactive interpreter, in `__main__`."""
+    """Run the interactive interpreter in `__main__`."""
     import code
 
     try:
@@ -112,12 +112,12 @@ def _run_terminal() -> None:
     _set_first_path("")
     import undertow
 
-    banner = f"Python {sys.version} on {sys.platform}\nimport torch gives Undertow {undertow.__version__}."
+    banner = f"Python {sys.version} on {sys.platform}\nimport torch imports Undertow {undertow.__version__}."
     code.interact(banner=banner, local=_main_namespace(), exitmsg="")
 
 
 def main() -> None:
-    """Runs the program that `sys.argv` names."""
+    """Run the program that `sys.argv` names."""
     arguments = sys.argv[1:]
     if arguments[:1] in (["-h"], ["--help"]):
         print(USAGE, end="")

@@ -1,8 +1,9 @@
-"""Stand-ins: a test file in PyTorch's style loads although a name it mentions is missing here, and what uses the name says so.
+"""Stand-ins: a test file in PyTorch's style can be loaded although some names are missing; only tests that use such a name fail.
 
-Such a file imports dozens of internals, most of them for one test each. Only in files that use torch.testing._internal, a missing name gives
-an object that can be compared and passed on, and called and inherited from while the file is being read. A test it decorates is skipped with the
-reason; a call, iteration or `with` while a test runs raises NotImplementedError. `hasattr` says no, and imports inside functions fail, as everywhere.
+Such a file imports dozens of internals, most of them for a single test. In files that use torch.testing._internal, a missing name is replaced by
+an object that can be compared and passed around; while the file is loaded it can also be called and inherited from. A test that it decorates is
+skipped with the reason. A call, iteration or `with` in a running test raises NotImplementedError. `hasattr` is False, and imports inside functions
+fail, as in other files.
 """
 
 from __future__ import annotations
@@ -44,28 +45,28 @@ def _uses_test_tools(filename: str) -> bool:
 
 
 def _is_body(frame: FrameType) -> bool:
-    """Whether the frame runs the body of a file or of a class, and not a function."""
+    """Return True if the frame runs the body of a module or class, not a function."""
     return not frame.f_code.co_flags & inspect.CO_OPTIMIZED
 
 
 def wanted_in(frame: FrameType | None) -> bool:
-    """Whether a missing name that this frame asks for gets a stand-in: what it reads does, what it asks by `getattr` does not."""
+    """Return True if a missing name gets a stand-in in this frame: for attribute access and imports, not for `getattr`."""
     if frame is None or frame.f_lasti < 0 or not _uses_test_tools(frame.f_code.co_filename):
         return False
-    if _OWN not in frame.f_code.co_filename and not _defining():  # a test that runs: an error, as everywhere
+    if _OWN not in frame.f_code.co_filename and not _defining():  # a test is running: raise, as in other files
         return False
     return frame.f_code.co_code[frame.f_lasti] in (_READS if _is_body(frame) or _OWN in frame.f_code.co_filename else _LOADS)
 
 
 def importing_frame(frame: FrameType | None) -> FrameType | None:
-    """The frame whose import statement led here."""
+    """Return the frame whose import statement led here."""
     while frame is not None and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename.startswith(__file__.rpartition("/")[0])):
         frame = frame.f_back
     return frame
 
 
 def _defining() -> bool:
-    """Whether a file is being read, and no test of it runs yet."""
+    """Return True while a test file is loaded, before its tests run."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in _RUNNERS:
@@ -83,7 +84,7 @@ def _is_test(x: Any) -> bool:
 
 
 class StandIn:
-    """What a missing name is while a test file is being read. It counts as false."""
+    """The replacement of a missing name while a test file is loaded. Its truth value is False."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -154,7 +155,7 @@ class StandIn:
 
 
 class _MissingDType(StandIn):
-    """Tables of dtypes check that each is one."""
+    """A stand-in for a dtype: tables of dtypes check that each entry is one."""
 
     __class__ = property(lambda self: undertow.dtype)  # type: ignore[assignment]
 
@@ -163,12 +164,12 @@ _DTYPES = re.compile(r"torch\.(float[48]_\w+|complex32|chalf|uint(16|32|64|[1-7]
 
 
 def stand_in(name: str) -> StandIn:
-    """What stands for torch's missing name."""
+    """Return the stand-in for a missing torch name."""
     return _MissingDType(name) if _DTYPES.match(name) else StandIn(name)
 
 
 class _StandInModule(ModuleType):
-    """A missing module: every name in it is a stand-in."""
+    """A missing module; every name in it is a stand-in."""
 
     __all__ = ()
 
@@ -187,5 +188,5 @@ class _StandInLoader(Loader):
 
 
 def module_spec(name: str) -> ModuleSpec:
-    """The import system's answer for a missing module, of which there may be submodules."""
+    """Return the spec of a missing module, which may have submodules."""
     return ModuleSpec(name, _StandInLoader(), is_package=True)

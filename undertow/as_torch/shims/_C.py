@@ -1,4 +1,4 @@
-"""What programs, and first of all PyTorch's own test tools, ask of torch._C, answered truly for this build."""
+"""Queries of torch._C that programs, mainly PyTorch's own test tools, call, with correct results for this build."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _get_privateuse1_backend_name() -> str:
-    """The name of a device that nobody has registered."""
+    """Return the name of the custom device type; none is registered."""
     return "privateuseone"
 
 
@@ -24,15 +24,15 @@ def _get_cpu_capability() -> str:
 
 
 def _get_tracing_state() -> None:
-    """Nothing is ever traced."""
+    """Return None: nothing is traced."""
 
 
 def _log_api_usage_once(name: str) -> None:
-    """Nothing is counted."""
+    """Do nothing: usage is not logged."""
 
 
 def _are_functorch_transforms_active() -> bool:
-    """Whether vmap, grad or another transform runs its function."""
+    """Return True if vmap, grad or another transform is active."""
     levels = sys.modules.get("undertow._vmap._levels")
     return levels is not None and bool(levels._stack.levels)
 
@@ -49,7 +49,7 @@ class _DispatchKey(type):
 
 
 class DispatchKey(metaclass=_DispatchKey):
-    """The name of a place in torch's dispatcher: tables of them can be made, and nothing here dispatches by them."""
+    """The name of a dispatch key of torch. Tables of them can be built; Undertow does not dispatch on them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -62,25 +62,25 @@ class DispatchKey(metaclass=_DispatchKey):
 
 
 class DispatchKeySet(frozenset):
-    """A set of such names."""
+    """A set of dispatch keys."""
 
     def __new__(cls, *keys: DispatchKey) -> DispatchKeySet:
         return super().__new__(cls, keys)
 
     def has(self, key: DispatchKey) -> bool:
-        """Whether the key is in it."""
+        """Return True if the key is in the set."""
         return key in self
 
 
 class _Layers:
-    """torch's functions behind layers: nn.functional's, and one that programs call to read arguments."""
+    """torch._C._nn: the functions of nn.functional, and `_parse_to`, which programs call to parse arguments."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(undertow.nn.functional, name)
 
     @staticmethod
     def _parse_to(*args: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None, **named: Any) -> tuple[Any, ...]:
-        """Device, dtype, non_blocking and memory format, as `Tensor.to` understands its arguments."""
+        """Parse the arguments of `Tensor.to`: return device, dtype, non_blocking and memory format."""
         device, dtype = named.pop("device", None), named.pop("dtype", None)
         args = (*args, *named.values())
         for at, arg in enumerate(args):
@@ -94,7 +94,7 @@ class _Layers:
             elif arg is not None and at == 0:
                 device = arg
             elif arg is not None:
-                raise TypeError(f"to() received an invalid combination of arguments: {arg!r} at place {at}")
+                raise TypeError(f"to() received an invalid combination of arguments: {arg!r} at position {at}")
         return None if device is None else undertow.device(device), dtype, non_blocking, memory_format
 
 
@@ -102,7 +102,7 @@ _nn = _Layers()
 
 
 class _TorchFunctionState(enum.Enum):
-    """Whose `__torch_function__` is called."""
+    """Whether `__torch_function__` is called for subclasses and modes."""
 
     ENABLED = 0
     SUBCLASSES_DISABLED = 1
@@ -136,7 +136,7 @@ def _pop_torch_function_stack() -> Any:
 
 
 def _switch(*args: Any) -> None:
-    """Nothing to switch: there is no compiler."""
+    """Do nothing: there is no compiler."""
 
 
 _jit_set_profiling_executor = _jit_set_profiling_mode = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _switch

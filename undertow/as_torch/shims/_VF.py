@@ -1,4 +1,4 @@
-"""torch._VF's place: the operators under the names by which layers written for torch call them."""
+"""`torch._VF`: the operators, under the names that layers written for torch use."""
 
 from __future__ import annotations
 

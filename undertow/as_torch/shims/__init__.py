@@ -1,4 +1,4 @@
-"""What exists only so that programs written for torch find a name: `shims.x.y` is `torch.x.y`, or the names that it lacks.
+"""Names that exist only for programs written for torch: `shims.x.y` is the module `torch.x.y`, or the names missing from `undertow.x.y`.
 
 See README.md.
 """

@@ -1,4 +1,4 @@
-"""Functions of torch's core that no module of torch means to be called: in torch itself, or in torch.ops.aten alone."""
+"""Internal functions of torch's core that are visible in torch itself or in torch.ops.aten."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALL = slice(None)
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int, out: Tensor | None = None) -> Tensor:
-    """Each tensor in chunks along `dim`, the last filled up with zeros, and the chunks of one number beside each other."""
+    """Split each tensor into chunks along `dim`, pad the last chunk with zeros, and concatenate chunks with the same index."""
     if not tensors:
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
     if num_chunks < 1:
@@ -40,23 +40,23 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int, out: Tensor
 
 
 def _inside(mask: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
-    """The indices, zero where they do not count: there they may be out of range."""
+    """Return the indices, with zero where the mask is False: there they may be out of range."""
     return tuple(i if i is None else undertow.where(mask, i, 0) for i in indices)  # type: ignore[misc]
 
 
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: Any) -> Tensor:
-    """The elements at `indices` where the mask is True, else `fill`."""
+    """Return the elements at `indices` where the mask is True, otherwise `fill`."""
     chosen = input[tuple(_ALL if i is None else i for i in _inside(mask, indices))]
     return chosen.masked_fill(~mask, fill)
 
 
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
-    """`input` with the values added at `indices` where the mask is True."""
+    """Return `input` with the values added at `indices` where the mask is True."""
     return input.index_put(_inside(mask, indices), values.masked_fill(~mask, 0), accumulate=True)  # type: ignore[arg-type]
 
 
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, out: Any = None) -> tuple[Tensor, ...]:
-    """`native_batch_norm`, with running statistics or without."""
+    """Call `native_batch_norm`, with or without running statistics."""
     mean, var = rest[:2] if len(rest) == 5 else (None, None)
     training, momentum, eps = rest[-3:]
     return given_each("_native_batch_norm_legit", undertow.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps), out)
@@ -66,7 +66,7 @@ def _batch_norm_with_update(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor, momentum: float, eps: float,
     *, out: Any = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """`native_batch_norm` of a training step, and an empty reserve."""
+    """Call `native_batch_norm` in training mode; also return an empty reserve tensor."""
     results = undertow.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return given_each("_batch_norm_with_update", (*results, undertow.empty(0, dtype=undertow.uint8)), out)
 
@@ -74,45 +74,45 @@ def _batch_norm_with_update(
 def _upsample_bilinear2d_aa(
     input: Tensor, output_size: Any = None, align_corners: bool = False, scales_h: Any = None, scales_w: Any = None, *, scale_factors: Any = None
 ) -> Tensor:
-    """Bilinear resizing with the high frequencies taken out first."""
+    """Resize bilinearly with antialiasing."""
     return undertow.nn.functional.interpolate(
         input, output_size, scale_factors if output_size is None else None, "bilinear", align_corners, antialias=True
     )
 
 
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The gradient of `native_dropout`."""
+    """Return the gradient of `native_dropout`."""
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
 
 def max_pool2d_with_indices_backward(
     grad_output: Tensor, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: Tensor
 ) -> Tensor:
-    """The gradient of `max_pool2d_with_indices`: each element of `grad_output` at the place its maximum came from."""
+    """Return the gradient of `max_pool2d_with_indices`: each element of `grad_output` goes to the position of its maximum."""
     planes = undertow.zeros(input.shape, dtype=input.dtype).flatten(-2)
     return planes.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2)).reshape(input.shape)
 
 
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """`input[start:end:step]` along one dimension."""
+    """Return `input[start:end:step]` along one dimension."""
     from undertow.as_torch.shims._view_copies import _slice
 
     return _slice(input, dim, start, end, step)
 
 
 def _safe_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """`softmax`, zero for a row of nothing but -inf."""
+    """Return the softmax, with zeros for rows where all elements are -inf."""
     return _ops["_safe_softmax"](input if dtype is None else input.to(dtype), dim)
 
 
 def is_vulkan_available() -> bool:
-    """False: there is no Vulkan here."""
+    """Return False: Vulkan is not supported."""
     return False
 
 
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """See `autograd.set_detect_anomaly`, which is also a context."""
+    """Enable or disable anomaly detection; see `autograd.set_detect_anomaly`."""
     undertow.autograd.set_detect_anomaly(mode, check_nan)
 
 
-_segment_reduce = undertow.segment_reduce  # as torch's own tests call it
+_segment_reduce = undertow.segment_reduce  # the name that torch's own tests use

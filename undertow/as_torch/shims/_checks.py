@@ -1,4 +1,4 @@
-"""`torch._check` and its kin: a condition that must hold, or an error of a chosen class."""
+"""`torch._check` and related functions: raise a given exception class unless a condition holds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = (
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Callable[[], Any] | None = None) -> None:
-    """Raise `error_type` unless `cond` is True; `message` is a function that gives the words.
+    """Raise `error_type` unless `cond` is True; `message` is a function that returns the error message.
 
     >>> _check_with(ValueError, False, lambda: "batch must not be empty")
     Traceback (most recent call last):
@@ -78,13 +78,13 @@ def _assert(condition: Any, message: str) -> None:
 
 
 def _assert_async(input: Tensor, assert_msg: str | None = None) -> None:
-    """Raise a RuntimeError if the one element is zero."""
+    """Raise a RuntimeError if the single element is zero."""
     if not input.is_nonzero():
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
 def _shape_as_tensor(self: Any) -> Any:
-    """The sizes as integers."""
+    """Return the sizes as an integer tensor."""
     import undertow
 
     return undertow.tensor(list(self.shape), dtype=undertow.int64)

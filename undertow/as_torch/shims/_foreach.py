@@ -1,7 +1,7 @@
-"""torch's `_foreach_*` functions: one operator on every tensor of a list, which scripts with optimizers of their own call.
+"""torch's `_foreach_*` functions: apply an operator to every tensor of a list. Custom optimizers use them.
 
-Each is a loop over the operator itself, so gradients, dtypes and errors are the operator's. With `_` behind its name it writes into the
-tensors and returns the list, as torch does.
+Each is a loop over the operator, so gradients, dtypes and errors are those of the operator. A name that ends in `_` means in place;
+it returns the list, as in torch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    def __getattr__(name: str) -> Any: ...  # for type checkers: most functions here are made by `_made`
+    def __getattr__(name: str) -> Any: ...  # for type checkers: most functions are created by `_made`
 
 
 _UNARY = [
@@ -23,7 +23,7 @@ _UNARY = [
 ]  # fmt: skip
 _BINARY = ["add", "sub", "mul", "div", "pow", "clamp_max", "clamp_min", "maximum", "minimum"]
 _TERNARY = ["addcdiv", "addcmul", "lerp"]
-_LIMITS = {"maximum": "clamp_min", "minimum": "clamp_max"}  # of a number, which maximum and minimum do not take
+_LIMITS = {"maximum": "clamp_min", "minimum": "clamp_max"}  # for a number, which maximum and minimum do not accept
 
 
 def _checked(name: str, tensors: Any) -> list[Tensor]:
@@ -35,7 +35,7 @@ def _checked(name: str, tensors: Any) -> list[Tensor]:
 
 
 def _spread(name: str, tensors: Sequence[Tensor], other: Any) -> list[Any]:
-    """One argument for each tensor: of a list its elements, of anything else itself."""
+    """Return one argument per tensor: the elements of a list, or the same value for each."""
     if not isinstance(other, (list, tuple)):
         if isinstance(other, Tensor) and other.dim():
             raise RuntimeError(f"scalar tensor expected to be 0 dim but it has {other.dim()} dimensions and {other.numel()} elements.")
@@ -97,7 +97,7 @@ def _ternary(op: str, in_place: bool) -> Callable[..., Any]:
 
 
 def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
-    """The norm of each tensor as a vector.
+    """Return the vector norm of each tensor.
 
     >>> import undertow as ut
     >>> _foreach_norm([ut.tensor([3.0, 4.0]), ut.zeros(2)])
@@ -107,36 +107,36 @@ def _foreach_norm(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> 
 
 
 def _foreach_powsum(self: Sequence[Tensor], ord: float = 2, dtype: Any = None) -> tuple[Tensor, ...]:
-    """The sum of the powers of each tensor's elements."""
+    """Return the sum of the powers of each tensor's elements."""
     return tuple((t if dtype is None else t.to(dtype)).abs().pow(ord).sum() for t in _checked("_foreach_powsum", self))
 
 
 def _foreach_max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The largest element of each tensor."""
+    """Return the largest element of each tensor."""
     return tuple(t.max() for t in _checked("_foreach_max", self))
 
 
 def _foreach_mm(self: Sequence[Tensor], mat2: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The products of matrices."""
+    """Return the matrix products of two lists, pairwise."""
     tensors = _checked("_foreach_mm", self)
     return tuple(a.mm(b) for a, b in zip(tensors, _spread("mm", tensors, mat2), strict=True))
 
 
 def _foreach_clone(self: Sequence[Tensor], *, memory_format: Any = None) -> tuple[Tensor, ...]:
-    """A copy of each tensor."""
+    """Return a copy of each tensor."""
     options = {} if memory_format is None else {"memory_format": memory_format}
     return tuple(t.clone(**options) for t in _checked("_foreach_clone", self))
 
 
 def _foreach_zero_(self: Sequence[Tensor]) -> Sequence[Tensor]:
-    """Zeros in every tensor."""
+    """Fill every tensor with zeros."""
     for t in _checked("_foreach_zero_", self):
         t.zero_()
     return self
 
 
 def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> Sequence[Tensor]:
-    """The elements of `src` in the tensors."""
+    """Copy the tensors of `src` into the tensors of `self`."""
     tensors = _checked("_foreach_copy_", self)
     for t, s in zip(tensors, _spread("copy_", tensors, src), strict=True):
         t.copy_(s)

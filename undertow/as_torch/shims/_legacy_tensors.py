@@ -1,6 +1,6 @@
-"""`FloatTensor` and its kin: torch's oldest constructors, one class per dtype.
+"""`FloatTensor` and others: torch's oldest constructors, one class per dtype.
 
-No tensor is an instance of them by class; `isinstance` asks for the dtype.
+They are not base classes of any tensor; `isinstance` checks the dtype.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _LegacyMeta(type):
 
 
 def _legacy(name: str, dtype: Any) -> Any:
-    doc = f"A tensor of {dtype}: of sizes, uninitialised; or of data."
+    doc = f"Create a tensor of {dtype}: uninitialised, from sizes, or from data."
     return _LegacyMeta(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "torch"})
 
 

@@ -1,4 +1,4 @@
-"""The question about dtypes that torch's operator database asks of its internals."""
+"""A dtype query that torch's operator database imports from its internals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def dtype_to_type(dtype: DType) -> type:
-    """Python's type of numbers for a dtype.
+    """Return the Python number type of a dtype.
 
     >>> import undertow as ut
     >>> dtype_to_type(ut.int64), dtype_to_type(ut.float16)

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def _is_privateuse1_backend_available() -> bool:
-    """Whether someone has registered a device of their own: nobody can."""
+    """Return False: custom devices cannot be registered."""
     return False
 
 
 def _get_available_device_type() -> None:
-    """The type of the accelerator, if there were one."""
+    """Return None: there is no accelerator."""
 
 
 def _import_dotted_name(name: str) -> Any:
-    """What a dotted name means, the modules on the way imported.
+    """Import and return the object with a dotted name.
 
     >>> _import_dotted_name("undertow.nn.Linear").__name__
     'Linear'
@@ -35,12 +35,12 @@ def _import_dotted_name(name: str) -> Any:
 
 
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
-    """All elements as one vector."""
+    """Concatenate all elements into one vector."""
     return undertow.cat([t.contiguous().view(-1) for t in tensors])
 
 
 def _unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """The pieces of a vector, with the shapes of these tensors.
+    """Split a vector into tensors with the shapes of `tensors`.
 
     >>> import undertow as ut
     >>> parts = [ut.ones(2, 1), ut.zeros(3)]
@@ -52,7 +52,7 @@ def _unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ..
 
 
 class classproperty:
-    """A property of the class itself."""
+    """A property that is read on the class."""
 
     def __init__(self, func: Any) -> None:
         self.func = func

@@ -1,4 +1,4 @@
-"""torch's functions named after a view with `_copy` behind it: what the view shows, in memory of its own."""
+"""torch's `*_copy` functions: each returns a copy of the result of the view operator it is named after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MANY = ("split", "split_with_sizes", "unbind")
 
 
 def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """`input[start:end:step]` along one dimension.
+    """Return `input[start:end:step]` along one dimension.
 
     >>> import undertow as ut
     >>> _slice(ut.arange(5), 0, 1, 4, 2)
@@ -56,7 +56,7 @@ def _copy(name: str) -> Callable[..., Any]:
 
     function: Callable[..., Any] = copied_each if name in _MANY else copied
     function.__name__ = function.__qualname__ = full
-    function.__doc__ = f"What `{name}` shows, in memory of its own."
+    function.__doc__ = f"Return a copy of the result of `{name}`."
     return overridable(function)
 
 

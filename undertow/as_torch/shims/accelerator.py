@@ -1,4 +1,4 @@
-"""`torch.accelerator` on a machine without one: see the table in undertow/_absent_devices.py."""
+"""`torch.accelerator` without an accelerator: see the table in undertow/_absent_devices.py."""
 
 from undertow._absent_devices import fill
 

@@ -36,7 +36,7 @@ def compile(
     disable: bool = False,
     **more: Any,
 ) -> Any:
-    """`model` itself: there is no compiler, and operations cost too little for one to pay.
+    """Return `model` unchanged: there is no compiler, and the overhead per operation is low enough without one.
 
     >>> import undertow as ut
     >>> square = compile(lambda x: x * x)
@@ -51,12 +51,12 @@ def compile(
 
 
 def disable(fn: Any = None, recursive: bool = True, **more: Any) -> Any:
-    """`fn` itself, or a decorator that gives it."""
+    """Return `fn`, or a decorator that returns its function."""
     return (lambda f: f) if fn is None else fn
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """`fn` itself."""
+    """Return `fn`."""
     return fn
 
 
@@ -64,7 +64,7 @@ assume_constant_result = substitute_in_graph = allow_in_graph
 
 
 class set_stance:
-    """Does nothing, as a function, a decorator or a context."""
+    """Has no effect, as a function, decorator or context manager."""
 
     def __init__(self, stance: str = "default", **more: Any) -> None:
         self.stance = stance
@@ -78,7 +78,7 @@ class set_stance:
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled."""
+    """Return False: nothing is compiled."""
     return False
 
 
@@ -86,12 +86,12 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """No compilers."""
+    """Return an empty list: there are no compilers."""
     return []
 
 
 def reset() -> None:
-    """Nothing to forget."""
+    """Do nothing: there are no compiled functions to clear."""
 
 
 cudagraph_mark_step_begin = reset

@@ -1,4 +1,4 @@
-"""The functions that torch keeps in `torch.functional`; each is also in the package itself."""
+"""The functions of `torch.functional`; each is also in the package itself."""
 
 from undertow import (
     atleast_1d,

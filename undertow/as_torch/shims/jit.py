@@ -1,4 +1,4 @@
-"""`jit`: decorators that give the function back, so that scripts run; what needs a compiled program is refused."""
+"""`jit`: decorators that return the function unchanged, so that scripts run. Functions that need a compiled program raise."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ _builtin_isinstance = isinstance
 
 
 class Error(RuntimeError):
-    """What a scripted program raises in torch; never raised here."""
+    """The exception of scripted programs in torch; never raised by Undertow."""
 
 
 class TracerWarning(Warning):
-    """What tracing warns with in torch, for filters; never given here."""
+    """The warning of torch's tracer, for use in filters; never issued by Undertow."""
 
 
 class ScriptWarning(Warning):
-    """What scripting warns with in torch, for filters; never given here."""
+    """The warning of torch's script compiler, for use in filters; never issued by Undertow."""
 
 
 class ScriptFunction:
-    """The type of scripted functions in torch: nothing here is an instance."""
+    """The type of scripted functions in torch; it has no instances."""
 
 
 class Attribute:
-    """A value with the type it has in a script."""
+    """A value with its type annotation."""
 
     def __init__(self, value: Any, type: Any) -> None:
         self.value, self.type = value, type
@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
     from undertow.nn import Module
 
     class ScriptModule(Module):  # type: ignore[valid-type]
-        """A module as any other, which runs eagerly: what torch scripts is not an instance here."""
+        """A module that runs eagerly; the results of `script` are not instances."""
 
     globals().update(dict.fromkeys(("RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"), ScriptModule))
     return ScriptModule
@@ -85,33 +85,33 @@ _said: set[str] = set()
 
 
 def _say_once(name: str) -> None:
-    """There is no compiler to be silent about; one warning for each of script and trace."""
+    """Warn once for each of script and trace that nothing is compiled."""
     if name in _said:
         return
     _said.add(name)
-    warnings.warn(f"jit.{name} gives back what it was given: Undertow runs it eagerly, and saving it as TorchScript is refused", stacklevel=3)
+    warnings.warn(f"jit.{name} returns its argument unchanged: Undertow runs it eagerly, and it cannot be saved as TorchScript", stacklevel=3)
 
 
 def script(obj: Any = None, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """`obj` itself, which runs eagerly; warns once."""
+    """Return `obj` unchanged, which runs eagerly; warn once."""
     _say_once("script")
     return obj
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **options: Any) -> Any:
-    """`func` itself, which runs eagerly; warns once."""
+    """Return `func` unchanged, which runs eagerly; warn once."""
     _say_once("trace")
     return func
 
 
 def trace_module(mod: Any, inputs: Any, *args: Any, **options: Any) -> Any:
-    """`mod` itself; see `trace`."""
+    """Return `mod` unchanged; see `trace`."""
     _say_once("trace")
     return mod
 
 
 def _itself(fn: Any = None, *args: Any, **options: Any) -> Any:
-    """What it is given, also as a decorator with arguments."""
+    """Return the argument; also works as a decorator with arguments."""
     return fn if callable(fn) else lambda f: f
 
 
@@ -119,7 +119,7 @@ ignore = unused = export = interface = _overload = _overload_method = script_if_
 
 
 def freeze(mod: Any, *args: Any, **options: Any) -> Any:
-    """`mod` itself."""
+    """Return `mod` unchanged."""
     return mod
 
 
@@ -127,17 +127,17 @@ optimize_for_inference = freeze
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """`the_value`."""
+    """Return `the_value`."""
     return the_value
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Python's own, which does not look into containers."""
+    """Python's `isinstance`; it does not check the elements of containers."""
     return _builtin_isinstance(obj, target_type)
 
 
 def is_scripting() -> bool:
-    """False: nothing is scripted."""
+    """Return False: nothing is scripted."""
     return False
 
 
@@ -146,12 +146,12 @@ is_tracing = is_scripting
 
 @contextlib.contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Changes nothing."""
+    """Context manager without effect."""
     yield
 
 
 class strict_fusion:
-    """Changes nothing."""
+    """Context manager without effect."""
 
     def __enter__(self) -> None: ...
 
@@ -159,17 +159,17 @@ class strict_fusion:
 
 
 def fork(func: Any, *args: Any, **kwargs: Any) -> Any:
-    """The result at once, for `wait`."""
+    """Call the function immediately and return its result, for `wait`."""
     return func(*args, **kwargs)
 
 
 def wait(future: Any) -> Any:
-    """What `fork` gave."""
+    """Return the result of `fork`."""
     return future
 
 
 def _refused(*args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError("jit.save and jit.load: TorchScript files are not in Undertow: there is no compiled program; save a state_dict instead")
+    raise NotImplementedError("jit.save and jit.load: TorchScript files are not supported, because nothing is compiled; save a state_dict instead")
 
 
 save = load = _refused

@@ -1,6 +1,6 @@
-"""`torch.ops.aten`: an operator of it is the public function of that name, whatever overload is asked for.
+"""`torch.ops.aten`: each operator is the public function of that name, for all overloads.
 
-`ops.aten.add.Tensor` is `add`. What a program made with `library.custom_op` is in undertow/ops.py.
+`ops.aten.add.Tensor` is `add`. Operators created with `library.custom_op` are in undertow/ops.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["aten"]
 
 
 class _Overloads:
-    """A function, and under the name of any overload the same function."""
+    """A function; every overload name is an attribute that returns the same function."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.__name__ = self.__qualname__ = name
@@ -38,7 +38,7 @@ class _Overloads:
 
 
 class _Aten:
-    """The functions of torch's core, by the names it has for them."""
+    """The functions of torch's core, by torch's names."""
 
     def __getattr__(self, name: str) -> _Overloads:
         prefix, _, rest = name.partition("_")
@@ -53,7 +53,7 @@ class _Aten:
         )
         found = next((f for f in places if callable(f)), None) or getattr(undertow.Tensor, name, None)
         if found is None:
-            raise AttributeError(f"no operator aten::{name} is here", name=name, obj=self)
+            raise AttributeError(f"there is no operator aten::{name}", name=name, obj=self)
         overloads = self.__dict__[name] = _Overloads(name, found)
         return overloads
 

@@ -1,4 +1,4 @@
-"""There are no sparse tensors; what is here is the switch of their checks, which programs set beside other things."""
+"""The switch for checks of sparse tensors, which some programs set. There are no sparse tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _enabled = False
 
 
 class check_sparse_tensor_invariants:
-    """Whether sparse tensors are checked when they are made: a switch, a context and a decorator.
+    """Set whether sparse tensors are checked on creation; a switch, context manager and decorator.
 
     >>> with check_sparse_tensor_invariants():
     ...     check_sparse_tensor_invariants.is_enabled()
@@ -30,17 +30,17 @@ class check_sparse_tensor_invariants:
 
     @staticmethod
     def is_enabled() -> bool:
-        """The switch."""
+        """Return the setting."""
         return _enabled
 
     @staticmethod
     def enable() -> None:
-        """On."""
+        """Enable the checks."""
         globals()["_enabled"] = True
 
     @staticmethod
     def disable() -> None:
-        """Off."""
+        """Disable the checks."""
         globals()["_enabled"] = False
 
     def __enter__(self) -> None:

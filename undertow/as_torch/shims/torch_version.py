@@ -1,4 +1,4 @@
-"""A version that compares as one: `torch.__version__ >= "1.10"` and `>= (2, 0)`, which plain strings get wrong or refuse."""
+"""A version string with version comparison: `torch.__version__ >= "1.10"` and `>= (2, 0)`, which plain strings get wrong or reject."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 def _key(version: Any) -> tuple[int, ...]:
-    """The release as numbers, without zeros at its end; what follows a + or a letter does not count."""
+    """Return the release as a tuple of numbers without trailing zeros; text after a + or a letter is ignored."""
     if isinstance(version, (tuple, list)):
         version = ".".join(str(part) for part in version)
     release = re.match(r"\s*v?(\d+(?:\.\d+)*)", str(version))
@@ -27,7 +27,7 @@ def _key(version: Any) -> tuple[int, ...]:
 
 
 class TorchVersion(str):
-    """A string that compares with strings and tuples by release.
+    """A version string that compares with strings and tuples by release.
 
     >>> from undertow.as_torch.shims.torch_version import TorchVersion
     >>> TorchVersion("2.13.0+undertow") >= "2.2", TorchVersion("2.13.0") < (3, 0)

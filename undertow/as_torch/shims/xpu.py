@@ -1,4 +1,4 @@
-"""`torch.xpu` on a machine without one: see the table in undertow/_absent_devices.py."""
+"""`torch.xpu` without a device: see the table in undertow/_absent_devices.py."""
 
 from undertow._absent_devices import fill
 

@@ -1,4 +1,4 @@
-"""What programs say to torch's compiler, where nothing is compiled: marks and settings that change nothing."""
+"""The interface of torch's compiler. Nothing is compiled, so annotations and settings have no effect."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = [
 
 
 def reset() -> None:
-    """Forgets what was compiled: nothing was."""
+    """Do nothing: there are no compiled functions to clear."""
 
 
 def is_compiling() -> bool:
-    """Never."""
+    """Return False."""
     return False
 
 
 def graph_break(msg: str = "") -> None:
-    """There is no graph to break."""
+    """Do nothing: there is no graph."""
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True) -> Any:
-    """The function as it is; without one, a decorator.
+    """Return the function unchanged, or a decorator if no function is given.
 
     >>> disable(len) is len, disable(recursive=False)(len) is len
     (True, True)
@@ -39,7 +39,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """The function as it is."""
+    """Return the function unchanged."""
     return fn
 
 
@@ -47,14 +47,14 @@ disallow_in_graph = forbid_in_graph = nonstrict_trace = assume_constant_result =
 
 
 def mark_dynamic(t: Any, index: Any, **limits: Any) -> None:
-    """Sizes are numbers, and may differ between calls."""
+    """Do nothing: sizes may differ between calls anyway."""
 
 
 mark_static = maybe_mark_dynamic = mark_unbacked = mark_dynamic
 
 
 def optimize(*args: Any, **options: Any) -> Any:
-    """A decorator that gives the function back."""
+    """Return a decorator that returns the function unchanged."""
     return lambda fn: fn
 
 

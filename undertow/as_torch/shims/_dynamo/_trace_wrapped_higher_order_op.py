@@ -1,4 +1,4 @@
-"""`TransformGetItemToIndex`, under which masks are computed by vmap: indexing by a number of each sample works here without it."""
+"""`TransformGetItemToIndex`, the context in which masks are computed with vmap. Undertow does not need it to index with batched numbers."""
 
 from contextlib import nullcontext as TransformGetItemToIndex
 

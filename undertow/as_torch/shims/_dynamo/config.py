@@ -1,4 +1,4 @@
-"""Settings of a compiler that is not here: they can be read, set and put back."""
+"""Settings of torch's compiler. They can be read, set and restored, and have no effect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ specialize_float = False
 
 @contextlib.contextmanager
 def patch(arg: Any = None, value: Any = None, **settings: Any) -> Iterator[None]:
-    """In this block, or in the function it decorates, settings have these values.
+    """Context manager or decorator that sets settings temporarily.
 
     >>> from undertow.as_torch.shims._dynamo import config
     >>> with config.patch(suppress_errors=True):

@@ -1,1 +1,1 @@
-"""The older names of `undertow.func`: what programs import from functorch (_package.py) and torch._functorch."""
+"""The older names of `undertow.func`: names that programs import from functorch (_package.py) and torch._functorch."""

@@ -1,4 +1,4 @@
-"""What `import functorch` gives: the transforms by their older names."""
+"""The package `functorch`: the transforms under their older names."""
 
 from undertow.as_torch.shims._functorch.deprecated import (
     combine_state_for_ensemble,

@@ -1,4 +1,4 @@
-"""grad and vmap by the name of torch's file of them."""
+"""`torch._functorch.apis`: grad and vmap."""
 
 from undertow.func import grad, grad_and_value, vmap
 

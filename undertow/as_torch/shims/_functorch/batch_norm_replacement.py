@@ -1,4 +1,4 @@
-"""Batch normalisation under vmap, by the name of torch's file of it."""
+"""`torch._functorch.batch_norm_replacement`: batch normalisation under vmap."""
 
 from undertow.func import replace_all_batch_norm_modules_
 

@@ -1,4 +1,4 @@
-"""functorch's functions: those of `undertow.func`, with torch's warning that they have moved there."""
+"""functorch's functions: those of `undertow.func`, with torch's deprecation warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transforms by the name of torch's file of them."""
+"""`torch._functorch.eager_transforms`: the transforms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["functionalize", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "
 
 
 def _slice_argnums(args: tuple[Any, ...], argnums: int | tuple[int, ...], as_tuple: bool = True) -> Any:
-    """The arguments at these positions, checked.
+    """Return the arguments at the given positions, after checking them.
 
     >>> _slice_argnums((1, 2, 3), (0, -1))
     (1, 3)

@@ -1,4 +1,4 @@
-"""What functorch.experimental has that works here."""
+"""The supported part of functorch.experimental."""
 
 from undertow.func import functionalize, jvp, replace_all_batch_norm_modules_
 

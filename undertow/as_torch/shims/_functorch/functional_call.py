@@ -1,4 +1,4 @@
-"""Calls of modules with given parameters, by the name of torch's file of them."""
+"""`torch._functorch.functional_call`: calls of modules with given parameters."""
 
 from undertow.func import functional_call, stack_module_state
 

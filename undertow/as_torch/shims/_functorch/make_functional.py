@@ -1,4 +1,4 @@
-"""Modules as functions of their parameters: make_functional and its relatives, which `func.functional_call` has replaced."""
+"""`make_functional` and related functions: modules as functions of their parameters. Replaced by `func.functional_call`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _names_of(model: Module, listing: str) -> dict[str, list[str]]:
-    """The first name of each member, and all the names it has."""
+    """Return the first name of each member, with all of its names."""
     first: dict[int, str] = {}
     found: dict[str, list[str]] = {}
     for name, member in getattr(model, listing)(remove_duplicate=False):
@@ -51,7 +51,7 @@ class FunctionalModuleWithBuffers(Module):
         return (FunctionalModuleWithBuffers(own), *parts)
 
     def forward(self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
-        """What the module computes with them."""
+        """Call the module with the given parameters and buffers."""
         state = dict(zip((*self.param_names, *self.buffer_names), (*params, *buffers), strict=True))
         return functional_call(self.stateless_model, state, args, kwargs)
 
@@ -71,12 +71,12 @@ class FunctionalModule(Module):
         return FunctionalModule(own), _taken(own, "named_parameters", disable_autograd_tracking)
 
     def forward(self, params: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
-        """What the module computes with them."""
+        """Call the module with the given parameters."""
         return functional_call(self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs)
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Tensor, ...]]:
-    """A function of the parameters, and the parameters.
+    """Return the module as a function of its parameters, and the parameters.
 
     >>> import undertow as ut
     >>> f, params = make_functional(ut.nn.Linear(2, 3))
@@ -91,12 +91,12 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
 
 
 def make_functional_with_buffers(model: Module, disable_autograd_tracking: bool = False) -> tuple[Any, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """A function of the parameters and buffers, and those."""
+    """Return the module as a function of its parameters and buffers, and the parameters and buffers."""
     return FunctionalModuleWithBuffers._create_from(model, disable_autograd_tracking)
 
 
 def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[Any, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """One function for modules of one class, and their parameters and buffers stacked, for vmap."""
+    """Return one function for modules of the same class, and their stacked parameters and buffers, for use with vmap."""
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     if len({m.training for m in models}) > 1:
@@ -114,7 +114,7 @@ def _stacked_state(models: list[Module], listing: str, shape: tuple[int, ...]) -
 
 
 def functional_init(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu") -> Callable[..., Any]:
-    """A function like the class that gives (weights, function of weights and a tuple of inputs, names), of an ensemble where a shape is given."""
+    """Return a constructor that returns (weights, function of weights and inputs, names), stacked over an ensemble if a shape is given."""
 
     def build(*args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any], tuple[str, ...]]:
         weights, _, fn, names, _ = functional_init_with_buffers(model_class, ensemble_shape, device)(*args, **kwargs)
@@ -124,7 +124,7 @@ def functional_init(model_class: type[Module], ensemble_shape: tuple[int, ...] =
 
 
 def functional_init_with_buffers(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu") -> Callable[..., Any]:
-    """As functional_init; the result has buffers and their names too."""
+    """Like `functional_init`; the results also include the buffers and their names."""
     if len(ensemble_shape) >= 2:
         raise ValueError("NYI: ensemble_shape with more than 1 element")
 

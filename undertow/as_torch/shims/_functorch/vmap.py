@@ -1,4 +1,4 @@
-"""vmap by the name of torch's file of it."""
+"""`torch._functorch.vmap`: vmap."""
 
 from undertow.func import vmap
 

@@ -1,3 +1,3 @@
-"""The options of torch's code generator that programs set; see `_dynamo`."""
+"""Options of torch's code generator that programs set; see `_dynamo`."""
 
 from undertow.as_torch.shims._inductor import config as config

@@ -1,4 +1,4 @@
-"""Options of torch's code generator: they can be set and read."""
+"""Options of torch's code generator: they can be set and read, and have no effect."""
 
 from types import SimpleNamespace
 

@@ -1,1 +1,1 @@
-"""Torch's logging of its own inner life, of which there is none here. See scribe.py."""
+"""torch's internal logging, which has no effect here. See scribe.py."""

@@ -1,7 +1,7 @@
-"""Where torch's tools report a failed test to their makers; nothing is sent from here."""
+"""Telemetry of torch's tools for failed tests. Nothing is sent."""
 
 from __future__ import annotations
 
 
 def open_source_signpost(subsystem: str, name: str, parameters: str) -> None:
-    """Sends nothing."""
+    """Do nothing."""

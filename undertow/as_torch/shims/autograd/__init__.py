@@ -1,3 +1,3 @@
-"""What torch.autograd has beyond undertow.autograd: the modules of this folder."""
+"""Names of torch.autograd that are not in undertow.autograd: the modules of this folder."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Numerical Jacobians by the names that tests of modules import from torch.autograd.gradcheck."""
+"""Numerical Jacobians, under the names that tests import from torch.autograd.gradcheck."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["_get_numerical_jacobian", "_iter_tensors", "get_numerical_jacobian"]
 
 
 def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
-    """The tensors in nested sequences, from left to right.
+    """Iterate over the tensors in nested sequences, from left to right.
 
     >>> import undertow as ut
     >>> len(list(_iter_tensors([ut.ones(1), [ut.ones(2)]])))
@@ -34,7 +34,7 @@ def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
 def _get_numerical_jacobian(
     fn: Callable[..., Any], inputs: Any, outputs: Any = None, target: Any = None, eps: float = 1e-3, is_forward_ad: bool = False
 ) -> list[tuple[Any, ...]]:
-    """For every tensor of `target` (the inputs, if none is given) that requires a gradient, the Jacobian of every output: (numel in, numel out).
+    """Compute the Jacobian (numel in, numel out) of every output for every tensor in `target` (default: the inputs) that requires grad.
 
     >>> import undertow as ut
     >>> x = ut.tensor([1.0, 2.0], dtype=ut.float64, requires_grad=True)
@@ -45,7 +45,7 @@ def _get_numerical_jacobian(
     found = []
     for x in _iter_tensors(given if target is None else target, only_requiring_grad=True):
         if x.is_complex():
-            raise NotImplementedError("_get_numerical_jacobian: complex tensors; gradcheck takes them")
+            raise NotImplementedError("_get_numerical_jacobian: complex tensors are not supported; gradcheck supports them")
         outs = [o for o in as_tuple(fn(*given) if outputs is None else outputs) if isinstance(o, ut.Tensor)]
         found.append(tuple(ut.tensor(real.tolist(), dtype=o.dtype).reshape(real.shape)
                            for (real, _), o in zip(numerical_jacobians(fn, given, x, eps), outs, strict=True)))
@@ -53,7 +53,7 @@ def _get_numerical_jacobian(
 
 
 def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> tuple[Any, ...]:
-    """The Jacobian of the first output of fn(inputs), by every tensor; deprecated in torch."""
+    """Compute the Jacobian of the first output of fn(inputs) with respect to every tensor; deprecated in torch."""
     warnings.warn("`get_numerical_jacobian` was part of PyTorch's private API and not meant to be exposed.", FutureWarning, stacklevel=2)
     if grad_out != 1.0:
         raise ValueError("Expected grad_out to be 1.0. get_numerical_jacobian no longer supports values of grad_out != 1.0.")

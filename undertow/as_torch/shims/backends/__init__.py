@@ -1,3 +1,3 @@
-"""What torch.backends has beyond undertow.backends: the modules of this folder."""
+"""Names of torch.backends that are not in undertow.backends: the modules of this folder."""
 
 __all__: list[str] = []

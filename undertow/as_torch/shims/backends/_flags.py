@@ -1,4 +1,4 @@
-"""`flags` of a backend: its switches, set for the length of a block."""
+"""`flags` of a backend: set its switches in a `with` block."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def flags_of(module: str) -> Callable[..., Any]:
-    """A context manager that sets the attributes of `module` that it is given, and puts them back."""
+    """Return a context manager that sets attributes of `module` and restores them on exit."""
 
     @contextlib.contextmanager
     def flags(**switches: Any) -> Iterator[None]:
-        """Sets the module's switches inside the block."""
+        """Set the module's switches in the block."""
         names = vars(sys.modules[module])
         unknown = [name for name in switches if name not in names]
         if unknown:

@@ -1,4 +1,4 @@
-"""Switches of CUDA's matrix products and attention, which are not here."""
+"""Switches of CUDA's matrix products and attention. They are stored and have no effect."""
 
 from __future__ import annotations
 
@@ -25,48 +25,48 @@ is_built = answer("is_built", False)
 
 
 def enable_flash_sdp(enabled: bool) -> None:
-    """Remembered; attention is computed in one way."""
+    """Store the setting. It has no effect: there is one implementation of attention."""
     _attention["flash"] = bool(enabled)
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
-    """Remembered; attention is computed in one way."""
+    """Store the setting. It has no effect: there is one implementation of attention."""
     _attention["mem_efficient"] = bool(enabled)
 
 
 def enable_math_sdp(enabled: bool) -> None:
-    """Remembered; attention is computed in one way."""
+    """Store the setting. It has no effect: there is one implementation of attention."""
     _attention["math"] = bool(enabled)
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
-    """Remembered; attention is computed in one way."""
+    """Store the setting. It has no effect: there is one implementation of attention."""
     _attention["cudnn"] = bool(enabled)
 
 
 def flash_sdp_enabled() -> bool:
-    """What `enable_flash_sdp` was told."""
+    """Return the setting of `enable_flash_sdp`."""
     return _attention["flash"]
 
 
 def mem_efficient_sdp_enabled() -> bool:
-    """What `enable_mem_efficient_sdp` was told."""
+    """Return the setting of `enable_mem_efficient_sdp`."""
     return _attention["mem_efficient"]
 
 
 def math_sdp_enabled() -> bool:
-    """What `enable_math_sdp` was told."""
+    """Return the setting of `enable_math_sdp`."""
     return _attention["math"]
 
 
 def cudnn_sdp_enabled() -> bool:
-    """What `enable_cudnn_sdp` was told."""
+    """Return the setting of `enable_cudnn_sdp`."""
     return _attention["cudnn"]
 
 
 @contextlib.contextmanager
 def sdp_kernel(enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True) -> Iterator[None]:
-    """Sets the four switches of attention inside the block."""
+    """Set the four switches of attention in the block."""
     before = dict(_attention)
     _attention.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

@@ -1,4 +1,4 @@
-"""Switches of cuDNN, which is not here."""
+"""Switches of cuDNN, which Undertow does not use."""
 
 from undertow._absent_devices import answer
 from undertow.as_torch.shims.backends._flags import flags_of

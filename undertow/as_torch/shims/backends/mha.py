@@ -1,13 +1,13 @@
-"""The short way through multi-head attention in evaluation: there is one way here."""
+"""The fast path of multi-head attention in evaluation mode. Undertow has a single implementation."""
 
 _fastpath = [True]
 
 
 def get_fastpath_enabled() -> bool:
-    """What `set_fastpath_enabled` was told."""
+    """Return the setting of `set_fastpath_enabled`."""
     return _fastpath[0]
 
 
 def set_fastpath_enabled(value: bool) -> None:
-    """Remembered; attention is computed in one way."""
+    """Store the setting. It has no effect: there is one implementation of attention."""
     _fastpath[0] = bool(value)

@@ -1,4 +1,4 @@
-"""Intel's MKL: not here; Undertow's own kernels do its work."""
+"""Intel MKL: not used; Undertow has its own kernels."""
 
 from undertow._absent_devices import NoContext, answer
 
@@ -7,4 +7,4 @@ VERBOSE_OFF, VERBOSE_ON = 0, 1
 
 
 class verbose(NoContext):
-    """Enters without effect."""
+    """Context manager without effect."""

@@ -1,4 +1,4 @@
-"""Intel's oneDNN: not here; Undertow's own kernels do its work."""
+"""Intel oneDNN: not used; Undertow has its own kernels."""
 
 from undertow._absent_devices import NoContext, answer
 from undertow.as_torch.shims.backends._flags import flags_of
@@ -13,4 +13,4 @@ VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
 
 class verbose(NoContext):
-    """Enters without effect."""
+    """Context manager without effect."""

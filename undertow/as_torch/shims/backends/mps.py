@@ -1,4 +1,4 @@
-"""Apple's GPUs: not here."""
+"""Apple GPUs: not supported."""
 
 from undertow._absent_devices import answer
 

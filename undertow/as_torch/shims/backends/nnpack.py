@@ -1,4 +1,4 @@
-"""NNPACK: not here."""
+"""NNPACK: not used."""
 
 from undertow._absent_devices import answer
 from undertow.as_torch.shims.backends._flags import flags_of

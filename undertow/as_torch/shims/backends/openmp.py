@@ -1,4 +1,4 @@
-"""OpenMP: not here; a thread pool of our own does its work. See `undertow.set_num_threads`."""
+"""OpenMP: not used; Undertow has its own thread pool. See `undertow.set_num_threads`."""
 
 from undertow._absent_devices import answer
 

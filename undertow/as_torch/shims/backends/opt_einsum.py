@@ -1,4 +1,4 @@
-"""Orders of contraction by the opt_einsum package: not used."""
+"""The package opt_einsum, which plans the order of contractions: not used."""
 
 from undertow._absent_devices import answer
 from undertow.as_torch.shims.backends._flags import flags_of

@@ -1,3 +1,3 @@
-"""What torch.cpu has beyond undertow.cpu: the modules of this folder."""
+"""Names of torch.cpu that are not in undertow.cpu: the modules of this folder."""
 
 __all__: list[str] = []

@@ -1,3 +1,3 @@
-"""What torch.cuda has beyond undertow.cuda: the modules of this folder."""
+"""Names of torch.cuda that are not in undertow.cuda: the modules of this folder."""
 
 __all__: list[str] = []

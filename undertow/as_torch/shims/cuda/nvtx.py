@@ -1,4 +1,4 @@
-"""Marks for NVIDIA's profiler, as torch.cuda.nvtx has them without a GPU: named, and refused when they run."""
+"""Marks for NVIDIA's profiler, like torch.cuda.nvtx without a GPU: the functions exist and raise when called."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start
 
 
 def range_push(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises."""
+    """Raise: there is no CUDA."""
     raise RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
 
 
@@ -22,6 +22,6 @@ mark = range_end = range_pop = range_start = range_push
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """A block, or a decorated function, that raises when it is entered."""
+    """Context manager or decorator that raises when it is entered."""
     range_push(msg)
     yield

@@ -1,3 +1,3 @@
-"""What `torch.distributed` has beyond `undertow.distributed`."""
+"""Names of `torch.distributed` that are not in `undertow.distributed`."""
 
 __all__: list[str] = []

@@ -1,3 +1,3 @@
-"""What torch.nn has beyond undertow.nn."""
+"""Names of torch.nn that are not in undertow.nn."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Modules that torch.nn.functional imports, and that programs take from there."""
+"""Modules that torch.nn.functional imports and that programs access through it."""
 
 from undertow.nn import _reduction as _Reduction
 from undertow.nn import grad as grad

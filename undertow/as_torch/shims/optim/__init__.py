@@ -1,3 +1,3 @@
-"""What torch.optim has beyond undertow.optim: the modules of this folder."""
+"""Names of torch.optim that are not in undertow.optim: the modules of this folder."""
 
 __all__: list[str] = []

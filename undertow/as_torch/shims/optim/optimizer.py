@@ -1,6 +1,6 @@
-"""What optimizers written for torch import from `torch.optim.optimizer`, beyond `Optimizer` itself.
+"""Names, besides `Optimizer`, that optimizers written for torch import from `torch.optim.optimizer`.
 
-Nothing here is compiled, captured or fused by the caller's choice, so most of it lets things pass as they are.
+Callers cannot choose compilation, capture or fusion, so most of these return their arguments unchanged.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Kwargs: TypeAlias = dict[str, Any]
 GlobalOptimizerPreHook: TypeAlias = Callable[..., Any]
 GlobalOptimizerPostHook: TypeAlias = Callable[..., None]
 
-_params_doc = "params: tensors, (name, tensor) pairs, or dicts of groups with options of their own"
-_foreach_doc = "foreach (bool, optional): accepted; parameters are updated in one native step a group"
-_fused_doc = "fused (bool, optional): accepted; parameters are updated in one native step a group"
-_capturable_doc = "capturable (bool, optional): accepted; there is nothing to capture into"
+_params_doc = "params: tensors, (name, tensor) pairs, or dicts of groups with their own options"
+_foreach_doc = "foreach (bool, optional): accepted; each group is updated in one native call"
+_fused_doc = "fused (bool, optional): accepted; each group is updated in one native call"
+_capturable_doc = "capturable (bool, optional): accepted; there is no graph capture"
 _differentiable_doc = "differentiable (bool, optional): whether steps are recorded by autograd (default: False)"
 _maximize_doc = "maximize (bool, optional): maximize the objective instead of minimizing it (default: False)"
 
 
 def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates `step`: it is recorded where the optimizer is differentiable, and not otherwise."""
+    """Decorate `step`: it is recorded only if the optimizer is differentiable."""
     from functools import wraps
 
     @wraps(func)

@@ -1,4 +1,4 @@
-"""What torch.testing has beyond undertow.testing."""
+"""Names of torch.testing that are not in undertow.testing."""
 
 from undertow.as_torch.shims.testing import _utils as _utils
 

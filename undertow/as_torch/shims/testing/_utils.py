@@ -1,4 +1,4 @@
-"""Random numbers in tests: the same on every call, and none taken from the program's; torch.testing._utils."""
+"""`torch.testing._utils`: reproducible random numbers in tests, without effect on the program's generator."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def freeze_rng_state() -> Iterator[None]:
-    """Whatever is drawn inside, the generator goes on afterwards as if it had not been."""
+    """Restore the state of the generator at the end of the block."""
     with undertow.random.fork_rng():
         yield
 
 
 def wrapper_set_seed(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What op returns when its random numbers begin anew.
+    """Call `op` with a fixed seed.
 
     >>> import undertow as ut
     >>> bool((wrapper_set_seed(ut.rand, 3) == wrapper_set_seed(ut.rand, 3)).all())

@@ -1,3 +1,3 @@
-"""What torch.utils has beyond undertow.utils: the modules of this folder."""
+"""Names of torch.utils that are not in undertow.utils: the modules of this folder."""
 
 __all__: list[str] = []

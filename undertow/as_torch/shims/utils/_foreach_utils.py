@@ -1,4 +1,4 @@
-"""Groups of tensors that one update can take together; torch.utils._foreach_utils."""
+"""`torch.utils._foreach_utils`: groups of tensors for joint updates."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:
-    """Devices, beside the CPU, whose lists of tensors are updated at once: none."""
+    """Return the non-CPU devices with foreach kernels: none."""
     return []
 
 
 def _get_fused_kernels_supported_devices() -> list[str]:
-    """Devices whose optimizers have one fused update."""
+    """Return the devices with fused optimizer kernels."""
     return ["cpu"]
 
 
@@ -26,7 +26,7 @@ def _has_foreach_support(tensors: list[Any], device: Any) -> bool:
 
 
 def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, tuple[list[list[Any]], list[int]]]:
-    """Parallel lists, split by the device and dtype of the first one's tensors.
+    """Group parallel lists by the device and dtype of the tensors in the first list.
 
     >>> import undertow as ut
     >>> groups = _group_tensors_by_device_and_dtype([[ut.ones(1), ut.ones(1, dtype=ut.float64)]], with_indices=True)

@@ -1,4 +1,4 @@
-"""Whether an optional module is installed, without loading it; torch.utils._import_utils."""
+"""`torch.utils._import_utils`: check whether an optional module is installed, without importing it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def _check_module_exists(name: str) -> bool:
-    """Whether `import name` would find something.
+    """Return True if the module `name` can be found.
 
     >>> _check_module_exists("numpy"), _check_module_exists("no_such_module")
     (True, False)
@@ -25,13 +25,13 @@ def _check_module_exists(name: str) -> bool:
 
 @functools.cache
 def dill_available() -> bool:
-    """Whether dill is installed."""
+    """Return True if dill is installed."""
     return _check_module_exists("dill")
 
 
 @functools.cache
 def import_dill() -> ModuleType | None:
-    """The module dill, or None."""
+    """Return the module dill, or None."""
     if not dill_available():
         return None
     return importlib.import_module("dill")

@@ -1,3 +1,3 @@
-"""`torch.utils.deterministic`: whether memory that was not written is filled, which here it never needs to be."""
+"""`torch.utils.deterministic`: whether uninitialised memory is filled. The setting has no effect."""
 
 fill_uninitialized_memory = True

@@ -1,4 +1,4 @@
-"""The older names of automatic mixed precision on CUDA: disabled here with torch's warning. See undertow/amp."""
+"""The older names of automatic mixed precision on CUDA: disabled, with torch's warning. See undertow/amp."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.distributed.tensor`: the words that say how a tensor is laid over a mesh of devices. There are no such tensors here."""
+"""`torch.distributed.tensor`: placements of a tensor on a mesh of devices. There are no distributed tensors."""
 
 from undertow.as_torch.shims.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
 

@@ -1,4 +1,4 @@
-"""Placements: how one dimension of a mesh holds a tensor. Plain values, which programs put into tables when they are imported."""
+"""Placements: how a tensor is distributed along one dimension of a device mesh. Plain values, which programs use in tables at import time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Partial", "Placement", "Replicate", "Shard", "_StridedShard"]
 
 
 class Placement:
-    """One of the classes below."""
+    """Base class of the placements below."""
 
     def is_shard(self, dim: int | None = None) -> bool:
         return isinstance(self, Shard) and dim in (None, self.dim)
@@ -22,7 +22,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Shard(Placement):
-    """Cut along a dimension of the tensor, a piece on each device.
+    """The tensor is split along a dimension, with one piece on each device.
 
     >>> from undertow.as_torch.shims.distributed.tensor import Shard
     >>> Shard(0).is_shard(), Shard(0).is_shard(1)
@@ -34,18 +34,18 @@ class Shard(Placement):
 
 @dataclass(frozen=True)
 class _StridedShard(Shard):
-    """Cut along a dimension that another dimension of the mesh cuts first."""
+    """The tensor is split along a dimension that another mesh dimension splits first."""
 
     split_factor: int = 1
 
 
 @dataclass(frozen=True)
 class Replicate(Placement):
-    """The whole tensor on each device."""
+    """Each device has the whole tensor."""
 
 
 @dataclass(frozen=True)
 class Partial(Placement):
-    """A tensor on each device, of which the whole is the sum, or another reduction."""
+    """Each device has a partial tensor; the value is their sum or another reduction."""
 
     reduce_op: str = "sum"

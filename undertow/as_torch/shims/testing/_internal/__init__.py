@@ -1,1 +1,1 @@
-"""The tools that PyTorch's own tests, and those of projects around it, are written with. See README.md."""
+"""The test tools that PyTorch's tests, and those of related projects, use. See README.md."""

@@ -1,6 +1,6 @@
-"""TestCase: unittest's, with an assertEqual for tensors, numbers, arrays and containers of them.
+"""`TestCase`: unittest's class, with an assertEqual for tensors, numbers, arrays and containers of them.
 
-It is more lenient than `assert_close`: a number may stand for a tensor of one element, an array for a tensor.
+It is more lenient than `assert_close`: a number may be compared with a one-element tensor, and an array with a tensor.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-_FLOAT_TOLERANCES = (1.3e-6, 1e-5)  # numbers of Python are compared as float32 would be
+_FLOAT_TOLERANCES = (1.3e-6, 1e-5)  # Python numbers are compared with the tolerances of float32
 
 
 class _Relaxed(_Comparison):
-    """Compares anything with anything: what is neither tensor nor number must be equal."""
+    """Compares arbitrary values: those that are neither tensors nor numbers must be equal."""
 
     def compare(self, actual: Any, expected: Any, at: tuple = ()) -> None:
         import numpy as np
@@ -78,7 +78,7 @@ class _Relaxed(_Comparison):
 
 
 class TestCase(unittest.TestCase):
-    """A unittest case whose random numbers begin anew for every test."""
+    """A unittest case that resets the random seeds before every test."""
 
     precision: float = 0
     rel_tol: float = 0
@@ -112,7 +112,7 @@ class TestCase(unittest.TestCase):
         exact_stride: bool = False,
         exact_is_coalesced: bool = False,
     ) -> None:
-        """Raises unless x and y agree; `precision` and `rel_tol` of the class widen the default tolerances."""
+        """Fail unless x and y are close; `precision` and `rel_tol` of the class widen the default tolerances."""
         if (atol is None) != (rtol is None):
             atol, rtol = atol or 0.0, rtol or 0.0
         checks = {"device": exact_device, "dtype": exact_dtype, "layout": exact_layout, "stride": exact_stride}
@@ -134,7 +134,7 @@ class TestCase(unittest.TestCase):
         self.assertEqual(*args, exact_dtype=False, **kwargs)
 
     def assertEqualBroadcasting(self, x: Any, y: Any, *args: Any, **kwargs: Any) -> None:
-        """y may be a number or a smaller tensor, expanded to x."""
+        """Compare after expanding y, a number or a smaller tensor, to the shape of x."""
         y = ut.as_tensor(y, dtype=x.dtype, device=x.device) if not isinstance(y, ut.Tensor) else y
         self.assertEqual(x, y.expand_as(x), *args, **kwargs)
 
@@ -153,7 +153,7 @@ class TestCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def assertWarnsOnceRegex(self, category: type[Warning], regex: str = "") -> Iterator[None]:
-        """The block warns at least once, of this category, in these words, and of nothing else."""
+        """Check that the block issues at least one warning, and that all its warnings have this category and match `regex`."""
         import re
 
         with warnings.catch_warnings(record=True) as found:
@@ -165,7 +165,7 @@ class TestCase(unittest.TestCase):
         self.assertTrue(fitting, f"{category} with {regex!r} expected, got {[str(w.message) for w in found]}")
 
     def assertExpectedInline(self, actual: str, expect: str, skip: int = 0) -> None:
-        """The text is as it was written down; leading spaces of the whole are not compared."""
+        """Compare with the expected text, ignoring its common indentation."""
         import textwrap
 
         self.assertMultiLineEqual(textwrap.dedent(actual).strip(), textwrap.dedent(expect).strip())
@@ -180,6 +180,6 @@ class TestCase(unittest.TestCase):
 
     def compare_with_numpy(self, torch_fn: Callable[..., Any], np_fn: Callable[..., Any], tensor_like: Any, device: Any = None, dtype: Any = None,
                            **kwargs: Any) -> None:
-        """One function of each library, on the same values."""
+        """Compare a function of each library on the same values."""
         t = tensor_like if isinstance(tensor_like, ut.Tensor) else ut.tensor(tensor_like, dtype=dtype)
         self.assertEqual(torch_fn(t), np_fn(t.detach().cpu().numpy()), **{"exact_dtype": False, **kwargs})

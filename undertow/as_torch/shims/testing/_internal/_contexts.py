@@ -1,4 +1,4 @@
-"""Things switched for a block and put back: seeds, default dtypes, the garbage collector, temporary files."""
+"""Context managers for tests: seeds, default dtypes, the garbage collector, temporary files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEED = 1234
 
 
 def set_rng_seed(seed: int | None = None) -> None:
-    """Python's, NumPy's (if it is loaded) and our generators begin anew."""
+    """Set the seeds of Python's, NumPy's (if it is imported) and our generators."""
     import sys
 
     seed = SEED if seed is None else seed
@@ -33,7 +33,7 @@ def set_rng_seed(seed: int | None = None) -> None:
 
 @contextlib.contextmanager
 def freeze_rng_state() -> Iterator[None]:
-    """Whatever is drawn inside, our generator goes on afterwards as if it had not been."""
+    """Restore the state of our generator at the end of the block."""
     with ut.random.fork_rng():
         yield
 
@@ -61,7 +61,7 @@ def disable_gc() -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_warn_always_context(new_val: bool) -> Iterator[None]:
-    """Our warnings obey Python's filters, so this sets those."""
+    """Set Python's warning filters, which our warnings respect."""
     with warnings.catch_warnings():
         warnings.simplefilter("always" if new_val else "default")
         yield
@@ -69,7 +69,7 @@ def set_warn_always_context(new_val: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def TemporaryFileName(*args: Any, **kwargs: Any) -> Iterator[str]:
-    """The name of a file that exists until the end of the block."""
+    """Create a temporary file that is deleted at the end of the block; return its name."""
     handle, name = tempfile.mkstemp(*args, **kwargs)
     os.close(handle)
     try:

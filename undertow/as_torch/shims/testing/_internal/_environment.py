@@ -1,4 +1,4 @@
-"""What machine and build this is, in torch's words, and decorators that skip tests by it. Nothing here ever has a GPU."""
+"""Properties of the machine and the build, by torch's names, and decorators that skip tests based on them. There is never a GPU."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ GRADCHECK_NONDET_TOL = 0.0
 
 
 def _as_is(thing: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """A decorator, with or without arguments, of something that is never the case here."""
+    """Decorator, with or without arguments, for a condition that never applies: return the function unchanged."""
     if callable(thing) and not args and not kwargs:
         return thing
     return lambda decorated: decorated
@@ -64,7 +64,7 @@ requires_cuda = unittest.skip("Requires CUDA")
 
 
 def slowTest(test: Callable[..., Any]) -> Callable[..., Any]:
-    """Runs where PYTORCH_TEST_WITH_SLOW=1."""
+    """Run the test only if PYTORCH_TEST_WITH_SLOW=1."""
 
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> Any:

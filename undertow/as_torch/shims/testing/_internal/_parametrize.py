@@ -1,4 +1,4 @@
-"""One test for each set of arguments: the decorators note them, instantiate_parametrized_tests makes the methods."""
+"""One test for each set of arguments: the decorators record them, `instantiate_parametrized_tests` creates the methods."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-_NOTE = "_parameters"  # on a test: the decorators' sets of arguments, outermost first, as names list them
+_NOTE = "_parameters"  # attribute of a test: the argument sets of its decorators, outermost first, in the order used for names
 
 
 class subtest:
-    """One set of arguments with a name or decorators of its own."""
+    """One set of arguments with its own name or decorators."""
 
     def __init__(self, arg_values: Any, name: str | None = None, decorators: Sequence[Callable[..., Any]] | None = None) -> None:
         self.arg_values, self.name, self.decorators = arg_values, name, list(decorators or [])
@@ -40,7 +40,7 @@ def _shown(name: str, value: Any, index: int) -> str:
 
 
 class parametrize:
-    """`@parametrize("a,b", [(1, 2), (3, 4)])`: the test runs with each; names end in a_1_b_2 and so on, or what name_fn gives."""
+    """`@parametrize("a,b", [(1, 2), (3, 4)])`: run the test with each set. Names end in a_1_b_2 and so on, or in the result of name_fn."""
 
     def __init__(self, arg_str: str, arg_values: Iterable[Any], name_fn: Callable[..., str] | None = None) -> None:
         self.names = [n.strip() for n in arg_str.split(",") if n.strip()]
@@ -68,7 +68,7 @@ class parametrize:
 
 
 def combinations(test: Callable[..., Any]) -> list[tuple[str, dict[str, Any], list[Callable[..., Any]]]]:
-    """Every way to call a decorated test: the end of its name, its arguments, its further decorators."""
+    """Return all variants of a decorated test: the suffix of the name, the arguments, additional decorators."""
     notes: list[list[_Choice]] = getattr(test, _NOTE, [])
     out = []
     for chosen in itertools.product(*notes):
@@ -80,7 +80,7 @@ def combinations(test: Callable[..., Any]) -> list[tuple[str, dict[str, Any], li
 
 
 def bound(test: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., Any]:
-    """The test with these arguments given."""
+    """Bind the arguments to the test."""
 
     @functools.wraps(test)
     def run(self: Any) -> Any:
@@ -93,7 +93,7 @@ def bound(test: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., 
 
 
 def instantiate_parametrized_tests(generic_cls: type) -> type:
-    """Replaces each decorated test of the class by one for each set of arguments. A class decorator too."""
+    """Replace each decorated test of the class by one test per set of arguments. Also a class decorator."""
     for name in [n for n, f in vars(generic_cls).items() if hasattr(f, _NOTE)]:
         test = vars(generic_cls)[name]
         delattr(generic_cls, name)

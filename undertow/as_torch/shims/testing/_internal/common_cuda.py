@@ -1,4 +1,4 @@
-"""What test files ask about GPUs. There is none: every answer is no, and what runs with one precision or another runs as it is."""
+"""GPU queries of test files. There is no GPU: every query returns False, and precision decorators have no effect."""
 
 from __future__ import annotations
 

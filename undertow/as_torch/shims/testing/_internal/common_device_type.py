@@ -1,4 +1,4 @@
-"""Tests of a generic class, made for each device and dtype they ask for. There is one device: the CPU."""
+"""Instantiate the tests of a generic class for each requested device and dtype. The only device is the CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ tol = namedtuple("tol", ["atol", "rtol"])
 
 
 class DeviceTypeTestBase(TestCase):
-    """What the made classes are."""
+    """Base class of the instantiated classes."""
 
     device_type = "generic_device_type"
 
@@ -44,7 +44,7 @@ def get_all_device_types() -> list[str]:
 
 
 class dtypes:
-    """`@dtypes(torch.float32, torch.float64)`: a test for each; tuples give several at once."""
+    """`@dtypes(torch.float32, torch.float64)`: create a test for each dtype, or for each tuple of dtypes."""
 
     def __init__(self, *args: Any, device_type: str = "all") -> None:
         self.args, self.device_type = tuple(args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args), device_type
@@ -63,7 +63,7 @@ dtypesIfCUDA = dtypesIfMPS = dtypesIfXPU = dtypesIfHPU = dtypesIfPRIVATEUSE1 = _
 
 
 class precisionOverride:
-    """`@precisionOverride({torch.float32: 1e-3})`: the tolerance of assertEqual in tests of that dtype."""
+    """`@precisionOverride({torch.float32: 1e-3})`: set the tolerance of assertEqual in tests of that dtype."""
 
     def __init__(self, d: dict[Any, float]) -> None:
         self.d = d
@@ -74,7 +74,7 @@ class precisionOverride:
 
 
 class toleranceOverride:
-    """`@toleranceOverride({torch.float32: tol(atol=1e-3, rtol=1e-3)})`."""
+    """`@toleranceOverride({torch.float32: tol(atol=1e-3, rtol=1e-3)})`: set both tolerances of assertEqual."""
 
     def __init__(self, d: dict[Any, tol]) -> None:
         self.d = d
@@ -108,7 +108,7 @@ def skipCPUIf(dep: bool, reason: str) -> Callable[[Any], Any]:
 
 
 def deviceCountAtLeast(num_required_devices: int) -> Callable[[Any], Any]:
-    """Tests of one device are given the list of them; more there are not."""
+    """Pass the list of devices to tests that need one device; skip tests that need more."""
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         test.num_required_devices = num_required_devices  # type: ignore[attr-defined]
@@ -153,7 +153,7 @@ def instantiate_device_type_tests(
     allow_xpu: bool = False,
     allow_hpu: bool = False,
 ) -> None:
-    """Puts `<class>CPU` into the scope, with tests named `<test>_cpu` or `<test>_cpu_<dtype>`, and takes the generic class out."""
+    """Add `<class>CPU` to the scope, with tests named `<test>_cpu` or `<test>_cpu_<dtype>`, and remove the generic class."""
     scope.pop(generic_test_class.__name__, None)
     wanted = [only_for] if isinstance(only_for, str) else only_for
     unwanted = [except_for] if isinstance(except_for, str) else except_for or []

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class _dispatch_dtypes(tuple):
-    """A tuple of dtypes that are all different. What stands for a dtype that is missing here is left out."""
+    """A tuple of distinct dtypes. Stand-ins of missing dtypes are left out."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What test files import from torch.testing._internal.common_utils. See README.md for where each name is made."""
+"""Names that test files import from torch.testing._internal.common_utils. README.md says where each is defined."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ __all__ = [
     "subtest", "dtype_name",
 ]
 
-load_tests = None  # unittest's protocol; files import it so that linters see it used
+load_tests = None  # unittest's protocol; test files import it so that linters consider it used
 
 
 def run_tests(argv: list[str] | None = None) -> None:
-    """Runs the tests of the main module, as `python test_x.py` expects."""
+    """Run the tests of the main module, as `python test_x.py` expects."""
     unittest.main(argv=argv)
 
 
 def _in_mode(check: Callable[..., bool]) -> Callable[..., bool]:
     @functools.wraps(check)
     def run(fn: Callable[..., Any], inputs: Any, *args: Any, **kwargs: Any) -> bool:
-        """In fast mode unless PYTORCH_TEST_WITH_SLOW_GRADCHECK=1 or the call says otherwise."""
+        """Run gradcheck in fast mode, unless PYTORCH_TEST_WITH_SLOW_GRADCHECK=1 or `fast_mode` is given."""
         kwargs.setdefault("fast_mode", not TEST_WITH_SLOW_GRADCHECK)
         kwargs.setdefault("check_batched_grad", False)
         return check(fn, inputs, *args, **kwargs)
@@ -62,7 +62,7 @@ gradgradcheck = _in_mode(_gradgradcheck)
 
 
 def iter_indices(tensor: Any) -> Iterator[Any]:
-    """Every index of the tensor: numbers for one dimension, tuples for more."""
+    """Iterate over the indices of the tensor: ints for one dimension, tuples for more."""
     if tensor.dim() == 0:
         return iter(range(0))
     if tensor.dim() == 1:
@@ -71,7 +71,7 @@ def iter_indices(tensor: Any) -> Iterator[Any]:
 
 
 def noncontiguous_like(t: Any) -> Any:
-    """The same values with a gap between neighbours."""
+    """Return a non-contiguous tensor with the same values."""
     if not t.is_contiguous():
         return t
     wide = ut.empty((*t.shape, 2), dtype=t.dtype, device=t.device)

@@ -1,3 +1,3 @@
-"""What torch.utils.data has beyond undertow.utils.data: the modules of this folder."""
+"""Names of torch.utils.data that are not in undertow.utils.data: the modules of this folder."""
 
 __all__: list[str] = []

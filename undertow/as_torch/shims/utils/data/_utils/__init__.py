@@ -1,4 +1,4 @@
-"""The names under which programs import the loader's helpers from torch."""
+"""The data loader's helpers, under torch's names."""
 
 from undertow.as_torch.shims.utils.data._utils import collate as collate
 from undertow.as_torch.shims.utils.data._utils import worker as worker

@@ -1,4 +1,4 @@
-"""How samples become batches; see `undertow.utils.data.default_collate`."""
+"""Collation of samples into batches; see `undertow.utils.data.default_collate`."""
 
 from undertow.utils.data._collate import *  # noqa: F403
 from undertow.utils.data._collate import default_collate as default_collate
