@@ -1,7 +1,7 @@
-"""`backward` and `grad`: what is to be differentiated, put in order for the engine.
+"""`backward` and `grad`: parse and check the arguments, then call the engine.
 
-The core checks and completes the gradients of the outputs (core/autograd/root_gradient.h); whether
-outputs and inputs are part of a graph is for the engine to say.
+The core checks and completes the gradients of the outputs (core/autograd/root_gradient.h); the
+engine checks whether outputs and inputs are part of a graph.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _as_inputs(inputs: Inputs, caller: str) -> tuple[Output, ...]:
 
 
 def _make_grads(outputs: Sequence[Output], grads: Sequence[Tensor | None], is_grads_batched: bool = False) -> tuple[Tensor | None, ...]:
-    """The gradients of the outputs, checked, with 1 for each real scalar output that has none."""
+    """Check the gradients of the outputs, and use 1 for each real scalar output without one."""
     return _C._root_gradients(tuple(outputs), tuple(grads), is_grads_batched)
 
 
@@ -57,11 +57,11 @@ def backward(
     grad_variables: Grads = None,
     inputs: Inputs | None = None,
 ) -> None:
-    """Add to `.grad` of the leaves the gradient of `tensors`, each weighted by its grad tensor.
+    """Compute the gradients of `tensors`, each weighted by its grad tensor, and add them to `.grad` of the leaves.
 
-    `grad_tensors` may be None for real scalars. The graph is freed unless `retain_graph`, which is
-    by default `create_graph`; with that the gradients themselves can be differentiated. `inputs`
-    names the tensors to accumulate into, leaves or not; left out, it is every leaf that was used.
+    `grad_tensors` may be None for real scalars. The graph is freed unless `retain_graph` is True; it
+    defaults to `create_graph`, with which the gradients can be differentiated again. `inputs` are the
+    tensors to accumulate into, leaves or not; by default all leaves of the graph.
 
     >>> import undertow as ut
     >>> x = ut.tensor([1.0, 2.0], requires_grad=True)
@@ -92,7 +92,7 @@ def backward(
 
 
 def _renamed_grads(grad_tensors: Grads, grad_variables: Grads) -> Grads:
-    """The value of the argument `grad_variables`, kept for old code."""
+    """Handle `grad_variables`, the deprecated name of `grad_tensors`."""
     import warnings
 
     warnings.warn(
@@ -158,12 +158,12 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> Any:
-    """The gradient of `outputs`, weighted by `grad_outputs`, with respect to each of `inputs`.
+    """Return the gradient of `outputs`, weighted by `grad_outputs`, with respect to each of `inputs`.
 
-    Nothing is accumulated in `.grad`. `inputs` may be a dictionary; so is then the result. An input
-    the outputs do not depend on is an error, or None with `allow_unused`, or zeros with
-    `materialize_grads`. With `is_grads_batched` each grad output has one more dimension in front,
-    and so has each result.
+    Nothing is accumulated in `.grad`. If `inputs` is a dictionary, so is the result. An input that the
+    outputs do not depend on raises; its gradient is None with `allow_unused`, zeros with
+    `materialize_grads`. With `is_grads_batched`, each grad output and each result has an additional
+    leading batch dimension.
 
     >>> import undertow as ut
     >>> x = ut.tensor(3.0, requires_grad=True)
@@ -214,7 +214,7 @@ def _warn_only_inputs() -> None:
 def _materialized(
     results: tuple[Tensor | None, ...], inputs: tuple[Output, ...], requires_grad: bool
 ) -> tuple[Tensor, ...]:
-    """Zeros in the place of each gradient that is None."""
+    """Replace each gradient that is None by zeros."""
     made: list[Tensor] = []
     for result, wanted in zip(results, inputs, strict=True):
         if result is None and not isinstance(wanted, Tensor):
@@ -235,14 +235,14 @@ def _run_batched(
     inputs: tuple[Output, ...],
     **options: bool,
 ) -> tuple[Tensor | None, ...]:
-    """One run of the engine for the whole batch: its gradients are those of a vmap."""
+    """Run the engine once for the whole batch, with gradients batched by vmap."""
     from undertow._vmap._levels import running
     from undertow._vmap._wrapping import make_batched, peel, spread
 
     sizes = [g.shape[0] if g.dim() else None for g in grads if g is not None]
     if not sizes or None in sizes:
         raise ValueError(
-            "grad: with is_grads_batched=True every grad_output has the batch as its first dimension: "
+            "grad: with is_grads_batched=True the first dimension of every grad_output must be the batch: "
             f"got batches of {sizes}"
         )
     if len(set(sizes)) > 1:
@@ -256,7 +256,7 @@ def _run_batched(
         values = []
         for g in results:
             value = None if g is None else peel(g, level.number)
-            # One that the batch does not reach is the same for every row.
+            # A gradient that does not depend on the batch is the same for every row.
             values.append(spread(g, level) if value is None and g is not None else value)
     return tuple(values)
 
@@ -269,7 +269,7 @@ def _run_under_vmap(
     inputs: tuple[Output, ...],
     **options: bool,
 ) -> tuple[Tensor | None, ...]:
-    """Outputs and inputs that are batched: their values have the graph, every sample its own part of it."""
+    """Run the engine on the values of batched outputs and inputs; the graph belongs to the values."""
     from undertow._vmap._levels import vmaps
     from undertow._vmap._wrapping import lift, lower
 

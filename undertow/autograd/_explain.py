@@ -1,7 +1,7 @@
-"""Why a gradient is None, zero or not finite.
+"""`explain_grad`: why a gradient is None, zero or not finite.
 
-The graph says what is connected; records of provenance, where lines were recorded, say where the rest was cut
-off; and one watched pass says at which node a gradient became zero or stopped being finite.
+The graph shows what is connected. If provenance was recorded, the records show where the connection was
+cut. One observed backward pass shows at which node a gradient became zero or non-finite.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-# How a watched gradient looked (graph_ops::Look in the core).
+# State of an observed gradient (graph_ops::Look in the core).
 _UNDEFINED, _ZERO, _FINITE, _INFINITE, _NAN = range(5)
 
 _CASTS = frozenset({"to", "copy_"})
-_PLAIN_NAMES = {"_to_copy": "to", "to_dtype": "to"}  # operators below those that people call
+_PLAIN_NAMES = {"_to_copy": "to", "to_dtype": "to"}  # internal operators, by their public name
 
 _HOW_TO_RECORD = (
-    "To know, pass a function that computes the loss, explain_grad(param, lambda: ...), or record what is made of what: set UNDERTOW_TRACE=1 "
+    "To find out, pass a function that computes the loss, explain_grad(param, lambda: ...), or record provenance: set UNDERTOW_TRACE=1 "
     "in the environment, or call undertow.autograd.set_detect_anomaly(True) before the forward pass."
 )
 
 
 class GradExplanation:
-    """What `explain_grad` found; printed, it says so in words."""
+    """The result of `explain_grad`; its string form is an explanation."""
 
     line: str | None
     cuts: list[tuple[str, str, str]]
@@ -45,13 +45,13 @@ class GradExplanation:
     ) -> None:
         #: A short code: see `explain_grad`.
         self.reason = reason
-        #: The operation or node that is to blame, if one is.
+        #: The operation or node that caused it, if there is one.
         self.operation = operation
         #: Where it was called, as file:line, if lines were recorded.
         self.line = line or None
-        #: The gradient, where one was computed.
+        #: The gradient, if one was computed.
         self.grad = grad
-        #: Every place where the way was cut: (reason, operation, line), earlier ones first.
+        #: Every point where the connection was cut: (reason, operation, line), earliest first.
         self.cuts = list(cuts)
         self._text = text
 
@@ -76,31 +76,31 @@ def _is_differentiable(dtype: Any) -> bool:
 
 
 def _classify(cut: tuple[Any, ...]) -> tuple[str, str]:
-    """The reason of a cut, and what to say of it."""
+    """Return the reason code of a cut, and its description."""
     operation, line, no_grad, inference, result, source, frozen, _no_derivative = cut
     where = _at(line)
     if frozen:
         return "frozen", f"it did not require grad when {operation} used it{where}; requires_grad was set later"
     if operation in ("detach", "detach_"):
-        return "detached", f"{operation}(){where} cut it off"
+        return "detached", f"{operation}(){where} detached it"
     if operation == ".data":
-        return "detached", f".data{where} cut it off"
+        return "detached", f".data{where} detached it"
     if operation in ("tensor", "Parameter"):
-        return "detached", f"{operation}(){where} took its values without their history"
+        return "detached", f"{operation}(){where} copied its values without their history"
     if inference:
         return "inference_mode", f"{operation}{where} ran in inference mode"
     if no_grad:
         return "no_grad", f"{operation}{where} ran in no_grad mode"
     if not _is_differentiable(result) and operation in _CASTS:
         made = _short(result)
-        return "integer", f"{operation}{where} made {made} of {_short(source)}, and gradients do not pass through {made}"
+        return "integer", f"{operation}{where} converted {_short(source)} to {made}, and gradients do not pass through {made}"
     if not _is_differentiable(result):
         return "nondifferentiable", f"{operation}{where} has no derivative: its result is {_short(result)}"
-    return "nondifferentiable", f"{operation}{where} has no derivative by this argument"
+    return "nondifferentiable", f"{operation}{where} has no derivative with respect to this argument"
 
 
 def _from_history(history: tuple[Any, ...]) -> GradExplanation:
-    """From complete records: it was cut, here; or it was never used."""
+    """Explain from complete records: where the connection was cut, or that the tensor was never used."""
     depends, incomplete, found, exits = history
     cuts = []
     texts: list[str] = []
@@ -120,22 +120,22 @@ def _from_history(history: tuple[Any, ...]) -> GradExplanation:
     if incomplete:
         return GradExplanation(
             "unused_or_cut",
-            "no way from it to the loss was found, but more was recorded than is kept: record a shorter part of the program.",
+            "no path from it to the loss was found, but the records are incomplete because of their limit: record a shorter part of the program.",
         )
     if depends:
         return GradExplanation(
             "unused_or_cut",
-            "the loss was computed from it by operations that have derivatives, and yet the graph does not lead to it: its history was replaced.",
+            "the loss was computed from it by differentiable operations, but the graph does not lead to it: its history was replaced.",
         )
     text = "the loss was not computed from it, as far as was recorded."
     if exits:
         places = list(dict.fromkeys(f"{operation}(){_at(line)}" for operation, line in exits))
-        text += f" Its value was read out as numbers, and those have no history: {', '.join(places[:5])}."
+        text += f" Its value was converted to Python numbers, which have no history: {', '.join(places[:5])}."
     return GradExplanation("unused", text)
 
 
 def _from_graph(param: Tensor, loss: Tensor) -> GradExplanation:
-    """Without records: what the saved tensors of the loss's graph still tell."""
+    """Explain without records, from the saved tensors in the graph of the loss."""
     hints = []
     for relation, operation, node, line, name, dtype, shape in _C._cut_saved((loss,), param):
         saved, where = f"{node} saved as `{name}`", _at(line)
@@ -144,19 +144,19 @@ def _from_graph(param: Tensor, loss: Tensor) -> GradExplanation:
             return GradExplanation("frozen", text, node, line)
         if relation in ("no_grad", "inference_mode"):
             mode = relation.replace("_mode", " mode")
-            return GradExplanation(relation, f"the loss uses it through a view made in {mode}: {saved} a view of it{where}.", node, line)
+            return GradExplanation(relation, f"the loss uses it through a view created in {mode}: {saved} a view of it{where}.", node, line)
         if relation in ("detach", "data"):
             how = ".data" if relation == "data" else "detach()"
-            text = f"the loss uses its memory, cut off by {how}: {saved} a tensor on the same memory that does not require grad{where}."
+            text = f"the loss uses its memory, detached by {how}: {saved} a tensor that shares its memory and does not require grad{where}."
             return GradExplanation("detached", text, how.rstrip("()"), line)
         made = _PLAIN_NAMES.get(operation, operation)
-        hints.append(f"\n  {made} made {_short(dtype)} {list(shape)}, which {saved}{where}, of something that required grad.")
+        hints.append(f"\n  {made} made {_short(dtype)} {list(shape)}, which {saved}{where}, from a tensor that required grad.")
     text = (
-        "the graph of the loss does not lead to it: either the loss was not computed from it, or the way was cut off by detach, no_grad, an "
-        "integer or the like. "
+        "the graph of the loss does not lead to it: either the loss was not computed from it, or the path was cut by detach, no_grad, an "
+        "integer conversion or similar. "
     )
     if hints:
-        text += "The loss does use results that were cut off:" + "".join(hints[:5]) + "\n"
+        text += "The loss uses results that were detached:" + "".join(hints[:5]) + "\n"
     return GradExplanation("unused_or_cut", text + _HOW_TO_RECORD)
 
 
@@ -172,28 +172,28 @@ def _unconnected(param: Tensor, loss: Tensor) -> GradExplanation:
         return GradExplanation("inference_mode", "the loss has no graph: it was computed in inference mode.")
     operation, line = _C._how_made(loss)
     if operation is not None:
-        text = f"the loss has no graph: {operation}{_at(line)}, which made it, has no derivative."
+        text = f"the loss has no graph: {operation}{_at(line)}, which computed it, has no derivative."
         return GradExplanation("nondifferentiable", text, operation, line)
-    text = "the loss has no graph: nothing that requires grad went into it, or it was computed in no_grad mode, or cut off as a whole. "
+    text = "the loss has no graph: none of its inputs requires grad, or it was computed in no_grad mode, or detached. "
     return GradExplanation("unused_or_cut", text + _HOW_TO_RECORD)
 
 
 def _not_wanted(param: Tensor) -> GradExplanation:
-    """The tensor itself requires no grad."""
+    """Explain a tensor that does not require grad itself."""
     operation, line = _C._how_made(param)
     if operation in ("detach", "detach_", ".data"):
-        return GradExplanation("detached", f"it requires no grad: it was made by {operation}{_at(line)}.", operation, line)
+        return GradExplanation("detached", f"it does not require grad: it was created by {operation}{_at(line)}.", operation, line)
     if not _is_differentiable(param.dtype):
-        text = f"it is of {_short(param.dtype)}, and only floating point and complex tensors have gradients."
+        text = f"its dtype is {_short(param.dtype)}, and only floating point and complex tensors have gradients."
         return GradExplanation("integer", text, operation, line)
     if param.is_inference():
-        return GradExplanation("inference_mode", f"it was made in inference mode{_at(line)}, and requires no grad.", operation, line)
-    made = f" (it was made by {operation}{_at(line)})" if operation else ""
+        return GradExplanation("inference_mode", f"it was created in inference mode{_at(line)}, and does not require grad.", operation, line)
+    made = f" (it was created by {operation}{_at(line)})" if operation else ""
     return GradExplanation("frozen", f"it does not require grad{made}: requires_grad is False.", operation, line)
 
 
 class _Pass:
-    """A watched pass: each node's gradients as they arrived, after its hooks, and as they left."""
+    """An observed pass: the gradients of each node on arrival, after its hooks, and as returned."""
 
     def __init__(self, seen: list[tuple[Any, ...]]) -> None:
         self.order = {node[0]: k for k, node in enumerate(seen)}
@@ -205,9 +205,9 @@ class _Pass:
                     self.into.setdefault(edge, []).append((node[0], k))
 
     def culprit(self, target: tuple[int, int], bad: Callable[[int], bool], wholly: bool) -> tuple[str, tuple[Any, ...]] | None:
-        """The first node, in the order of the pass, that made a `bad` gradient of good ones on the way to `target`.
+        """Return the first node, in the order of the pass, that produced a `bad` gradient from good ones on the path to `target`.
 
-        `wholly`: a node is innocent only if all that entered it was bad already (zero), not if some was (nan).
+        `wholly`: a node is not the cause only if all of its incoming gradients were bad (zero); otherwise if any was (nan).
         """
         found: list[tuple[int, str, tuple[Any, ...]]] = []
         stack, seen = [target], {target}
@@ -220,7 +220,7 @@ class _Pass:
             node = self.nodes.get(at[0])
             if node is None:  # not part of the pass
                 continue
-            if good(node[3][at[1]]):  # arrived well: its hooks spoiled it
+            if good(node[3][at[1]]):  # good on arrival, so a hook made it bad
                 found.append((self.order[at[0]], "hook", node))
                 continue
             left = [(source, self.nodes[source][5][k]) for source, k in self.into.get(at, [])]
@@ -257,20 +257,20 @@ def _watched(param: Tensor, loss: Tensor) -> tuple[Tensor | None, _Pass]:
 def _what(how: str, node: tuple[Any, ...], became: str) -> str:
     name, line = node[1], node[2]
     if how == "hook":
-        return f"a hook on what enters {name}{_at(line)} made it {became}"
+        return f"a hook on the gradient that enters {name}{_at(line)} made it {became}"
     if how == "sum":
-        return f"the contributions that meet before {name}{_at(line)} add up to {became}"
+        return f"the contributions summed before {name}{_at(line)} add up to {became}"
     return f"{name}{_at(line)} was the first to make it {became}"
 
 
 def _from_values(param: Tensor, loss: Tensor) -> GradExplanation:
-    """The graph leads to it: look at the gradient on its way."""
+    """Explain a tensor that the graph leads to, by observing its gradient."""
     grad, watched = _watched(param, loss)
     target = _C._edge_id(param)
     if grad is None:
         found = watched.culprit(target, lambda look: look == _UNDEFINED, wholly=True)
         operation, line = (found[1][1], found[1][2]) if found else (None, None)
-        by = f": {operation}{_at(line)} returned none for it" if found else ""
+        by = f": {operation}{_at(line)} returned None for it" if found else ""
         return GradExplanation("nondifferentiable", f"the graph leads to it, but no gradient arrives{by}.", operation, line)
     with _no_grad():
         finite = bool(grad.isfinite().all())
@@ -297,11 +297,11 @@ def _no_grad() -> Any:
 
 
 def _after_backward(param: Tensor) -> GradExplanation:
-    """The graph has been freed: what is left is the gradient itself."""
+    """Explain after the graph has been freed, from `.grad` only."""
     again = "The graph has been freed by a backward pass; for more, call explain_grad before it, or pass a function that computes the loss."
     grad = param.grad if param.is_leaf or param.retains_grad else None
     if grad is None:
-        text = "the graph leads to it, but its .grad is None: it was cleared, or the pass was asked for other inputs. "
+        text = "the graph leads to it, but its .grad is None: it was cleared, or the pass was run for other inputs. "
         return GradExplanation("freed", text + again)
     with _no_grad():
         if not bool(grad.isfinite().all()):
@@ -312,18 +312,18 @@ def _after_backward(param: Tensor) -> GradExplanation:
 
 
 def explain_grad(param: Tensor, loss: Tensor | Callable[[], Tensor]) -> GradExplanation:
-    """Say why the gradient of `loss` by `param` is None, zero or not finite.
+    """Explain why the gradient of `loss` with respect to `param` is None, zero or not finite.
 
-    `loss` may be a function without arguments that computes it; then it runs once, and everything it does is
-    recorded. For a tensor, what was cut off is known in full if lines were recorded while it was computed
-    (`UNDERTOW_TRACE=1`, anomaly mode); otherwise as far as the graph still tells.
+    `loss` may be a function without arguments that computes it; the function runs once, and everything it does
+    is recorded. If `loss` is a tensor, cuts are known completely only if lines were recorded while it was computed
+    (`UNDERTOW_TRACE=1`, anomaly mode); otherwise the explanation uses only the graph.
 
     `.reason` is one of: "fine"; "frozen" (requires_grad is or was False); "non_leaf" (not a leaf, and no
     `retain_grad()`); "unused"; cut by "detached", "no_grad", "inference_mode", "integer" (a cast) or
-    "nondifferentiable" (an operation); "unused_or_cut" (nothing more is known); "zero" and "nonfinite" (with the node
-    where it began); "freed" (the graph is gone). `.operation` and `.line` say which and where.
+    "nondifferentiable" (an operation); "unused_or_cut" (nothing more is known); "zero" and "nonfinite" (with the
+    node where it began); "freed" (the graph was freed). `.operation` and `.line` identify the operation and its source line.
 
-    One pass is run with the graph kept; `.grad` of every tensor stays as it is. Hooks on the way do run.
+    One backward pass is run and the graph is kept; `.grad` of every tensor is unchanged. Hooks do run.
 
     >>> import undertow as ut
     >>> w = ut.ones(3, requires_grad=True)
@@ -353,6 +353,6 @@ def explain_grad(param: Tensor, loss: Tensor | Callable[[], Tensor]) -> GradExpl
         return _unconnected(param, loss)
     if not param.is_leaf and not param.retains_grad:
         node = param.grad_fn.name() if param.grad_fn is not None else "an operation"
-        text = f"the gradient passes through it, but it is not a leaf ({node} made it): call retain_grad() on it before the backward pass."
+        text = f"the gradient passes through it, but it is not a leaf ({node} created it): call retain_grad() on it before the backward pass."
         return GradExplanation("non_leaf", text, node)
     return _after_backward(param) if freed else _from_values(param, loss)

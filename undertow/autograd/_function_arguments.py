@@ -1,6 +1,6 @@
-"""Keyword arguments of `Function.apply`, and defaults that are not a plain function's: made positional.
+"""Convert keyword arguments of `Function.apply`, and defaults of callables that are not plain functions, to positional arguments.
 
-The core calls this only where arguments are not all positional already.
+The core calls this only if some arguments are not positional.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def bind_arguments(
     cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], has_setup_context: bool
 ) -> tuple[Any, ...]:
-    """The arguments of `cls.forward` by position, without `ctx`."""
-    if has_setup_context:  # setup_context sees the defaults too
+    """Return the positional arguments of `cls.forward`, without `ctx`."""
+    if has_setup_context:  # setup_context gets the defaults too
         from inspect import signature
 
         bound = signature(cls.forward).bind(*args, **kwargs)
@@ -32,7 +32,7 @@ def bind_arguments(
 def _place(
     args: tuple[Any, ...], kwargs: dict[str, Any], names: tuple[str, ...]
 ) -> tuple[Any, ...]:
-    """Put keyword arguments behind the positional ones, at the positions of their names."""
+    """Insert keyword arguments at the positions of their names, after the positional arguments."""
     placed: dict[int, Any] = dict(enumerate(args))
     for key, value in kwargs.items():
         if key not in names:

@@ -1,4 +1,4 @@
-"""What the functions of autograd.functional share: inputs in and out, vectors, gradients, and the checks of strict mode."""
+"""Helpers of autograd.functional: inputs and outputs, vectors, gradients, and the checks of strict mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def as_tuple(given: Any, what: str, who: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Was it a tuple; and the tensors as one."""
+    """Return whether the argument was a tuple, and the tensors as a tuple."""
     is_tuple = isinstance(given, tuple)
     tensors = given if is_tuple else (given,)
     for i, t in enumerate(tensors):
@@ -30,7 +30,7 @@ def as_given(tensors: Sequence[Any], is_tuple: bool) -> Any:
 
 
 def opened(inputs: Sequence[Tensor], create_graph: bool, need_graph: bool = True) -> tuple[Tensor, ...]:
-    """The inputs of the function: views that lead on to the caller's, or leaves of their own."""
+    """Return the inputs to differentiate: views connected to the caller's graph with `create_graph`, otherwise new leaves."""
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(need_graph)
         for x in inputs
@@ -38,7 +38,7 @@ def opened(inputs: Sequence[Tensor], create_graph: bool, need_graph: bool = True
 
 
 def closed(result: Any, create_graph: bool) -> Any:
-    """A result without the graph that was made on the way, unless it is wanted."""
+    """Detach the result unless `create_graph` is True."""
     if isinstance(result, (tuple, list)):
         return type(result)(closed(r, create_graph) for r in result)
     if isinstance(result, undertow.Tensor) and not create_graph:
@@ -60,7 +60,7 @@ def check_vector(v: Sequence[Tensor], like: Sequence[Tensor], like_is_tuple: boo
 
 
 def vector(v: Any, like: Sequence[Tensor], like_is_tuple: bool, create_graph: bool, who: str, by_default: str) -> tuple[Tensor, ...]:
-    """The vector to multiply with; 1 if it is left out and there is one element. `by_default`: of what."""
+    """Return the vector to multiply with; 1 if `v` is None and `like` has a single element. `by_default` is part of the error message."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(
@@ -74,7 +74,7 @@ def vector(v: Any, like: Sequence[Tensor], like_is_tuple: bool, create_graph: bo
 
 
 def check_outputs(outputs: Sequence[Tensor]) -> None:
-    """Strict mode: refuse outputs that no input has a part in."""
+    """Strict mode: raise if an output does not depend on the inputs."""
     for i, o in enumerate(outputs):
         if not o.requires_grad:
             raise RuntimeError(
@@ -96,7 +96,7 @@ _INDEPENDENT = {
 def gradients(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None] | None = None, *, create_graph: bool = False
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of those outputs that have any."""
+    """Return the gradients of the outputs that require grad."""
     given = [None] * len(outputs) if weights is None else list(weights)
     kept = [(o, g) for o, g in zip(outputs, given, strict=True) if o is not None and o.requires_grad]
     if not kept:
@@ -106,7 +106,7 @@ def gradients(
 
 
 def filled(grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, stage: str) -> tuple[Tensor, ...]:
-    """Zeros for gradients that are not there; in strict mode an error, and one for those that do not depend on the inputs."""
+    """Replace missing gradients by zeros. Strict mode raises for them, and for gradients that do not depend on the inputs."""
     out = []
     for i, (g, x) in enumerate(zip(grads, like, strict=True)):
         if g is None:
@@ -128,7 +128,7 @@ def filled(grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool,
 
 
 def check_hessian(jacobian: Sequence[Tensor]) -> None:
-    """Strict mode: the first derivative must depend on the inputs."""
+    """Strict mode: raise if the first derivative does not depend on the inputs."""
     for i, j in enumerate(jacobian):
         if not j.requires_grad:
             raise RuntimeError(

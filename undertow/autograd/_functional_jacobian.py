@@ -1,4 +1,4 @@
-"""jacobian and hessian of autograd.functional: a backward pass for each row, or one for all rows by vmap."""
+"""jacobian and hessian of autograd.functional: one backward pass per row, or one pass for all rows with vmap."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OUTPUTS = "outputs of the user-provided function"
 
 
 def _rows(i: int, o: Tensor, inputs: tuple[Tensor, ...], strict: bool, create_graph: bool) -> tuple[Tensor, ...]:
-    """The Jacobian of one output by each input, a backward pass for each element."""
+    """Compute the Jacobian of one output with respect to each input, with one backward pass per element."""
     found: list[list[Tensor]] = [[] for _ in inputs]
     flat = o.reshape(-1)
     for k in range(o.numel()):
@@ -55,7 +55,7 @@ def _rows(i: int, o: Tensor, inputs: tuple[Tensor, ...], strict: bool, create_gr
 
 
 def _all_rows(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], create_graph: bool) -> list[tuple[Tensor, ...]]:
-    """The same for all outputs in one pass over a batch of cotangents, one for each element."""
+    """Compute the Jacobians of all outputs in one pass over a batch of cotangents, one per element."""
     from undertow.func._jacobian import basis
 
     kept = [o.requires_grad for o in outputs]
@@ -79,7 +79,7 @@ def _all_rows(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], create_gr
 
 
 def _by_forward_mode(func: Callable[..., Any], inputs: Any) -> Any:
-    """The same by tangents, one for each element of the inputs."""
+    """Compute the Jacobians in forward mode, with one tangent per element of the inputs."""
     from undertow._vmap._api import _internal_vmap
     from undertow.func._jacobian import basis
 
@@ -111,9 +111,9 @@ def jacobian(
     func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of `func` at `inputs`: for each output and each input, the output's shape and then the input's.
+    """Compute the Jacobian of `func` at `inputs`: one tensor per output and input, with the output's shape followed by the input's.
 
-    With `vectorize` one pass computes all rows; `strategy` "forward-mode" then all columns by tangents.
+    With `vectorize`, one pass computes all rows; with `strategy` "forward-mode", it computes all columns with tangents.
 
     >>> import undertow as ut
     >>> ut.autograd.functional.jacobian(lambda x: x * x.sum(), ut.tensor([1.0, 2.0]))
@@ -167,7 +167,7 @@ def hessian(
     func: Callable[..., Any], inputs: Tensors, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of a scalar function: the Jacobian of its gradient, for each pair of inputs.
+    """Compute the Hessian of a scalar function: the Jacobian of its gradient, for each pair of inputs.
 
     >>> import undertow as ut
     >>> ut.autograd.functional.hessian(lambda x: (x**3).sum(), ut.tensor([1.0, 2.0]))

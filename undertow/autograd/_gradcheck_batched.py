@@ -1,4 +1,4 @@
-"""gradcheck's checks of batches: derivatives of several directions at once must be those of each alone."""
+"""gradcheck's batched checks: derivatives along several directions at once must equal those along each direction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = 2
 
 
 def _random(rng: np.random.Generator, t: Tensor) -> Tensor:
-    """A few random directions in the space of `t`, along a new first dimension."""
+    """Return a few random directions of the shape of `t`, along a new first dimension."""
     import numpy as np
 
     values = rng.standard_normal((_ROWS, *t.shape))
@@ -36,7 +36,7 @@ def _failure(error: type[RuntimeError], what: str, output: int, input_: int, got
 
 
 def check_gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], rtol: float, atol: float, error: type[RuntimeError]) -> None:
-    """A batch of cotangents in one backward pass, against a pass for each."""
+    """Compare one backward pass over a batch of cotangents with one pass per cotangent."""
     import numpy as np
 
     rng = np.random.default_rng(3)
@@ -70,7 +70,7 @@ def _pushed(func: Callable[..., Any], inputs: tuple[Any, ...], which: Tensor, ta
 def check_tangents(
     func: Callable[..., Any], inputs: tuple[Any, ...], wanted: Sequence[Tensor], rtol: float, atol: float, error: type[RuntimeError]
 ) -> None:
-    """A batch of tangents in one forward pass, against a pass for each."""
+    """Compare one forward pass over a batch of tangents with one pass per tangent."""
     import numpy as np
 
     from undertow._vmap._api import _internal_vmap

@@ -1,6 +1,6 @@
-"""What finite differences say of a function, for gradcheck: slopes along a direction, and whole Jacobians.
+"""Finite differences for gradcheck: slopes along a direction, and whole Jacobians.
 
-Knows nothing of derivatives that someone claims.
+Does not use analytical derivatives.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def array(t: Tensor) -> np.ndarray:
 def tensor(a: np.ndarray, like: Tensor) -> Tensor:
     import numpy as np
 
-    a = np.asarray(a, order="C")  # unlike ascontiguousarray it leaves a scalar without dimensions
+    a = np.asarray(a, order="C")  # unlike ascontiguousarray, keeps a scalar 0-d
     return (ut.from_numpy(a) if a.ndim else ut.tensor(a.item(), dtype=like.dtype)).to(like.dtype)
 
 
 def _values(fn: Callable[..., Any], inputs: tuple) -> list[np.ndarray]:
-    """The outputs as arrays of their own, so that an output that aliases an input does not move with it."""
+    """Return copies of the outputs as arrays, so that an output that aliases an input does not change with it."""
     return [array(o).copy().reshape(-1) for o in as_tuple(fn(*inputs)) if isinstance(o, ut.Tensor)]
 
 
 def slopes(fn: Callable[..., Any], inputs: tuple, x: Tensor, direction: np.ndarray, eps: float) -> list[np.ndarray]:
-    """The central difference of every output as x moves along direction. Writes into x's own memory, and restores it."""
+    """Return the central difference of every output as x moves along `direction`. Modifies x in place, and restores it."""
     data = x.detach()
     start = array(data).copy()
 
@@ -66,7 +66,7 @@ def units(x: Tensor) -> Iterator[np.ndarray]:
 
 
 def numerical_jacobians(fn: Callable[..., Any], inputs: tuple, x: Tensor, eps: float) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For every output, the slopes along the real and along the imaginary units of x: (numel of x, numel of output) each."""
+    """Return, for every output, the slopes along the real and the imaginary unit vectors of x, each of shape (numel of x, numel of output)."""
     import numpy as np
 
     real = [slopes(fn, inputs, x, unit, eps) for unit in units(x)]
@@ -81,7 +81,7 @@ def numerical_jacobians(fn: Callable[..., Any], inputs: tuple, x: Tensor, eps: f
 
 
 def random_units(rng: np.random.Generator, t: Tensor) -> list[np.ndarray]:
-    """Random directions of length one with no negative part: one, or for a complex tensor one for each of its parts."""
+    """Return random non-negative unit vectors: one, or for a complex tensor one each for its real and imaginary parts."""
     import numpy as np
 
     found = [np.asarray(rng.random(tuple(t.shape))) for _ in range(2 if t.is_complex() else 1)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _MultiHandle(RemovableHandle):
-    """Removes the hooks of several handles together."""
+    """A handle that removes the hooks of several handles."""
 
     handles: tuple[RemovableHandle, ...]
 
@@ -47,7 +47,7 @@ class _MultiHandle(RemovableHandle):
 
 
 class _Pass:
-    """What one backward pass has brought so far."""
+    """The gradients that one backward pass has computed so far."""
 
     __slots__ = ("awaited", "grads")
 
@@ -59,14 +59,14 @@ class _Pass:
 def _graph_task_id() -> int:
     task = _C._current_graph_task_id()
     if task == -1:
-        raise AssertionError("register_multi_grad_hook: its hooks run inside a backward call only")
+        raise AssertionError("register_multi_grad_hook: its hooks run only inside a backward call")
     return task
 
 
 def _all_hooks(nodes: list[Node], fn: Callable[..., None]) -> list[Callable[[Tensor], None]]:
-    """One hook per tensor; the last to run in a pass calls `fn` with everything.
+    """Return one hook per tensor; the last to run in a pass calls `fn` with all gradients.
 
-    Which is the last is known at the first: the engine says which nodes this pass will run.
+    The first hook knows how many will follow: the engine reports which nodes this pass will run.
     """
     passes: dict[int, _Pass] = {}
     lock = allocate_lock()  # guards passes: passes run in several threads at once
@@ -76,8 +76,8 @@ def _all_hooks(nodes: list[Node], fn: Callable[..., None]) -> list[Callable[[Ten
         with lock:
             state = passes.get(task)
             if state is None:
-                # A pass that raised leaves its entry behind; it can never be completed. Ids only
-                # grow, but an older pass may still run in another thread, so it is not dropped.
+                # A pass that raised leaves an entry that will never be completed. Ids only increase, but an older pass may still be running
+                # in another thread, so old entries are not dropped.
                 state = passes[task] = _Pass(nodes)
             state.grads[index] = grad
             state.awaited -= 1
@@ -93,7 +93,7 @@ def _all_hooks(nodes: list[Node], fn: Callable[..., None]) -> list[Callable[[Ten
 
 
 def _any_hook(fn: Callable[[Tensor], None]) -> Callable[[Tensor], None]:
-    """A hook for every tensor, of which the first to run in a pass calls `fn`."""
+    """Return a hook for all tensors; its first call in a pass calls `fn`."""
     seen: set[int] = set()
     lock = allocate_lock()  # guards seen: passes run in several threads at once
 
@@ -115,11 +115,11 @@ def register_multi_grad_hook(
     *,
     mode: Literal["all", "any"] = "all",
 ) -> RemovableHandle:
-    """Call `fn` once a backward pass has made the gradients of `tensors`.
+    """Call `fn` when a backward pass has computed the gradients of `tensors`.
 
-    In mode "all", after the last of them, with a list of gradients in the order of `tensors` and
-    None for those the pass does not reach; in mode "any", at the first, with that gradient. What
-    `fn` returns is ignored.
+    In mode "all", it is called after the last of them, with a list of gradients in the order of `tensors` and
+    None for tensors that the pass does not reach. In mode "any", it is called with the first gradient. The
+    return value of `fn` is ignored.
 
     >>> import undertow as ut
     >>> a, b = ut.ones(2, requires_grad=True), ut.ones(2, requires_grad=True)

@@ -1,4 +1,4 @@
-"""`NestedIOFunction`: functions over nested lists of tensors, as old programs write them."""
+"""`NestedIOFunction`: functions of nested lists of tensors, for old programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _is_tensor(value: object) -> bool:
 
 
 def _leaves(value: Any, *, with_none: bool = False) -> Iterator[Any]:
-    """The tensors of a nested structure, depth first; None among them where that is asked for."""
+    """Iterate over the tensors of a nested structure, depth first; `with_none` also yields None."""
     if _is_tensor(value) or (value is None and with_none):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -39,7 +39,7 @@ def _leaves(value: Any, *, with_none: bool = False) -> Iterator[Any]:
 
 
 def _map(value: Any, function: Callable[[Any], Any]) -> Any:
-    """The same structure, of what `function` makes of its tensors."""
+    """Apply `function` to the tensors of a nested structure."""
     if _is_tensor(value):
         return function(value)
     if value is None:
@@ -53,7 +53,7 @@ def _map(value: Any, function: Callable[[Any], Any]) -> Any:
 
 
 def _unflatten(flat: Sequence[Any], like: Any) -> Any:
-    """`flat` in the structure of `like`; where that has None, nothing is taken."""
+    """Arrange `flat` in the structure of `like`; None in `like` takes no element."""
     rest = iter(flat)
 
     def build(proto: Any) -> Any:
@@ -65,7 +65,7 @@ def _unflatten(flat: Sequence[Any], like: Any) -> Any:
 
 
 class NestedIOFunction(Function):
-    """Only here for old programs: use `Function`."""
+    """For old programs only: use `Function` instead."""
 
     if TYPE_CHECKING:
         to_save: tuple[Tensor | None, ...] | None
@@ -94,39 +94,39 @@ class NestedIOFunction(Function):
     __call__ = _do_forward
 
     def backward(self, *gradients: Any) -> Any:  # type: ignore[override]
-        """Call `backward_extended` on gradients in the structure of the outputs."""
+        """Call `backward_extended` with gradients in the structure of the outputs."""
         result: Any = self.backward_extended(*_unflatten(gradients, self._nested_output))  # type: ignore[func-returns-value]
         return tuple(_leaves(result, with_none=True))
 
     def forward(self, *args: Any) -> Any:  # type: ignore[override]
-        """Call `forward_extended` on the inputs, nested and without history."""
+        """Call `forward_extended` with the nested inputs, without history."""
         result: Any = self.forward_extended(*_map(self._nested_input, lambda t: t.data))  # type: ignore[func-returns-value]
         del self._nested_input
         self._nested_output = result
         return tuple(_leaves(result))
 
     def save_for_backward(self, *args: Any) -> None:
-        """Keep a nested structure of tensors."""
+        """Save a nested structure of tensors."""
         self.to_save = tuple(_leaves(args))
         self._to_save_nested = args
 
     @property
     def saved_tensors(self) -> Any:  # type: ignore[override]
-        """What was saved, nested as it was."""
+        """The saved tensors, in their original structure."""
         return _unflatten(super().saved_tensors, self._to_save_nested)
 
     def mark_dirty(self, *args: Any, **kwargs: Any) -> None:
-        """Name the inputs that forward changed, nested or not."""
+        """Mark inputs, nested or not, that forward modified in place."""
         self.dirty_tensors = tuple(_leaves((args, kwargs)))
 
     def mark_non_differentiable(self, *args: Any, **kwargs: Any) -> None:
-        """Name the outputs without a derivative, nested or not."""
+        """Mark outputs, nested or not, that have no derivative."""
         self.non_differentiable = tuple(_leaves((args, kwargs)))
 
     def forward_extended(self, *input: Any) -> None:
-        """The user's forward."""
+        """Compute the outputs; implemented by the user."""
         raise NotImplementedError
 
     def backward_extended(self, *grad_output: Any) -> None:
-        """The user's backward."""
+        """Compute the gradients; implemented by the user."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What a node of the graph looks like from Python, and how to name one of its inputs."""
+"""The Python interface of graph nodes, and `GradientEdge`, which identifies one input of a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Node(ABC):
-    """The interface of every `grad_fn`; for isinstance checks, never made from Python.
+    """The interface of every `grad_fn`; for isinstance checks, never created from Python.
 
     >>> import undertow as ut
     >>> y = ut.ones(2, requires_grad=True) * 2
@@ -26,7 +26,7 @@ class Node(ABC):
 
     @abstractmethod
     def name(self) -> str:
-        """The node's name, such as MulBackward0.
+        """Return the node's name, such as MulBackward0.
 
         >>> import undertow as ut
         >>> (ut.ones(2, requires_grad=True) * 2).grad_fn.name()
@@ -36,12 +36,12 @@ class Node(ABC):
     @property
     @abstractmethod
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The edges to the nodes that receive this one's results: (node, input number) each."""
+        """The edges to the nodes that receive this node's results: pairs (node, input number)."""
 
     @property
     @abstractmethod
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for anyone's notes about the node."""
+        """A dictionary for user data about the node."""
 
     @property
     @abstractmethod
@@ -50,15 +50,15 @@ class Node(ABC):
 
     @abstractmethod
     def _register_hook_dict(self, tensor: Tensor) -> None:
-        """Take the tensor's hooks into the node's."""
+        """Add the tensor's hooks to the node."""
 
     @abstractmethod
     def _sequence_nr(self) -> int:
-        """How late in its thread the node was made."""
+        """The node's sequence number in its thread; later nodes have greater numbers."""
 
     @abstractmethod
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_inputs, grad_outputs)` after the node; its result replaces grad_inputs.
+        """Call `fn(grad_inputs, grad_outputs)` after the node runs; its result replaces grad_inputs.
 
         >>> import undertow as ut
         >>> x = ut.ones(1, requires_grad=True)
@@ -71,7 +71,7 @@ class Node(ABC):
 
     @abstractmethod
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Call `fn(grad_outputs)` before the node; its result replaces grad_outputs.
+        """Call `fn(grad_outputs)` before the node runs; its result replaces grad_outputs.
 
         >>> import undertow as ut
         >>> x = ut.ones(1, requires_grad=True)
@@ -87,9 +87,9 @@ Node.register(_C._NodeBase)
 
 
 class GradientEdge(tuple["Node", int, "Node | None"]):
-    """Where a gradient enters a node: a named tuple of node, output_nr and ownership_token.
+    """The point where a gradient enters a node: a named tuple of node, output_nr and ownership_token.
 
-    It stands for a tensor in `backward` and `grad` without keeping the tensor's data alive.
+    It can be used instead of a tensor in `backward` and `grad`, and does not keep the tensor's data alive.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, requires_grad=True)
@@ -98,7 +98,7 @@ class GradientEdge(tuple["Node", int, "Node | None"]):
     ('MulBackward0', 0)
     """
 
-    # Written out because collections.namedtuple's import is a large part of ours.
+    # Written by hand, because importing collections.namedtuple would be a large part of our import time.
     __slots__ = ()
     __match_args__ = _fields = ("node", "output_nr", "ownership_token")
 
@@ -117,12 +117,12 @@ class GradientEdge(tuple["Node", int, "Node | None"]):
 
     @property
     def output_nr(self) -> int:
-        """Which of the forward operation's outputs; the number of the node's input."""
+        """The index of the forward operation's output, which is the index of the node's input."""
         return self[1]
 
     @property
     def ownership_token(self) -> Node | None:
-        """Unused: a node in hand keeps itself alive."""
+        """Unused: a reference to the node keeps it alive."""
         return self[2]
 
     def _asdict(self) -> dict[str, Any]:
@@ -137,23 +137,23 @@ class GradientEdge(tuple["Node", int, "Node | None"]):
 
 
 def _get_grad_fn_or_grad_acc(t: Tensor | GradientEdge) -> Node:
-    """The node that the gradient of `t` enters: its `grad_fn`, or a leaf's AccumulateGrad."""
+    """Return the node that the gradient of `t` enters: its `grad_fn`, or a leaf's AccumulateGrad."""
     if isinstance(t, GradientEdge):
         return t.node
     node = t.grad_fn
     if node is not None:
         return node
     if not t.requires_grad:
-        raise AssertionError("Expected gradient function to be set: the tensor requires no grad")
+        raise AssertionError("Expected gradient function to be set: the tensor does not require grad")
     from undertow.autograd.grad_mode import enable_grad
 
-    # A leaf does not know its accumulator; an edge of anything made from it does.
+    # A leaf has no reference to its accumulator; the edge of any result computed from it has one.
     with enable_grad():
         return t.view_as(t).grad_fn.next_functions[0][0]  # type: ignore[union-attr, return-value]  # the view has both
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The edge by which the gradient of `tensor` enters the graph.
+    """Return the edge through which the gradient of `tensor` enters the graph.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, requires_grad=True)

@@ -1,7 +1,7 @@
-"""From what the core recorded to a profile's events.
+"""Build the events of a profile from the core's records.
 
-The core gives ranges (calls from Python, ranges of the user's), marks (operators, at the end of their forward; see
-Note [Profile Marks]) and the engine's trace (backward nodes). They are put together for each thread by time.
+The core provides ranges (calls from Python, user ranges), marks (operators, at the end of their forward; see
+Note [Profile Marks]) and the engine's trace (backward nodes). They are merged by time, separately for each thread.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _BEFORE_APPLY = ("tensor_hook", "retains_grad_hook", "pre_hook")
 
 
 class _Open:
-    """A range that has begun on some thread."""
+    """A range that is open on some thread."""
 
     __slots__ = ("bytes", "cursor", "event", "kind")
 
     def __init__(self, event: FunctionEvent, kind: str, at: float, in_use: int) -> None:
         self.event = event
         self.kind = kind
-        self.cursor = at  # where the next mark inside it began
+        self.cursor = at  # where the next mark inside it begins
         self.bytes = in_use
 
 
 def _node_name(name: str) -> str:
-    return "torch::autograd::AccumulateGrad" if name == "AccumulateGrad" else name  # as people know it
+    return "torch::autograd::AccumulateGrad" if name == "AccumulateGrad" else name  # the name that users know
 
 
 def _node_ranges(trace: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """(time, thread, begins, name, sequence) for each backward node, and for its function inside it."""
+    """Return (time, thread, begins, name, sequence) for each backward node, and for its function inside it."""
     out: list[tuple[Any, ...]] = []
     running: dict[tuple[int, int], dict[str, Any]] = {}
     for record in trace:
@@ -69,7 +69,7 @@ class _Builder:
         self.stacks: dict[int, list[_Open]] = {}
         self.kinds: dict[int, str] = {}  # of finished ranges, by id()
         self.last_bytes: dict[int, int] = {}
-        self.last_node_end: dict[int, float] = {}  # on threads where a backward node was the last to end
+        self.last_node_end: dict[int, float] = {}  # on threads where the last event to end was a backward node
 
     def _us(self, ns: int) -> float:
         return (ns - self.start_ns) / 1e3
@@ -94,7 +94,7 @@ class _Builder:
     def end(self, ns: int, thread: int, in_use: int) -> None:
         stack = self.stacks.get(thread)
         if not stack:
-            return  # began before the profile did
+            return  # began before the profile
         closed = stack.pop()
         closed.event.time_range.end = self._us(ns)
         closed.event.cpu_memory_usage = in_use - closed.bytes
@@ -108,7 +108,7 @@ class _Builder:
     def mark(self, ns: int, thread: int, name: str, in_use: int) -> FunctionEvent:
         stack = self.stacks.setdefault(thread, [])
         now = self._us(ns)
-        # Between two nodes the engine sums what meets.
+        # Between two nodes the engine sums gradients.
         start = stack[-1].cursor if stack else self.last_node_end.get(thread, now)
         event = FunctionEvent(f"aten::{name}", thread, start, now)
         event.cpu_memory_usage = in_use - self.last_bytes.get(thread, in_use)
@@ -131,10 +131,10 @@ def _is_dunder(name: str) -> bool:
 
 
 def _simplified(events: list[FunctionEvent], kinds: dict[int, str]) -> list[FunctionEvent]:
-    """Calls and the operators they came down to, without saying anything twice.
+    """Merge calls with the operators they consist of, so that nothing is listed twice.
 
     A call that is one operator of the same name becomes that operator's event; a protocol method (`__add__`,
-    `__getitem__`) gives way to the operators inside it; what computes nothing (`size()`) is left out.
+    `__getitem__`) is replaced by the operators inside it; calls that compute nothing (`size()`) are left out.
     """
     out: list[FunctionEvent] = []
     work: list[tuple[list[FunctionEvent], list[FunctionEvent], FunctionEvent | None]] = [(events, out, None)]
@@ -151,7 +151,7 @@ def _simplified(events: list[FunctionEvent], kinds: dict[int, str]) -> list[Func
                     only.stack = event.stack
                     event, children = only, []
                 elif _is_dunder(name) or (not children and name not in _C._ops):
-                    if _is_dunder(name) and children:  # give way, in place
+                    if _is_dunder(name) and children:  # replace the call by its operators
                         for child in children:
                             child.stack = child.stack or event.stack
                         work.append((children, into, parent))
@@ -167,7 +167,7 @@ def _simplified(events: list[FunctionEvent], kinds: dict[int, str]) -> list[Func
 
 
 def _flattened(events: list[FunctionEvent]) -> list[FunctionEvent]:
-    """All events, in order of their beginning; numbered."""
+    """Return all events in order of their start time, and number them."""
     out: list[FunctionEvent] = []
     stack = list(reversed(events))
     while stack:
@@ -182,7 +182,7 @@ def _flattened(events: list[FunctionEvent]) -> list[FunctionEvent]:
 
 
 def _pair(events: list[FunctionEvent], backward: set[int]) -> None:
-    """Give each backward node its forward operation: the same number, and the thread it ran on."""
+    """Match each backward node with its forward operation, by sequence number, and store the thread of that operation."""
     forward: dict[int, list[FunctionEvent]] = {}
     for event in events:
         if event.sequence_nr >= 0 and id(event) not in backward:
@@ -190,7 +190,7 @@ def _pair(events: list[FunctionEvent], backward: set[int]) -> None:
     for event in events:
         if id(event) not in backward or event.sequence_nr < 0:
             continue
-        # Numbers are each thread's own: with several candidates the operation's name decides.
+        # Sequence numbers are per thread: among several candidates the operation's name decides.
         candidates = forward.get(event.sequence_nr, [])
         stem = event.name.rpartition(": ")[2].partition("Backward")[0].lower()
         named = [f for f in candidates if f.name.rpartition("::")[2].replace("_", "").lower().startswith(stem)]
@@ -202,7 +202,7 @@ def _pair(events: list[FunctionEvent], backward: set[int]) -> None:
 
 
 def _flops(name: str, shapes: list[list[int]]) -> int | None:
-    """Of matrix products and elementwise arithmetic, as torch counts them."""
+    """Count the operations of matrix products and elementwise arithmetic, as torch does."""
     from math import prod
 
     op = name.rpartition("::")[2].rstrip("_")
@@ -225,10 +225,10 @@ def build(
     profile_memory: bool,
     keep_shapes: bool,
 ) -> EventList:
-    """The events of a profile."""
+    """Build the events of a profile."""
     timeline: list[tuple[int, int, Any]] = [(record[1], 0, record) for record in records]
     timeline += [(node[0], 1, node) for node in _node_ranges(trace)]
-    timeline.sort(key=lambda item: item[0])  # stable: what the clock cannot tell apart stays in order
+    timeline.sort(key=lambda item: item[0])  # stable: events with equal times keep their order
     builder = _Builder(start_ns)
     backward: set[int] = set()
     for _, source, record in timeline:

@@ -1,6 +1,6 @@
-"""What a profile consists of: events, their averages, and the lists that print and export them.
+"""The parts of a profile: events, their averages, and the lists that print and export them.
 
-Times are in microseconds from the profile's start. How events come about is `_profiler_build`.
+Times are in microseconds from the profile's start. `_profiler_build` creates the events.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Interval:
-    """From when to when."""
+    """A time interval."""
 
     end: float
     start: float
@@ -23,7 +23,7 @@ class Interval:
         self.end = end
 
     def elapsed_us(self) -> float:
-        """The time between."""
+        """The length of the interval."""
         return self.end - self.start
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ def _memory(n: int) -> str:
 
 
 class _Times:
-    """What events and averages have in common. There is no device but the CPU: the times of others are zero."""
+    """Attributes that events and averages share. The only device is the CPU: the times of other devices are zero."""
 
     cuda_time = cuda_time_total = self_cuda_time_total = 0
     device_time = device_time_total = self_device_time_total = 0
@@ -56,27 +56,27 @@ class _Times:
 
     @property
     def cpu_time_str(self) -> str:
-        """`cpu_time` for people."""
+        """`cpu_time` as a string with a unit."""
         return _time(self.cpu_time)
 
     @property
     def cpu_time_total_str(self) -> str:
-        """`cpu_time_total` for people."""
+        """`cpu_time_total` as a string with a unit."""
         return _time(self.cpu_time_total)
 
     @property
     def self_cpu_time_total_str(self) -> str:
-        """`self_cpu_time_total` for people."""
+        """`self_cpu_time_total` as a string with a unit."""
         return _time(self.self_cpu_time_total)
 
     @property
     def cpu_time(self) -> float:
-        """The time of one call."""
+        """The average time of one call."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
 
 class FunctionEvent(_Times):
-    """One operation, backward node, or range of the user's, with what ran inside it."""
+    """One operation, backward node or user range, with the events inside it."""
 
     trace_name: str
     time_range: Interval
@@ -101,22 +101,22 @@ class FunctionEvent(_Times):
         self.is_legacy = False
         self.node_id = -1
         self.scope = 0
-        #: Of a backward node: the event of the forward operation that recorded it, if that was profiled too.
+        #: For a backward node: the event of the forward operation that recorded it, if that was profiled too.
         self.forward_event: FunctionEvent | None = None
 
     @property
     def key(self) -> str:
-        """The name: by it events are averaged."""
+        """The name, by which events are grouped for averages."""
         return self.name
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        """From beginning to end."""
+        """The time from start to end."""
         return self.time_range.elapsed_us()
 
     @property
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
-        """The same without what ran inside."""
+        """The time without the events inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     @property
@@ -126,11 +126,11 @@ class FunctionEvent(_Times):
 
     @property
     def self_cpu_memory_usage(self) -> int:
-        """Bytes taken, less given back, without what ran inside."""
+        """Bytes allocated minus bytes freed, without the events inside."""
         return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
-        """Say that `child` ran inside this event."""
+        """Add `child` as an event that ran inside this one."""
         self.cpu_children.append(child)
         child.cpu_parent = self
 
@@ -143,7 +143,7 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """The events of one key together."""
+    """The sum of the events with one key."""
 
     count: int
     cpu_time_total: float
@@ -173,7 +173,7 @@ class FunctionEventAvg(_Times):
         self.cpu_parent: FunctionEvent | None = None
 
     def add(self, event: FunctionEvent) -> FunctionEventAvg:
-        """Count `event` in."""
+        """Add `event` to the sums."""
         if self.count == 0:
             self.input_shapes, self.stack = event.input_shapes, event.stack
             self.is_user_annotation, self.cpu_parent = event.is_user_annotation, event.cpu_parent
@@ -195,7 +195,7 @@ class FunctionEventAvg(_Times):
 
 
 class EventList(list["Any"]):
-    """Events or averages, and how to print, sum and export them."""
+    """A list of events or averages that can be printed, summed and exported."""
 
     _METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total")
 
@@ -209,7 +209,7 @@ class EventList(list["Any"]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events, each moment once."""
+        """The total time of all events; nested events are counted once."""
         return sum(event.self_cpu_time_total for event in self)
 
     def table(
@@ -223,7 +223,7 @@ class EventList(list["Any"]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """A table of the rows, the largest first by `sort_by`: cpu_time_total, self_cpu_time_total, count, ..."""
+        """Format the rows as a table, largest `sort_by` first: cpu_time_total, self_cpu_time_total, count, ..."""
         return _table(
             self, sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header, top_level_events_only, time_unit
         )
@@ -231,7 +231,7 @@ class EventList(list["Any"]):
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events of one name together; also apart by input shapes, or by the innermost lines of their stacks."""
+        """Group the events by name, optionally also by input shapes or by the innermost lines of their stacks."""
         groups: dict[tuple[str, ...], FunctionEventAvg] = {}
         for event in self:
             key = (event.key, str(event.input_shapes) if group_by_input_shape else "", *event.stack[:group_by_stack_n])
@@ -243,7 +243,7 @@ class EventList(list["Any"]):
         return EventList(groups.values(), self._profile_memory, self._with_flops)
 
     def total_average(self) -> FunctionEventAvg:
-        """All events as one."""
+        """Return the sum of all events."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add(event)
@@ -265,7 +265,7 @@ class EventList(list["Any"]):
         stacks(self, path, metric)
 
     def supported_export_stacks_metrics(self) -> list[str]:
-        """What `export_stacks` can sum."""
+        """Return the metrics that `export_stacks` supports."""
         return list(self._METRICS)
 
 
@@ -300,7 +300,7 @@ def _table(
     rows = list(events)
     if sort_by is not None:
         if not hasattr(rows[0], sort_by):
-            raise AttributeError(f"sort_by={sort_by!r} is nothing an event has; try cpu_time_total, self_cpu_time_total or count")
+            raise AttributeError(f"sort_by={sort_by!r} is not an attribute of events; try cpu_time_total, self_cpu_time_total or count")
         rows.sort(key=lambda event: getattr(event, sort_by), reverse=True)
     total = events.self_cpu_time_total
 

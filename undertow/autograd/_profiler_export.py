@@ -1,4 +1,4 @@
-"""Profiles as files: Chrome's trace format, and folded stacks for flame graphs."""
+"""Export of profiles: Chrome's trace format, and folded stacks for flame graphs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _slice(event: FunctionEvent, pid: int) -> dict[str, Any]:
 
 
 def _arrow(event: FunctionEvent, forward: FunctionEvent, pid: int) -> list[dict[str, Any]]:
-    """From a forward operation to its backward node."""
+    """Return the arrow from a forward operation to its backward node."""
     common = {"cat": "fwdbwd", "name": "fwdbwd", "pid": pid, "id": event.id}
     return [
         {"ph": "s", **common, "tid": forward.thread, "ts": forward.time_range.start},
@@ -36,7 +36,7 @@ def _arrow(event: FunctionEvent, forward: FunctionEvent, pid: int) -> list[dict[
 
 
 def chrome_trace(events: EventList, path: str) -> None:
-    """Write the events as Chrome's trace format."""
+    """Write the events in Chrome's trace format."""
     import json
     import os
 
@@ -60,7 +60,7 @@ def chrome_trace(events: EventList, path: str) -> None:
 
 
 def stacks(events: EventList, path: str, metric: str) -> None:
-    """Write folded stacks: frames from the outermost, separated by semicolons, a space, the metric."""
+    """Write folded stacks: frames from the outermost, separated by semicolons, then a space and the metric."""
     plain = str.maketrans(" ;\t\n", "____")
     sums: dict[str, float] = {}
     for event in events:

@@ -1,7 +1,7 @@
-"""What happens to a tensor between its saving by a node and its use in the backward pass.
+"""Context managers that control how tensors are stored between the forward and the backward pass.
 
-Contexts over the core's stack of default pack and unpack hooks; the saved tensors themselves, their
-version checks and the calling of the hooks belong to the core.
+They use the core's stack of default pack and unpack hooks. The core handles the saved tensors themselves,
+their version checks and the calls of the hooks.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class saved_tensors_hooks:
-    """Pack each tensor that a node saves in this context, and unpack it when the node needs it.
+    """Context manager: pack each tensor that a node saves, and unpack it when the node needs it.
 
-    `pack_hook(tensor)` may return anything; `unpack_hook` turns that into a tensor equal to the one
-    packed. Neither may change a tensor in place. Contexts nest: the innermost pair is used.
+    `pack_hook(tensor)` may return any object; `unpack_hook` converts it back to a tensor equal to the
+    original. Neither may change a tensor in place. Contexts can be nested: the innermost pair is used.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, requires_grad=True)
@@ -54,9 +54,9 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep what nodes save in the host's memory, and bring it back to its device when needed.
+    """Context manager: store saved tensors in host memory, and copy them back to their device when needed.
 
-    `pin_memory` packs into page-locked memory, so that the way back overlaps with computing.
+    `pin_memory` uses page-locked memory, so that the copy back overlaps with computation.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, requires_grad=True)
@@ -84,9 +84,9 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 class disable_saved_tensors_hooks(_DecoratorContextManager):
-    """In this context entering `saved_tensors_hooks` raises a RuntimeError with `error_message`.
+    """Context manager: entering `saved_tensors_hooks` raises a RuntimeError with `error_message`.
 
-    For code that would be wrong under packing. Also a decorator.
+    For code that would be incorrect with packed tensors. Also a decorator.
 
     >>> import undertow as ut
     >>> with ut.autograd.graph.disable_saved_tensors_hooks("no packing here"):
@@ -107,7 +107,7 @@ class disable_saved_tensors_hooks(_DecoratorContextManager):
         self.prev = _C._saved_tensors_hooks_get_disabled_error_message()
         try:
             _C._saved_tensors_hooks_disable(self.error_message)
-        except BaseException:  # refused, because hooks are active already
+        except BaseException:  # raises if hooks are already active
             self._restore()
             raise
 
@@ -126,18 +126,18 @@ class disable_saved_tensors_hooks(_DecoratorContextManager):
         self._restore()
 
     def clone(self) -> disable_saved_tensors_hooks:
-        """A context with the same message."""
+        """Return a context manager with the same message."""
         return type(self)(self.error_message)
 
 
 class _Handle:
-    """What a node keeps instead of a tensor under `allow_mutation_on_saved_tensors`."""
+    """The object that a node saves instead of a tensor under `allow_mutation_on_saved_tensors`."""
 
     __slots__ = ("__weakref__",)
 
 
 class _AllowMutationOnSavedContext:
-    """The copies made in one `allow_mutation_on_saved_tensors`; each dies with its node."""
+    """The copies made in one `allow_mutation_on_saved_tensors` context; each is freed with its node."""
 
     def __init__(self) -> None:
         from weakref import WeakKeyDictionary
@@ -158,20 +158,20 @@ class _AllowMutationOnSavedContext:
         if copy is None:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context "
-                "in which the graph was originally recorded: what it saved is gone; call "
+                "in which the graph was originally recorded: its saved tensors were dropped; call "
                 "backward() inside the context, before its clear()"
             )
         return copy
 
 
-_mutation = _local()  # .active: contexts are per thread, as the hook stack is
+_mutation = _local()  # .active: contexts are per thread, like the hook stack
 
 
 class allow_mutation_on_saved_tensors:
-    """In this context tensors may be changed in place after a node saved them.
+    """Context manager: tensors may be changed in place after a node has saved them.
 
-    Each saved tensor is copied when it is saved, so the context costs the memory of the copies
-    until their nodes are freed. Backward must run inside it. Contexts do not nest.
+    Each tensor is copied when it is saved; the copies use memory until their nodes are freed. Backward
+    must run inside the context. Contexts cannot be nested.
 
     >>> import undertow as ut
     >>> with ut.autograd.graph.allow_mutation_on_saved_tensors():

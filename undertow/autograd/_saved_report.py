@@ -1,6 +1,6 @@
-"""What a graph keeps in memory for its backward pass: by node, by source line, each storage once.
+"""Report of the memory that a graph keeps for its backward pass: by node, by source line, each storage counted once.
 
-The core walks the graph and looks; here it is summed and printed. Nothing is unpacked, no hook runs.
+The core walks the graph; this module sums and prints. Nothing is unpacked, no hook runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Root: TypeAlias = Tensor | GradientEdge | Node
 
-_SHOWN = 20  # rows of a printed table
+_SHOWN = 20  # maximum number of rows in a printed table
 
 
 class SavedRow(tuple):
@@ -34,37 +34,37 @@ class SavedRow(tuple):
 
     @property
     def sequence_nr(self) -> int:
-        """The node's number: later operations have greater ones."""
+        """The node's sequence number: later operations have greater numbers."""
         return self[1]
 
     @property
     def line(self) -> str:
-        """Where the operation was called, as file:line; empty when lines were not recorded."""
+        """Where the operation was called, as file:line; empty if lines were not recorded."""
         return self[2]
 
     @property
     def name(self) -> str:
-        """What the node calls it: `other` for `_saved_other`."""
+        """Its name in the node: `other` for `_saved_other`."""
         return self[3]
 
     @property
     def packed(self) -> bool:
-        """Hooks keep something in its place. If that holds a tensor, the row is about that one."""
+        """Whether hooks packed it. If the packed object contains a tensor, the row describes that tensor."""
         return self[4]
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """Its shape; None for what hooks packed into something else than a tensor."""
+        """Its shape; None if hooks packed it into something other than a tensor."""
         return self[5]
 
     @property
     def dtype(self) -> dtype | None:
-        """Its dtype, or None as `shape`."""
+        """Its dtype, or None like `shape`."""
         return self[6]
 
     @property
     def tensor_bytes(self) -> int:
-        """The size of its elements."""
+        """The size of its elements in bytes."""
         return self[7]
 
     @property
@@ -74,7 +74,7 @@ class SavedRow(tuple):
 
     @property
     def exclusive(self) -> bool:
-        """Of a row with bytes: no tensor outside of saved ones holds the storage."""
+        """For a row with bytes: whether only saved tensors hold the storage."""
         return self[9]
 
     def __repr__(self) -> str:
@@ -95,12 +95,12 @@ class SavedGroup(tuple):
 
     @property
     def line(self) -> str:
-        """The line; empty when lines were not recorded."""
+        """The line; empty if lines were not recorded."""
         return self[1]
 
     @property
     def bytes(self) -> int:
-        """The bytes of storages that were saved here first."""
+        """The bytes of the storages that were first saved here."""
         return self[2]
 
     @property
@@ -110,7 +110,7 @@ class SavedGroup(tuple):
 
 
 def _readable(n: int) -> str:
-    """A size as people write it: 1.5 MiB."""
+    """Format a size with a unit, such as 1.5 MiB."""
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if n >= size:
             return f"{n / size:.1f} {unit}"
@@ -118,7 +118,7 @@ def _readable(n: int) -> str:
 
 
 def _described(row: SavedRow) -> str:
-    """float32 [2, 3] self."""
+    """Describe a row, as in "self: float32 [2, 3]"."""
     if row.dtype is None:
         return f"{row.name} (packed)"
     kind = str(row.dtype).rpartition(".")[2]
@@ -126,7 +126,7 @@ def _described(row: SavedRow) -> str:
 
 
 def _table(head: Sequence[str], lines: list[tuple[str, ...]]) -> list[str]:
-    """Columns of equal width; the first is aligned to the right."""
+    """Format rows in aligned columns; the first column is right-aligned."""
     widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
     return [
         "  ".join(c.rjust(w) if k == 0 else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))).rstrip()
@@ -135,20 +135,20 @@ def _table(head: Sequence[str], lines: list[tuple[str, ...]]) -> list[str]:
 
 
 class SavedTensorsReport:
-    """What `saved_tensors_report` found. Printed, it is a table of the largest holders."""
+    """The result of `saved_tensors_report`. Its string form is a table of the largest entries."""
 
     def __init__(self, rows: list[SavedRow], nodes: int, freed: int) -> None:
-        #: One for each saved tensor, earlier operations first.
+        #: One row per saved tensor, earlier operations first.
         self.rows = rows
-        #: How many nodes the graph has.
+        #: Number of nodes in the graph.
         self.nodes = nodes
-        #: How many saved tensors a backward pass has already let go.
+        #: Number of saved tensors that a backward pass has already freed.
         self.freed = freed
-        #: All bytes that saved tensors keep alive, each storage once.
+        #: Bytes that saved tensors keep alive, each storage counted once.
         self.total_bytes: int = sum(row.bytes for row in rows)
-        #: Those of them that no other tensor holds: what freeing the graph would free.
+        #: The part of them that no other tensor holds: freeing the graph would free it.
         self.exclusive_bytes: int = sum(row.bytes for row in rows if row.exclusive)
-        #: How many saved tensors hooks have packed.
+        #: Number of saved tensors that hooks have packed.
         self.packed: int = sum(row.packed for row in rows)
 
     def _grouped(self, key: Callable[[SavedRow], Any], name: Callable[[SavedRow], str]) -> list[SavedGroup]:
@@ -159,20 +159,20 @@ class SavedTensorsReport:
         return sorted(summed, key=lambda g: -g.bytes)
 
     def by_node(self) -> list[SavedGroup]:
-        """The rows of each node together, the largest first."""
+        """Group the rows by node, largest first."""
         return self._grouped(lambda row: (row.node, row.sequence_nr), lambda row: row.node)
 
     def by_operation(self) -> list[SavedGroup]:
-        """The rows of all nodes of one name together, the largest first."""
+        """Group the rows by node name, largest first."""
         return self._grouped(lambda row: row.node, lambda row: row.node)
 
     def by_line(self) -> list[SavedGroup]:
-        """The rows of each source line together, the largest first. Needs recorded lines."""
+        """Group the rows by source line, largest first. Needs recorded lines."""
         return self._grouped(lambda row: row.line, lambda row: row.line)
 
     @property
     def has_lines(self) -> bool:
-        """Were lines recorded when the graph was made?"""
+        """Whether lines were recorded when the graph was created."""
         return any(row.line for row in self.rows)
 
     def _nodes_text(self) -> list[str]:
@@ -194,7 +194,7 @@ class SavedTensorsReport:
             head += f"; {_readable(self.exclusive_bytes)} held by the graph alone"
         parts = [head]
         if self.packed:
-            parts.append(f"{self.packed} packed by hooks; what they keep is counted where it is a tensor")
+            parts.append(f"{self.packed} packed by hooks; packed data is counted if it is a tensor")
         if self.freed:
             parts.append(f"{self.freed} already freed by a backward pass")
         if not self.rows:
@@ -213,11 +213,11 @@ class SavedTensorsReport:
 
 
 def saved_tensors_report(loss: Root | Sequence[Root]) -> SavedTensorsReport:
-    """What the graph of `loss` keeps in memory for its backward pass.
+    """Report the memory that the graph of `loss` keeps for its backward pass.
 
-    `loss` is a tensor, a node or a GradientEdge, or several of them. Each storage counts once, with the
-    operation that saved it first. What hooks packed is not unpacked. Gradients are not counted, a retained one
-    neither. Lines are known where they were recorded: under `UNDERTOW_TRACE=1` or in anomaly mode.
+    `loss` is a tensor, a node or a GradientEdge, or several of them. Each storage is counted once, for the
+    operation that saved it first. Packed tensors are not unpacked. Gradients are not counted, even retained ones.
+    Lines are known only if they were recorded: with `UNDERTOW_TRACE=1` or in anomaly mode.
 
     >>> import undertow as ut
     >>> x = ut.ones(1000, requires_grad=True)

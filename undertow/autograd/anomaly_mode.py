@@ -1,4 +1,4 @@
-"""Anomaly detection: name the forward line behind a failing or nan-making backward node."""
+"""Anomaly detection: report the forward line of a backward node that fails or returns nan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class _AnomalyContext:
-    """Restores, on leaving, the mode found when it was made."""
+    """Restores, on exit, the mode that was set when it was created."""
 
     prev: bool
     prev_check_nan: bool
@@ -31,9 +31,9 @@ class _AnomalyContext:
 
 
 class detect_anomaly(_AnomalyContext):
-    """In this context nodes remember the line that made them, and a backward that fails shows it.
+    """Context manager: nodes store the source line that created them, and a failing backward pass shows it.
 
-    With `check_nan` a backward function that returns nan raises too. Slow: for debugging only.
+    With `check_nan`, a backward function that returns nan raises too. Slow: for debugging only.
 
     >>> import warnings
     >>> import undertow as ut
@@ -48,7 +48,7 @@ class detect_anomaly(_AnomalyContext):
         super().__init__()
         self.check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. Every recorded operation now notes its line, "
+            "Anomaly Detection has been enabled. Every recorded operation now stores its line, "
             "which is slow: use it to find an error, then switch it off.",
             stacklevel=2,
         )
@@ -58,7 +58,7 @@ class detect_anomaly(_AnomalyContext):
 
 
 class set_detect_anomaly(_AnomalyContext):
-    """Switch anomaly detection at once; as a context, until its end.
+    """Enable or disable anomaly detection: immediately as a function, or until the end of the block as a context manager.
 
     >>> import undertow as ut
     >>> with ut.autograd.set_detect_anomaly(True):

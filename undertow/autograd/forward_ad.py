@@ -1,4 +1,4 @@
-"""Forward mode: tensors that carry a tangent, and the level in which they do."""
+"""Forward mode: tensors that carry a tangent, and the level in which they exist."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = [
     "unpack_dual",
 ]
 
-_current_level = -1  # the open level; one at most, in the whole process, as in the core
+_current_level = -1  # the open level; at most one per process, as in the core
 
 
 def enter_dual_level() -> int:
-    """Open a level, in which `make_dual` may be used; returns its number."""
+    """Open a level, in which `make_dual` may be used, and return its number."""
     global _current_level
     _current_level = _C._enter_dual_level()
     return _current_level
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the level: every tangent made in it is gone."""
+    """Close the level and drop all of its tangents."""
     global _current_level
     if level is None:
         level = _current_level
@@ -49,7 +49,7 @@ def _maybe_level(level: int | None) -> int:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A view of `tensor` that carries `tangent`; results computed from it carry theirs.
+    """Return a view of `tensor` that carries `tangent`; results computed from it carry tangents too.
 
     >>> import undertow as ut
     >>> import undertow.autograd.forward_ad as fw
@@ -76,9 +76,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 class UnpackedDualTensor(tuple):
-    """The two halves of a dual tensor: a named tuple of primal and tangent."""
+    """The two parts of a dual tensor: a named tuple of primal and tangent."""
 
-    # Written out because collections.namedtuple's import is a large part of ours.
+    # Written by hand, because importing collections.namedtuple would be a large part of our import time.
     __slots__ = ()
     __match_args__ = _fields = ("primal", "tangent")
 
@@ -92,7 +92,7 @@ class UnpackedDualTensor(tuple):
 
     @property
     def tangent(self) -> Tensor | None:
-        """The tangent, None where there is none."""
+        """The tangent, or None."""
         return self[1]
 
     def _asdict(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class UnpackedDualTensor(tuple):
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The value of a dual tensor without its tangent, and the tangent, both as views.
+    """Return the value of a dual tensor without its tangent, and the tangent, both as views.
 
     >>> import undertow as ut
     >>> import undertow.autograd.forward_ad as fw
@@ -120,7 +120,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 class dual_level(_DecoratorContextManager):
-    """A level for the length of a block; also a decorator.
+    """Context manager that opens a level for a block; also a decorator.
 
     >>> import undertow as ut
     >>> import undertow.autograd.forward_ad as fw
@@ -140,7 +140,7 @@ class dual_level(_DecoratorContextManager):
 
 
 class _set_fwd_grad_enabled(_DecoratorContextManager):
-    """Switch forward mode on or off at once, and back at the end of a block: off, operations see no tangents."""
+    """Enable or disable forward mode immediately, and restore it at the end of a block. If disabled, operations ignore tangents."""
 
     __slots__ = ("mode", "prev")
 
@@ -156,5 +156,5 @@ class _set_fwd_grad_enabled(_DecoratorContextManager):
         _C._set_fwd_grad_enabled(self.prev)
 
     def clone(self) -> _set_fwd_grad_enabled:
-        """A fresh context of the same mode, for a decorated function's next call."""
+        """Return a new context manager with the same mode, for the next call of a decorated function."""
         return type(self)(self.mode)

@@ -1,7 +1,7 @@
 """`Function`: an operation whose forward and backward are written in Python.
 
-The work of `apply`, and the `ctx` that is also the result's `grad_fn`, belong to the core
-(`_C._FunctionBase`); here stand the classes that users derive from, and what is not hot.
+The core (`_C._FunctionBase`) implements `apply`, and the `ctx`, which is also the result's `grad_fn`. This
+module has the classes that users derive from, and code that is not performance-critical.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class FunctionCtx:
-    """What `forward` tells `backward`: attributes, saved tensors, and marks on inputs and outputs.
+    """The context that passes attributes, saved tensors, and marks on inputs and outputs from `forward` to `backward`.
 
     Each method is called at most once, in `forward` or `setup_context`.
     """
@@ -42,17 +42,17 @@ class FunctionCtx:
         materialize_grads: Any
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs, outputs or other tensors for `backward`, where they are `ctx.saved_tensors`.
+        """Save inputs, outputs or other tensors for `backward`, where they are `ctx.saved_tensors`.
 
-        They are checked there to be unchanged, pass through saved-tensor hooks, and are freed with
-        the graph. A tensor that is neither input nor output has no history: second derivatives do
-        not see how it depends on the inputs. Return it as an output too, or compute it anew in
-        `backward`, or mark `backward` with `once_differentiable`.
+        `backward` checks that they are unchanged. They pass through saved-tensor hooks and are freed with the
+        graph. A tensor that is neither input nor output has no history: second derivatives do not include its
+        dependence on the inputs. Return it as an output too, or recompute it in `backward`, or decorate
+        `backward` with `once_differentiable`.
         """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for `jvp`, where they are `ctx.saved_tensors`."""
+        """Save tensors for `jvp`, where they are `ctx.saved_tensors`."""
         for tensor in tensors:
             if not (tensor is None or isinstance(tensor, _C.Tensor)):
                 raise AssertionError(
@@ -62,7 +62,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
-        """Name the inputs that `forward` changed in place; it must return each of them."""
+        """Mark inputs that `forward` modified in place; it must return each of them."""
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -77,11 +77,11 @@ class FunctionCtx:
         )
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Name the outputs that have no derivative; `backward` still gets a gradient for each, zeros."""
+        """Mark outputs that have no derivative; `backward` still gets a gradient of zeros for each."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Should gradients that did not arrive be zeros in `backward` and `jvp` (True), or None?"""
+        """Set whether missing gradients are passed to `backward` and `jvp` as zeros (True) or None (False)."""
         self.materialize_grads = value
 
 
@@ -103,7 +103,7 @@ class _HookMixin:
 
 
 class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):  # type: ignore[misc]
-    """The class of a `ctx`, which is also the `grad_fn` of what `forward` returned. Never made by hand."""
+    """The class of a `ctx`, which is also the `grad_fn` of the results of `forward`. Not created directly."""
 
     _forward_cls: type[Function]
 
@@ -123,7 +123,7 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):  # type: ign
         return self._get_user_fn()(self, *args)
 
     def apply_boxed(self, *args: Any) -> Any:
-        """The same for a class with `boxed_grads_call`: one argument, the list of gradients."""
+        """Call the user's backward of a class with `boxed_grads_call`: the only argument is the list of gradients."""
         return self._get_user_fn()(self, *args)
 
     def apply_jvp(self, *args: Any) -> Any:
@@ -135,9 +135,9 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):  # type: ign
 
 
 class FunctionMeta(type):
-    """Gives every Function class the class of its `ctx`, `_backward_cls`."""
+    """Creates the class of the `ctx`, `_backward_cls`, for every Function class."""
 
-    _made = 0  # classes so far
+    _made = 0  # number of classes so far
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         number = FunctionMeta._made
@@ -148,7 +148,7 @@ class FunctionMeta(type):
 
 
 class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):  # type: ignore[misc]
-    """Base of operations written in Python: derive, write `forward` and `backward`, call `apply`.
+    """Base class of operations written in Python: define `forward` and `backward` in a subclass and call `apply`.
 
     >>> import undertow as ut
     >>> class Exp(ut.autograd.Function):
@@ -170,18 +170,18 @@ class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta
     """
 
     if TYPE_CHECKING:
-        # The ctx's, in the core.
+        # Methods of the ctx, implemented in the core.
         _backward_cls: type[BackwardCFunction]
 
         @classmethod
         def apply(cls, *args: Any, **kwargs: Any) -> Any:
             """Run `forward`, and record the function if an argument requires grad."""
 
-    # May vmap make its own rule of forward, backward and jvp? They must then be written in our operations.
+    # Whether vmap may derive its rule from forward, backward and jvp, which must then consist of Undertow's operations.
     generate_vmap_rule = False
-    # Frees each saved tensor as soon as backward drops it: `ctx.saved_tensors` can be read once.
+    # Free each saved tensor as soon as backward drops it: `ctx.saved_tensors` can be read only once.
     clear_saved_tensors_on_access = False
-    # backward(ctx, grads) gets its gradients as one list, from which it may remove those it has used.
+    # backward(ctx, grads) gets the gradients as one list, from which it may remove those it has used.
     boxed_grads_call = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -202,10 +202,10 @@ class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute: `forward(ctx, *args)`, or `forward(*args)` beside a separate `setup_context`.
+        """Compute the outputs: `forward(ctx, *args)`, or `forward(*args)` with a separate `setup_context`.
 
-        Runs without grad mode. Arguments and results may be anything; tensors among them take part
-        in differentiation. Several results are a tuple.
+        Runs with gradients disabled. Arguments and results may be any objects; only tensors are differentiated.
+        Return several results as a tuple.
         """
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
@@ -213,26 +213,26 @@ class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Prepare `ctx` from what entered and left `forward(*args)`, which then gets no `ctx`."""
+        """Prepare `ctx` from the inputs and outputs of `forward(*args)`, which then gets no `ctx`."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any, **kwargs: Any) -> Any:  # so that checkers accept any arguments in a subclass
-        """Turn the gradients of the outputs into those of the inputs, one per argument of `forward`.
+    def backward(ctx: Any, *grad_outputs: Any, **kwargs: Any) -> Any:  # so that type checkers accept any arguments in a subclass
+        """Compute the gradients of the inputs from those of the outputs, one per argument of `forward`.
 
-        Return None for an argument that is not a tensor or whose gradient nobody wants;
-        `ctx.needs_input_grad` says, for the pass that runs, which are wanted.
+        Return None for an argument that is not a tensor or whose gradient is not needed; `ctx.needs_input_grad`
+        tells, for the current pass, which are needed.
         """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
             "autograd.Function to use it with backward mode AD."
         )
 
-    vjp = backward  # another name for the same thing: derive one of them
+    vjp = backward  # alternative name: a subclass defines one of them
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any, **kwargs: Any) -> Any:
-        """Turn the tangents of the inputs into those of the outputs, for forward mode.
+        """Compute the tangents of the outputs from those of the inputs, for forward mode.
 
         Called right after `forward`. For an input changed in place it must change the tangent in
         place; for an output that is a view of an input it must return a view of the tangent.
@@ -244,9 +244,9 @@ class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any, **kwargs: Any) -> Any:
-        """The function over a batch: returns `(output, out_dims)`.
+        """Apply the function to a batch; return `(output, out_dims)`.
 
-        `info.batch_size` and `info.randomness` are vmap's; `in_dims` has, for each argument, the
+        `info` has vmap's `batch_size` and `randomness`; `in_dims` has, for each argument, the
         dimension it is mapped over, or None.
         """
         raise NotImplementedError(
@@ -268,9 +268,9 @@ def _is_setup_context_defined(fn: Callable[..., Any]) -> bool:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a `backward` that must not be differentiated: second derivatives through it raise.
+    """Decorator for a `backward` that cannot be differentiated: second derivatives through it raise.
 
-    It runs without grad mode.
+    It runs with gradients disabled.
 
     >>> import undertow as ut
     >>> class Cube(ut.autograd.Function):
@@ -299,7 +299,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             _C._set_grad_enabled(recording)
         if not recording:
             return outputs
-        # What depends on a gradient that has a history has lost it here; what does not is complete.
+        # If a gradient with history was passed in, the results have lost that history here; otherwise they are complete.
         if not any(isinstance(arg, _C.Tensor) and arg.requires_grad for arg in args):
             return outputs
         several = isinstance(outputs, tuple)
@@ -314,7 +314,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class InplaceFunction(Function):
-    """Only here for old programs: use `Function`."""
+    """For old programs only: use `Function` instead."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()

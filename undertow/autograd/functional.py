@@ -1,8 +1,8 @@
-"""Derivatives of functions: products of vectors with Jacobians and Hessians, and those themselves.
+"""Derivatives of functions: Jacobians, Hessians, and their products with vectors.
 
-Inputs are tensors or tuples of them; results are nested in the same way. `create_graph` makes results
-that can be differentiated themselves; `strict` makes an output that does not depend on an input an
-error, where it else counts as zero.
+Inputs are tensors or tuples of tensors; results have the same structure. With `create_graph`, the results can
+be differentiated. With `strict`, an output that does not depend on an input raises; otherwise its derivative is
+zero.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OUTPUTS = "outputs of the user-provided function"
 
 
 def _run(func: Callable[..., Any], inputs: Any, who: str, create_graph: bool) -> tuple[bool, tuple[Tensor, ...], bool, tuple[Tensor, ...]]:
-    """Inputs and outputs of the function, each with whether it was a tuple."""
+    """Run the function; return its inputs and outputs, each with whether it was a tuple."""
     in_tuple, given = as_tuple(inputs, "inputs", who)
     x = opened(given, create_graph)
     out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, who)
@@ -45,7 +45,7 @@ def _run(func: Callable[..., Any], inputs: Any, who: str, create_graph: bool) ->
 
 
 def vjp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The output of `func`, and the product of the vector `v` with its Jacobian.
+    """Return the output of `func`, and the product of the vector `v` with its Jacobian.
 
     >>> import undertow as ut
     >>> ut.autograd.functional.vjp(lambda x: x**2, ut.tensor([1.0, 2.0]), ut.ones(2))
@@ -63,9 +63,9 @@ def vjp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
 
 
 def jvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The output of `func`, and the product of its Jacobian with the vector `v`, by differentiating the vjp.
+    """Return the output of `func`, and the product of its Jacobian with the vector `v`, computed by differentiating the vjp.
 
-    `undertow.func.jvp` does it in one forward pass.
+    `undertow.func.jvp` computes it in one forward pass.
 
     >>> import undertow as ut
     >>> ut.autograd.functional.jvp(lambda x: x**2, ut.tensor([1.0, 2.0]), ut.ones(2))
@@ -78,7 +78,7 @@ def jvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
         out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, "jvp")
         if strict:
             check_outputs(outputs)
-        # The gradient is linear in the cotangents, whatever their values.
+        # The gradient is linear in the cotangents, so their values do not matter.
         cotangents = tuple(undertow.zeros_like(o).requires_grad_() for o in outputs)
         back = filled(gradients(outputs, x, cotangents, create_graph=True), x, strict, create_graph, "back")
     with undertow.set_grad_enabled(create_graph and undertow.is_grad_enabled()):
@@ -95,7 +95,7 @@ def _scalar(outputs: tuple[Tensor, ...], is_tuple: bool, who: str) -> None:
 
 
 def vhp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The output of `func`, a scalar, and the product of the vector `v` with its Hessian.
+    """Return the output of `func`, a scalar, and the product of the vector `v` with its Hessian.
 
     >>> import undertow as ut
     >>> ut.autograd.functional.vhp(lambda x: (x**3).sum(), ut.tensor([1.0, 2.0]), ut.ones(2))
@@ -119,9 +119,9 @@ def vhp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
 
 
 def hvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """The output of `func`, a scalar, and the product of its Hessian with the vector `v`.
+    """Return the output of `func`, a scalar, and the product of its Hessian with the vector `v`.
 
-    The Hessian is symmetric, so that this is vhp computed in another way, and more slowly.
+    The Hessian is symmetric, so this equals vhp; it is slower.
 
     >>> import undertow as ut
     >>> ut.autograd.functional.hvp(lambda x: (x**3).sum(), ut.tensor([1.0, 2.0]), ut.ones(2))

@@ -1,6 +1,6 @@
-"""Switches for what autograd records: no_grad, enable_grad, set_grad_enabled, inference_mode.
+"""Context managers that control what autograd records: no_grad, enable_grad, set_grad_enabled, inference_mode.
 
-Each changes a word of thread-local state in the core through a guard. Entering and leaving are hot,
+Each changes a thread-local word in the core through a guard. Entering and leaving are performance-critical,
 so each is one call into the core and one attribute.
 """
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class no_grad(_NoParamDecoratorContextManager):
-    """Record nothing: results in this context do not require grad. Also a decorator.
+    """Context manager that disables recording: results do not require grad. Also a decorator.
 
     >>> import undertow as ut
     >>> x = ut.ones(1, requires_grad=True)
@@ -58,7 +58,7 @@ class no_grad(_NoParamDecoratorContextManager):
 
 
 class enable_grad(_NoParamDecoratorContextManager):
-    """Record again, inside `no_grad`. Also a decorator.
+    """Context manager that enables recording again inside `no_grad`. Also a decorator.
 
     >>> import undertow as ut
     >>> x = ut.ones(1, requires_grad=True)
@@ -80,7 +80,7 @@ class enable_grad(_NoParamDecoratorContextManager):
 
 
 class set_grad_enabled(_DecoratorContextManager):
-    """Switch recording on or off: as a call at once, as a context until its end, as a decorator.
+    """Enable or disable recording: immediately as a function, in a block as a context manager, or as a decorator.
 
     >>> import undertow as ut
     >>> with ut.set_grad_enabled(False):
@@ -102,7 +102,7 @@ class set_grad_enabled(_DecoratorContextManager):
         _set_grad_enabled(mode)
 
     def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
-        _set_grad_enabled(self.prev)  # it decorates: the call that made us was no switch
+        _set_grad_enabled(self.prev)  # used as a decorator: undo the change made by the constructor
         return super().__call__(orig_func)
 
     def __enter__(self) -> None:
@@ -115,12 +115,12 @@ class set_grad_enabled(_DecoratorContextManager):
         return f"{type(self).__module__}.{type(self).__name__}(mode={self.mode})"
 
     def clone(self) -> set_grad_enabled:
-        """A context of the same mode; making it switches, as every call does."""
+        """Return a context manager with the same mode; creating it sets the mode, as every call does."""
         return type(self)(self.mode)
 
 
 class inference_mode(_DecoratorContextManager):
-    """Like `no_grad`, and its tensors may never be recorded later, which saves their bookkeeping.
+    """Like `no_grad`; in addition, tensors created in it can never be recorded later, which saves bookkeeping.
 
     >>> import undertow as ut
     >>> with ut.inference_mode():
@@ -146,17 +146,17 @@ class inference_mode(_DecoratorContextManager):
         _C._exit_inference_mode(self._guard)
 
     def clone(self) -> inference_mode:
-        """A context of the same mode."""
+        """Return a context manager with the same mode."""
         return type(self)(self.mode)
 
 
 def is_multithreading_enabled() -> bool:
-    """Whether passes that start in this thread may use the workers."""
+    """Return True if backward passes started in this thread may use worker threads."""
     return _C._is_multithreading_enabled()
 
 
 class set_multithreading_enabled(_DecoratorContextManager):
-    """Let backward passes use worker threads, or keep them on the calling thread.
+    """Set whether backward passes may use worker threads or stay on the calling thread.
 
     >>> from undertow.autograd import is_multithreading_enabled, set_multithreading_enabled
     >>> with set_multithreading_enabled(False):
@@ -189,14 +189,14 @@ class set_multithreading_enabled(_DecoratorContextManager):
         _C._set_multithreading_enabled(self.prev)
 
     def clone(self) -> set_multithreading_enabled:
-        """A context of the same mode; making it switches, as every call does."""
+        """Return a context manager with the same mode; creating it sets the mode, as every call does."""
         return type(self)(self.mode)
 
 
 class enforce_grad_layout_policy(_DecoratorContextManager):
-    """Whether a leaf's first gradient is copied into the leaf's own strides where it has others (True, as always), or kept as it came.
+    """Set whether a leaf's first gradient is copied to the leaf's strides if its strides differ (True, the default), or kept as it is.
 
-    As a call at once, as a context until its end, as a decorator; for this thread and the passes it starts.
+    Takes effect immediately as a function, in a block as a context manager, or as a decorator; for this thread and the passes it starts.
 
     >>> import undertow as ut
     >>> p = ut.empty(2, 3).t().requires_grad_()
@@ -226,7 +226,7 @@ class enforce_grad_layout_policy(_DecoratorContextManager):
 
 
 class _unsafe_preserve_version_counter(_DecoratorContextManager):
-    """Writes to these tensors in this context do not count: what was saved of them passes its check, whatever it now holds."""
+    """Context manager that restores the version counters of these tensors on exit, so that saved tensors pass their check despite writes."""
 
     def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
         self.tensors = (tensors,) if isinstance(tensors, _C.Tensor) else tensors

@@ -1,7 +1,7 @@
-"""`gradcheck` and `gradgradcheck`: are the gradients of a function those that finite differences give?
+"""`gradcheck` and `gradgradcheck`: compare the gradients of a function with finite differences.
 
 Jacobians are NumPy arrays, one row per element of the input and one column per element of the output. A complex output is
-looked at as two real ones, its real and its imaginary part; the gradient of a real r with respect to a complex x is
+treated as two real outputs, its real and imaginary parts; the gradient of a real r with respect to a complex x is
 dr/dRe(x) + i dr/dIm(x), which is torch's convention.
 """
 
@@ -25,13 +25,13 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 _NONDETERMINISTIC = (
     "\n\nNOTE: If your op relies on non-deterministic operations i.e., it is listed here:\n"
-    "the tolerance `nondet_tol` says how far two runs may be apart; give one greater than zero."
+    "`nondet_tol` is the tolerance for the difference of two runs; set it to a value greater than zero."
 )
 
 
 _ABOUT_UNDEFINED = (
-    'Please look at "Notes about undefined output gradients" of torch; a backward that called set_materialize_grads(False) is given '
-    "None where no gradient came, and check_undefined_grad=False leaves this check out"
+    'Please look at "Notes about undefined output gradients" of torch; a backward that called set_materialize_grads(False) gets '
+    "None for missing gradients, and check_undefined_grad=False disables this check"
 )
 
 
@@ -75,7 +75,7 @@ def _check_inputs(inputs: tuple) -> None:
 
 
 def _rows_of_gradient(outputs: Tensor, inputs: list[Tensor], unit: complex) -> list[np.ndarray]:
-    """One backward per element of the output, with `unit` there and zero elsewhere: a Jacobian per input."""
+    """Run one backward pass per element of the output, with `unit` there and zero elsewhere; return one Jacobian per input."""
     import numpy as np
 
     dtype = [array(x).dtype for x in inputs]
@@ -117,7 +117,7 @@ def _mismatch(analytical: Any, numerical: Any, output: int, input_: int, part: s
 
 
 def _parts(o: Tensor) -> list[tuple[str, complex]]:
-    """Which real functions an output is: itself, or its real and imaginary parts, and the cotangent that picks each."""
+    """Return the real functions that an output consists of (itself, or its real and imaginary parts), each with its cotangent."""
     return [("imaginary", 1j), ("real", 1)] if o.is_complex() else [("", 1)]
 
 
@@ -129,7 +129,7 @@ def _picked(values: np.ndarray, part: str) -> np.ndarray:
 
 
 class _Check:
-    """One call of gradcheck."""
+    """The state of one call of gradcheck."""
 
     def __init__(self, func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
         self.func, self.inputs = func, as_tuple(inputs)
@@ -170,7 +170,7 @@ class _Check:
                     raise GradcheckError("Numerical gradient for function expected to be zero")
 
     def numerical(self, j: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The slopes of every output along input j, computed when first asked for."""
+        """Return the slopes of every output along input j, computed on first use."""
         if j not in self.found:
             self.found[j] = numerical_jacobians(self.func, self.inputs, self.wanted[j], self.eps)
         return self.found[j]
@@ -181,7 +181,7 @@ class _Check:
                 self.gradients(i, part, unit, range(len(self.wanted)))
 
     def gradients(self, i: int, part: str, unit: complex, inputs: Iterable[int]) -> None:
-        """Gradients of one real function, output i or a part of it, against its slopes."""
+        """Compare the gradients of one real function, output i or a part of it, with its slopes."""
         o = self.outputs[i]
         analytical = _rows_of_gradient(o, self.wanted, unit)
         again = _rows_of_gradient(o, self.wanted, unit)
@@ -205,7 +205,7 @@ class _Check:
                 self.all_tangents(j, part, unit, range(len(self.outputs)))
 
     def all_tangents(self, j: int, part: str, unit: complex, outputs: Iterable[int]) -> None:
-        """Tangents along every unit of input j, or of its imaginary part, against the same slopes."""
+        """Compare the tangents along every unit vector of input j, or of its imaginary part, with the slopes."""
         import numpy as np
 
         x = self.wanted[j]
@@ -226,7 +226,7 @@ class _Check:
             return [np.zeros(f.primal.numel()) if f.tangent is None else array(f.tangent).copy().reshape(-1) for f in found]
 
     def projections(self) -> None:
-        """Fast mode: one random projection of each Jacobian, u on the side of the input and v on that of the output."""
+        """Fast mode: compare one random projection of each Jacobian, u on the input side and v on the output side."""
         import numpy as np
 
         rng = np.random.default_rng(2)
@@ -258,13 +258,13 @@ class _Check:
         import numpy as np
 
         a, n = np.asarray(analytical), np.asarray(numerical)
-        # The projection adds up to numel of x times numel of o errors of up to atol each.
+        # The projection sums numel(x) * numel(o) errors of up to atol each.
         atol = self.atol * math.sqrt(max(1, self.wanted[j].numel()) * max(1, self.outputs[i].numel()))
         if not _close(a, n, self.rtol, atol):
             raise GradcheckError(f"{_mismatch(a, n, i, j, part, forward)}{self.in_slow_mode(i, j, part, forward)}")
 
     def in_slow_mode(self, i: int, j: int, part: str, forward: bool) -> str:
-        """The whole Jacobians that a projection summed up, or that they are not as far apart as it says."""
+        """Describe the whole Jacobians behind a projection, or report that they agree elementwise."""
         unit = 1j if part == "imaginary" else 1
         try:
             if forward:
@@ -292,7 +292,7 @@ class _Check:
                 raise GradcheckError("grad is incorrect size")
 
     def undefined_cotangents(self) -> None:
-        """Undefined gradients of all outputs, or of one among several, must be taken, and count as zero."""
+        """Check that undefined gradients of all outputs, or of one of several, are accepted and treated as zero."""
         count = len(self.outputs)
         for left_out in [set(range(count)), *({k} for k in range(count) if count > 1)]:
             outputs = [_without_gradient(o) if k in left_out else o for k, o in enumerate(_differentiable(self.func(*self.inputs)))]
@@ -307,7 +307,7 @@ class _Check:
 
 
 def _without_gradient(output: Tensor) -> Tensor:
-    """The output, through a node that hands no gradient on."""
+    """Pass the output through a node that returns no gradient."""
     from undertow.autograd.function import Function
 
     class UndefinedGrad(Function):
@@ -352,10 +352,10 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compare the gradients of `func` at `inputs` with central differences of step `eps`.
+    """Compare the gradients of `func` at `inputs` with central differences of step size `eps`.
 
-    True if they agree within `rtol` and `atol`; else a GradcheckError with both Jacobians, or False without `raise_exception`.
-    Use float64: float32 has too few digits for differences.
+    Return True if they agree within `rtol` and `atol`; otherwise raise a GradcheckError with both Jacobians, or return False if
+    `raise_exception` is False. Use float64: float32 is not precise enough for finite differences.
 
     >>> import undertow as ut
     >>> x = ut.tensor([0.5, 2.0], dtype=ut.float64, requires_grad=True)
@@ -400,7 +400,7 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Compare the gradients of the gradients of `func`, by its inputs and by `grad_outputs`, with central differences.
+    """Compare the second derivatives of `func`, with respect to its inputs and `grad_outputs`, with central differences.
 
     >>> import undertow as ut
     >>> x = ut.tensor([0.5, 2.0], dtype=ut.float64, requires_grad=True)
@@ -428,7 +428,7 @@ def gradgradcheck(
     wanted_cotangents = {i for i, v in enumerate(cotangents) if v.requires_grad}
 
     def gradient(*args: Any) -> tuple[Tensor, ...]:
-        # Whoever calls may have detached what requires grad.
+        # The caller may have detached tensors that require grad.
         x = tuple(a.requires_grad_() if i in wanted else a for i, a in enumerate(args[: len(args) - count]))
         v = tuple(a.requires_grad_() if i in wanted_cotangents else a for i, a in enumerate(args[len(args) - count :]))
         grads = _grad(_differentiable(func(*x)), [x[i] for i in wanted], v, create_graph=True, allow_unused=True)

@@ -1,7 +1,7 @@
-"""The graph as users see it: nodes, edges, hooks on what is saved, and the call into the engine.
+"""The public interface of the graph: nodes, edges, saved-tensor hooks, and the call into the engine.
 
-`_engine_run_backward` is the one door from Python to the engine. When the logger
-`undertow.autograd.graph` is at DEBUG every node that runs is logged.
+`_engine_run_backward` is the only call from Python into the engine. If the level of the logger
+`undertow.autograd.graph` is DEBUG, every node that runs is logged.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
     "saved_tensors_hooks",
 ]
 
-_log: Logger | None = None  # found when first needed: see _debug_log
+_log: Logger | None = None  # set on first use: see _debug_log
 
 _SHORT_DTYPES = {
     "bool": "b8",
@@ -63,7 +63,7 @@ _SHORT_DTYPES = {
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Tell autograd that `tensor`, or each of several, was changed in place behind its back.
+    """Increment the version of a tensor, or of each of several, that was changed in place without autograd's knowledge.
 
     >>> import undertow as ut
     >>> x = ut.ones(2)
@@ -75,10 +75,10 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 def _debug_log() -> Logger | None:
-    """The logger, if it is at DEBUG.
+    """Return the logger if its level is DEBUG, otherwise None.
 
-    Nobody can have set it without importing logging, so we never do, and a program without logging
-    pays one dictionary lookup.
+    A program that has set the level must have imported logging, so this function never imports it; other programs
+    pay one dictionary lookup.
     """
     global _log
     if _log is None:
@@ -90,7 +90,7 @@ def _debug_log() -> Logger | None:
 
 
 def _short(grad: Tensor | None) -> str:
-    """A gradient in a log line, such as f32[2, 3]."""
+    """Format a gradient for the log, such as f32[2, 3]."""
     if grad is None:
         return "None"
     name = str(grad.dtype).rpartition(".")[2]
@@ -98,7 +98,7 @@ def _short(grad: Tensor | None) -> str:
 
 
 def _whole_graph(t_outputs: Sequence[Tensor | GradientEdge]) -> list[Node]:
-    """Every node reachable from the outputs, once."""
+    """Return every node reachable from the outputs, once."""
     wanting = (t for t in t_outputs if isinstance(t, GradientEdge) or t.requires_grad)
     stack = [_get_grad_fn_or_grad_acc(t) for t in wanting]
     seen: set[Node] = set()
@@ -113,7 +113,7 @@ def _whole_graph(t_outputs: Sequence[Tensor | GradientEdge]) -> list[Node]:
 def _register_logging_hooks_on_whole_graph(
     t_outputs: Sequence[Tensor | GradientEdge], log: Logger
 ) -> Callable[[], None]:
-    """Log each node of the graph as it runs; returns what takes the hooks away again."""
+    """Log each node of the graph as it runs; return a function that removes the hooks."""
 
     def prehook(grad_outputs: Sequence[Tensor | None]) -> None:
         node = _C._current_autograd_node()
@@ -133,7 +133,7 @@ def _register_logging_hooks_on_whole_graph(
 def _engine_run_backward(
     t_outputs: Sequence[Tensor | GradientEdge], *args: Any, **kwargs: Any
 ) -> tuple[Tensor | None, ...]:
-    """Run the engine from `t_outputs`; the arguments after it are the engine's own."""
+    """Run the engine from `t_outputs`; the other arguments are passed to the engine."""
     log = _debug_log()
     if log is None:
         return Variable._execution_engine.run_backward(t_outputs, *args, **kwargs)

@@ -1,7 +1,7 @@
-"""torch.autograd.profiler's names: which operations ran, for how long, inside what, and which forward each backward belongs to.
+"""torch.autograd.profiler's names: which operations ran, how long, inside which others, and the forward operation of each backward node.
 
-A call from Python is timed by itself. Operators inside one call are told apart by the moments when they end (see
-Note [Profile Marks]), backward nodes come from the engine's trace. Off, it costs nothing.
+Calls from Python are timed directly. Operators inside one call are separated by the times when they end (see
+Note [Profile Marks]); backward nodes come from the engine's trace. A disabled profiler has no cost.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
 
 
 class profile:
-    """Profile what runs in this context, on this thread and in the backward passes it starts.
+    """Context manager that profiles the operations of this thread and of the backward passes it starts.
 
-    `record_shapes` keeps the shapes of inputs, `profile_memory` the bytes that large tensors took, `with_stack` the
-    lines of the program, `with_flops` an estimate for products and arithmetic. Devices other than the CPU are not
-    profiled; `with_modules`, `use_kineto`, `experimental_config` and `acc_events` are accepted and mean nothing.
+    `record_shapes` records the shapes of inputs, `profile_memory` the bytes that large tensors allocated, `with_stack`
+    the source lines, `with_flops` an estimate for matrix products and arithmetic. Devices other than the CPU are not
+    profiled; `with_modules`, `use_kineto`, `experimental_config` and `acc_events` are accepted and have no effect.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, requires_grad=True)
@@ -83,7 +83,7 @@ class profile:
         if self.entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         if _C._profiler_enabled():
-            raise RuntimeError("Profiler is already enabled on this thread: profiles do not nest")
+            raise RuntimeError("Profiler is already enabled on this thread: profiles cannot be nested")
         self.entered = True
         self._events = None
         _C._trace_start()
@@ -95,12 +95,12 @@ class profile:
             return
         stop_ns, records = _C._profile_stop()
         passes = _C._trace_stop()
-        # Building the events is put off until someone looks: leaving the context should be quick.
+        # The events are built on first access, so that leaving the context is fast.
         self._recorded = (records, passes, self._start_ns, stop_ns)
 
     @property
     def function_events(self) -> EventList | None:
-        """Every event, in order of its beginning; None before the end."""
+        """Every event, in order of its start time; None before the end of the block."""
         if self._events is None and hasattr(self, "_recorded"):
             from undertow.autograd._profiler_build import build
 
@@ -134,7 +134,7 @@ class profile:
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """A table of all events; see `EventList.table`."""
+        """Return a table of all events; see `EventList.table`."""
         return self._finished().table(
             sort_by, row_limit, max_src_column_width, max_name_column_width, max_shapes_column_width, header, top_level_events_only, time_unit
         )
@@ -142,11 +142,11 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events of one name together; see `EventList.key_averages`."""
+        """Group the events by name; see `EventList.key_averages`."""
         return self._finished().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> FunctionEventAvg:
-        """All events as one."""
+        """Return the sum of all events."""
         return self._finished().total_average()
 
     def export_chrome_trace(self, path: str) -> None:
@@ -161,12 +161,12 @@ class profile:
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events in microseconds, each moment once."""
+        """The total time of all events in microseconds; nested events are counted once."""
         return self._finished().self_cpu_time_total
 
 
 class record_function:
-    """Name a part of the program in profiles: a context, or a decorator.
+    """Label a part of the program in profiles; a context manager or decorator.
 
     >>> import undertow as ut
     >>> with ut.autograd.profiler.profile() as prof:
@@ -199,7 +199,7 @@ class record_function:
 
 
 class _Unsupported:
-    """A torch context that needs a vendor's tool we do not link."""
+    """A torch context manager that needs a vendor tool which this build does not have."""
 
     _tool = ""
 
@@ -216,12 +216,12 @@ class _Unsupported:
 
 
 class emit_nvtx(_Unsupported):
-    """Raises: there is no NVTX here."""
+    """Raises: this build has no NVTX."""
 
     _tool = "NVTX"
 
 
 class emit_itt(_Unsupported):
-    """Raises: there is no ITT here."""
+    """Raises: this build has no ITT."""
 
     _tool = "ITT"

@@ -1,4 +1,4 @@
-"""What a profile is made of, under torch's name for this module."""
+"""The event classes of a profile, under torch's module name."""
 
 from undertow.autograd._profiler_events import EventList, FunctionEvent, FunctionEventAvg, Interval
 

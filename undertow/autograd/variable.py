@@ -1,4 +1,4 @@
-"""`Variable`, the old name of a tensor that autograd knows, and the home of the engine."""
+"""`Variable`, the old name of a tensor with autograd, and torch's location of the engine."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["Variable", "VariableMeta"]
 
 
 class VariableMeta(type):
-    """Makes every tensor an instance of `Variable`."""
+    """Metaclass that makes every tensor an instance of `Variable`."""
 
     def __instancecheck__(cls, other: Any) -> bool:
         return isinstance(other, _C.Tensor)
 
 
 class Variable(metaclass=VariableMeta):
-    """A tensor, by its old name: calling it gives a new leaf over the same data.
+    """The old name of a tensor: calling it returns a new leaf over the same data.
 
     >>> import undertow as ut
     >>> x = ut.autograd.Variable(ut.ones(2), requires_grad=True)

@@ -1,8 +1,8 @@
-"""What the processor can do."""
+"""Properties of the CPU."""
 
 
 def get_cpu_capability() -> str:
-    """The widest vectors that Linux reports of this processor, by torch's names: "AVX512", "AVX2" or "DEFAULT"."""
+    """Return the widest vector instruction set that Linux reports for this CPU, by torch's names: "AVX512", "AVX2" or "DEFAULT"."""
     try:
         with open("/proc/cpuinfo") as file:
             words = set(file.read().split())

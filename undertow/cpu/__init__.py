@@ -1,4 +1,4 @@
-"""The CPU as a device, as `torch.cpu`: always there, one of it, nothing to wait for."""
+"""The CPU as a device, like `torch.cpu`: one device, always available, without asynchronous work."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ synchronize = answer("synchronize", None)
 
 
 class Stream(NoContext):
-    """The order in which the program runs."""
+    """The only stream: operations run in program order."""
 
     def wait_stream(self, stream: Any) -> None:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
 
     record_event = wait_event = wait_stream
 
 
 class Event:
-    """A point in the order in which the program runs: always reached."""
+    """A point in the stream, always completed."""
 
     def query(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def record(self, stream: Any = None) -> None:
-        """Nothing to note."""
+        """Do nothing."""
 
     def synchronize(self) -> None:
-        """Nothing to wait for."""
+        """Do nothing: there is nothing to wait for."""
 
     wait = record
 
 
 class StreamContext(NoContext):
-    """Enters without effect."""
+    """Context manager without effect."""
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The only one."""
+    """Return the only stream."""
     return Stream()
 
 
 def stream(stream: Any) -> StreamContext:
-    """A context without effect."""
+    """Return a context manager without effect."""
     return StreamContext()
 
 

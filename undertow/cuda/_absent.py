@@ -1,4 +1,4 @@
-"""The functions of `torch.cuda` as a build without CUDA answers them. See undertow/_absent_devices.py."""
+"""The functions of `torch.cuda` in a build without CUDA. See undertow/_absent_devices.py."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ _names = fill("cuda", globals())
 
 
 class device(NoContext):
-    """Enters without effect, as a build without CUDA has it."""
+    """Context manager without effect, as in a torch build without CUDA."""
 
 
 device_of = StreamContext = device
 
 
 def stream(stream: Any) -> device:
-    """A context without effect."""
+    """Return a context manager without effect."""
     return device()
 
 
 class Stream:
-    """Cannot be made: there is no device to queue work on."""
+    """Cannot be created: there is no CUDA device."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(f"torch.cuda.{type(self).__name__} requires CUDA support; this build of Undertow computes on the CPU only")
 
 
 class Event(Stream):
-    """Cannot be made: there is no device to wait for."""
+    """Cannot be created: there is no CUDA device."""
 
 
 class CUDAGraph(Stream):
-    """Cannot be made: there is no device to record."""
+    """Cannot be created: there is no CUDA device."""
 
 
 class graph(Stream):
-    """Cannot be made: there is no device to record."""
+    """Cannot be created: there is no CUDA device."""
 
 
 class OutOfMemoryError(RuntimeError):
-    """What a device without memory would raise; nothing raises it here."""
+    """The exception of a CUDA device out of memory; never raised."""
 
 
 default_generators: tuple[Any, ...] = ()
