@@ -32,7 +32,7 @@ def test_rank_and_size_come_from_the_environment(monkeypatch):
 
 
 def test_a_world_of_several_is_refused_in_words():
-    with pytest.raises(NotImplementedError, match="a world of 2 processes is not in Undertow: planned"):
+    with pytest.raises(NotImplementedError, match="a world size of 2 is not supported"):
         dist.init_process_group("gloo", rank=0, world_size=2)
     with pytest.raises(RuntimeError, match="doesn't have NCCL built in"):
         dist.init_process_group("nccl", rank=0, world_size=1)

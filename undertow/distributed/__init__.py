@@ -1,6 +1,6 @@
-"""`torch.distributed` for a group of one process, where every collective is known: a program written for many runs as it is on one.
+"""`torch.distributed` for a group of one process: a distributed program runs unchanged on one process.
 
-`init_process_group` refuses a world of more than one process: that is planned, and says so.
+`init_process_group` raises for more than one process; support for several is planned.
 """
 
 from undertow.distributed._collectives import (

@@ -1,4 +1,4 @@
-"""Collectives of a group of one process: what is summed is one summand, what is gathered is one piece. Arguments are checked as torch checks them."""
+"""Collectives of a group of one process: sums have one term, gathered lists have one element. Arguments are checked as in torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReduceOp(enum.Enum):
-    """How pieces of several processes become one; of one piece, all are the piece."""
+    """The reduction of a collective; with one process all reductions return the input."""
 
     SUM = 0
     AVG = 1
@@ -32,25 +32,25 @@ class ReduceOp(enum.Enum):
 
 
 class Work:
-    """A collective that was asked for with `async_op=True`; it has ended already."""
+    """The handle of a collective with `async_op=True`; it is already completed."""
 
     def __init__(self, result: Sequence[Tensor]) -> None:
         self._result = list(result)
 
     def wait(self, timeout: Any = None) -> bool:
-        """True at once."""
+        """Return True immediately."""
         return True
 
     def is_completed(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def is_success(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def result(self) -> list[Tensor]:
-        """The tensors that were written."""
+        """Return the output tensors."""
         return self._result
 
 
@@ -73,7 +73,7 @@ def _check_root(root: int | None, group_root: int | None, call: str) -> None:
 
 
 def _outside(group: Any) -> bool:
-    """True of a group this process is not in, where a collective does nothing."""
+    """Return True if this process is not in the group; a collective then does nothing."""
     if group == GroupMember.NON_GROUP_MEMBER:
         return True
     chosen(group)
@@ -94,7 +94,7 @@ def _ended(async_op: bool, *written: Tensor) -> Work | None:
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
-    """`tensor` becomes the sum (or what `op` says) of all processes' tensors."""
+    """Reduce `tensor` over all processes, in place; the result is on every process."""
     _check(tensor, "tensor")
     return None if _outside(group) else _ended(async_op, tensor)
 
@@ -107,7 +107,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """The same for the process `dst` alone."""
+    """Reduce `tensor` over all processes; the result is on process `dst` only."""
     _check(tensor, "tensor")
     if _outside(group):
         return None
@@ -118,7 +118,7 @@ def reduce(
 def broadcast(
     tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False, group_src: int | None = None
 ) -> Work | None:
-    """`tensor` becomes that of the process `src`."""
+    """Copy the tensor of process `src` to `tensor` on every process."""
     _check(tensor, "tensor")
     if _outside(group):
         return None
@@ -127,7 +127,7 @@ def broadcast(
 
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
-    """Every process' tensor, into the tensors of a list."""
+    """Gather the tensors of all processes into a list."""
     _check(tensor, "tensor")
     if _outside(group):
         return None
@@ -139,7 +139,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: ProcessGroup | 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """Every process' tensor, one after the other in one."""
+    """Gather the tensors of all processes, concatenated into one tensor."""
     _check(input_tensor, "input_tensor")
     _check(output_tensor, "output_tensor")
     if _outside(group):
@@ -156,7 +156,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Every process' tensor, for the process `dst`."""
+    """Gather the tensors of all processes on process `dst`."""
     _check(tensor, "tensor")
     if _outside(group):
         return None
@@ -176,7 +176,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """To every process its tensor of the list of the process `src`."""
+    """Scatter the list of process `src`: each process gets its tensor."""
     _check(tensor, "tensor")
     if _outside(group):
         return None
@@ -191,7 +191,7 @@ def scatter(
 def reduce_scatter(
     output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """To every process the sum over processes of its tensor of their lists."""
+    """Reduce lists of tensors over all processes, and scatter the results."""
     _check(output, "output")
     if _outside(group):
         return None
@@ -203,7 +203,7 @@ def reduce_scatter(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """The same with the list's tensors one after the other in one."""
+    """Reduce a tensor over all processes, and scatter its parts."""
     _check(output, "output")
     _check(input, "input")
     if _outside(group):
@@ -215,7 +215,7 @@ def reduce_scatter_tensor(
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: ProcessGroup | None = None, async_op: bool = False
 ) -> Work | None:
-    """From every process to every process a tensor."""
+    """Send one tensor from every process to every process."""
     if _outside(group):
         return None
     _check_list(output_tensor_list, "output tensor list", "alltoall")
@@ -232,7 +232,7 @@ def all_to_all_single(
     group: ProcessGroup | None = None,
     async_op: bool = False,
 ) -> Work | None:
-    """The same with the tensors one after the other in one."""
+    """Send a part of one tensor from every process to every process."""
     _check(output, "output")
     _check(input, "input")
     if _outside(group):
@@ -245,17 +245,17 @@ def all_to_all_single(
 
 
 def barrier(group: ProcessGroup | None = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Waits until every process is here."""
+    """Wait until all processes reach the barrier."""
     return None if _outside(group) else _ended(async_op)
 
 
 def monitored_barrier(group: ProcessGroup | None = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-    """A barrier that names the processes it waited for in vain."""
+    """Wait like `barrier`, and report processes that do not arrive."""
     _outside(group)
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
-    """Every process' object, as a copy, into a list."""
+    """Gather copies of the objects of all processes into a list."""
     if not _outside(group):
         object_list[0] = copy.deepcopy(obj)
 
@@ -263,7 +263,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | No
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: ProcessGroup | None = None, group_dst: int | None = None
 ) -> None:
-    """Every process' object, for the process `dst`."""
+    """Gather the objects of all processes on process `dst`."""
     if _outside(group):
         return
     _check_root(dst, group_dst, "gather")
@@ -275,7 +275,7 @@ def gather_object(
 def broadcast_object_list(
     object_list: list[Any], src: int | None = None, group: ProcessGroup | None = None, device: Any = None, group_src: int | None = None
 ) -> None:
-    """The objects of the process `src`."""
+    """Copy the objects of process `src` to every process."""
     if not _outside(group):
         _check_root(src, group_src, "broadcast")
 
@@ -287,26 +287,26 @@ def scatter_object_list(
     group: ProcessGroup | None = None,
     group_src: int | None = None,
 ) -> None:
-    """To every process its object of the list of the process `src`."""
+    """Scatter the objects of process `src`: each process gets its object."""
     if _outside(group):
         return
     _check_root(src, group_src, "scatter")
     if not isinstance(scatter_object_output_list, list) or len(scatter_object_output_list) < 1:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
     if not scatter_object_input_list or len(scatter_object_input_list) != 1:
-        raise ValueError("The list of objects to scatter must have one for each process: here 1")
+        raise ValueError("The list of objects to scatter must have one object per process (1)")
     scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
 
 
 def send(tensor: Tensor, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Refused: the only process there is to send to is this one."""
+    """Raise: there is no other process to send to."""
     _check(tensor, "tensor")
     if not _outside(group):
         raise ValueError("Invalid destination rank: destination rank should not be the same as the rank of the current process.")
 
 
 def recv(tensor: Tensor, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0, group_src: int | None = None) -> int:
-    """Refused: there is no other process to receive from."""
+    """Raise: there is no other process to receive from."""
     _check(tensor, "tensor")
     if _outside(group):
         return -1

@@ -1,4 +1,4 @@
-"""Groups of one process: who is in them, and which one is the default. Knows nothing of tensors."""
+"""Groups of one process: their members, and the default group. Does not use tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
-_SEVERAL = "a world of {} processes is not in Undertow: planned: training over several processes"
+_SEVERAL = "a world size of {} is not supported: training over several processes is planned"
 
 
 class Backend(str):
@@ -31,23 +31,23 @@ class Backend(str):
 
 
 class HashStore:
-    """Keys and values that the processes of a world share; here those of one."""
+    """A key-value store shared by all processes, of which there is one."""
 
     def __init__(self) -> None:
         self._values: dict[str, bytes] = {}
 
     def set(self, key: str, value: str | bytes) -> None:
-        """Stores a value."""
+        """Store a value."""
         self._values[key] = value.encode() if isinstance(value, str) else bytes(value)
 
     def get(self, key: str) -> bytes:
-        """The value of a key; a wait for one that nobody sets could not end."""
+        """Return the value of a key; raise if it is missing, because no other process could set it."""
         if key not in self._values:
             raise RuntimeError(f"wait timeout after 300000ms, keys: /{key}")
         return self._values[key]
 
     def add(self, key: str, amount: int) -> int:
-        """Adds to a number and returns it."""
+        """Add to a number and return the sum."""
         total = int(self._values.get(key, b"0")) + amount
         self._values[key] = str(total).encode()
         return total
@@ -60,15 +60,15 @@ class ProcessGroup:
         self._backend, self._name = Backend(backend), name
 
     def rank(self) -> int:
-        """This process' place."""
+        """Return the rank of this process."""
         return 0
 
     def size(self) -> int:
-        """How many processes are in the group."""
+        """Return the number of processes in the group."""
         return 1
 
     def name(self) -> str:
-        """The backend's name."""
+        """Return the name of the backend."""
         return str(self._backend)
 
     @property
@@ -78,7 +78,7 @@ class ProcessGroup:
 
 
 class _Groups(type):
-    """The class `group`, whose WORLD follows init_process_group."""
+    """Metaclass of `group`; its WORLD is set by init_process_group."""
 
     _world: ProcessGroup | None = None
 
@@ -93,11 +93,11 @@ class _Groups(type):
 
 
 class group(metaclass=_Groups):
-    """Where the default group is found: `group.WORLD`."""
+    """Namespace of the default group, `group.WORLD`."""
 
 
 class GroupMember(metaclass=_Groups):
-    """The same, and what stands for a group this process is not in."""
+    """Like `group`, with the marker for a group that this process is not in."""
 
     NON_GROUP_MEMBER = -100
 
@@ -106,7 +106,7 @@ _made: list[ProcessGroup] = []
 
 
 def default_group() -> ProcessGroup:
-    """The group of all processes, or torch's error before there is one."""
+    """Return the group of all processes; raise torch's error if it is not initialized."""
     world = group.WORLD
     if world is None:
         raise ValueError(_NO_GROUP)
@@ -114,7 +114,7 @@ def default_group() -> ProcessGroup:
 
 
 def chosen(given: Any) -> ProcessGroup:
-    """The group an argument names; None is the default."""
+    """Return the group for an argument; None means the default group."""
     world = default_group()
     if given is None or given is world:
         return world
@@ -124,47 +124,47 @@ def chosen(given: Any) -> ProcessGroup:
 
 
 def is_available() -> bool:
-    """True: a group of one process can be made."""
+    """Return True: groups of one process are supported."""
     return True
 
 
 def is_initialized() -> bool:
-    """Whether there is a default group."""
+    """Return True if there is a default group."""
     return group.WORLD is not None
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether a launcher of torch's started this process."""
+    """Return True if torchrun started this process."""
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
 def is_gloo_available() -> bool:
-    """True: what gloo does among one process is done here."""
+    """Return True: gloo's collectives are supported for one process."""
     return True
 
 
 def is_nccl_available() -> bool:
-    """False: NCCL moves data between GPUs."""
+    """Return False: there is no NCCL backend."""
     return False
 
 
 def is_mpi_available() -> bool:
-    """False: there is no MPI backend."""
+    """Return False: there is no MPI backend."""
     return False
 
 
 def is_ucc_available() -> bool:
-    """False: there is no UCC backend."""
+    """Return False: there is no UCC backend."""
     return False
 
 
 def is_xccl_available() -> bool:
-    """False: there is no XCCL backend."""
+    """Return False: there is no XCCL backend."""
     return False
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a group can be made with this backend."""
+    """Return True if a group can be created with this backend."""
     return backend.lower() == "gloo"
 
 
@@ -196,7 +196,7 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Makes the default group. Rank and size come from the arguments or, as torchrun gives them, from the environment.
+    """Create the default group. Rank and world size come from the arguments, or from the environment as set by torchrun.
 
     >>> init_process_group("gloo", rank=0, world_size=1)
     >>> get_rank(), get_world_size()
@@ -216,12 +216,12 @@ def init_process_group(
     if world_size > 1:
         raise NotImplementedError(_SEVERAL.format(world_size))
     if rank != 0:
-        raise ValueError(f"rank {rank} is not one of a world of 1 process")
+        raise ValueError(f"rank {rank} is out of range for a world size of 1")
     group.WORLD = ProcessGroup(name, group_name or "default_pg")
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Ends a group, or with none given all of them."""
+    """Destroy a group, or all groups if none is given."""
     if _Groups._world is None:
         raise AssertionError("Process group cannot be None")
     ending = chosen(group)
@@ -241,7 +241,7 @@ def new_group(
     group_desc: str | None = None,
     device_id: Any = None,
 ) -> Any:
-    """Another group of some of the processes; with none of them, what stands for a group one is not in."""
+    """Create a group of some of the processes; if `ranks` is empty, return the marker for a group that this process is not in."""
     world = default_group()
     if ranks is not None:
         if len(ranks) > 1:
@@ -256,28 +256,28 @@ def new_group(
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """This process' place in the group; -1 if it is not in it."""
+    """Return the rank of this process in the group; -1 if it is not a member."""
     return -1 if group == GroupMember.NON_GROUP_MEMBER else chosen(group).rank()
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """How many processes are in the group; -1 if this one is not."""
+    """Return the number of processes in the group; -1 if this process is not a member."""
     return -1 if group == GroupMember.NON_GROUP_MEMBER else chosen(group).size()
 
 
 def get_backend(group: ProcessGroup | None = None) -> Backend:
-    """The group's backend."""
+    """Return the backend of the group."""
     return chosen(group)._backend
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
-    """The ranks of the group's members in the world."""
+    """Return the global ranks of the group's members."""
     chosen(group)
     return [0]
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The rank in the world of a member of a group."""
+    """Return the global rank of a member of a group."""
     chosen(group)
     if group_rank != 0:
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
@@ -285,7 +285,7 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The rank in a group of a process of the world."""
+    """Return the rank in a group of a process with a global rank."""
     chosen(group)
     if global_rank != 0:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")

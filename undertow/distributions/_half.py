@@ -1,4 +1,4 @@
-"""What HalfNormal and HalfCauchy share: the absolute value of a variable that is symmetric about zero."""
+"""Base class of HalfNormal and HalfCauchy: the absolute value of a variable that is symmetric about zero."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class HalfDistribution(TransformedDistribution):
-    """|X| for X of the subclass' `_whole` about 0 with this scale."""
+    """The distribution of |X|, where X follows the subclass's `_whole` with location 0 and this scale."""
 
     arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive}
     support: constraints.Constraint = constraints.nonnegative  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
-    _whole = Distribution  # what X is; a subclass says
+    _whole = Distribution  # the distribution of X; set by subclasses
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(self._whole(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
 
     @property
     def scale(self) -> Tensor:
-        """The scale before the sign is dropped."""
+        """The scale of X."""
         return self.base_dist.scale
 
     @property

@@ -1,4 +1,4 @@
-"""Divergences between distributions of different families, and within the rarer ones. Each is E_p[log p - log q], worked out."""
+"""KL divergences between distributions of different families, and within rarely used families. Each is E_p[log p - log q] in closed form."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _infinite(p: Any, q: Any) -> Tensor:
-    """q gives no weight to something that p does."""
+    """Return infinity: the support of p is not contained in that of q."""
     shape = undertow.broadcast_shapes(p.batch_shape, q.batch_shape)
     return undertow.full(shape, math.inf, dtype=p.mean.dtype)
 
@@ -59,7 +59,7 @@ for _p, _qs in (
 
 
 def _to_normal(p: Any, q: Normal, mean: Tensor, variance: Tensor) -> Tensor:
-    """For any p, by its entropy, mean and variance."""
+    """Compute the divergence from any p to a normal q, from the entropy, mean and variance of p."""
     spread = (variance + (mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
     return -p.entropy() + 0.5 * math.log(2 * math.pi) + q.scale.log() + spread
 
@@ -116,7 +116,7 @@ def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
 
 
 def _mean_log(p: Uniform) -> Tensor:
-    """E[log x] of a uniform variable."""
+    """Return E[log x] of a uniform variable."""
     width = p.high - p.low
     return (undertow.xlogy(p.high, p.high) - undertow.xlogy(p.low, p.low) - width) / width
 
@@ -177,7 +177,7 @@ def _uniform_pareto(p: Uniform, q: Pareto) -> Tensor:
 
 
 def _to_gumbel(p: Any, q: Gumbel, mean_exp: Tensor) -> Tensor:
-    """mean_exp is E[exp((loc - x) / scale)]."""
+    """Compute the divergence from p to a Gumbel q; mean_exp is E[exp((loc - x) / scale)]."""
     return -p.entropy() - (q.loc - p.mean) / q.scale + mean_exp + q.scale.log()
 
 
@@ -252,7 +252,7 @@ def _pareto(p: Pareto, q: Pareto) -> Tensor:
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _families(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
-    """What the normaliser rises above its tangent at p's parameters, on the way to q's."""
+    """Compute the divergence within an exponential family as the Bregman divergence of the log normaliser."""
     if type(p) is not type(q):
         raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman divergences")
     mine = [x.detach().requires_grad_() for x in p._natural_params]

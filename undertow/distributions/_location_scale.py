@@ -1,4 +1,4 @@
-"""What distributions of one shape share, moved by `loc` and stretched by `scale`."""
+"""Base class of location-scale families."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LocationScale(Distribution):
-    """One shape, moved by `loc`, where its density is highest, and stretched by `scale`."""
+    """A location-scale family; the density is highest at `loc`."""
 
     if TYPE_CHECKING:
         loc: Tensor

@@ -1,4 +1,4 @@
-"""What distributions of one probability share: it is given as `probs` or as `logits`, and the other follows from it."""
+"""Base class of distributions with one probability, which is given as `probs` or `logits`; the other is computed from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def chosen(probs: Any, logits: Any) -> tuple[str, Any]:
-    """Which of the two was given, by name, and it."""
+    """Return the name and the value of the argument that was given."""
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
     return ("probs", probs) if logits is None else ("logits", logits)
@@ -27,12 +27,12 @@ class OddsDistribution(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """The logarithm of the odds."""
+        """The log-odds."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Tensor:
-        """The probability of 1, or of success."""
+        """The probability of 1 (success)."""
         return logits_to_probs(self.logits, is_binary=True)
 
     @property
@@ -41,7 +41,7 @@ class OddsDistribution(Distribution):
         return self._param.size()
 
     def _grown(self, instance: Any, batch_shape: Any, **others: Any) -> Any:
-        """The same distribution with the parameter expanded, and other attributes as given."""
+        """Return the same distribution with the parameter expanded, and other attributes as given."""
         name = "probs" if "probs" in self.__dict__ else "logits"
         grown = getattr(self, name).expand(batch_shape)
         return self._like(instance, batch_shape, _param=grown, **{name: grown}, **others)

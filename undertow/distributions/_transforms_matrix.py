@@ -1,4 +1,4 @@
-"""Transforms of whole vectors and matrices: to the simplex, to triangular, definite and correlation matrices."""
+"""Transforms of vectors and matrices: to the simplex, and to triangular, positive definite and correlation matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SoftmaxTransform(Transform):
-    """exp(x) over its sum; the way back is one of many."""
+    """The softmax: exp(x) divided by its sum. The inverse is one of many."""
 
     domain: constraints.Constraint = constraints.real_vector
     codomain: constraints.Constraint = constraints.simplex
@@ -40,7 +40,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K numbers to a point of the simplex of K + 1 parts: each takes its share of what the others left."""
+    """Maps K numbers to a point of the simplex with K + 1 parts, by stick breaking: each part takes a fraction of the rest."""
 
     domain: constraints.Constraint = constraints.real_vector
     codomain: constraints.Constraint = constraints.simplex
@@ -79,7 +79,7 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """A matrix to a lower triangle with a positive diagonal, by exp."""
+    """Maps a matrix to a lower triangular matrix with a positive diagonal, using exp."""
 
     domain: constraints.Constraint = constraints.independent(constraints.real, 2)
     codomain: constraints.Constraint = constraints.lower_cholesky
@@ -92,7 +92,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """A matrix to a positive definite one: L L^T of its `LowerCholeskyTransform`."""
+    """Maps a matrix to a positive definite matrix: L L^T, where L is its `LowerCholeskyTransform`."""
 
     domain: constraints.Constraint = constraints.independent(constraints.real, 2)
     codomain: constraints.Constraint = constraints.positive_definite
@@ -106,9 +106,9 @@ class PositiveDefiniteTransform(Transform):
 
 
 class CorrCholeskyTransform(Transform):
-    """D (D - 1) / 2 numbers to the Cholesky factor of a D x D correlation matrix.
+    """Maps D (D - 1) / 2 numbers to the Cholesky factor of a D x D correlation matrix.
 
-    Each row is a point of a sphere: its entries are tanh(x) of what the entries before left of length one.
+    Each row is a point on the unit sphere: an entry is tanh(x) times the length that the previous entries leave.
     """
 
     domain: constraints.Constraint = constraints.real_vector

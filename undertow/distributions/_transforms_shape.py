@@ -1,4 +1,4 @@
-"""Transforms made of others, over more dimensions or over parts of one; and one that only reshapes."""
+"""Transforms composed of other transforms, over more dimensions or over parts of one, and a transform that reshapes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class IndependentTransform(Transform):
-    """A transform whose last dimensions are taken for one event."""
+    """A transform that treats additional last dimensions as one event."""
 
     base_transform: Transform
     reinterpreted_batch_ndims: int
@@ -72,7 +72,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The last dimensions in another shape."""
+    """Reshapes the last dimensions."""
 
     if TYPE_CHECKING:
         in_shape: Size
@@ -121,7 +121,7 @@ class ReshapeTransform(Transform):
 
 
 class _Parts(Transform):
-    """A transform for each part of one dimension."""
+    """Applies one transform to each part of a dimension."""
 
     transforms: list[Transform]
     dim: int
@@ -147,7 +147,7 @@ class _Parts(Transform):
 
 
 class CatTransform(_Parts):
-    """Transforms of parts that stand one behind the other along a dimension."""
+    """Applies transforms to consecutive parts along a dimension."""
 
     transforms: list[Transform]
     lengths: list[int]
@@ -164,7 +164,7 @@ class CatTransform(_Parts):
 
     @property
     def length(self) -> int:
-        """How long all parts are together."""
+        """The total length of all parts."""
         return sum(self.lengths)
 
     @property
@@ -198,7 +198,7 @@ class CatTransform(_Parts):
 
 
 class StackTransform(_Parts):
-    """Transforms of the slices of a dimension."""
+    """Applies one transform to each slice along a dimension."""
 
     transforms: list[Transform]
     dim: int

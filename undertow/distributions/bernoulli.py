@@ -1,4 +1,4 @@
-"""One toss of a coin."""
+"""The Bernoulli distribution."""
 
 from __future__ import annotations
 

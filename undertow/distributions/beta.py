@@ -18,7 +18,7 @@ __all__ = ["Beta"]
 
 
 class Beta(ExponentialFamily):
-    """Density proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1) on [0, 1].
+    """The beta distribution, with density proportional to x^(concentration1 - 1) (1 - x)^(concentration0 - 1) on [0, 1].
 
     >>> Beta(1.0, 3.0).mean
     tensor(0.2500)

@@ -1,4 +1,4 @@
-"""The number of heads in many tosses of a coin."""
+"""The binomial distribution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Binomial"]
 
 class Binomial(OddsDistribution):
-    """Successes among `total_count` trials of probability `probs`, or of log-odds `logits`.
+    """The number of successes in `total_count` trials with probability `probs`, or log-odds `logits`.
 
     >>> import undertow as ut
     >>> Binomial(10, ut.tensor([0.1, 0.5])).mean

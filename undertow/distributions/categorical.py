@@ -1,4 +1,4 @@
-"""A choice among K."""
+"""The categorical distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Categorical"]
 
 
 class Categorical(Distribution):
-    """k from 0 to K-1 with probability proportional to probs[..., k], or to exp(logits[..., k]).
+    """An integer k from 0 to K-1, with probability proportional to probs[..., k], or to exp(logits[..., k]).
 
     >>> import undertow as ut
     >>> Categorical(probs=ut.tensor([1.0, 3.0])).log_prob(ut.tensor(1))

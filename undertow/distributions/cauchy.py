@@ -17,7 +17,7 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(LocationScale):
-    """The ratio of two normal variables: tails so heavy that there is no mean.
+    """The ratio of two normal variables. Its tails are so heavy that it has no mean.
 
     >>> Cauchy(0.0, 1.0).entropy()
     tensor(2.5310)

@@ -1,4 +1,4 @@
-"""`biject_to` and `transform_to`: from all real numbers to what a constraint allows."""
+"""`biject_to` and `transform_to`: transforms from the real numbers to the values that a constraint allows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 class ConstraintRegistry:
-    """Finds for a constraint the function that was registered for its class."""
+    """Maps the class of a constraint to a function that creates the transform."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Any] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Says what makes the transform to a constraint of this class; without `factory`, a decorator."""
+        """Register the function that creates the transform for a class of constraints; without `factory`, a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         if isinstance(constraint, constraints.Constraint):

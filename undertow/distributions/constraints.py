@@ -1,4 +1,4 @@
-"""What parameters and values must satisfy: each constraint checks a tensor, elementwise or by its last dimensions."""
+"""Constraints of parameters and values: each checks a tensor, elementwise or over its last dimensions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = [
 
 
 class Constraint:
-    """`check(value)` is a tensor of booleans, without the last `event_dim` dimensions."""
+    """A constraint. `check(value)` returns a boolean tensor without the last `event_dim` dimensions."""
 
     is_discrete: bool = False
     event_dim: int = 0
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether each event of the value satisfies it."""
+        """Return whether each event of the value satisfies the constraint."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -35,7 +35,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands for a support that depends on the parameters, at a class that has none yet."""
+    """Placeholder on a class for a support that depends on the parameters of an instance."""
 
     is_discrete: bool
     event_dim: int
@@ -54,7 +54,7 @@ class _Dependent(Constraint):
 
 
 class dependent_property(property, _Dependent):
-    """A property that is a constraint at an instance, and stands for a dependent one at the class."""
+    """A property that is a constraint on instances, and a placeholder on the class."""
 
     is_discrete: bool
     event_dim: int
@@ -68,12 +68,12 @@ class dependent_property(property, _Dependent):
 
 
 def is_dependent(constraint: Any) -> bool:
-    """Whether it only stands for a constraint."""
+    """Return True if the constraint is a placeholder."""
     return isinstance(constraint, _Dependent)
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint of every element of the last dimensions."""
+    """Requires a constraint for all elements of the last dimensions."""
 
     base_constraint: Constraint
     is_discrete: bool
@@ -96,13 +96,13 @@ class _IndependentConstraint(Constraint):
 
 
 def _simple(name: str, check: Callable[[Tensor], Tensor], event: int = 0, discrete: bool = False) -> type[Constraint]:
-    """The class of a constraint without parameters."""
+    """Create the class of a constraint without parameters."""
     body = {"check": lambda self, value: check(value), "event_dim": event, "is_discrete": discrete, "__module__": __name__}
     return type(name, (Constraint,), body)
 
 
 class _Bounded(Constraint):
-    """A constraint by bounds, which may be tensors."""
+    """A constraint with bounds, which may be tensors."""
 
     def __init__(self, lower_bound: Any = None, upper_bound: Any = None) -> None:
         if lower_bound is not None:
@@ -160,7 +160,7 @@ class _IntegerGreaterThan(_GreaterThan):
 
 
 class _Multinomial(Constraint):
-    """Counts that sum to the bound."""
+    """Non-negative counts that sum to the bound."""
 
     is_discrete = True
     event_dim = 1
@@ -197,7 +197,7 @@ def _whole(value: Tensor) -> Tensor:
 
 
 class _Cat(Constraint):
-    """Constraints of parts that stand one behind the other along a dimension."""
+    """Constraints of consecutive parts along a dimension."""
 
     cseq: list[Constraint]
     dim: int
@@ -219,7 +219,7 @@ class _Cat(Constraint):
 
 
 class _Stack(Constraint):
-    """Constraints of the parts of one dimension."""
+    """Constraints of the slices along a dimension."""
 
     cseq: list[Constraint]
     dim: int
@@ -236,7 +236,7 @@ class _Stack(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """The constraint of a mixture's components, for a value without their dimension."""
+    """The constraint of a mixture's components, applied to a value without the component dimension."""
 
     base_constraint: Constraint
     is_discrete: bool

@@ -1,4 +1,4 @@
-"""Brightness between black and white: Bernoulli's density on the whole unit interval."""
+"""The continuous Bernoulli distribution, on the unit interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ContinuousBernoulli"]
 
 class ContinuousBernoulli(ExponentialFamily):
-    """Density proportional to probs^x (1 - probs)^(1 - x) on [0, 1]. Between `lims` its series about 1/2 is used.
+    """Density proportional to probs^x (1 - probs)^(1 - x) on [0, 1]. For probs between `lims`, a series about 1/2 is used.
 
     >>> ContinuousBernoulli(probs=0.5).mean
     tensor(0.5000)
@@ -48,12 +48,12 @@ class ContinuousBernoulli(ExponentialFamily):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """The logarithm of the odds."""
+        """The log-odds."""
         return probs_to_logits(self.probs, is_binary=True)
 
     @lazy_property
     def probs(self) -> Tensor:
-        """Bernoulli's probability of 1."""
+        """The probability of 1 of the Bernoulli distribution."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     @property
@@ -70,7 +70,7 @@ class ContinuousBernoulli(ExponentialFamily):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     def _cut(self) -> Tensor:
-        """Probabilities, but a limit where the series is used: no 0/0 there, not even in gradients."""
+        """Return the probabilities, replaced by a limit where the series is used, to avoid 0/0 in values and gradients."""
         return undertow.where(self._outside(), self.probs, self._lims[0] * undertow.ones_like(self.probs))
 
     def _log_norm(self) -> Tensor:

@@ -16,7 +16,7 @@ __all__ = ["Dirichlet"]
 
 
 class Dirichlet(ExponentialFamily):
-    """Points of a simplex, with density proportional to the product of x_k^(concentration_k - 1).
+    """Points on the simplex, with density proportional to the product of x_k^(concentration_k - 1).
 
     >>> import undertow as ut
     >>> Dirichlet(ut.tensor([1.0, 3.0])).mean

@@ -1,4 +1,4 @@
-"""The base of all distributions: shapes, checks of arguments, and the methods that follow from others."""
+"""The base class of all distributions: shapes, argument checks, and methods derived from others."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Distribution"]
 
 
 class Distribution:
-    """A batch of independent, equally distributed variables.
+    """A batch of independent random variables.
 
-    `batch_shape` is the shape of the parameters, `event_shape` that of one draw. Subclasses say `arg_constraints`,
-    `support`, `has_rsample`, and define `rsample` or `sample`, `log_prob`, `entropy`, `mean`, `variance`.
+    `batch_shape` is the shape of the parameters, `event_shape` that of one sample. Subclasses set `arg_constraints`,
+    `support` and `has_rsample`, and define `rsample` or `sample`, `log_prob`, `entropy`, `mean`, `variance`.
     """
 
     has_rsample: bool = False
@@ -27,12 +27,12 @@ class Distribution:
     if TYPE_CHECKING:
         support: Any
     else:
-        support = None  # a Constraint, once a subclass says
+        support = None  # a Constraint, set by subclasses
     _validate_args = __debug__
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether distributions check arguments unless told otherwise."""
+        """Set whether distributions check arguments by default."""
         if value not in (True, False):
             raise ValueError(f"set_default_validate_args: expected True or False, got {value!r}")
         Distribution._validate_args = value
@@ -47,7 +47,7 @@ class Distribution:
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
             if constraints.is_dependent(constraint) or (name not in self.__dict__ and type(getattr(type(self), name, None)) is not property):
-                continue  # what is right depends on others; or it is computed from others when it is asked for
+                continue  # the constraint depends on other parameters, or the value is computed lazily
             value = getattr(self, name)
             if not bool(constraint.check(value.detach()).all()):
                 raise ValueError(
@@ -62,47 +62,47 @@ class Distribution:
 
     @property
     def event_shape(self) -> Size:
-        """The shape of one draw."""
+        """The shape of one sample."""
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return undertow.Size(sample_shape) + self._batch_shape + self._event_shape
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws, without gradients."""
+        """Draw samples, without gradients."""
         with undertow.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws, differentiable in the parameters."""
-        raise NotImplementedError(f"{type(self).__name__}.rsample: its draws are not differentiable in its parameters")
+        """Draw samples that are differentiable with respect to the parameters."""
+        raise NotImplementedError(f"{type(self).__name__}.rsample: its samples are not differentiable with respect to its parameters")
 
     def sample_n(self, n: int) -> Tensor:
-        """n draws."""
+        """Draw n samples."""
         return self.sample(undertow.Size((n,)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability, at `value`."""
+        """Return the logarithm of the density or probability at `value`."""
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most `value`."""
+        """Return the cumulative distribution function at `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The inverse of `cdf`."""
+        """Return the inverse of `cdf` at `value`."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The entropy of each variable of the batch."""
+        """Return the entropy of each variable of the batch."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values a discrete variable takes."""
+        """Return all values of a discrete variable."""
         raise NotImplementedError
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Distribution:
-        """The same distribution for a larger batch."""
+        """Return the same distribution for a larger batch."""
         raise NotImplementedError(f"{type(self).__name__}.expand")
 
     @property
@@ -112,7 +112,7 @@ class Distribution:
 
     @property
     def mode(self) -> Tensor:
-        """The likeliest value."""
+        """The most likely value."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
@@ -122,15 +122,15 @@ class Distribution:
 
     @property
     def stddev(self) -> Tensor:
-        """The root of the variance."""
+        """The standard deviation."""
         return self.variance.sqrt()
 
     def perplexity(self) -> Tensor:
-        """exp(entropy)."""
+        """Return exp(entropy)."""
         return undertow.exp(self.entropy())
 
     def _validate_sample(self, value: Any) -> None:
-        """Refuses values of the wrong shape, and those the distribution never takes."""
+        """Raise if `value` has the wrong shape or is outside the support."""
         if not isinstance(value, undertow.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         event = len(self._event_shape)
@@ -149,7 +149,7 @@ class Distribution:
             )
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """What `expand` of a class outside fills: the instance it was given, or a new one, where `cls` made this one."""
+        """Return the instance for `expand` of a user-defined class to fill: the given one, or a new one if `__init__` is that of `cls`."""
         if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom .expand() method."
@@ -157,7 +157,7 @@ class Distribution:
         return type(self).__new__(type(self)) if _instance is None else _instance
 
     def _like(self, instance: Any, batch_shape: Any, event_shape: Any = (), **parameters: Tensor) -> Any:
-        """One of the same class, or the instance given, with other parameters, unchecked: what `expand` makes."""
+        """Create the result of `expand`: an instance of the same class, or the given one, with other parameters, unchecked."""
         new = type(self).__new__(type(self)) if instance is None else instance
         new.__dict__.update(parameters)
         Distribution.__init__(new, batch_shape, event_shape, validate_args=False)

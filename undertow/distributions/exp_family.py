@@ -1,4 +1,4 @@
-"""Distributions whose density is exp of a sum of parameters times statistics."""
+"""Exponential families."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["ExponentialFamily"]
 
 class ExponentialFamily(Distribution):
-    """A subclass says its natural parameters and the logarithm of its normaliser; the entropy follows by one derivative."""
+    """An exponential family. Subclasses define the natural parameters and the log normaliser; its derivative gives the entropy."""
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:

@@ -17,7 +17,7 @@ __all__ = ["Exponential"]
 
 
 class Exponential(ExponentialFamily):
-    """The waiting time of an event that happens `rate` times in a unit of time.
+    """The waiting time for an event that occurs `rate` times per unit of time.
 
     >>> Exponential(2.0).mean
     tensor(0.5000)

@@ -1,4 +1,4 @@
-"""The ratio of two mean squares."""
+"""The Fisher-Snedecor (F) distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FisherSnedecor"]
 
 class FisherSnedecor(Distribution):
-    """X / Y for X and Y chi-squared over their degrees of freedom df1 and df2.
+    """The ratio X / Y, where X and Y are chi-squared variables divided by their degrees of freedom df1 and df2.
 
     >>> FisherSnedecor(1.0, 4.0).mean
     tensor(2.)

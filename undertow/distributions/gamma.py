@@ -1,4 +1,4 @@
-"""The gamma distribution, and the squares of normal variables that are one."""
+"""The gamma and chi-squared distributions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Chi2", "Gamma"]
 
 
 class Gamma(ExponentialFamily):
-    """Density rate^a x^(a-1) exp(-rate x) / Gamma(a), a being the `concentration`.
+    """The gamma distribution, with density rate^a x^(a-1) exp(-rate x) / Gamma(a), where a is the `concentration`.
 
     >>> import undertow as ut
     >>> Gamma(ut.tensor([1.0, 2.0]), 2.0).mean

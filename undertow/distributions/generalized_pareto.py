@@ -1,4 +1,4 @@
-"""What lies beyond a high threshold."""
+"""The generalized Pareto distribution."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GeneralizedPareto(Distribution):
         return self._like(_instance, batch_shape, **{n: getattr(self, n).expand(batch_shape) for n in ("loc", "scale", "concentration")})
 
     def _plain(self) -> tuple[Tensor, Tensor]:
-        """Where the concentration is near 0, and a concentration that divides safely there."""
+        """Return where the concentration is near 0, and a concentration that is safe to divide by."""
         zero = undertow.isclose(self.concentration, undertow.zeros_like(self.concentration))
         return zero, undertow.where(zero, undertow.ones_like(self.concentration), self.concentration)
 
@@ -74,7 +74,7 @@ class GeneralizedPareto(Distribution):
         return undertow.where(zero, -z, -(1 + 1 / c) * undertow.log1p(c * z)) - self.scale.log()
 
     def log_survival_function(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of more than `value`."""
+        """Return the logarithm of the probability of exceeding `value`."""
         zero, c = self._plain()
         z = (value - self.loc) / self.scale
         return undertow.where(zero, -z, -undertow.log1p(c * z) / c)
@@ -85,7 +85,7 @@ class GeneralizedPareto(Distribution):
         return -undertow.expm1(self.log_survival_function(value))
 
     def log_cdf(self, value: Tensor) -> Tensor:
-        """The logarithm of `cdf`."""
+        """Return the logarithm of `cdf`."""
         return undertow.log1p(-self.log_survival_function(value).exp())
 
     def icdf(self, value: Tensor) -> Tensor:

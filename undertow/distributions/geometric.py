@@ -1,4 +1,4 @@
-"""How many failures come before the first success."""
+"""The geometric distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Geometric"]
 
 
 class Geometric(OddsDistribution):
-    """Tosses that fail before one succeeds, each with probability `probs`.
+    """The number of failures before the first success, where each trial succeeds with probability `probs`.
 
     >>> Geometric(0.25).mean
     tensor(3.)

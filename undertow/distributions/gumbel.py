@@ -21,7 +21,7 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The largest of many variables, in the limit.
+    """The Gumbel distribution: the limit distribution of the maximum of many variables.
 
     >>> Gumbel(0.0, 1.0).mean
     tensor(0.5772)

@@ -1,4 +1,4 @@
-"""The absolute value of a Cauchy variable of middle zero."""
+"""The half-Cauchy distribution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(HalfDistribution):
-    """|X| for X Cauchy about 0 with this scale.
+    """The absolute value of a Cauchy variable with location 0 and this scale.
 
     >>> HalfCauchy(1.0).mean
     tensor(inf)

@@ -1,4 +1,4 @@
-"""The absolute value of a normal variable of mean zero."""
+"""The half-normal distribution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(HalfDistribution):
-    """|X| for X normal of mean 0 and deviation `scale`.
+    """The absolute value of a normal variable with mean 0 and standard deviation `scale`.
 
     >>> HalfNormal(1.0).mean
     tensor(0.7979)

@@ -1,4 +1,4 @@
-"""Batch dimensions taken for parts of one event."""
+"""Reinterpret batch dimensions as event dimensions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _sum_last(value: Tensor, dims: int) -> Tensor:
 
 
 class Independent(Distribution):
-    """The last batch dimensions of a distribution, seen as one vector of independent variables.
+    """Reinterprets the last batch dimensions of a distribution as event dimensions.
 
     >>> import undertow as ut
     >>> from undertow.distributions import Normal

@@ -1,4 +1,4 @@
-"""One over a gamma variable."""
+"""The inverse gamma distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["InverseGamma"]
 
 class InverseGamma(TransformedDistribution):
-    """1 / X for X gamma of this concentration and rate.
+    """The distribution of 1 / X, where X is a gamma variable with this concentration and rate.
 
     >>> InverseGamma(3.0, 4.0).mean
     tensor(2.)
@@ -33,12 +33,12 @@ class InverseGamma(TransformedDistribution):
 
     @property
     def concentration(self) -> Tensor:
-        """Gamma's concentration."""
+        """The concentration of the gamma variable."""
         return self.base_dist.concentration
 
     @property
     def rate(self) -> Tensor:
-        """Gamma's rate."""
+        """The rate of the gamma variable."""
         return self.base_dist.rate
 
     @property

@@ -1,4 +1,4 @@
-"""`kl_divergence(p, q)`: how much longer messages from p get with a code made for q. By pairs of classes."""
+"""`kl_divergence(p, q)`: the Kullback-Leibler divergence, implemented for pairs of classes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates a function of p and q: it answers for these classes and those derived from them."""
+    """Decorator that registers a function of p and q for these classes and their subclasses."""
 
     def decorator(fun: Callable[..., Any]) -> Callable[..., Any]:
         _REGISTRY[type_p, type_q] = fun
@@ -44,7 +44,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Any]], Ca
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence of q from p.
+    """Compute the Kullback-Leibler divergence KL(p || q).
 
     >>> import undertow as ut
     >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))

@@ -1,4 +1,4 @@
-"""A distribution on the unit interval that is easy to invert."""
+"""The Kumaraswamy distribution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Kumaraswamy"]
 
 class Kumaraswamy(TransformedDistribution):
-    """P(x <= t) = 1 - (1 - t^concentration1)^concentration0.
+    """A distribution on the unit interval with P(x <= t) = 1 - (1 - t^concentration1)^concentration0.
 
     >>> Kumaraswamy(1.0, 1.0).mean
     tensor(0.5000)

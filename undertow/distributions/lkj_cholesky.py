@@ -1,4 +1,4 @@
-"""Correlation matrices, by their Cholesky factors."""
+"""The LKJ distribution of correlation matrices, represented by their Cholesky factors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LKJCholesky"]
 
 class LKJCholesky(Distribution):
-    """Factors L with det(L L^T)^(concentration - 1) as the density of the correlation matrix; uniform for 1.
+    """Cholesky factors L of correlation matrices with density proportional to det(L L^T)^(concentration - 1); uniform for 1.
 
     >>> LKJCholesky(3, 0.5).event_shape
     undertow.Size([3, 3])

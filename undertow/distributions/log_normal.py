@@ -1,4 +1,4 @@
-"""The exponential of a normal variable."""
+"""The log-normal distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """exp(X) for X normal of mean `loc` and deviation `scale`.
+    """The distribution of exp(X), where X is normal with mean `loc` and standard deviation `scale`.
 
     >>> LogNormal(0.0, 1.0).mean
     tensor(1.6487)
@@ -37,7 +37,7 @@ class LogNormal(TransformedDistribution):
 
     @property
     def scale(self) -> Tensor:
-        """The deviation of the logarithm."""
+        """The standard deviation of the logarithm."""
         return self.base_dist.scale
 
     @property

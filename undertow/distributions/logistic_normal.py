@@ -1,4 +1,4 @@
-"""Points of the simplex from a normal vector."""
+"""The logistic normal distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["LogisticNormal"]
 
 class LogisticNormal(TransformedDistribution):
-    """A normal vector through the stick-breaking transform.
+    """Points on the simplex: a normal vector after the stick-breaking transform.
 
     >>> import undertow as ut
     >>> LogisticNormal(ut.zeros(2), ut.ones(2)).event_shape
@@ -42,5 +42,5 @@ class LogisticNormal(TransformedDistribution):
 
     @property
     def scale(self) -> Tensor:
-        """The deviation of the normal vector."""
+        """The standard deviation of the normal vector."""
         return self._normal().scale

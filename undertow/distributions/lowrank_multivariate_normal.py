@@ -1,4 +1,4 @@
-"""A normal vector whose covariance is a diagonal and a few directions."""
+"""The multivariate normal distribution with a low-rank plus diagonal covariance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["LowRankMultivariateNormal"]
 
 class LowRankMultivariateNormal(Distribution):
-    """Covariance W W^T + D, W being `cov_factor` and D the diagonal `cov_diag`: no n x n matrix is ever factored.
+    """Normal vectors with covariance W W^T + D, where W is `cov_factor` and D has the diagonal `cov_diag`. No n x n matrix is factored.
 
     >>> import undertow as ut
     >>> LowRankMultivariateNormal(ut.zeros(2), ut.tensor([[1.0], [0.0]]), ut.ones(2)).variance
@@ -101,7 +101,7 @@ class LowRankMultivariateNormal(Distribution):
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance, by Woodbury's identity."""
+        """The inverse of the covariance, by the Woodbury identity."""
         d = self._unbroadcasted_cov_diag
         scaled = self._unbroadcasted_cov_factor.mT / d.unsqueeze(-2)
         A = undertow.linalg.solve_triangular(self._capacitance_tril, scaled, upper=False)
@@ -118,7 +118,7 @@ class LowRankMultivariateNormal(Distribution):
         return 2 * self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + self._unbroadcasted_cov_diag.log().sum(-1)
 
     def _distance(self, x: Tensor) -> Tensor:
-        """x^T (W W^T + D)^-1 x."""
+        """Return x^T (W W^T + D)^-1 x."""
         scaled = self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
         inner = (scaled @ x.unsqueeze(-1)).squeeze(-1)
         return (x.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - _mahalanobis(self._capacitance_tril, inner)

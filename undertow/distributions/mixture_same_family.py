@@ -1,4 +1,4 @@
-"""A mixture of distributions of one kind."""
+"""Mixtures of distributions of the same family."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """Draws a component by a Categorical, then from the component; components are the last batch dimension.
+    """A mixture: a Categorical selects the component. The components are the last batch dimension of `component_distribution`.
 
     >>> import undertow as ut
     >>> from undertow.distributions import Categorical, Normal

@@ -1,4 +1,4 @@
-"""How often each of K comes in many draws."""
+"""The multinomial distribution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Multinomial"]
 
 class Multinomial(Distribution):
-    """Counts of `total_count` draws from K categories.
+    """The counts of K categories in `total_count` draws.
 
     >>> import undertow as ut
     >>> Multinomial(10, ut.tensor([0.2, 0.8])).mean

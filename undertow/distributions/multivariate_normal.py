@@ -1,4 +1,4 @@
-"""The normal distribution of vectors."""
+"""The multivariate normal distribution."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["MultivariateNormal"]
 
 
 def _mahalanobis(tril: Tensor, difference: Tensor) -> Tensor:
-    """The squared length of L^-1 d, with batches of both."""
+    """Return the squared length of L^-1 d, batched."""
     solved = undertow.linalg.solve_triangular(tril, difference.unsqueeze(-1), upper=False)
     return solved.squeeze(-1).pow(2).sum(-1)
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors of mean `loc`, by their covariance, its inverse, or its Cholesky factor.
+    """Normal vectors with mean `loc`; specified by the covariance, its inverse, or its Cholesky factor.
 
     >>> import undertow as ut
     >>> MultivariateNormal(ut.zeros(2), ut.eye(2)).log_prob(ut.zeros(2))
@@ -73,7 +73,7 @@ class MultivariateNormal(Distribution):
 
     @staticmethod
     def _tril_of_precision(precision: Tensor) -> Tensor:
-        """The Cholesky factor of the inverse, through that of the matrix with its order reversed."""
+        """Return the Cholesky factor of the inverse, computed from that of the matrix with rows and columns reversed."""
         factor = undertow.linalg.cholesky(undertow.flip(precision, (-2, -1)))
         inverse = undertow.flip(factor, (-2, -1)).mT
         identity = undertow.eye(precision.shape[-1], dtype=precision.dtype)

@@ -1,4 +1,4 @@
-"""The number of successes before so many failures."""
+"""The negative binomial distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["NegativeBinomial"]
 
 class NegativeBinomial(OddsDistribution):
-    """Successes of probability `probs` before `total_count` failures, which need not be a whole number.
+    """The number of successes, with probability `probs`, before `total_count` failures, which may be fractional.
 
     >>> NegativeBinomial(3.0, 0.5).mean
     tensor(3.)

@@ -19,7 +19,7 @@ __all__ = ["Normal"]
 
 
 class Normal(LocationScale, ExponentialFamily):
-    """The normal distribution of mean `loc` and standard deviation `scale`.
+    """The normal distribution with mean `loc` and standard deviation `scale`.
 
     >>> import undertow as ut
     >>> Normal(ut.tensor([0.0, 1.0]), 2.0).log_prob(ut.tensor([0.0, 1.0]))

@@ -1,4 +1,4 @@
-"""A choice among K, as a vector with a single one."""
+"""The one-hot categorical distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
 class OneHotCategorical(Distribution):
-    """`Categorical`, its draws as unit vectors.
+    """`Categorical` with samples as one-hot vectors.
 
     >>> import undertow as ut
     >>> OneHotCategorical(probs=ut.tensor([0.0, 1.0])).sample()
@@ -82,7 +82,7 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """`OneHotCategorical` whose draws have the gradient of their probabilities."""
+    """`OneHotCategorical` with straight-through gradients: samples have the gradient of the probabilities."""
 
     has_rsample = True
 

@@ -1,4 +1,4 @@
-"""Incomes: few are very large."""
+"""The Pareto distribution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Pareto"]
 
 class Pareto(TransformedDistribution):
-    """P(x > t) = (scale / t)^alpha for t from `scale` on.
+    """P(x > t) = (scale / t)^alpha for t >= `scale`.
 
     >>> Pareto(1.0, 2.0).mean
     tensor(2.)

@@ -17,7 +17,7 @@ __all__ = ["Poisson"]
 
 
 class Poisson(ExponentialFamily):
-    """How often an event happens in a unit of time, when it happens `rate` times on average.
+    """The number of events per unit of time, if `rate` events occur on average.
 
     >>> import undertow as ut
     >>> Poisson(2.0).log_prob(ut.tensor(0.0))

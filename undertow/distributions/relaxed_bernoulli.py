@@ -1,4 +1,4 @@
-"""A toss of a coin with a gradient: between 0 and 1, near either at a low temperature."""
+"""The relaxed Bernoulli distribution: samples in (0, 1) that are differentiable, and close to 0 or 1 at low temperatures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 class LogitRelaxedBernoulli(OddsDistribution):
-    """The log-odds of a relaxed toss: a logistic variable about `logits`, over the temperature."""
+    """The log-odds of a relaxed Bernoulli variable: a logistic variable with location `logits`, divided by the temperature."""
 
     arg_constraints: dict[str, constraints.Constraint] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
@@ -49,7 +49,7 @@ class LogitRelaxedBernoulli(OddsDistribution):
 
 
 class RelaxedBernoulli(TransformedDistribution):
-    """A relaxed toss of probability `probs`.
+    """A relaxed Bernoulli variable with probability `probs`.
 
     >>> import undertow as ut
     >>> RelaxedBernoulli(ut.tensor(0.5), ut.tensor([0.1, 0.9])).batch_shape
@@ -65,12 +65,12 @@ class RelaxedBernoulli(TransformedDistribution):
 
     @property
     def temperature(self) -> Any:
-        """How far from 0 and 1 draws lie."""
+        """The temperature: at lower values, samples are closer to 0 or 1."""
         return self.base_dist.temperature
 
     @property
     def logits(self) -> Tensor:
-        """The logarithm of the odds."""
+        """The log-odds."""
         return self.base_dist.logits
 
     @property

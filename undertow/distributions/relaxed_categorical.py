@@ -1,4 +1,4 @@
-"""A choice among K with a gradient: a point of the simplex, near a corner at a low temperature."""
+"""The relaxed categorical distribution: differentiable samples on the simplex, close to a corner at low temperatures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 class ExpRelaxedCategorical(Distribution):
-    """The logarithm of a relaxed choice: Gumbel variables about `logits`, over the temperature, normalised."""
+    """The logarithm of a relaxed categorical variable: Gumbel variables with location `logits`, divided by the temperature, normalised."""
 
     temperature: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -66,7 +66,7 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """A relaxed choice.
+    """A relaxed one-hot categorical variable.
 
     >>> import undertow as ut
     >>> RelaxedOneHotCategorical(ut.tensor(0.5), ut.tensor([0.2, 0.8])).event_shape
@@ -83,7 +83,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     @property
     def temperature(self) -> Any:
-        """How far from the corners draws lie."""
+        """The temperature: at lower values, samples are closer to a corner of the simplex."""
         return self.base_dist.temperature
 
     @property

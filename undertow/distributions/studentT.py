@@ -20,7 +20,7 @@ __all__ = ["StudentT"]
 
 
 class StudentT(Distribution):
-    """A normal variable over the root of a chi-square one per degree of freedom.
+    """A normal variable divided by the square root of an independent chi-squared variable over its degrees of freedom.
 
     >>> import undertow as ut
     >>> StudentT(2.0).log_prob(ut.tensor(0.0))

@@ -1,4 +1,4 @@
-"""A distribution's variables after a transform."""
+"""Distributions of transformed variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """What the variables of a distribution become under transforms, with the density that follows.
+    """The distribution of a variable after one or more transforms.
 
     >>> import undertow as ut
     >>> from undertow.distributions import Normal, TanhTransform
@@ -40,7 +40,7 @@ class TransformedDistribution(Distribution):
             raise ValueError(f"base_distribution needs to have shape with size at least {transform.domain.event_dim}, but got {shape}.")
         forward = undertow.Size(transform.forward_shape(shape))
         grown = undertow.Size(transform.inverse_shape(forward))
-        if shape != grown:  # parameters of the transforms are larger
+        if shape != grown:  # the transforms' parameters have a larger shape
             base_distribution = base_distribution.expand(grown[: len(grown) - len(base_distribution.event_shape)])
         reinterpreted = transform.domain.event_dim - len(base_distribution.event_shape)
         self.base_dist: Any = Independent(base_distribution, reinterpreted) if reinterpreted > 0 else base_distribution
@@ -94,7 +94,7 @@ class TransformedDistribution(Distribution):
         return total + sum_last(self.base_dist.log_prob(y), event - len(self.base_dist.event_shape))
 
     def _monotonized(self, value: Tensor) -> Tensor:
-        """The probability on the other side, where the transforms fall."""
+        """Return 1 - value where the transforms are decreasing."""
         sign: Any = 1
         for transform in self.transforms:
             sign = sign * transform.sign

@@ -1,4 +1,4 @@
-"""Invertible functions of variables, with the logarithm of the slope that densities need."""
+"""Invertible transforms of random variables, with the log-Jacobian that densities need."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ __all__ = [
 
 
 class Transform:
-    """y = f(x): calling computes it, `inv` is the way back. With cache_size=1 both ways remember the last pair.
+    """An invertible transform y = f(x): a call computes y, `inv` is the inverse. With cache_size=1 the last pair is cached.
 
-    `domain` and `codomain` say what x and y are, and by their `event_dim` how many dimensions one of them has.
+    `domain` and `codomain` are the constraints of x and y; their `event_dim` is the number of dimensions of one event.
     """
 
     bijective: bool = False
@@ -58,18 +58,18 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """The dimensions of one x, where one y has as many."""
+        """The number of event dimensions, if x and y have the same."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
     def sign(self) -> Any:
-        """1 or -1: whether a monotone function rises or falls."""
+        """1 if the function is increasing, -1 if it is decreasing."""
         raise NotImplementedError
 
     def __call__(self, x: Tensor) -> Tensor:
-        """f(x)."""
+        """Return f(x)."""
         if self._cache_size and x is self._last[0]:
             return self._last[1]
         y = self._call(x)
@@ -91,7 +91,7 @@ class Transform:
         return _InverseTransform(self)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
-        """The same, with a cache of this size."""
+        """Return the same transform with a cache of this size."""
         if self._cache_size == cache_size:
             return self
         new = copy.copy(self)
@@ -105,19 +105,19 @@ class Transform:
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """log |dy/dx|."""
+        """Return log |dy/dx|."""
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Any:
-        """The shape of y for an x of this shape."""
+        """Return the shape of y for an x of this shape."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The shape of x for a y of this shape."""
+        """Return the shape of x for a y of this shape."""
         return shape
 
     def _parameters(self) -> tuple[Any, ...]:
-        """What two transforms of a class must have in common to be equal."""
+        """Return the parameters, which must be equal for two transforms of a class to be equal."""
         return ()
 
     def __eq__(self, other: object) -> bool:
@@ -134,7 +134,7 @@ class Transform:
 
 
 class _InverseTransform(Transform):
-    """The way back."""
+    """The inverse of a transform."""
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(transform._cache_size)
@@ -186,12 +186,12 @@ class _InverseTransform(Transform):
 
 
 def _grown(constraint: Any, event_dim: int) -> Any:
-    """The constraint, of so many dimensions."""
+    """Return the constraint with `event_dim` event dimensions."""
     return constraints.independent(constraint, event_dim - constraint.event_dim) if event_dim > constraint.event_dim else constraint
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after another."""
+    """A composition of transforms, applied in order."""
 
     parts: list[Transform]
 
@@ -270,7 +270,7 @@ identity_transform: ComposeTransform = ComposeTransform([])
 
 
 class _Rising(Transform):
-    """An invertible function that rises."""
+    """An increasing function."""
 
     bijective = True
     sign = 1  # type: ignore[assignment]
@@ -326,7 +326,7 @@ class SoftplusTransform(_Rising):
 
 
 class TanhTransform(_Rising):
-    """tanh(x). The way back from values near 1 is inexact; cache_size=1 avoids it.
+    """tanh(x). The inverse is inexact for values near 1; cache_size=1 avoids this.
 
     >>> import undertow as ut
     >>> TanhTransform()(ut.tensor(0.5))
@@ -346,7 +346,7 @@ class TanhTransform(_Rising):
 
 
 class PowerTransform(Transform):
-    """x^exponent, of positive numbers."""
+    """x^exponent for positive x."""
 
     if TYPE_CHECKING:
         exponent: Tensor
@@ -381,7 +381,7 @@ class PowerTransform(Transform):
 
 
 class AbsTransform(Transform):
-    """|x|, which has no way back but the positive one."""
+    """|x|. The inverse returns the positive value."""
 
     codomain: constraints.Constraint = constraints.positive
 
@@ -443,7 +443,7 @@ class AffineTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The probability of at most x under a distribution; the way back is its quantile."""
+    """The cumulative distribution function of a distribution; the inverse is its quantile function."""
 
     bijective = True
     codomain: constraints.Constraint = constraints.unit_interval

@@ -17,7 +17,7 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Distribution):
-    """Equally likely everywhere in [low, high).
+    """The uniform distribution on [low, high).
 
     >>> Uniform(0.0, 2.0).entropy()
     tensor(0.6931)

@@ -1,4 +1,4 @@
-"""What distributions share: parameters as tensors of one shape, probabilities from logits and back, lazy attributes."""
+"""Helpers of distributions: broadcasting of parameters, conversion between probabilities and logits, lazy attributes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ euler_constant: float = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors as tensors of their common shape; numbers take the dtype of the first tensor.
+    """Broadcast numbers and tensors to tensors of their common shape; numbers get the dtype of the first tensor.
 
     >>> import undertow as ut
     >>> [t.shape for t in broadcast_all(0.0, ut.ones(2))]
@@ -32,27 +32,27 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def is_number(*values: Any) -> bool:
-    """Whether all are Python numbers: such a distribution has an empty batch shape."""
+    """Return True if all values are Python numbers; the batch shape is then empty."""
     return all(isinstance(v, numbers.Number) for v in values)
 
 
 def standard_normal(shape: Any, dtype: Any) -> Tensor:
-    """Independent draws from the standard normal distribution."""
+    """Draw independent samples from the standard normal distribution."""
     return undertow.empty(shape, dtype=dtype).normal_()
 
 
 def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
-    """The same, by torch's name and arguments."""
+    """`standard_normal` with torch's name and arguments."""
     return standard_normal(shape, dtype)
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
-    """Sums over the last `dim` dimensions."""
+    """Sum over the last `dim` dimensions."""
     return value.reshape(*value.shape[: value.dim() - dim], -1).sum(-1) if dim else value
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities away from 0 and 1, where logarithms are infinite."""
+    """Clamp probabilities away from 0 and 1, where logarithms are infinite."""
     eps = undertow.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
@@ -63,13 +63,13 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """Logarithms of probabilities, or of odds for a binary choice."""
+    """Return the logarithms of probabilities, or the log-odds if `is_binary`."""
     clamped = clamp_probs(probs)
     return undertow.log(clamped) - undertow.log1p(-clamped) if is_binary else undertow.log(clamped)
 
 
 class lazy_property:
-    """A property computed once, with gradients, and then an attribute."""
+    """A property that is computed once, with gradients enabled, and then stored as an attribute."""
 
     compute: Callable[[Any], Any]
 
@@ -86,12 +86,12 @@ class lazy_property:
 
 
 def sum_last(value: Tensor, dims: int) -> Tensor:
-    """The sum over the last dimensions."""
+    """Sum over the last `dims` dimensions."""
     return value.reshape((*value.shape[: value.dim() - dims], -1)).sum(-1) if dims else value
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The lower triangle of each matrix, row by row, up to a diagonal."""
+    """Return the lower triangle of each matrix, up to a diagonal, row by row."""
     n = mat.shape[-1]
     if diag < -n or diag >= n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")

@@ -1,4 +1,4 @@
-"""Angles about a direction."""
+"""The von Mises distribution of angles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["VonMises"]
 
 def _log_bessel(x: Tensor, order: int) -> Tensor:
-    """log I_order(x), from the scaled function, which does not overflow."""
+    """Return log I_order(x), computed from the scaled function, which does not overflow."""
     scaled = undertow.special.i0e(x) if order == 0 else undertow.special.i1e(x)
     return scaled.log() + x.abs()
 
@@ -52,7 +52,7 @@ class VonMises(Distribution):
         return undertow.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Best and Fisher's rejection from a wrapped Cauchy variable, all elements at once until each is accepted."""
+        """Draw samples by Best and Fisher's rejection method from a wrapped Cauchy variable, for all elements at once until each is accepted."""
         with undertow.no_grad():
             shape = self._extended_shape(sample_shape)
             kappa, r = self.concentration.double(), self._proposal

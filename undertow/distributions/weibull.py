@@ -1,4 +1,4 @@
-"""Lifetimes: how long a thing lasts whose failures grow or fall with age."""
+"""The Weibull distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Covariances of normal samples."""
+"""The Wishart distribution."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Wishart"]
 
 def _mvdigamma(x: Tensor, p: int) -> Tensor:
-    """The derivative of log of the multivariate gamma function."""
+    """Return the derivative of the log of the multivariate gamma function."""
     return undertow.digamma(x.unsqueeze(-1) - undertow.arange(p, dtype=x.dtype).div(2).expand((*x.shape, -1))).sum(-1)
 
 
 class Wishart(ExponentialFamily):
-    """The sum of `df` outer products of normal vectors of this covariance; given by it, its inverse or its Cholesky factor.
+    """The sum of `df` outer products of normal vectors; specified by their covariance, its inverse or its Cholesky factor.
 
     >>> import undertow as ut
     >>> Wishart(ut.tensor(3.0), ut.eye(2)).mean
@@ -102,7 +102,7 @@ class Wishart(ExponentialFamily):
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
-        """The covariance of the vectors."""
+        """The covariance of the normal vectors."""
         return self._full(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
@@ -127,7 +127,7 @@ class Wishart(ExponentialFamily):
         return self.df.view((*self._batch_shape, 1, 1)) * (V.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Bartlett's decomposition: chi variables on the diagonal, normal ones below it."""
+        """Draw differentiable samples by the Bartlett decomposition: chi variables on the diagonal, normal variables below it."""
         p, shape = self._event_shape[-1], undertow.Size(sample_shape)
         noise = self._dist_chi2.rsample(shape).sqrt().diag_embed(dim1=-2, dim2=-1)
         i, j = undertow.tril_indices(p, p, offset=-1)

@@ -1,4 +1,4 @@
-"""Functions of functions: derivatives, Jacobians and vectorised maps that nest in each other. `__init__.pyi` lists the names."""
+"""Function transforms: derivatives, Jacobians and vectorised maps, which can be nested. `__init__.pyi` lists the names."""
 
 from undertow._lazy import attach_stub as _attach_stub
 

@@ -1,4 +1,4 @@
-"""replace_all_batch_norm_modules_: batch norms without running statistics, which vmap cannot update for each sample."""
+"""`replace_all_batch_norm_modules_`: remove the running statistics of batch norms, which vmap cannot update for each sample."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def replace_all_batch_norm_modules_(root: Module) -> Module:
-    """Takes the running statistics away from every batch norm in `root`, in place; returns it.
+    """Remove the running statistics from every batch norm in `root`, in place, and return `root`.
 
     >>> import undertow as ut
     >>> net = ut.nn.Sequential(ut.nn.Linear(2, 3), ut.nn.BatchNorm1d(3))

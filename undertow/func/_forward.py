@@ -1,4 +1,4 @@
-"""jvp and linearize: forward mode as functions of functions."""
+"""`jvp` and `linearize`: forward mode as function transforms."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def _check(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], TreeSpec]
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """The output of `func` at `primals`, and its derivative in the direction of `tangents`.
+    """Return the output of `func` at `primals`, and its derivative in the direction of `tangents`.
 
-    With `strict`, an output that does not depend on the primals is an error; its derivative is else
-    zeros. With `has_aux`, func returns (output, aux), and aux comes third.
+    With `strict`, an output that does not depend on the primals raises; otherwise its derivative is
+    zeros. With `has_aux`, func returns (output, aux), and aux is the third result.
 
     >>> import undertow as ut
     >>> ut.func.jvp(ut.sin, (ut.zeros(2),), (ut.ones(2),))
@@ -95,9 +95,9 @@ def _primals_of(aux: Any) -> Any:
 
 
 def _by_pulling_twice(func: Any, flat: list[Tensor], directions: list[Tensor], spec: TreeSpec, strict: bool, has_aux: bool) -> Any:
-    """The same by reverse mode, for a jvp inside of a jvp: one level of tangents is open already.
+    """Compute a jvp inside another jvp with reverse mode, because one level of tangents is already open.
 
-    Pulling back is linear in the cotangent, and its own pullback is the pushforward.
+    The vjp is linear in the cotangent, so the vjp of the vjp is the jvp.
     """
 
     def checked(*args: Any) -> Any:
@@ -114,7 +114,7 @@ def _by_pulling_twice(func: Any, flat: list[Tensor], directions: list[Tensor], s
 
 
 def _linearize(func: Any, flat: list[Tensor], spec: TreeSpec, has_aux: bool = False) -> Any:
-    """The output, a function that maps a list of tangents to the output's tangents, and aux."""
+    """Return the output, a function that maps a list of tangents to the output's tangents, and aux."""
 
     def on_leaves(*leaves: Any) -> Any:
         return func(*tree_unflatten(leaves, spec))
@@ -135,9 +135,9 @@ def _linearize(func: Any, flat: list[Tensor], spec: TreeSpec, has_aux: bool = Fa
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The output of `func` at `primals`, and a function that maps tangents to the output's.
+    """Return the output of `func` at `primals`, and a function that maps tangents to the output's tangents.
 
-    The function runs once, whatever the number of tangents; jvp runs it for each.
+    `func` runs once for any number of tangents; `jvp` runs it for each.
 
     >>> import undertow as ut
     >>> output, push = ut.func.linearize(ut.sin, ut.zeros(2))

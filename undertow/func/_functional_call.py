@@ -1,4 +1,4 @@
-"""functional_call: a module run with other tensors in the place of its parameters and buffers."""
+"""`functional_call`: call a module with other tensors instead of its parameters and buffers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from undertow import Tensor
 
     class HasParameters(Protocol):
-        """What a module must have: names of its parameters, and attributes (of attributes) of those names."""
+        """The required interface of a module: names of its parameters, and (nested) attributes of those names."""
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
         def named_parameters(self) -> Iterator[tuple[str, Tensor]]: ...
@@ -40,7 +40,7 @@ def _merged(dicts: Any) -> dict[str, Tensor]:
 
 
 def _named(module: Any) -> dict[str, Tensor]:
-    """Parameters and buffers by every name they have."""
+    """Return the parameters and buffers under all of their names."""
     found: dict[str, Tensor] = {}
     for listing in ("named_parameters", "named_buffers"):
         method = getattr(module, listing, None)
@@ -48,13 +48,13 @@ def _named(module: Any) -> dict[str, Tensor]:
             continue
         try:
             found.update(method(remove_duplicate=False))
-        except TypeError:  # a simpler object, which lists each once
+        except TypeError:  # a simpler object, which lists each only once
             found.update(method())
     return found
 
 
 def _tied(given: Mapping[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The given tensors under the other names of what they replace, too."""
+    """Add the given tensors under the other names of the parameters they replace."""
     by_identity: dict[int, list[str]] = {}
     for name, value in own.items():
         by_identity.setdefault(id(value), []).append(name)
@@ -64,13 +64,13 @@ def _tied(given: Mapping[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tens
         if not replaced:
             continue
         if any(given[name] is not given[replaced[0]] for name in replaced):
-            continue  # told apart on purpose
+            continue  # given separately on purpose
         out.update(dict.fromkeys(names, given[replaced[0]]))
     return out
 
 
 def _slot(owner: Any, name: str) -> Any:
-    """Where an attribute is kept: a module's own dictionary, if it has it, else the object."""
+    """Return where an attribute is stored: a module's dictionary of members, or the object itself."""
     for keeper in ("_parameters", "_buffers"):
         kept = owner.__dict__.get(keeper) if hasattr(owner, "__dict__") else None
         if kept is not None and name in kept:
@@ -79,7 +79,7 @@ def _slot(owner: Any, name: str) -> Any:
 
 
 def _exchange(module: Any, path: str, value: Any) -> Any:
-    """Put a value in the place that a dotted name means; what was there."""
+    """Set the attribute with a dotted name, and return its previous value."""
     *owners, name = path.split(".")
     for part in owners:
         module = getattr(module, part)
@@ -113,10 +113,10 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """The module's output with given tensors in the place of its parameters and buffers of those names.
+    """Call the module with the given tensors instead of its parameters and buffers of those names.
 
-    `args` is a tuple, or one argument. With `tie_weights` a tensor also stands for the other names of
-    what it replaces. With `strict` every name must be the module's, and every one of the module's given.
+    `args` is a tuple, or a single argument. With `tie_weights`, a tensor also replaces the parameter under its
+    other names. With `strict`, the given names must be exactly those of the module.
 
     >>> import undertow as ut
     >>> class Scale:

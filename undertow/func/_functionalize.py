@@ -1,4 +1,4 @@
-"""functionalize and debug_unwrap: what torch offers to those who look behind its transforms."""
+"""`functionalize` and `debug_unwrap`: torch's tools for inspecting transforms."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """`func`, for transforms that cannot see writes in place.
+    """Return `func` unchanged.
 
-    torch needs it before tracing; our transforms follow writes and views themselves, so the function stays as it is.
+    torch removes in-place writes before tracing; our transforms support writes and views, so this is not needed.
 
     >>> import undertow as ut
     >>> def f(x):
@@ -37,7 +37,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """The whole batch behind the sample that a vmapped function sees; with `recurse`, behind all vmaps around it.
+    """Return the whole batch behind the sample that a vmapped function sees; with `recurse`, unwrap all nested vmaps.
 
     >>> import undertow as ut
     >>> seen = []

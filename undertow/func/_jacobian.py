@@ -1,4 +1,4 @@
-"""jacrev, jacfwd and hessian: whole Jacobians, one row or column for each basis vector, all at once by vmap."""
+"""`jacrev`, `jacfwd` and `hessian`: whole Jacobians, one row or column per basis vector, all at once with vmap."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def basis(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """For every tensor its part of the unit vectors of all of them together: one row for each element of any."""
+    """Return the standard basis of the space of all tensors together, split by tensor: one row per element."""
     total = sum(t.numel() for t in tensors)
     out = []
     start = 0
@@ -43,10 +43,10 @@ def _check_inputs(leaves: list[Any]) -> None:
 def jacrev(
     func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """A function that returns the Jacobian of `func` by reverse mode: a backward pass over all outputs at once.
+    """Return a function that computes the Jacobian of `func` in reverse mode, with one backward pass over all outputs.
 
-    The result is nested as the output of func, and in each place as the arguments at `argnums`. With
-    `chunk_size` that many rows are computed at a time. With `has_aux`, func returns (output, aux), and
+    The result has the structure of the output of func, with the structure of the arguments at `argnums` in each
+    leaf. `chunk_size` is the number of rows to compute at a time. With `has_aux`, func returns (output, aux), and
     the result is (Jacobian, aux).
 
     >>> import undertow as ut
@@ -84,9 +84,9 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """A function that returns the Jacobian of `func` by forward mode: tangents of all inputs at once.
+    """Return a function that computes the Jacobian of `func` in forward mode, with the tangents of all inputs at once.
 
-    Nested as jacrev's. `randomness` is vmap's, for random operators that func calls.
+    The result has the same structure as that of `jacrev`. `randomness` is passed to vmap, for random operators in func.
 
     >>> import undertow as ut
     >>> ut.func.jacfwd(lambda x: x * x.sum())(ut.tensor([1.0, 2.0]))
@@ -131,7 +131,7 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any]:
-    """A function that returns the Hessian of `func`: forward mode over reverse mode.
+    """Return a function that computes the Hessian of `func`, with forward mode over reverse mode.
 
     >>> import undertow as ut
     >>> ut.func.hessian(lambda x: (x**3).sum())(ut.tensor([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""stack_module_state: the parameters of several modules as one, for vmap over an ensemble."""
+"""`stack_module_state`: stack the parameters of several modules, for vmap over an ensemble."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _stacked(name: str, tensors: list[Tensor]) -> Tensor:
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The parameters and the buffers of modules of one class, by name, stacked along a new first dimension.
+    """Stack the parameters and the buffers of modules of one class, by name, along a new first dimension.
 
-    Stacked parameters are leaves, to be trained together.
+    The stacked parameters are leaves, so they can be trained.
 
     >>> import undertow as ut
     >>> models = [ut.nn.Linear(3, 2) for _ in range(4)]

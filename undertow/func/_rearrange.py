@@ -1,4 +1,4 @@
-"""rearrange: reshapes and permutations said by names of dimensions, as einops says them."""
+"""`rearrange`: reshape and permute dimensions by name, as in einops."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_ELLIPSIS = "…"  # inside parentheses: all the other dimensions as one
-_ALONE = "……"  # outside: one by one
+_ELLIPSIS = "…"  # inside parentheses: all other dimensions merged into one
+_ALONE = "……"  # outside: kept separate
 
 
 def _groups(side: str, pattern: str) -> list[list[str]]:
-    """The dimensions of one side, each a list of names: 'b (h w) ...' is [[b], [h, w], [_ALONE]]; '1' and '()' are empty lists."""
+    """Parse the dimensions of one side, each a list of names: 'b (h w) ...' is [[b], [h, w], [_ALONE]]; '1' and '()' are empty lists."""
     side = side.replace("...", _ELLIPSIS)
     if "." in side:
-        raise ValueError(f"Invalid pattern {pattern!r}: an ellipsis has three dots")
+        raise ValueError(f"Invalid pattern {pattern!r}: an ellipsis must have three dots")
     tokens = re.findall(rf"[()]|{_ELLIPSIS}|[^\s()]+", side)
     groups: list[list[str]] = []
     inside = False
@@ -44,12 +44,12 @@ def _groups(side: str, pattern: str) -> list[list[str]]:
         raise ValueError(f"Invalid pattern {pattern!r}: parentheses are not balanced, or nested")
     names = [n.replace(_ALONE, _ELLIPSIS) for g in groups for n in g]
     if len(set(names)) != len(names):
-        raise ValueError(f"Invalid pattern {pattern!r}: a name stands twice on one side")
+        raise ValueError(f"Invalid pattern {pattern!r}: a name occurs twice on one side")
     return groups
 
 
 def _lengths(groups: list[list[str]], shape: Sequence[int], known: dict[str, int], pattern: str) -> dict[str, int]:
-    """The length of every name, from those given and the shape; one in a group may be left to division."""
+    """Return the length of every name, from the given lengths and the shape; one name per group can be inferred."""
     found = dict(known)
     for group, size in zip(groups, shape, strict=True):
         open_names = [n for n in group if n not in found]
@@ -57,16 +57,16 @@ def _lengths(groups: list[list[str]], shape: Sequence[int], known: dict[str, int
         for n in group:
             product *= found.get(n, 1)
         if len(open_names) > 1:
-            raise ValueError(f"rearrange: {pattern!r}: the lengths of {open_names} cannot be told from one dimension of {size}; give all but one")
+            raise ValueError(f"rearrange: {pattern!r}: cannot infer the lengths of {open_names} from one dimension of {size}; specify all but one")
         if size % max(product, 1) if open_names else size != product:
-            raise ValueError(f"rearrange: {pattern!r}: a dimension of {size} does not divide into {group or '1'} of {product}")
+            raise ValueError(f"rearrange: {pattern!r}: a dimension of {size} cannot be split into {group or '1'} of total size {product}")
         if open_names:
             found[open_names[0]] = size // product
     return found
 
 
 def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: int) -> Tensor:
-    """`tensor` with its dimensions split, ordered and joined as `pattern` says; several tensors are stacked first.
+    """Split, permute and merge the dimensions of `tensor` as described by `pattern`; several tensors are stacked first.
 
     >>> import undertow as ut
     >>> images = ut.zeros(8, 28, 30, 3)
@@ -81,10 +81,10 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
         tensor = undertow.stack(list(tensor))
     sides = pattern.split("->")
     if len(sides) != 2:
-        raise ValueError(f"Invalid pattern {pattern!r}: one arrow stands between the two sides")
+        raise ValueError(f"Invalid pattern {pattern!r}: expected exactly one arrow between the two sides")
     left, right = (_groups(side, pattern) for side in sides)
     if any(_ELLIPSIS in g for g in left):
-        raise ValueError(f"Invalid pattern {pattern!r}: on the left an ellipsis stands alone")
+        raise ValueError(f"Invalid pattern {pattern!r}: an ellipsis on the left must not be in parentheses")
     names = {n.replace(_ALONE, _ELLIPSIS) for g in left for n in g}
     if names != {n.replace(_ALONE, _ELLIPSIS) for g in right for n in g}:
         raise ValueError(f"Invalid pattern {pattern!r}: both sides must have the same names")

@@ -1,10 +1,10 @@
-"""grad, grad_and_value and vjp: reverse mode as functions of functions.
+"""`grad`, `grad_and_value` and `vjp`: reverse mode as function transforms.
 
-Note [Transforms In One Graph]: There is one graph. A transform's inputs are the caller's tensors, as
-views with history where the caller differentiates by them too, and as fresh leaves where he does not;
-under vmap they are batched at every running level, each sample its own row of the value, so that the
-gradient of a sum over samples is every sample's own. What comes out is cut from the fresh leaves, if
-nothing else leads on from it: outside of the transform it then requires no grad, as it should.
+Note [Transforms In One Graph]: There is one graph. The inputs of a transform are views with history if the
+caller differentiates with respect to them too, otherwise new leaves. Under vmap they are batched at every active
+level, so each sample has its own row of the value, and the gradient of a sum over samples gives the gradient of
+each sample. Outputs are detached if their history leads only to the new leaves, so that they do not require grad
+outside of the transform.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ def _tangent_of(t: Tensor) -> Tensor | None:
 
 
 def _detached(t: Tensor) -> Tensor:
-    """Without history; a tangent of forward mode stays."""
+    """Detach from the graph, but keep a forward-mode tangent."""
     tangent = _tangent_of(t)
     return t.detach() if tangent is None else _C._make_dual(t.detach(), tangent)
 
 
 class Tape:
-    """The inputs of one transform that differentiates, and what its outputs owe to them."""
+    """The inputs of one transform that differentiates, and the gradients of its outputs with respect to them."""
 
     def __init__(self, primals: Sequence[Any]) -> None:
         self.levels: list[Level] = vmaps()
         self.outer_records = undertow.is_grad_enabled()
         self.leaves: list[Tensor] = []
-        self.values = [self._input(x) for x in primals]  # what is differentiated by
+        self.values = [self._input(x) for x in primals]  # the tensors to differentiate with respect to
         self.versions = [v._version for v in self.values]
-        self.inputs = [lift(v, self.levels) for v in self.values]  # what the function gets
+        self.inputs = [lift(v, self.levels) for v in self.values]  # the arguments of the function
 
     def _input(self, x: Any) -> Tensor:
         if not isinstance(x, _C.Tensor):
@@ -63,7 +63,7 @@ class Tape:
         return leaf if tangent is None else _C._make_dual(leaf, tangent)
 
     def ended(self) -> None:
-        """The function has returned: nobody but pull() differentiates by the fresh leaves anymore."""
+        """Called after the function has returned: from now on only pull() differentiates with respect to the new leaves."""
         self._let_leaves_require(False)
 
     def _let_leaves_require(self, grad: bool) -> None:
@@ -75,13 +75,13 @@ class Tape:
             if value._version != version and value.grad_fn is not None and value._is_view():
                 raise RuntimeError(
                     "a leaf Variable that requires grad is being used in an in-place operation: an "
-                    "input of a function that is being differentiated was written; clone it first"
+                    "input of a function that is being differentiated was modified; clone it first"
                 )
 
     def cut(self, t: Tensor, records: bool | None = None) -> Tensor:
-        """An output as the caller sees it: with history only if that leads beyond the transform's own leaves.
+        """Return an output for the caller: with history only if it leads beyond the transform's own leaves.
 
-        `records`: does the caller record? By default, whether he did when the transform began.
+        `records`: whether the caller records; by default, whether it did when the transform started.
         """
         records = self.outer_records if records is None else records
         number = level_of(t)
@@ -95,9 +95,9 @@ class Tape:
         return _C._leads_beyond(t, tuple(self.leaves))
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], retain_graph: bool, create_graph: bool) -> list[Tensor]:
-        """The gradients of values that lower() made, weighted by cotangents of the same shape."""
+        """Return the gradients of values produced by lower(), weighted by cotangents of the same shape."""
         found: Sequence[Tensor | None] = [None] * len(self.values)
-        self._let_leaves_require(True)  # before asking who requires grad: an output may be a leaf itself
+        self._let_leaves_require(True)  # before checking requires_grad, because an output may be a leaf itself
         try:
             kept = [(o, v) for o, v in zip(outputs, cotangents, strict=True) if o.requires_grad]
             if kept and self.values:
@@ -118,7 +118,7 @@ class Tape:
 
 
 def check_argnums(argnums: Any, count: int) -> tuple[int, ...]:
-    """The positions of the arguments to differentiate by, from the front."""
+    """Return the non-negative positions of the arguments to differentiate with respect to."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     given = (argnums,) if isinstance(argnums, int) else argnums
@@ -170,9 +170,9 @@ def cut_aux(tape: Tape, aux: Any) -> Any:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The output of `func` at `primals`, and a function that pulls cotangents of it back to them.
+    """Return the output of `func` at `primals`, and a function that maps cotangents of the output to gradients of the primals.
 
-    With `has_aux`, func returns (output, aux), and aux comes third.
+    With `has_aux`, func returns (output, aux), and aux is the third result.
 
     >>> import undertow as ut
     >>> output, pull = ut.func.vjp(ut.sin, ut.zeros(2))
@@ -219,7 +219,7 @@ def _puller(tape: Tape, values: list[Tensor], out_spec: TreeSpec, spec: TreeSpec
 
 
 def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of `func`'s scalar output, and the output.
+    """Return a function that computes the gradient of `func`'s scalar output, and the output.
 
     With `has_aux`, func returns (output, aux), and the result is (gradient, (output, aux)).
 
@@ -268,10 +268,10 @@ def _check_scalar(output: Any) -> None:
 
 
 def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of `func`'s scalar output by the arguments at `argnums`.
+    """Return a function that computes the gradient of `func`'s scalar output with respect to the arguments at `argnums`.
 
-    With `has_aux`, func returns (output, aux), and the result is (gradient, aux). It nests with itself
-    and with the other transforms; under vmap every sample has its own gradient.
+    With `has_aux`, func returns (output, aux), and the result is (gradient, aux). Transforms
+    can be nested; under vmap every sample has its own gradient.
 
     >>> import undertow as ut
     >>> ut.func.grad(ut.func.grad(lambda x: x**3))(ut.tensor(2.0))
