@@ -1,4 +1,4 @@
-"""Neural networks: modules, parameters, and the functions that layers are made of. `__init__.pyi` lists the names."""
+"""Neural networks: modules, parameters, and the functions that layers use. `__init__.pyi` lists the names."""
 
 from undertow._C import Parameter
 from undertow._lazy import attach_stub as _attach_stub

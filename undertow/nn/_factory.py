@@ -1,4 +1,4 @@
-"""Keyword arguments that say where and as what a layer makes its tensors."""
+"""Keyword arguments that set the device and dtype of a layer's tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """`device`, `dtype` and `memory_format` of a layer's keyword arguments, and of a `factory_kwargs` among them; refuses others.
+    """Return `device`, `dtype` and `memory_format` from a layer's keyword arguments, including a nested `factory_kwargs`; raise for others.
 
     >>> factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": None}})
     {'dtype': None, 'device': 'cpu'}

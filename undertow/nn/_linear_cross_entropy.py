@@ -1,4 +1,4 @@
-"""The cross entropy of a linear layer's outputs, which need not all be in memory at once."""
+"""The cross entropy of a linear layer's outputs, computed in chunks to save memory."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ __all__ = ["linear_cross_entropy"]
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How many rows of logits are in memory at once; each chunk is computed again in the backward pass.
+    """Sets how many rows of logits are in memory at once; each chunk is recomputed in the backward pass.
 
-    `batch_chunk_size` says it, or `chunking_method`: "aspect_ratio" (the logits of a chunk take about the memory of the input), "aspect_ratio:N"
-    (an N-th of that), "auto". The accumulation options are checked and make no difference: sums are kept in the input's dtype or wider.
+    Given by `batch_chunk_size`, or by `chunking_method`: "aspect_ratio" (the logits of a chunk use about as much memory as the input),
+    "aspect_ratio:N" (one N-th of that), "auto". The accumulation options are checked and have no effect: sums have the input's dtype or a
+    wider one.
     """
 
     allow_retain_graph: bool = False
@@ -46,7 +47,7 @@ class LinearCrossEntropyOptions:
 
 
 def _rows(options: LinearCrossEntropyOptions, batches: int, in_features: int, classes: int) -> int:
-    """The rows of one chunk."""
+    """Return the number of rows in one chunk."""
     size, method = options.batch_chunk_size, options.chunking_method
     if method == "auto":
         method = "aspect_ratio:2" if size is None else None
@@ -118,7 +119,7 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """cross_entropy(linear(input, linear_weight, linear_bias), target): with options, a chunk of rows at a time.
+    """Compute cross_entropy(linear(input, linear_weight, linear_bias), target); with `options`, one chunk of rows at a time.
 
     >>> import undertow as ut
     >>> linear_cross_entropy(ut.zeros(2, 3), ut.ones(4, 3), ut.tensor([0, 1]))

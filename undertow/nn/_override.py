@@ -1,4 +1,4 @@
-"""Lets a Python function of tensors be taken over by `__torch_function__`, as the core's operators are."""
+"""Make a Python function overridable with `__torch_function__`, like the core's operators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def overridable(function: F) -> F:
-    """`function`, handing over to an override that any of its arguments carries, or to a mode.
+    """Make `function` call the override of any of its arguments, or of a mode.
 
     >>> overridable(lambda x: x + 1)(2)
     3

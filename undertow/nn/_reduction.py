@@ -1,4 +1,4 @@
-"""How losses are reduced: the strings users write, and the numbers the core takes."""
+"""Reductions of losses: the strings that users pass, and the numbers that the core expects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _NUMBERS = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
 
 def number(reduction: str) -> int:
-    """The core's number for "none", "mean" or "sum".
+    """Return the core's number for "none", "mean" or "sum".
 
     >>> number("mean")
     1
@@ -22,7 +22,7 @@ def number(reduction: str) -> int:
 
 
 def chosen(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction meant by the older arguments where they are given, else `reduction`.
+    """Return the reduction given by the deprecated arguments, or `reduction` if they are not given.
 
     >>> chosen("mean", None, None)
     'mean'
@@ -38,7 +38,7 @@ get_enum = number  # torch's name
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that the older arguments mean; None stands for their defaults, True.
+    """Return the reduction given by the deprecated arguments; None means their default, True.
 
     >>> legacy_get_string(False, None, emit_warning=False)
     'sum'
@@ -50,5 +50,5 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
 
 
 def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """The core's number for what the older arguments mean."""
+    """Return the core's number of the reduction given by the deprecated arguments."""
     return number(legacy_get_string(size_average, reduce, emit_warning))

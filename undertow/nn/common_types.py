@@ -1,4 +1,4 @@
-"""Names of the types that layers' sizes have, as torch.nn.common_types."""
+"""Type aliases for the sizes of layers, like torch.nn.common_types."""
 
 from typing import TypeVar
 

@@ -1,4 +1,4 @@
-"""The functions that layers are made of: activations, losses, normalisations."""
+"""The functions that layers use: activations, losses, normalisations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dim softmax meant before it had to be said: the first of 0, 1 or 3 dimensions, else the second."""
+    """Return the implicit dim of softmax: dimension 0 for inputs with 0, 1 or 3 dimensions, otherwise dimension 1."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
         stacklevel=stacklevel,
@@ -50,7 +50,7 @@ def _implicit_dim(name: str, ndim: int, stacklevel: int) -> int:
 
 @overridable
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
-    """exp(input) divided by its sum along dim.
+    """Compute the softmax: exp(input) divided by its sum along dim.
 
     >>> import undertow as ut
     >>> softmax(ut.zeros(2), dim=0)
@@ -63,7 +63,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 @overridable
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
-    """The logarithm of softmax(input), computed without it."""
+    """Compute the logarithm of softmax(input) directly, without computing softmax."""
     if dim is None:
         dim = _implicit_dim("log_softmax", input.dim(), _stacklevel)
     return _ops["log_softmax"](input, dim, dtype)
@@ -71,7 +71,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 @overridable
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: _dtype | None = None) -> Tensor:
-    """softmax(-input)."""
+    """Compute softmax(-input)."""
     if dim is None:
         dim = _implicit_dim("softmin", input.dim(), _stacklevel)
     return _ops["softmax"](-input, dim, dtype)
@@ -79,7 +79,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 @overridable
 def normalize(input: Tensor, p: float = 2.0, dim: int | tuple[int, ...] | None = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """`input` divided by its p-norm along dim, which counts as at least eps."""
+    """Divide `input` by its p-norm along dim, or by eps if that is larger."""
     bound = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / bound if out is None else _ops["div"](input, bound, out=out)
 

@@ -1,4 +1,4 @@
-"""Initial values of parameters, as `torch.nn.init`: every function fills a tensor in place and returns it."""
+"""Initialization of parameters, like `torch.nn.init`: every function fills a tensor in place and returns it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_tra
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a nonlinearity's weights are scaled."""
+    """Return the recommended gain of the weights for a nonlinearity."""
     if nonlinearity in _LINEAR:
         return 1
     if nonlinearity == "tanh":
@@ -55,19 +55,19 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform on [a, b)."""
+    """Fill with samples of the uniform distribution on [a, b)."""
     with undertow.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal with mean and standard deviation."""
+    """Fill with samples of the normal distribution."""
     with undertow.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None) -> Tensor:
-    """Normal, values outside [a, b] drawn anew."""
+    """Fill with samples of the normal distribution truncated to [a, b]."""
 
     def below(x: float) -> float:
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
@@ -75,12 +75,12 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
     with undertow.no_grad():
-        if below((b - mean) / std) - below((a - mean) / std) > 0.3:  # most draws fit: those that do not are drawn again
+        if below((b - mean) / std) - below((a - mean) / std) > 0.3:  # most samples are inside: resample those that are not
             result = tensor.normal_(mean, std, generator=generator)
             while (outside := (result < a) | (result > b)).any():
                 result = undertow.where(outside, undertow.empty_like(result).normal_(mean, std, generator=generator), result)
             return tensor if result is tensor else tensor.copy_(result)
-        # Few would: draw uniformly, and keep each with the probability of its density over the greatest.
+        # Few would be inside: sample uniformly, and accept with probability density / peak density.
         peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
         result = tensor.uniform_(a, b, generator=generator)
         candidates, pending = result, undertow.ones_like(tensor, dtype=undertow.bool)
@@ -95,24 +95,24 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One value everywhere."""
+    """Fill with one value."""
     with undertow.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Fill with zeros."""
     with undertow.no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, or its part that fits."""
+    """Fill a matrix with the identity, truncated to its shape."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with undertow.no_grad():
@@ -120,7 +120,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Convolution weights that pass their input through, as many channels as there are."""
+    """Fill convolution weights with the Dirac delta, so that as many input channels as possible are preserved."""
     dimensions = tensor.ndimension()
     if dimensions not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -153,14 +153,14 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Glorot's uniform distribution."""
+    """Fill with Glorot's uniform distribution."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(fan_in + fan_out))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Glorot's normal distribution."""
+    """Fill with Glorot's normal distribution."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
@@ -175,7 +175,7 @@ def _is_empty(tensor: Tensor) -> bool:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
-    """He's uniform distribution."""
+    """Fill with He's uniform distribution."""
     if _is_empty(tensor):
         return tensor
     std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
@@ -186,14 +186,14 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
-    """He's normal distribution."""
+    """Fill with He's normal distribution."""
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode)), generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A matrix with orthogonal rows or columns; dimensions after the first are taken as one."""
+    """Fill with a matrix with orthonormal rows or columns, times `gain`; dimensions after the first are flattened."""
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -213,7 +213,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Normal, with this fraction of each column zero."""
+    """Fill with samples of the normal distribution, with a fraction `sparsity` of each column set to zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -251,7 +251,7 @@ for _name in (
 ):
     globals()[_name] = _deprecated(_name)
 
-_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_  # names by which older programs import them
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_  # names that older programs import
 
-if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

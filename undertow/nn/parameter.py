@@ -1,6 +1,6 @@
-"""`Parameter`: a tensor that is a leaf of its own and wants gradients; `Buffer`: one that a module keeps as state.
+"""`Parameter`: a leaf tensor that requires grad; `Buffer`: a tensor that is part of a module's state.
 
-Their uninitialized forms wait for a shape, which a lazy module finds out when it is first called.
+Their uninitialized forms have no shape yet; a lazy module infers it on its first call.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 
 
 class _BufferMeta(type(Tensor)):
-    """A tensor marked as a buffer is one, whatever its class."""
+    """Metaclass that makes every tensor marked as a buffer an instance of `Buffer`."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return super().__instancecheck__(instance) or (isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False))
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """Marks a tensor as a buffer: assigned to a module's attribute, it is registered as one.
+    """Marks a tensor as a buffer, so that it is registered when it is assigned to an attribute of a module.
 
     >>> import undertow as ut
     >>> module = ut.nn.Module()
@@ -40,7 +40,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return tensor
 
 
-# What may be asked of a tensor that has no shape yet: its kind, and to be of another kind.
+# Operations that are allowed without a shape: queries and changes of dtype, device and similar properties.
 _WITHOUT_SHAPE = {
     "__get__", "__set__", "__delete__", "__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "bfloat16",
     "char", "short", "int", "long", "cpu", "to", "get_device",
@@ -48,13 +48,13 @@ _WITHOUT_SHAPE = {
 
 
 class UninitializedTensorMixin:
-    """A tensor that has a dtype but no shape yet; `materialize` gives it one."""
+    """A tensor that has a dtype but no shape yet; `materialize` sets the shape."""
 
     data: Tensor
     cls_to_become: type[Tensor]
 
     def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Makes it an ordinary tensor of that shape, uninitialized; it stays the same object.
+        """Convert to an ordinary tensor of the given shape with uninitialised values; it remains the same object.
 
         >>> p = UninitializedParameter()
         >>> p.materialize((2, 3))
@@ -68,14 +68,14 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Any:
-        """Refused: there is none yet."""
+        """Raise: there is no shape yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load "
             "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
         )
 
     def share_memory_(self) -> Any:
-        """Refused: there is none yet."""
+        """Raise: there is no memory yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
             "`module.share_memory()`."
@@ -104,7 +104,7 @@ class UninitializedTensorMixin:
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
-    """A parameter whose shape is not known yet."""
+    """A parameter with an unknown shape."""
 
     cls_to_become: type[Any] = Parameter
 
@@ -115,7 +115,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is not known yet."""
+    """A buffer with an unknown shape."""
 
     cls_to_become: type[Any] = Tensor
 
@@ -129,5 +129,5 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[mis
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether it still waits for its shape."""
+    """Return True if `param` is uninitialized."""
     return isinstance(param, UninitializedTensorMixin)

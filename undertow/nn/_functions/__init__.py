@@ -1,1 +1,1 @@
-"""What of nn.functional is written in Python, by family; functional.py publishes it."""
+"""The functions of nn.functional that are written in Python, by family; functional.py exports them."""

@@ -1,4 +1,4 @@
-"""Multi-head attention: projections in, attention by heads, a projection out."""
+"""Multi-head attention: input projections, attention per head, output projection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _linear = _ops["nn.functional.linear"]
 
 
 def as_added(mask: Tensor | None, name: str, other: _dtype | None, other_name: str, target: _dtype, *, check_other: bool = True) -> Tensor | None:
-    """A mask as numbers to add to scores: a boolean one is minus infinity where it is True."""
+    """Convert a mask to numbers to add to the scores: a boolean mask becomes minus infinity where it is True."""
     if mask is None:
         return None
     if mask.dtype != undertow.bool and not mask.is_floating_point():
@@ -32,7 +32,7 @@ def as_added(mask: Tensor | None, name: str, other: _dtype | None, other_name: s
 
 
 def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int) -> bool:
-    """Whether there is a batch."""
+    """Check the numbers of dimensions; return True if the inputs are batched."""
     dims = query.dim()
     if dims not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
@@ -56,7 +56,7 @@ def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | Non
 def _projected(
     q: Tensor, k: Tensor, v: Tensor, weight: Tensor | None, bias: Tensor | None, separate: tuple[Tensor | None, ...] | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values: by one weight for all, whose parts are used together where the inputs are one, or by three."""
+    """Project queries, keys and values: with one packed weight (in one product if the inputs are the same tensor), or with three weights."""
     size = q.size(-1)
     if separate is not None:
         for name, w in zip("qkv", separate, strict=True):
@@ -81,7 +81,7 @@ def _projected(
 
 
 def _one_more(mask: Tensor | None) -> Tensor | None:
-    """A mask for one key more, which nothing hides."""
+    """Extend a mask by one key that is not masked."""
     return None if mask is None else undertow.cat([mask, mask.new_zeros((*mask.shape[:-1], 1))], -1)
 
 
@@ -124,7 +124,7 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """What nn.MultiheadAttention computes: (the attended values, the weights or None), sequences in dimension 0."""
+    """Compute nn.MultiheadAttention: return (output, weights or None); the sequence is dimension 0."""
     has_batch = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not has_batch:
         alone = key is query, value is query, value is key
@@ -141,7 +141,7 @@ def multi_head_attention_forward(
             "`generate_square_subsequent_mask` to create this mask."
         )
     if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None  # the hint is enough
+        attn_mask = None  # the is_causal hint is enough
     else:
         attn_mask = as_added(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
         is_causal = is_causal and key_padding_mask is None

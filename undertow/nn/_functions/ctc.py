@@ -32,9 +32,9 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log probability of each target over all its alignments with (steps, batch, classes) of log probabilities.
+    """Compute the negative log probability of each target, summed over all its alignments with log_probs (steps, batch, classes).
 
-    The gradient is that of the scores whose log_softmax `log_probs` is, as torch's.
+    As in torch, the gradient is that with respect to the scores before log_softmax.
 
     >>> import undertow as ut
     >>> ctc_loss(ut.full((2, 1, 2), -0.6931), ut.tensor([[1]]), [2], [1])

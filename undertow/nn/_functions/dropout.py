@@ -1,6 +1,6 @@
-"""Dropout: elements or whole channels left out at random, the rest scaled up; and the other activations that draw numbers.
+"""Dropout of elements or whole channels, and the other random activations.
 
-The numbers are those torch draws from the same seed: one `bernoulli_` of the mask's shape, in the input's dtype.
+Random numbers are the same as torch's for the same seed: one `bernoulli_` of the mask's shape, in the input's dtype.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__: list[str] = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dro
 
 @overridable
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element zero with probability `p`, else divided by 1 - p.
+    """Set each element to zero with probability `p`, and divide the others by 1 - p.
 
     >>> import undertow as ut
     >>> _ = ut.manual_seed(0)
@@ -30,14 +30,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @overridable
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance, for use with selu."""
+    """Apply dropout that preserves mean and variance, for use with selu."""
     check_probability(p)
     return dropped(input, p, training, feature=False, alpha=True, inplace=inplace)
 
 
 @overridable
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """alpha_dropout of whole channels."""
+    """Apply alpha_dropout to whole channels."""
     check_probability(p)
     return dropped(input, p, training, feature=True, alpha=True, inplace=inplace)
 
@@ -52,7 +52,7 @@ def _channels(input: Tensor, p: float, training: bool, inplace: bool, alone: boo
 
 @overridable
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of (N, C, L) or (C, L) zero with probability `p`, the others divided by 1 - p."""
+    """Set whole channels of (N, C, L) or (C, L) to zero with probability `p`, and divide the others by 1 - p."""
     check_probability(p)
     dims = input.dim()
     if dims not in (2, 3):
@@ -75,7 +75,7 @@ def _warn_of_dims(name: str, dims: int, space: int) -> None:
 
 @overridable
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of (N, C, H, W) zero with probability `p`, the others divided by 1 - p."""
+    """Set whole channels of (N, C, H, W) to zero with probability `p`, and divide the others by 1 - p."""
     check_probability(p)
     dims = input.dim()
     if dims not in (3, 4):
@@ -83,7 +83,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if dims == 3:
         warnings.warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
-            "interpreted as shape (N, C, L), where C is the channel dim. For (C, H, W) give it a batch of one; for 1D dropout use dropout1d.",
+            "interpreted as shape (N, C, L), where C is the channel dim. For (C, H, W) add a batch dimension; for 1D dropout use dropout1d.",
             stacklevel=3,
         )
     return _channels(input, p, training, inplace, alone=False)
@@ -91,7 +91,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @overridable
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Whole channels of (N, C, D, H, W) or (C, D, H, W) zero with probability `p`, the others divided by 1 - p."""
+    """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability `p`, and divide the others by 1 - p."""
     check_probability(p)
     dims = input.dim()
     if dims not in (4, 5):
@@ -101,7 +101,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 @overridable
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
-    """`input` where it is positive, elsewhere times a slope: drawn for each element from [lower, upper] in training, else their mean."""
+    """Multiply negative elements by a slope: random per element in [lower, upper] in training, otherwise the mean of both."""
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} and {upper}")
     if not training:
@@ -115,13 +115,13 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """rrelu into `input`."""
+    """Apply `rrelu` in place."""
     return rrelu(input, lower, upper, training, inplace=True)
 
 
 @overridable
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution: soft, or one-hot with the gradient of the soft one."""
+    """Draw a sample of the Gumbel-softmax distribution: soft, or with `hard` one-hot with the gradient of the soft sample."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
     noise = -undertow.empty_like(logits, memory_format=undertow.contiguous_format).exponential_().log()

@@ -1,4 +1,4 @@
-"""Dropout as the package itself has it, with all arguments given; nn.functional's functions stand on it."""
+"""The dropout functions of the package itself, without default arguments; those of nn.functional use them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import undertow
 from undertow._C import Tensor
 from undertow.nn._override import overridable
 
-_ALPHA = 1.7580993408473766  # minus the value that selu approaches for inputs far below zero
+_ALPHA = 1.7580993408473766  # minus the limit of selu for inputs far below zero
 
 
 def check_probability(p: float, error: type[Exception] = ValueError) -> None:
-    """Refuses what is no probability."""
+    """Raise if `p` is not a probability."""
     if not 0.0 <= p <= 1.0:
         raise error(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool, inplace: bool) -> Tensor:
-    """`input` with elements (or, for `feature`, channels) left out at random."""
+    """Drop elements (or with `feature` whole channels) at random."""
     check_probability(p, RuntimeError)
     if p == 0 or not train or input.numel() == 0:
         return input
@@ -34,7 +34,7 @@ def dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool,
     noise.bernoulli_(1 - p)
     if not alpha:
         return multiply(noise.div_(1 - p))
-    # What is left out becomes -alpha; a and b keep mean and variance as they were.
+    # Dropped elements become -alpha; a and b preserve mean and variance.
     a = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     b = noise.add(-1).mul_(_ALPHA * a).add_(_ALPHA * a * p)
     noise.mul_(a)
@@ -44,47 +44,47 @@ def dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool,
 
 @overridable
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Each element zero with probability p, else divided by 1 - p."""
+    """Set each element to zero with probability p, and divide the others by 1 - p."""
     return dropped(input, p, train, feature=False, alpha=False, inplace=False)
 
 
 @overridable
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Each element zero with probability p, else divided by 1 - p, written into `input`."""
+    """Apply `dropout` in place."""
     return dropped(input, p, train, feature=False, alpha=False, inplace=True)
 
 
 @overridable
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout that keeps mean and variance."""
+    """Apply dropout that preserves mean and variance."""
     return dropped(input, p, train, feature=False, alpha=True, inplace=False)
 
 
 @overridable
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout that keeps mean and variance, written into `input`."""
+    """Apply `alpha_dropout` in place."""
     return dropped(input, p, train, feature=False, alpha=True, inplace=True)
 
 
 @overridable
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout of whole channels."""
+    """Apply dropout to whole channels."""
     return dropped(input, p, train, feature=True, alpha=False, inplace=False)
 
 
 @overridable
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """Dropout of whole channels, written into `input`."""
+    """Apply `feature_dropout` in place."""
     return dropped(input, p, train, feature=True, alpha=False, inplace=True)
 
 
 @overridable
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """alpha_dropout of whole channels."""
+    """Apply `alpha_dropout` to whole channels."""
     return dropped(input, p, train, feature=True, alpha=True, inplace=False)
 
 
 @overridable
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """alpha_dropout of whole channels, written into `input`."""
+    """Apply `feature_alpha_dropout` in place."""
     return dropped(input, p, train, feature=True, alpha=True, inplace=True)

@@ -1,4 +1,4 @@
-"""Table lookup by index, as layers use it: torch's checks and options around the core's `embedding`."""
+"""Embedding lookup: torch's checks and options around the core's `embedding`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` that `input` names.
+    """Return the rows of `weight` at the indices `input`.
 
-    The row `padding_idx` gets no gradient. With `max_norm`, the rows used are first scaled down, in place, to at most that norm.
+    The row `padding_idx` gets no gradient. With `max_norm`, the used rows are first rescaled in place to at most that norm.
 
     >>> import undertow as ut
     >>> weight = ut.tensor([[1.0, 2.0], [3.0, 4.0]])

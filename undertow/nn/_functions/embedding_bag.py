@@ -1,4 +1,4 @@
-"""Bags of a table's rows, as layers use them: torch's checks and options around the core's `embedding_bag`."""
+"""Embedding bags: torch's checks and options around the core's `embedding_bag`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
 def _in_rows(input: Tensor, offsets: Tensor | None, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Rows of a matrix as bags of one length."""
+    """Convert a matrix of indices to bags of equal length, one per row."""
     if offsets is not None:
         raise ValueError(
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
@@ -38,7 +38,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of bags of the rows of `weight` that `input` names: rows of a matrix, or runs that begin at `offsets`.
+    """Reduce bags of rows of `weight` to their sum, mean or max. A bag is a row of `input`, or starts at one of `offsets`.
 
     >>> import undertow as ut
     >>> weight = ut.tensor([[1.0, 2.0], [3.0, 4.0]])

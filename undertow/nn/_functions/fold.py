@@ -1,4 +1,4 @@
-"""Sliding blocks of an image as columns, and back."""
+"""`unfold` and `fold`: convert an image to columns of sliding blocks, and back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def unfold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The blocks that a kernel slides over, each a column: (N, C, H, W) as (N, C * taps, blocks).
+    """Extract sliding blocks as columns: (N, C, H, W) becomes (N, C * taps, blocks).
 
     >>> import undertow as ut
     >>> unfold(ut.arange(9.0).reshape(1, 1, 3, 3), 2)[0, :, 0].tolist()
@@ -42,7 +42,7 @@ def fold(
     padding: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
 ) -> Tensor:
-    """The image of output_size whose blocks are the columns; where blocks overlap, their sum.
+    """Combine columns of blocks to an image of output_size; overlapping blocks are summed.
 
     >>> import undertow as ut
     >>> fold(ut.ones(1, 4, 4), 3, 2)[0, 0].tolist()

@@ -1,4 +1,4 @@
-"""Sampling images at places of a grid, with torch's signatures: made of gathers and products, so every derivative exists."""
+"""Sampling of images at the points of a grid. Composed of gathers and products, so every derivative exists."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CUBIC = -0.75
 
 
 def _to_pixels(at: Tensor, size: int, align_corners: bool) -> Tensor:
-    """From [-1, 1] to pixels: the ends are the centers of the outer pixels, or their outer edges."""
+    """Convert [-1, 1] to pixel coordinates: the ends are the centers of the outer pixels, or their outer edges."""
     return (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
 
 
 def _within(at: Tensor, size: int) -> Tensor:
-    """at, or the end of the image that it lies beyond: a constant there."""
+    """Clamp `at` to the image; the result is constant outside, without a gradient."""
     last = float(size - 1)
     inside = (at > 0) & (at < last)
     return ut.where(inside, at, ut.where(at >= last, last, 0.0).to(at.dtype))
@@ -55,7 +55,7 @@ def _padded(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
 
 
 def _whole(at: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """A whole number as an index that exists, and whether it is the number itself."""
+    """Convert a whole number to a valid index; also return whether it was in range."""
     place = at.detach().clamp(-2, size + 1).to(ut.int64)
     return place.clamp(0, size - 1), (place >= 0) & (place < size)
 
@@ -71,7 +71,7 @@ def _cubic_weights(t: Tensor) -> list[Tensor]:
 
 
 def _taps(at: Tensor, size: int, mode: int, padding: int, align_corners: bool) -> list[tuple[Tensor, Tensor, Any]]:
-    """Along one axis: the elements a sample is made of, as (index, whether it exists, weight)."""
+    """Return the elements that contribute to a sample along one axis, as (index, in range, weight)."""
     at = _to_pixels(at, size, align_corners)
     if mode == _BICUBIC:
         left = at.floor().detach()
@@ -81,7 +81,7 @@ def _taps(at: Tensor, size: int, mode: int, padding: int, align_corners: bool) -
         return found
     at = _padded(at, size, padding, align_corners)
     if mode == _NEAREST:
-        # One everywhere, but of the grid's graph: its derivative is zero, not absent.
+        # One everywhere, but part of the grid's graph, so that its derivative is zero and not None.
         return [(*_whole(at.detach().round(), size), ut.where(ut.zeros_like(at, dtype=ut.bool), at, 1.0))]
     left = at.floor().detach()
     t = at - left
@@ -93,7 +93,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: int, padding: int, align_corners
     n, c = input.shape[:2]
     points = grid.shape[1:-1]
     flat = input.reshape(n, c, -1)
-    # The grid's last dimension counts axes from the last one.
+    # The grid's last dimension lists the axes in reverse order.
     axes = [_taps(grid[..., len(space) - 1 - d], size, mode, padding, align_corners) for d, size in enumerate(space)]
     total = None
     for corner in itertools.product(*axes):
@@ -138,7 +138,7 @@ def _check(input: Tensor, grid: Tensor, mode: int) -> None:
 
 @overridable
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-    """grid_sample with numbers for its modes: bilinear, nearest, bicubic; zeros, border, reflection."""
+    """Call `grid_sample` with integers for its modes: bilinear, nearest, bicubic; zeros, border, reflection."""
     _check(input, grid, interpolation_mode)
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -150,7 +150,7 @@ grid_sampler_2d = grid_sampler_3d = grid_sampler
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """`input` at the places that `grid` names, as (x, y) or (x, y, z) from -1 to 1.
+    """Sample `input` at the points of `grid`, given as (x, y) or (x, y, z) from -1 to 1.
 
     >>> import undertow as ut
     >>> image = ut.tensor([[[[1.0, 3.0], [5.0, 7.0]]]])
@@ -179,7 +179,7 @@ def _warn_corners(name: str) -> None:
 
 
 def _centers(n: int, align_corners: bool, like: Tensor) -> Tensor:
-    """The places of n pixels from -1 to 1."""
+    """Return the coordinates of n pixels in [-1, 1]."""
     if n <= 1:
         return ut.zeros(n, dtype=like.dtype)
     at = ut.linspace(-1, 1, n, dtype=like.dtype)
@@ -188,7 +188,7 @@ def _centers(n: int, align_corners: bool, like: Tensor) -> Tensor:
 
 @overridable
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """The grid whose places are theta times those of the pixels of an image of the given size."""
+    """Return the grid of theta times the pixel coordinates of an image of the given size."""
     n, _, *space = size
     axes = [_centers(s, align_corners, theta) for s in space]
     places = ut.meshgrid(*axes, indexing="ij")[::-1]
@@ -199,7 +199,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 @overridable
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The grid for grid_sample that moves an image of `size` by the affine maps `theta`.
+    """Create the grid for `grid_sample` that transforms an image of `size` with the affine maps `theta`.
 
     >>> import undertow as ut
     >>> affine_grid(ut.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), (1, 1, 1, 2), align_corners=True)

@@ -1,4 +1,4 @@
-"""Images at another size, with torch's signatures."""
+"""Resizing of images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AREA = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
 
 
 def _asked(input: Tensor, size: Any, scale_factor: Any) -> tuple[list[int] | None, list[float] | None]:
-    """The output's size or its scale in each dimension, whichever is given."""
+    """Return the output's size or its scale in each dimension, whichever is given."""
     space = input.dim() - 2
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
@@ -80,7 +80,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """`input` at another size, or scaled: by its nearest elements, linearly, by cubics, or by means (mode "area").
+    """Resize `input` to `size` or by `scale_factor`: nearest, linear, cubic or Lanczos interpolation, or averages (mode "area").
 
     >>> import undertow as ut
     >>> interpolate(ut.tensor([[[1.0, 3.0]]]), size=4, mode="linear")
@@ -122,20 +122,20 @@ def _deprecated(name: str) -> None:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """interpolate, by its old name."""
+    """The old name of `interpolate`."""
     _deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @overridable
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """interpolate by the nearest elements, by its old name."""
+    """The old name of `interpolate` with mode "nearest"."""
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 @overridable
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """interpolate with mode "bilinear" and aligned corners, by its old name."""
+    """The old name of `interpolate` with mode "bilinear" and aligned corners."""
     _deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,4 +1,4 @@
-"""Losses with torch's signatures. Those on a training step's path are operators of the core; the rest is made of others."""
+"""Losses. The common ones are operators of the core; the others are composed of operators."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean squared difference.
+    """Mean squared error.
 
     >>> import undertow as ut
     >>> mse_loss(ut.tensor([1.0, 3.0]), ut.tensor([1.0, 1.0]))
@@ -102,7 +102,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The mean distance of `input` from `target`."""
+    """Mean absolute error."""
     reduction = chosen(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     if weight is not None:
@@ -119,7 +119,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squared where `input` is within `beta` of `target`, linear beyond."""
+    """Smooth L1 loss: quadratic if `input` is within `beta` of `target`, linear beyond."""
     reduction = chosen(reduction, size_average, reduce)
     input, target = _broadcast(input, target)
     if beta == 0.0:
@@ -129,7 +129,7 @@ def smooth_l1_loss(
 
 @overridable
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
-    """Half the square where `input` is within `delta` of `target`, linear beyond."""
+    """Huber loss: half the squared error if `input` is within `delta` of `target`, linear beyond."""
     input, target = _broadcast(input, target)
     if weight is None:
         return _nn["huber_loss"](input, target, number(reduction), delta)
@@ -140,7 +140,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """log(1 + exp(-target * input)), target being 1 or -1."""
+    """Soft margin loss: log(1 + exp(-target * input)), where target is 1 or -1."""
     return _nn["soft_margin_loss"](input, target, number(chosen(reduction, size_average, reduce)))
 
 
@@ -154,7 +154,7 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of the target classes, `input` holding log probabilities."""
+    """Negative log likelihood of the target classes; `input` has log probabilities."""
     return _nn["nll_loss_nd"](input, target, weight, number(chosen(reduction, size_average, reduce)), ignore_index)
 
 
@@ -169,7 +169,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of softmax(input) with target classes, or with target probabilities.
+    """Cross entropy of softmax(input) with target classes or target probabilities.
 
     >>> import undertow as ut
     >>> cross_entropy(ut.zeros(1, 2), ut.tensor([0]))
@@ -188,7 +188,7 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The cross entropy of probabilities `input` with probabilities `target`."""
+    """Binary cross entropy of probabilities `input` with probabilities `target`."""
     reduction = chosen(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
@@ -210,7 +210,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The cross entropy of sigmoid(input) with probabilities `target`."""
+    """Binary cross entropy of sigmoid(input) with probabilities `target`."""
     reduction = chosen(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -226,7 +226,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """The Kullback-Leibler divergence from log probabilities `input` to probabilities `target`."""
+    """Kullback-Leibler divergence of probabilities `target` from log probabilities `input`."""
     if size_average is not None or reduce is not None:
         reduction = chosen(reduction, size_average, reduce)
     elif reduction == "mean":
@@ -254,7 +254,7 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log likelihood of counts `target` under a Poisson distribution."""
+    """Negative log likelihood of counts `target` under a Poisson distribution."""
     reduction = chosen(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not a valid value for reduction")
@@ -269,7 +269,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log likelihood of `target` under normal distributions of mean `input` and variance `var`."""
+    """Negative log likelihood of `target` under normal distributions with mean `input` and variance `var`."""
     if isinstance(var, float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
@@ -301,7 +301,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`input` where `target` is 1, max(0, margin - input) where it is -1."""
+    """Hinge embedding loss: `input` where `target` is 1, max(0, margin - input) where it is -1."""
     reduction = chosen(reduction, size_average, reduce)
     zeros = ut.zeros_like(input)
     far = ut.where(target != 1, (margin - input).clamp_min(0), zeros)
@@ -319,7 +319,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin)."""
+    """Margin ranking loss: max(0, -target * (input1 - input2) + margin)."""
     reduction = chosen(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -339,7 +339,7 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos(input1, input2) where `target` is 1, max(0, cos - margin) where it is -1."""
+    """Cosine embedding loss: 1 - cos(input1, input2) where `target` is 1, max(0, cos - margin) where it is -1."""
     reduction = chosen(reduction, size_average, reduce)
     if target.dim() not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -388,7 +388,7 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, margin + |anchor - positive| - |anchor - negative|)."""
+    """Triplet margin loss: max(0, margin + |anchor - positive| - |anchor - negative|)."""
     reduction = chosen(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -407,7 +407,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with a distance of the caller's."""
+    """Triplet margin loss with a custom distance function."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:

@@ -1,4 +1,4 @@
-"""Losses on several classes or labels at once, made of other operators."""
+"""Losses over several classes or labels, composed of other operators."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over the other classes of max(0, margin - input[target] + input[other]) ** p.
+    """Multi-class margin loss: the mean over the other classes of max(0, margin - input[target] + input[other]) ** p.
 
     >>> import undertow as ut
     >>> multi_margin_loss(ut.tensor([[1.0, 0.5]]), ut.tensor([0]))
     tensor(0.2500)
     """
     reduction = chosen(reduction, size_average, reduce)
-    number(reduction)  # refuses what is none
+    number(reduction)  # raises if invalid
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -72,12 +72,12 @@ def multi_margin_loss(
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """The sum over labels and non-labels of max(0, 1 - input[label] + input[other]), over the number of classes.
+    """Multi-label margin loss: the sum over labels and non-labels of max(0, 1 - input[label] + input[other]), divided by the number of classes.
 
-    `target` lists the labels of each row, ended by -1 where they do not fill it.
+    `target` lists the labels of each row, terminated by -1 if there are fewer labels than classes.
     """
     reduction = chosen(reduction, size_average, reduce)
-    number(reduction)  # refuses what is none
+    number(reduction)  # raises if invalid
     if input.dim() > 2 or (input.numel() == 0 and input.dim() < 2) or input.shape[-1:] == (0,):
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
     single = input.dim() < 2
@@ -105,7 +105,7 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over classes of the binary cross entropy of sigmoid(input) with `target`."""
+    """Multi-label soft margin loss: the mean over classes of the binary cross entropy of sigmoid(input) with `target`."""
     reduction = chosen(reduction, size_average, reduce)
     log_sigmoid = _ops["nn.functional.logsigmoid"]
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))

@@ -1,4 +1,4 @@
-"""Normalisations with torch's signatures, around the core's operators."""
+"""Normalisations: torch's checks and options around the core's operators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__: list[str] = ["batch_norm", "group_norm", "instance_norm", "local_respon
 
 
 def _check_values(size: Sequence[int], spatial_of: object = None) -> None:
-    """A single value has no deviation."""
+    """Raise if there is only one value per channel, which has no variance."""
     count = 1
     for i, n in enumerate(size):
         count *= 1 if i == 1 else n
@@ -33,9 +33,10 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Every channel (dimension 1) less its mean, over its deviation; times weight, plus bias.
+    """Normalise every channel (dimension 1) to mean 0 and variance 1; multiply by weight, add bias.
 
-    In training by the statistics of `input`, which move the running ones by `momentum`; else by the running ones.
+    In training the statistics of `input` are used, and the running statistics are updated with `momentum`; otherwise the running
+    statistics are used.
 
     >>> import undertow as ut
     >>> batch_norm(ut.tensor([[1.0], [3.0]]), None, None, training=True, eps=1e-9).tolist()
@@ -61,7 +62,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """Every channel of every sample less its mean, over its deviation; times weight, plus bias."""
+    """Normalise every channel of every sample to mean 0 and variance 1; multiply by weight, add bias."""
     if use_input_stats:
         points = 1
         for n in input.shape[2:]:
@@ -73,7 +74,7 @@ def instance_norm(
 
 @overridable
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    """Groups of channels, sample by sample, less their mean, over their deviation; times weight, plus bias."""
+    """Normalise groups of channels of every sample to mean 0 and variance 1; multiply by weight, add bias."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     n, c, *rest = input.shape
@@ -83,7 +84,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 @overridable
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """`input` over (k + alpha * mean of squares)^beta, the mean over `size` neighbouring channels, zeros beyond the ends.
+    """Divide `input` by (k + alpha * mean of squares)^beta, where the mean is over `size` neighbouring channels, zero-padded.
 
     >>> import undertow as ut
     >>> local_response_norm(ut.ones(1, 2, 1), 2, alpha=2.0, beta=1.0).flatten().tolist()
@@ -102,7 +103,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 
 def channel_window_sum(input: Tensor, before: int, after: int) -> Tensor:
-    """For each channel the sum over it, `before` channels before it and `after` after it."""
+    """Return for each channel the sum of itself, `before` channels before it and `after` channels after it."""
     channels = input.shape[1]
     lead, rest = input.shape[:1], input.shape[2:]
     zeros = [undertow.zeros((*lead, n, *rest), dtype=input.dtype) for n in (before, after)]

@@ -1,4 +1,4 @@
-"""Functions behind layers that the package itself has with other results or layouts than `nn.functional`."""
+"""Layer functions of the package itself whose results or layouts differ from those in `nn.functional`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
-    """The greatest of each of `output_size` parts of a line, and where it is; `nn.functional` has the one that gives no places.
+    """Return the largest element of each of `output_size` windows, and its index; the version in `nn.functional` returns no indices.
 
     >>> import undertow as ut
     >>> ut.adaptive_max_pool1d(ut.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
@@ -22,6 +22,6 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor
 
 
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
-    """A convolution of signals of shape (time, batch, channels), by a weight of (width, in, out)."""
+    """Convolve signals of shape (time, batch, channels) with a weight of shape (width, in, out)."""
     result = undertow.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
     return result.permute(2, 0, 1)

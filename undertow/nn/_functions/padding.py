@@ -1,4 +1,4 @@
-"""Padding with torch's signature: with a value, or with the input's own elements."""
+"""Padding with a value, or with the input's own elements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _check(input: Tensor, pad: Sequence[int]) -> None:
     if isinstance(pad, int) or not hasattr(pad, "__len__"):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     if len(pad) % 2:
-        raise RuntimeError(f"Padding length must be divisible by 2: got {len(pad)} numbers, and each dimension needs two")
+        raise RuntimeError(f"Padding length must be divisible by 2: got {len(pad)} numbers, but each dimension needs two")
     if len(pad) > 2 * input.dim():
         raise RuntimeError(
             "Padding length should be less than or equal to two times the input dimension but got padding length "
@@ -34,9 +34,9 @@ def _check(input: Tensor, pad: Sequence[int]) -> None:
 
 @overridable
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """`input` with something around it: `value`, or its own elements mirrored, repeated or continued.
+    """Pad `input` with `value`, or with its own elements: reflected, replicated or circular.
 
-    `pad` counts from the last dimension: (left, right, top, bottom, ...). Negative numbers cut elements off.
+    `pad` starts with the last dimension: (left, right, top, bottom, ...). Negative numbers remove elements.
 
     >>> import undertow as ut
     >>> x = ut.tensor([[1.0, 2.0, 3.0]])
@@ -52,7 +52,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     kind = _NAMES.get(mode)
     if kind is None:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}; known are constant, {', '.join(_NAMES)}")
+        raise NotImplementedError(f"Unrecognised padding mode {mode}; expected constant, {', '.join(_NAMES)}")
     rank = len(pad) // 2
     if not 1 <= rank <= 3 or input.dim() not in (rank + 1, rank + 2):
         raise NotImplementedError(

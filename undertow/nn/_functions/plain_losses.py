@@ -1,6 +1,6 @@
-"""Losses as operators of the package itself (`torch.kl_div`, `torch.ctc_loss`): reductions are numbers, and none by default.
+"""Losses as operators of the package itself (`torch.kl_div`, `torch.ctc_loss`): reductions are integers without a default.
 
-Programs use those of `nn.functional`; these are what older layers and converted graphs call.
+Programs usually use those of `nn.functional`; older layers and converted graphs call these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pooling with torch's signatures. One-dimensional forms are two-dimensional ones over images of one row."""
+"""Pooling. One-dimensional pooling is two-dimensional pooling over images of one row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _avg2, _avg3 = _nn["avg_pool2d"], _nn["avg_pool3d"]
 
 
 def _each(value: Ints, n: int) -> Any:
-    """One int for every dimension; a list as it is, so that the core can refuse its length."""
+    """Repeat an int for every dimension; return a list unchanged, so that the core can check its length."""
     if isinstance(value, int):
         return (value,) * n
     return tuple(value) * n if len(value) == 1 else tuple(value)
@@ -76,14 +76,14 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of every window of a line, and where in its line it stands."""
+    """Return the largest element of every window of a 1-d signal, and its index."""
     return _max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, places=True)
 
 
 def _max_pool1d(
     input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil_mode: bool, places: bool
 ) -> tuple[Tensor, Tensor]:
-    """With `places`, what is refused is refused in the words of the pooling of images, which finds them in torch."""
+    """Max pooling in 1-d; with `places`, errors have the wording of 2-d pooling, which torch uses to compute indices."""
     _check_line(input, "max_pool1d")
     kernel = _single(kernel_size, "max_pool1d", "kernel_size")
     given = None if stride is None or (not isinstance(stride, int) and not len(stride)) else stride
@@ -120,7 +120,7 @@ def max_pool2d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of every window of an image, and where in its plane it stands."""
+    """Return the largest element of every window of an image, and its index in the flattened plane."""
     kernel = _each(kernel_size, 2)
     return _max2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), _each(dilation, 2), ceil_mode)
 
@@ -135,7 +135,7 @@ def max_pool3d_with_indices(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of every window of a volume, and where in its volume it stands."""
+    """Return the largest element of every window of a volume, and its index in the flattened volume."""
     kernel = _each(kernel_size, 3)
     return _max3(input, kernel, _step(stride, kernel, 3), _each(padding, 3), _each(dilation, 3), ceil_mode)
 
@@ -150,7 +150,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of every window of a line; with `return_indices`, also where in its line it stands.
+    """Return the largest element of every window of a 1-d signal; with `return_indices`, also its index.
 
     >>> import undertow as ut
     >>> max_pool1d(ut.tensor([[1.0, 4.0, 2.0, 3.0]]), 2)
@@ -170,7 +170,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of every window of an image; with `return_indices`, also where in its plane it stands."""
+    """Return the largest element of every window of an image; with `return_indices`, also its index in the flattened plane."""
     kernel = _each(kernel_size, 2)
     found = _max2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), _each(dilation, 2), ceil_mode)
     return found if return_indices else found[0]
@@ -186,7 +186,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of every window of a volume; with `return_indices`, also where in its volume it stands."""
+    """Return the largest element of every window of a volume; with `return_indices`, also its index in the flattened volume."""
     found = max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
 
@@ -198,7 +198,7 @@ def max_pool3d(
 def avg_pool1d(
     input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
-    """The mean of every window of a line.
+    """Return the mean of every window of a 1-d signal.
 
     >>> import undertow as ut
     >>> avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
@@ -236,7 +236,7 @@ def avg_pool2d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The mean of every window of an image."""
+    """Return the mean of every window of an image."""
     kernel = _each(kernel_size, 2)
     means = _avg2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), ceil_mode, count_include_pad, divisor_override)
     return means if out is None else given("avg_pool2d", means, out)
@@ -254,7 +254,7 @@ def avg_pool3d(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The mean of every window of a volume."""
+    """Return the mean of every window of a volume."""
     kernel = _each(kernel_size, 3)
     means = _avg3(input, kernel, _step(stride, kernel, 3), _each(padding, 3), ceil_mode, count_include_pad, divisor_override)
     return means if out is None else given("avg_pool3d", means, out)
@@ -264,7 +264,7 @@ def avg_pool3d(
 
 
 def _whole(input: Tensor, output_size: Any, n: int, kind: str) -> tuple[int, ...]:
-    """The output's size, None meaning the input's."""
+    """Return the output's size; None means the input's size."""
     if isinstance(output_size, int):
         return (output_size,) * n
     if output_size is None:
@@ -291,7 +291,7 @@ def _check_adaptive_line(input: Tensor, name: str) -> None:
 
 @overridable
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
-    """The means of `output_size` windows of a line.
+    """Return the means of `output_size` windows of a 1-d signal.
 
     >>> import undertow as ut
     >>> adaptive_avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
@@ -303,7 +303,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
 
 @overridable
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of a grid of windows of an image; None keeps a dimension's size."""
+    """Return the means of a grid of windows of an image; None keeps the size of a dimension."""
     size = _whole(input, output_size, 2, "avg")
     if size == (1, 1) and input.dim() in (3, 4) and input.is_floating_point() and input.numel():
         return input.mean((-1, -2), keepdim=True)
@@ -312,7 +312,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 @overridable
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of a grid of windows of a volume; None keeps a dimension's size."""
+    """Return the means of a grid of windows of a volume; None keeps the size of a dimension."""
     size = _whole(input, output_size, 3, "avg")
     if size == (1, 1, 1) and input.dim() in (4, 5) and input.is_floating_point() and input.numel():
         return input.mean((-1, -2, -3), keepdim=True)
@@ -326,7 +326,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 @overridable
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Ints, return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of `output_size` windows of a line, and where in it they stand."""
+    """Return the largest elements of `output_size` windows of a 1-d signal, and their indices."""
     _check_adaptive_line(input, "adaptive_max_pool1d")
     count = _one_of("adaptive_max_pool1d", "output_size", output_size)
     best, index = adaptive_max_pool2d_with_indices(input.unsqueeze(-2), (1, count))
@@ -335,32 +335,32 @@ def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Ints, return_in
 
 @overridable
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of a grid of windows of an image, and where in their planes they stand."""
+    """Return the largest elements of a grid of windows of an image, and their indices in the flattened plane."""
     return _nn["adaptive_max_pool2d"](input, _whole(input, output_size, 2, "max"))
 
 
 @overridable
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> tuple[Tensor, Tensor]:
-    """The largest elements of a grid of windows of a volume, and where in it they stand."""
+    """Return the largest elements of a grid of windows of a volume, and their indices in the flattened volume."""
     return _nn["adaptive_max_pool3d"](input, _whole(input, output_size, 3, "max"))
 
 
 @overridable
 def adaptive_max_pool1d(input: Tensor, output_size: Ints, return_indices: bool = False) -> Any:
-    """The largest elements of `output_size` windows of a line; with `return_indices`, also where in it they stand."""
+    """Return the largest elements of `output_size` windows of a 1-d signal; with `return_indices`, also their indices."""
     found = adaptive_max_pool1d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 @overridable
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of a grid of windows of an image; with `return_indices`, also where they stand."""
+    """Return the largest elements of a grid of windows of an image; with `return_indices`, also their indices."""
     found = adaptive_max_pool2d_with_indices(input, output_size)
     return found if return_indices else found[0]
 
 
 @overridable
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest elements of a grid of windows of a volume; with `return_indices`, also where they stand."""
+    """Return the largest elements of a grid of windows of a volume; with `return_indices`, also their indices."""
     found = adaptive_max_pool3d_with_indices(input, output_size)
     return found if return_indices else found[0]

@@ -1,4 +1,4 @@
-"""Pooling by windows at random distances, by norms, and the way back from the largest elements; torch's signatures."""
+"""Fractional max pooling, power-average pooling, and max unpooling."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def fractional_max_pool2d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows at random distances, and where in their planes they stand."""
+    """Return the largest elements of randomly placed windows of an image, and their indices in the flattened plane."""
     return _fractional(input, kernel_size, output_size, output_ratio, _random_samples, 2)
 
 
@@ -79,7 +79,7 @@ def fractional_max_pool3d_with_indices(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of windows at random distances, and where in their volumes they stand."""
+    """Return the largest elements of randomly placed windows of a volume, and their indices in the flattened volume."""
     return _fractional(input, kernel_size, output_size, output_ratio, _random_samples, 3)
 
 
@@ -92,7 +92,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest elements of windows at random distances: as many as `output_size`, or a ratio of the image's size."""
+    """Return the largest elements of randomly placed windows of an image; the size is `output_size` or `output_ratio` of the input's."""
     found = _fractional(input, kernel_size, output_size, output_ratio, _random_samples, 2)
     return found if return_indices else found[0]
 
@@ -106,7 +106,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The largest elements of windows at random distances in a volume."""
+    """Return the largest elements of randomly placed windows of a volume."""
     found = _fractional(input, kernel_size, output_size, output_ratio, _random_samples, 3)
     return found if return_indices else found[0]
 
@@ -120,7 +120,7 @@ def _norm_of(pooled: Tensor, norm_type: float, size: int) -> Tensor:
 
 @overridable
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of every window of a line, without absolute values."""
+    """Return the p-norm of every window of a 1-d signal, without absolute values."""
     if norm_type == float("inf"):
         return max_pool1d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     return _norm_of(avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, _each(kernel_size, 1)[0])
@@ -128,7 +128,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int, stride: Ints | 
 
 @overridable
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of every window of an image, without absolute values."""
+    """Return the p-norm of every window of an image, without absolute values."""
     if norm_type == float("inf"):
         return max_pool2d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     h, w = _each(kernel_size, 2)
@@ -137,7 +137,7 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
 
 @overridable
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of every window of a volume, without absolute values."""
+    """Return the p-norm of every window of a volume, without absolute values."""
     if norm_type == float("inf"):
         return max_pool3d(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     d, h, w = _each(kernel_size, 3)
@@ -148,7 +148,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
 
 
 def _unpooled_size(input: Tensor, kernel: Any, stride: Any, padding: Any, output_size: Any) -> list[int]:
-    """The size asked for, which must be within one stride of the one that pooling's windows give."""
+    """Return the requested size, which must be within one stride of the default size."""
     n = len(kernel)
     usual = [(input.size(d - n) - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(n)]
     if output_size is None:
@@ -175,7 +175,7 @@ def _unpool_arguments(kernel_size: Ints, stride: Ints | None, padding: Ints, n: 
 def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros with `input` where max_pool1d found it.
+    """Invert `max_pool1d`: put `input` at `indices`, with zeros elsewhere.
 
     >>> import undertow as ut
     >>> max_unpool1d(*max_pool1d(ut.tensor([[1.0, 4.0, 2.0, 3.0]]), 2, return_indices=True), 2)
@@ -190,7 +190,7 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros with `input` where max_pool2d found it."""
+    """Invert `max_pool2d`: put `input` at `indices`, with zeros elsewhere."""
     arguments = _unpool_arguments(kernel_size, stride, padding, 2)
     return _nn["max_unpool2d"](input, indices, _unpooled_size(input, *arguments, output_size))
 
@@ -199,6 +199,6 @@ def max_unpool2d(
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, output_size: Any = None
 ) -> Tensor:
-    """Zeros with `input` where max_pool3d found it."""
+    """Invert `max_pool3d`: put `input` at `indices`, with zeros elsewhere."""
     arguments = _unpool_arguments(kernel_size, stride, padding, 3)
     return _nn["max_unpool3d"](input, indices, _unpooled_size(input, *arguments, output_size))

@@ -1,4 +1,4 @@
-"""Channels moved into space and back, or among groups; and the gate of two halves."""
+"""Pixel shuffle, channel shuffle, and the gated linear unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _check_image(input: Tensor, name: str) -> None:
 
 @overridable
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(*, C r^2, H, W) as (*, C, H r, W r).
+    """Rearrange (*, C r^2, H, W) to (*, C, H r, W r).
 
     >>> import undertow as ut
     >>> pixel_shuffle(ut.zeros(1, 8, 2, 3), 2).shape
@@ -38,7 +38,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @overridable
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(*, C, H r, W r) as (*, C r^2, H, W)."""
+    """Rearrange (*, C, H r, W r) to (*, C r^2, H, W)."""
     _check_image(input, "pixel_unshuffle")
     r = downscale_factor
     if r <= 0:
@@ -57,7 +57,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 @overridable
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of `groups` groups in turn: (N, g c, ...) read as (N, g, c, ...) and written as (N, c, g, ...)."""
+    """Interleave the channels of `groups` groups: (N, g c, ...) is viewed as (N, g, c, ...) and transposed to (N, c, g, ...)."""
     if input.dim() < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:
@@ -70,7 +70,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 
 @overridable
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half of a dimension times the sigmoid of the second.
+    """Multiply the first half of a dimension by the sigmoid of the second half.
 
     >>> import undertow as ut
     >>> glu(ut.tensor([3.0, 0.0]))

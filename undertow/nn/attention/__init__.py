@@ -1,4 +1,4 @@
-"""torch.nn.attention's names for the ways to compute attention. Here is one way, so choosing changes nothing."""
+"""torch.nn.attention's selection of attention implementations. Undertow has one implementation, so the selection has no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
 class SDPBackend(Enum):
-    """The ways that torch knows."""
+    """torch's implementations of attention."""
 
     ERROR = -1
     MATH = 0
@@ -25,7 +25,7 @@ class SDPBackend(Enum):
 
 @contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
-    """Says which ways are allowed inside.
+    """Context manager that selects implementations in torch; it has no effect here.
 
     >>> with sdpa_kernel(SDPBackend.MATH):
     ...     pass

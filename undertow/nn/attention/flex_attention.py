@@ -1,6 +1,7 @@
-"""`torch.nn.attention.flex_attention`: attention whose scores and mask a program gives as functions of positions.
+"""`torch.nn.attention.flex_attention`: attention with user-defined functions of positions that modify the scores and define the mask.
 
-The scores are computed whole, the functions mapped over them by vmap: what torch does where it does not compile. Here it has a derivative too.
+The full matrix of scores is computed, and the functions are mapped over it with vmap, as in torch without compilation. Unlike there, the result
+is differentiable.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ FlexKernelOptions = dict
 
 
 class AuxRequest(NamedTuple):
-    """What else `flex_attention` should give."""
+    """The additional results requested from `flex_attention`."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What else it gave."""
+    """The additional results of `flex_attention`."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
 
 
 def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Tensor:
-    """True everywhere."""
+    """Return True for all positions."""
     return batch.new_ones(size=(), dtype=undertow.bool)
 
 
@@ -57,17 +58,17 @@ def _joined(start: bool, join: Callable[[Any, Any], Any], mask_mods: tuple[Calla
 
 
 def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
-    """True where all are."""
+    """Return a mask that is True where all masks are."""
     return _joined(True, lambda a, b: a & b, mask_mods)
 
 
 def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
-    """True where one is."""
+    """Return a mask that is True where any mask is."""
     return _joined(False, lambda a, b: a | b, mask_mods)
 
 
 def _over_positions(fn: Callable[..., Any], shape: Any, scores: Tensor | None = None) -> Tensor:
-    """The function at every (b, h, q, kv), of the score there where scores are given."""
+    """Evaluate the function at every (b, h, q, kv), with the score as first argument if scores are given."""
     first = () if scores is None else (0,)
     for dims in ((None, None, None, 0), (None, None, 0, None), (None, 0, None, None), (0, None, None, None)):
         fn = undertow.vmap(fn, in_dims=(*first, *dims))
@@ -76,7 +77,7 @@ def _over_positions(fn: Callable[..., Any], shape: Any, scores: Tensor | None = 
 
 
 def create_mask(mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None) -> Tensor:
-    """The mask as a tensor of bools, (B, H, Q_LEN, KV_LEN).
+    """Return the mask as a boolean tensor (B, H, Q_LEN, KV_LEN).
 
     >>> from undertow.nn.attention.flex_attention import create_mask
     >>> create_mask(lambda b, h, q, kv: q >= kv, None, None, 2, 2)
@@ -87,7 +88,7 @@ def create_mask(mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN:
 
 
 def _table(blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """How many blocks each row of blocks has, and which, those first."""
+    """Return the number of nonempty blocks in each row of blocks, and the block indices with the nonempty ones first."""
     return blocks.sum(-1, dtype=undertow.int32), blocks.int().argsort(dim=-1, descending=True, stable=True).int()
 
 
@@ -98,7 +99,7 @@ def _blocks(count: Tensor, indices: Tensor) -> Tensor:
 
 
 class BlockMask:
-    """A mask as a function, and the blocks of it that are not empty; of these the full ones need no look at the function."""
+    """A mask function with its nonempty blocks; for full blocks the function need not be evaluated."""
 
     seq_lengths: tuple[int, ...]
     kv_num_blocks: Tensor
@@ -121,7 +122,7 @@ class BlockMask:
         cls, kv_num_blocks: Tensor, kv_indices: Tensor, full_kv_num_blocks: Tensor | None = None, full_kv_indices: Tensor | None = None,
         BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE, mask_mod: Callable[..., Any] | None = None, seq_lengths: tuple[int, int] | None = None,
     ) -> BlockMask:  # fmt: skip
-        """A mask from the blocks that each row of blocks has."""
+        """Create a mask from the nonempty blocks of each row of blocks."""
         q, kv = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         lengths = seq_lengths or (kv_indices.shape[-2] * q, kv_indices.shape[-1] * kv)
         return cls(lengths, kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices, (q, kv), mask_mod)
@@ -132,7 +133,7 @@ class BlockMask:
         return (*self.kv_indices.shape[:-2], *self.seq_lengths)
 
     def numel(self) -> int:
-        """How many positions there are."""
+        """Return the number of positions."""
         return math.prod(self.shape)
 
     def _full(self) -> Tensor:
@@ -141,20 +142,20 @@ class BlockMask:
         return _blocks(self.full_kv_num_blocks, self.full_kv_indices)
 
     def to_dense(self) -> Tensor:
-        """1 for each block that is not empty."""
+        """Return a tensor with 1 for each nonempty block."""
         return (_blocks(self.kv_num_blocks, self.kv_indices) | self._full()).int()
 
     def sparsity(self) -> float:
-        """The part of positions in empty blocks, in percent; below zero where blocks stand out of the mask."""
+        """Return the percentage of positions in empty blocks; negative if blocks extend beyond the mask."""
         return 100 * (1 - int(self.to_dense().sum()) * math.prod(self.BLOCK_SIZE) / self.numel())
 
     def to(self, device: Any) -> BlockMask:
-        """The same: all is on the CPU."""
+        """Return the same mask: everything is on the CPU."""
         self.kv_indices.to(device)
         return self
 
     def _elements(self) -> Tensor:
-        """The mask as a tensor."""
+        """Return the mask as a tensor."""
         q, kv = self.BLOCK_SIZE
 
         def spread(blocks: Tensor) -> Tensor:
@@ -170,7 +171,7 @@ def create_block_mask(
     mask_mod: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None,
     BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE, _compile: bool = False, separate_full_blocks: bool = True,
 ) -> BlockMask:  # fmt: skip
-    """The mask of a function of positions, in blocks."""
+    """Create the block mask of a function of positions."""
     q, kv = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     mask = undertow.nn.functional.pad(mask, (0, -KV_LEN % kv, 0, -Q_LEN % q))
@@ -181,13 +182,13 @@ def create_block_mask(
 
 def _check(query: Tensor, key: Tensor, value: Tensor, block_mask: BlockMask | None, enable_gqa: bool) -> None:
     if not query.dim() == key.dim() == value.dim() == 4:
-        raise NotImplementedError(f"flex_attention: query, key and value have 4 dimensions; got {query.dim()}, {key.dim()} and {value.dim()}")
+        raise NotImplementedError(f"flex_attention: query, key and value must have 4 dimensions; got {query.dim()}, {key.dim()} and {value.dim()}")
     if not query.dtype == key.dtype == value.dtype:
         raise ValueError(f"Expected query, key, and value to have the same dtype, but got {query.dtype}, {key.dtype} and {value.dtype}")
     if query.shape[1] != key.shape[1] and (not enable_gqa or query.shape[1] % key.shape[1]):
         raise ValueError(f"flex_attention: query has {query.shape[1]} heads, key {key.shape[1]}; with enable_gqa one may be a multiple of the other")
     if block_mask is not None and block_mask.seq_lengths != (query.shape[2], key.shape[2]):
-        raise ValueError(f"flex_attention: the mask is made for lengths {block_mask.seq_lengths}, but got {(query.shape[2], key.shape[2])}")
+        raise ValueError(f"flex_attention: the mask was created for lengths {block_mask.seq_lengths}, but got {(query.shape[2], key.shape[2])}")
 
 
 def flex_attention(
@@ -195,7 +196,7 @@ def flex_attention(
     scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False, kernel_options: Any = None, *,
     return_aux: AuxRequest | None = None,
 ) -> Any:  # fmt: skip
-    """softmax(score_mod(query keyᵀ scale, b, h, q, kv)) value, where the mask lets it; a row without any position gives 0.
+    """Compute softmax(score_mod(query keyᵀ scale, b, h, q, kv)) value at unmasked positions; a fully masked row gives 0.
 
     >>> import undertow as ut
     >>> from undertow.nn.attention.flex_attention import create_block_mask, flex_attention

@@ -1,4 +1,4 @@
-"""What changes a module as a whole: functions applied everywhere, casts and moves, modes, gradients."""
+"""Methods that change a whole module: `apply`, casts and device moves, modes, gradients."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Changes:
         _buffers: dict[str, Any]
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Calls `fn` on every submodule, then on the module itself."""
+        """Call `fn` on every submodule, then on the module itself."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replaces every parameter, gradient and buffer by `fn` of it; parameters stay the same objects."""
+        """Replace every parameter, gradient and buffer by the result of `fn`; parameters remain the same objects."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -50,7 +50,7 @@ class Changes:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves or casts parameters and buffers, in place: to(device), to(dtype), to(tensor), to(memory_format=...)."""
+        """Move or cast parameters and buffers, in place: to(device), to(dtype), to(tensor), to(memory_format=...)."""
         like = undertow.empty(0).to(*args, **{k: v for k, v in kwargs.items() if k != "memory_format"})
         asks_dtype = any(isinstance(a, (undertow.dtype, Tensor)) for a in (*args, *kwargs.values()))
         if asks_dtype and not (like.is_floating_point() or like.is_complex()):
@@ -74,58 +74,58 @@ class Changes:
             ) from None
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Moves parameters and buffers to a device without copying their values."""
+        """Move parameters and buffers to a device without copying their values."""
         return self._apply(lambda t: undertow.empty_like(t, device=device), recurse=recurse)
 
     def _cast(self, dtype: Any) -> Self:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def type(self, dst_type: Any) -> Self:
-        """Casts all parameters and buffers."""
+        """Cast all parameters and buffers."""
         return self._apply(lambda t: t.type(dst_type))
 
     def float(self) -> Self:
-        """Casts floating-point parameters and buffers to float32."""
+        """Cast floating-point parameters and buffers to float32."""
         return self._cast(undertow.float32)
 
     def double(self) -> Self:
-        """Casts floating-point parameters and buffers to float64."""
+        """Cast floating-point parameters and buffers to float64."""
         return self._cast(undertow.float64)
 
     def half(self) -> Self:
-        """Casts floating-point parameters and buffers to float16."""
+        """Cast floating-point parameters and buffers to float16."""
         return self._cast(undertow.float16)
 
     def bfloat16(self) -> Self:
-        """Casts floating-point parameters and buffers to bfloat16."""
+        """Cast floating-point parameters and buffers to bfloat16."""
         return self._cast(undertow.bfloat16)
 
     def cpu(self) -> Self:
-        """Moves parameters and buffers to the CPU."""
+        """Move parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to a GPU."""
+        """Move parameters and buffers to a GPU."""
         return self._apply(lambda t: t.to("cuda" if device is None else device))
 
     def xpu(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to an Intel GPU."""
+        """Move parameters and buffers to an Intel GPU."""
         return self._apply(lambda t: t.to("xpu" if device is None else device))
 
     def ipu(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to an IPU."""
+        """Move parameters and buffers to an IPU."""
         return self._apply(lambda t: t.to("ipu" if device is None else device))
 
     def mtia(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to an MTIA device."""
+        """Move parameters and buffers to an MTIA device."""
         return self._apply(lambda t: t.to("mtia" if device is None else device))
 
     def share_memory(self) -> Self:
-        """Moves parameters and buffers to memory that processes share."""
+        """Move parameters and buffers to shared memory."""
         return self._apply(lambda t: t.share_memory_())
 
     def train(self, mode: bool = True) -> Self:
-        """Sets training mode, here and in all submodules."""
+        """Set training mode in this module and all submodules."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -134,17 +134,17 @@ class Changes:
         return self
 
     def eval(self) -> Self:
-        """Sets evaluation mode: `train(False)`."""
+        """Set evaluation mode: `train(False)`."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Says for every parameter whether gradients are wanted."""
+        """Set `requires_grad` of every parameter."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the parameters' gradients, or sets them to zero."""
+        """Set the gradients of all parameters to None, or to zero."""
         for param in self.parameters():
             if param.grad is None:
                 continue

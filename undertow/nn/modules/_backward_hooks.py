@@ -1,6 +1,6 @@
-"""Full backward hooks: identity functions around a module's inputs and outputs, where gradients pass.
+"""Full backward hooks: identity functions around a module's inputs and outputs, through which gradients pass.
 
-The wrapped outputs' node tells when grad_output is known, the wrapped inputs' when grad_input is.
+The node of the wrapped outputs runs when grad_output is known, the node of the wrapped inputs when grad_input is known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BackwardHookFunction(Function):
-    """The identity, for its node."""
+    """The identity, used for its node."""
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
@@ -67,12 +67,12 @@ class BackwardHook:
         return type(values)(*out) if hasattr(values, "_fields") else tuple(out), indices
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, through an identity whose node runs the hooks."""
+        """Pass the arguments through an identity whose node runs the hooks."""
 
         def on_node(node: Any) -> None:
             def hook(grad_input: tuple[Any, ...], _: tuple[Any, ...]) -> Any:
                 if self.grad_outputs is None:
-                    return None  # nothing came through the outputs: hooks have nothing to be told
+                    return None  # no gradient came through the outputs, so the hooks are not called
                 grad_input = self._spread(self.input_indices or [], grad_input, self.n_inputs)
                 replaced = None
                 for user_hook in self.user_hooks:
@@ -93,7 +93,7 @@ class BackwardHook:
         return result
 
     def setup_output_hook(self, result: Any) -> Any:
-        """The results, through an identity whose node learns grad_output."""
+        """Pass the results through an identity whose node receives grad_output."""
 
         def on_node(node: Any) -> None:
             def hook(_: Any, grad_output: tuple[Any, ...]) -> Any:
@@ -112,7 +112,7 @@ class BackwardHook:
                         self.grad_outputs = out
                 local = self._gather(self.output_indices, self.grad_outputs)
                 if self.input_indices is None:
-                    # No input wants a gradient, so the hooks run here, with none to give.
+                    # No input requires a gradient, so the hooks run here, without grad_input.
                     if self.user_hooks:
                         warnings.warn(
                             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "

@@ -1,6 +1,6 @@
-"""Adds to an error that a layer raised which layer it was, where in the model it stands, and what shapes it was given.
+"""Add to an error raised by a layer: which layer it was, its position in the model, and the shapes of its inputs.
 
-Runs only when something has failed: Module.__call__ has a handler, which costs nothing until then.
+Runs only after a failure: the handler in Module.__call__ costs nothing otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Place:
-    """Where an error came from: kept on the error while it passes through the modules around."""
+    """Where an error came from; stored on the error while it propagates through the enclosing modules."""
 
     def __init__(self, module: Any, message: str, given: str) -> None:
         self.module, self.message, self.given = module, message, given
@@ -22,7 +22,7 @@ class _Place:
         self.passed = module  # the outermost module so far
 
     def text(self) -> str:
-        """The error's message with the place."""
+        """Return the error's message with the layer and its position."""
         name = f"{self.path}: " if self.path else ""
         return f"{self.message}; in {name}{_one_line(repr(self.module))}, {self.given}"
 
@@ -46,7 +46,7 @@ def _is_ours(module: Any) -> bool:
 
 
 def _raised_here(error: Exception) -> bool:
-    """Whether our code raised it, and not a hook or a function that a user gave the layer."""
+    """Return True if Undertow's code raised it, and not a user's hook or function."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -54,9 +54,10 @@ def _raised_here(error: Exception) -> bool:
 
 
 def name_layer(error: Exception, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Writes the layer into the error's message, or, where a layer inside has done so, this module's name for it.
+    """Add the layer to the error's message, or, if an inner layer has done so, this module's name for it.
 
-    The innermost module decides: a layer of ours that was given tensors is named. What a user's module or hook raises stays as it is.
+    Only the innermost module adds itself, and only if it is one of Undertow's layers with tensor inputs. Errors of user-defined modules and hooks
+    are not changed.
     """
     if hasattr(error, "_layer"):
         place = error._layer

@@ -1,4 +1,4 @@
-"""Hooks of modules: the dictionaries they live in, the global ones, and the call that runs them all in order.
+"""Module hooks: their dictionaries, the global hooks, and the call that runs all of them in order.
 
 Order of one call, as in torch: global and own forward-pre hooks, the backward-hook wrapping of inputs, forward, global and own
 forward hooks, the wrapping of outputs.
@@ -78,7 +78,7 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The older form of `register_module_full_backward_hook`, which sees the last node's gradients only."""
+    """The older form of `register_module_full_backward_hook`, which gets only the gradients of the last node."""
     if hooks.is_full_backward is True:
         raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them.")
     hooks.is_full_backward = False
@@ -99,7 +99,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
 
 
 class WrappedHook:
-    """A hook that is called with the module first; pickles with the module and holds it weakly."""
+    """A hook that is called with the module as first argument; it is pickled with the module and holds a weak reference to it."""
 
     def __init__(self, hook: Callable[..., Any], module: Module | None = None) -> None:
         self.hook = hook
@@ -139,7 +139,7 @@ def _first_tensor(value: Any) -> Tensor | None:
 
 
 def collect(module: Module) -> tuple[list, list, list]:
-    """Backward-pre, full backward, and old-style backward hooks, global ones first."""
+    """Return the backward-pre, full backward, and old-style backward hooks, global hooks first."""
     pre = [*hooks.backward_pre.values(), *module._backward_pre_hooks.values()]
     full: list = []
     old: list = []
@@ -155,7 +155,7 @@ def collect(module: Module) -> tuple[list, list, list]:
 
 
 def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`module.forward(*args, **kwargs)` with every hook that applies."""
+    """Call `module.forward(*args, **kwargs)` with all hooks that apply."""
     called: set[int] = set()
     result = None
     try:
@@ -213,7 +213,7 @@ def _call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], called:
 
 
 def _call_always(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, called: set[int]) -> None:
-    """Forward hooks registered with always_call that have not run, after forward has raised."""
+    """Run the forward hooks with always_call that have not run yet, after forward has raised."""
     for always, where, with_kwargs in (
         (hooks.forward_always_called, hooks.forward, hooks.forward_with_kwargs),
         (module._forward_hooks_always_called, module._forward_hooks, module._forward_hooks_with_kwargs),

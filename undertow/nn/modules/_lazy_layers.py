@@ -1,4 +1,4 @@
-"""Linear and convolution layers that take the number of their inputs from the first one they see."""
+"""Linear and convolution layers that infer their number of input features from the first input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "Laz
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear layer that takes in_features from its first input."""
+    """A Linear layer that infers in_features from its first input."""
 
     weight: Tensor
     bias: Parameter
@@ -33,24 +33,24 @@ class LazyLinear(LazyModuleMixin, Linear):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
-        """As Linear does, once there is something to draw."""
+        """Initialize like Linear, once the sizes are known."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Takes in_features from the input's last dimension."""
+        """Set in_features from the input's last dimension."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
             self.weight.materialize((self.out_features, self.in_features))
             if self.bias is not None:
                 self.bias.materialize((self.out_features,))
             self.reset_parameters()
-        if self.in_features == 0:  # loaded before it was called
+        if self.in_features == 0:  # a state dict was loaded before the first call
             self.in_features = self.weight.shape[-1]
 
 
 class _LazyConv(LazyModuleMixin):
-    """What lazy convolutions share; stands before the class they become."""
+    """Base class of lazy convolutions; comes before the class they become in the list of bases."""
 
     _dims: int
     weight: Any
@@ -67,12 +67,12 @@ class _LazyConv(LazyModuleMixin):
             self.register_parameter("bias", None)  # type: ignore[attr-defined]
 
     def reset_parameters(self) -> None:
-        """As the layer does, once there is something to draw."""
+        """Initialize like the layer, once the sizes are known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
-        """Takes in_channels from the input's channels."""
+        """Set in_channels from the input's channels."""
         if not self.has_uninitialized_params():
             return
         n = self._dims
@@ -125,13 +125,13 @@ class _LazyTransposed(_LazyConv):
 
 
 class LazyConv1d(_LazyForward, Conv1d):
-    """A Conv1d that takes in_channels from its first input."""
+    """A Conv1d that infers in_channels from its first input."""
 
     cls_to_become: type[Any] = Conv1d
 
 
 class LazyConv2d(_LazyForward, Conv2d):
-    """A Conv2d that takes in_channels from its first input.
+    """A Conv2d that infers in_channels from its first input.
 
     >>> import undertow as ut
     >>> layer = LazyConv2d(4, 3)
@@ -143,24 +143,24 @@ class LazyConv2d(_LazyForward, Conv2d):
 
 
 class LazyConv3d(_LazyForward, Conv3d):
-    """A Conv3d that takes in_channels from its first input."""
+    """A Conv3d that infers in_channels from its first input."""
 
     cls_to_become: type[Any] = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """A ConvTranspose1d that takes in_channels from its first input."""
+    """A ConvTranspose1d that infers in_channels from its first input."""
 
     cls_to_become: type[Any] = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """A ConvTranspose2d that takes in_channels from its first input."""
+    """A ConvTranspose2d that infers in_channels from its first input."""
 
     cls_to_become: type[Any] = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """A ConvTranspose3d that takes in_channels from its first input."""
+    """A ConvTranspose3d that infers in_channels from its first input."""
 
     cls_to_become: type[Any] = ConvTranspose3d

@@ -1,4 +1,4 @@
-"""Batch and instance normalisation that take the number of their features from the first input they see."""
+"""Batch and instance normalisation that infer their number of features from the first input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class _LazyNorm(LazyModuleMixin):
-    """Normalisation whose num_features come from its first input."""
+    """Normalisation that infers num_features from its first input."""
 
     affine: bool
     track_running_stats: bool
@@ -59,12 +59,12 @@ class _LazyNorm(LazyModuleMixin):
             self.num_batches_tracked = undertow.tensor(0, dtype=undertow.int64, device=device)
 
     def reset_parameters(self) -> None:
-        """Sets initial values once shapes are known."""
+        """Set initial values, once the shapes are known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        """Takes num_features from the input's channels."""
+        """Set num_features from the input's channels."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             for waiting in (*self._parameters.values(), *self._buffers.values()):
@@ -74,39 +74,39 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """A `BatchNorm1d` whose num_features come from its first input."""
+    """A `BatchNorm1d` that infers num_features from its first input."""
 
     cls_to_become: type[Any] = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """A `BatchNorm2d` whose num_features come from its first input."""
+    """A `BatchNorm2d` that infers num_features from its first input."""
 
     cls_to_become: type[Any] = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """A `BatchNorm3d` whose num_features come from its first input."""
+    """A `BatchNorm3d` that infers num_features from its first input."""
 
     cls_to_become: type[Any] = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
-    """An `InstanceNorm1d` whose num_features come from its first input."""
+    """An `InstanceNorm1d` that infers num_features from its first input."""
 
     cls_to_become: type[Any] = InstanceNorm1d
     _spatial = 1
 
 
 class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
-    """An `InstanceNorm2d` whose num_features come from its first input."""
+    """An `InstanceNorm2d` that infers num_features from its first input."""
 
     cls_to_become: type[Any] = InstanceNorm2d
     _spatial = 2
 
 
 class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
-    """An `InstanceNorm3d` whose num_features come from its first input."""
+    """An `InstanceNorm3d` that infers num_features from its first input."""
 
     cls_to_become: type[Any] = InstanceNorm3d
     _spatial = 3

@@ -1,4 +1,4 @@
-"""The parts of a module: found by dotted name, and walked, each once."""
+"""Access to the members of a module: lookup by dotted name, and iteration without duplicates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Members:
         _modules: dict[str, Any]
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule of a dotted name; the module itself for the empty one."""
+        """Return the submodule with a dotted name; the module itself for an empty name."""
         module: Any = self
         for item in target.split(".") if target else ():
             if not hasattr(module, item):
@@ -33,7 +33,7 @@ class Members:
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts a module at a dotted name, replacing what is there; `strict` wants something to be there."""
+        """Set the submodule with a dotted name; with `strict`, it must already exist."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         *path, name = target.split(".")
@@ -47,7 +47,7 @@ class Members:
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter of a dotted name."""
+        """Return the parameter with a dotted name."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
@@ -58,7 +58,7 @@ class Members:
         return param
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer of a dotted name."""
+        """Return the buffer with a dotted name."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
@@ -81,30 +81,30 @@ class Members:
                 yield f"{module_prefix}.{key}" if module_prefix else key, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The module's parameters, and with `recurse` its submodules', each once."""
+        """Iterate over the module's parameters, with `recurse` also those of submodules, without duplicates."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """Parameters with their dotted names."""
+        """Iterate over parameters with their dotted names."""
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The module's buffers."""
+        """Iterate over the module's buffers."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Buffers with their dotted names."""
+        """Iterate over buffers with their dotted names."""
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def children(self) -> Iterator[Module]:
-        """The modules directly in this one."""
+        """Iterate over the direct submodules."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly in this one, with their names."""
+        """Iterate over the direct submodules with their names."""
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -112,12 +112,12 @@ class Members:
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all modules in it."""
+        """Iterate over this module and all of its submodules."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """This module and all modules in it, with their dotted names."""
+        """Iterate over this module and all of its submodules, with their dotted names."""
         memo = set() if memo is None else memo
         if self in memo:
             return

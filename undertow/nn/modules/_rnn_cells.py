@@ -1,4 +1,4 @@
-"""One step of a recurrent layer as a module: RNNCell, LSTMCell, GRUCell."""
+"""Modules that compute one step of a recurrent layer: RNNCell, LSTMCell, GRUCell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RNNCellBase(Module):
-    """The weights that all cells have."""
+    """Base class of the cells: the weights."""
 
     input_size: int
     hidden_size: int
@@ -36,7 +36,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def extra_repr(self) -> str:
-        """Sizes, and what is not default."""
+        """Return the sizes, and options that are not the default."""
         text = f"{self.input_size}, {self.hidden_size}"
         if self.bias is not True:
             text += f", bias={self.bias}"
@@ -45,7 +45,7 @@ class RNNCellBase(Module):
         return text
 
     def reset_parameters(self) -> None:
-        """Draws all weights uniformly from +-1/sqrt(hidden_size)."""
+        """Initialize all weights uniformly in +-1/sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -63,7 +63,7 @@ class RNNCellBase(Module):
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def _step(self, function: Any, input: Tensor, hx: Tensor | None) -> Tensor:
-        """A cell of one state, for a batch or a single row."""
+        """Run a cell with one state, for a batch or a single row."""
         self._check(input, ("hidden", hx))
         is_batched = input.dim() == 2
         rows = input if is_batched else input.unsqueeze(0)
@@ -76,7 +76,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it.
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu instead of tanh.
 
     >>> import undertow as ut
     >>> ut.nn.RNNCell(10, 20)(ut.ones(3, 10)).shape
@@ -92,7 +92,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The state after the step."""
+        """Return the new state."""
         function = {"tanh": _recurrent.rnn_tanh_cell, "relu": _recurrent.rnn_relu_cell}.get(self.nonlinearity)
         if function is None:
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
@@ -112,7 +112,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """The states after the step."""
+        """Return the new states."""
         h, c = hx if hx is not None else (None, None)
         self._check(input, ("hx[0]", h), ("hx[1]", c))
         is_batched = input.dim() == 2
@@ -137,5 +137,5 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The state after the step."""
+        """Return the new state."""
         return self._step(_recurrent.gru_cell, input, hx)

@@ -1,4 +1,4 @@
-"""The state dict of a module: what is written, how it is read back, and what is said when the two do not match."""
+"""The state dict of a module: saving, loading, and the errors for mismatches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 class _IncompatibleKeys(IncompatibleKeys):
-    """What `load_state_dict` gives back: the keys that were missing, and those nobody asked for."""
+    """The result of `load_state_dict`: the missing keys and the unexpected keys."""
 
     __slots__ = ()
 
@@ -48,11 +48,11 @@ class StateDict:
     _version: int
 
     def get_extra_state(self) -> Any:
-        """State beside parameters and buffers, for a subclass to give; goes into the state dict."""
+        """Return additional state for the state dict; implemented by subclasses."""
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes back what `get_extra_state` gave."""
+        """Load the state returned by `get_extra_state`; implemented by subclasses."""
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
     def _has_extra_state(self, which: str) -> bool:
@@ -61,13 +61,13 @@ class StateDict:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, prefix, keep_vars)` before the module's state is written."""
+        """Call `hook(module, prefix, keep_vars)` before the module's state is saved."""
         handle = RemovableHandle(self._state_dict_pre_hooks)
         self._state_dict_pre_hooks[handle.id] = hook
         return handle
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata)` after the module's state is written."""
+        """Call `hook(module, state_dict, prefix, local_metadata)` after the module's state is saved."""
         hook._from_public_api = True
         handle = RemovableHandle(self._state_dict_hooks)
         self._state_dict_hooks[handle.id] = hook
@@ -90,7 +90,7 @@ class StateDict:
             destination[prefix + _EXTRA_STATE] = self.get_extra_state()
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Parameters and persistent buffers by dotted name; tensors share their memory with the module's.
+        """Return the parameters and persistent buffers by dotted name; the tensors share memory with the module.
 
         >>> import undertow as ut
         >>> list(ut.nn.Linear(2, 1).state_dict())
@@ -136,11 +136,11 @@ class StateDict:
         return handle
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before reading."""
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` after reading; it may change the lists in place."""
+        """Call `hook(module, incompatible_keys)` after loading; it may change the lists in place."""
         handle = RemovableHandle(self._load_state_dict_post_hooks)
         self._load_state_dict_post_hooks[handle.id] = hook
         return handle
@@ -155,7 +155,7 @@ class StateDict:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Reads the module's own entries, submodules' excluded; a subclass may first change what it finds."""
+        """Load the module's own entries, not those of submodules; subclasses may override it to convert old state dicts."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -188,15 +188,15 @@ class StateDict:
                     unexpected_keys.append(key)
 
     def _read_one(self, name: str, key: str, mine: Tensor, given: Any, assign: bool) -> str | None:
-        """Takes one entry; what is wrong with it, if anything."""
+        """Load one entry; return an error message or None."""
         if not isinstance(given, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
             )
         if is_lazy(mine) and is_lazy(given):
-            return None  # neither has a value
+            return None  # both are uninitialized
         if mine.dim() == 0 and given.dim() == 1 and given.shape[0] == 1:
-            given = given[0]  # written by a version without zero-dimensional tensors
+            given = given[0]  # saved by a version without zero-dimensional tensors
         if given.shape != mine.shape:
             return f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current model is {mine.shape}."
         try:
@@ -226,9 +226,9 @@ class StateDict:
         return None
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
-        """Copies parameters and buffers from a state dict, or with `assign` takes its tensors themselves.
+        """Copy parameters and buffers from a state dict, or with `assign` use its tensors directly.
 
-        With `strict` every key must match, else a RuntimeError lists what does not.
+        With `strict`, all keys must match; otherwise a RuntimeError lists the mismatches.
         """
         from collections.abc import Mapping as MappingType
 

@@ -46,14 +46,14 @@ __all__ = [
 
 
 class _Inplace(Module):
-    """An activation without parameters of its own that may write into its input."""
+    """An activation without parameters that can work in place."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
     def extra_repr(self) -> str:
-        """Says inplace when it is."""
+        """Return `inplace=True` if set."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -61,7 +61,7 @@ class ReLU(_Inplace):
     """max(x, 0)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.relu(input, inplace=self.inplace)
 
 
@@ -69,7 +69,7 @@ class SELU(_Inplace):
     """The self-normalising exponential unit."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.selu(input, self.inplace)
 
 
@@ -77,7 +77,7 @@ class SiLU(_Inplace):
     """x * sigmoid(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.silu(input, inplace=self.inplace)
 
 
@@ -85,7 +85,7 @@ class Mish(_Inplace):
     """x * tanh(softplus(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.mish(input, inplace=self.inplace)
 
 
@@ -93,11 +93,11 @@ class Hardsigmoid(_Inplace):
     """clamp(x / 6 + 1/2, 0, 1)."""
 
     def extra_repr(self) -> str:
-        """Nothing, as in torch."""
+        """Return an empty string, as in torch."""
         return ""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.hardsigmoid(input, self.inplace)
 
 
@@ -105,11 +105,11 @@ class Hardswish(_Inplace):
     """x * hardsigmoid(x)."""
 
     def extra_repr(self) -> str:
-        """Nothing, as in torch."""
+        """Return an empty string, as in torch."""
         return ""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.hardswish(input, self.inplace)
 
 
@@ -117,7 +117,7 @@ class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return undertow.sigmoid(input)
 
 
@@ -125,7 +125,7 @@ class Tanh(Module):
     """tanh(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return undertow.tanh(input)
 
 
@@ -133,7 +133,7 @@ class LogSigmoid(Module):
     """log(sigmoid(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.logsigmoid(input)
 
 
@@ -141,7 +141,7 @@ class Softsign(Module):
     """x / (1 + |x|)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.softsign(input)
 
 
@@ -149,44 +149,44 @@ class Tanhshrink(Module):
     """x - tanh(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.tanhshrink(input)
 
 
 class GELU(Module):
-    """x times the normal distribution function of x, or its tanh approximation."""
+    """x times the cumulative normal distribution function of x, or its tanh approximation."""
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
-        """The approximation."""
+        """Return the approximation."""
         return f"approximate={self.approximate!r}"
 
 
 class GLU(Module):
-    """The first half along dim times the sigmoid of the second."""
+    """The first half along dim times the sigmoid of the second half."""
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
-        """The dimension."""
+        """Return the dimension."""
         return f"dim={self.dim}"
 
 
 class Threshold(Module):
-    """x where it exceeds threshold, value elsewhere."""
+    """x where it exceeds `threshold`, `value` elsewhere."""
 
     threshold: float
     value: float
@@ -197,11 +197,11 @@ class Threshold(Module):
         self.threshold, self.value, self.inplace = threshold, value, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
-        """Threshold and value."""
+        """Return threshold and value."""
         return f"threshold={self.threshold}, value={self.value}" + (", inplace=True" if self.inplace else "")
 
 
@@ -227,11 +227,11 @@ class Hardtanh(Module):
             raise AssertionError("max_val must be larger than min_val")
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
-        """The bounds."""
+        """Return the bounds."""
         return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
 
 
@@ -242,7 +242,7 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
-        """Says inplace when it is."""
+        """Return `inplace=True` if set."""
         return "inplace=True" if self.inplace else ""
 
 
@@ -257,11 +257,11 @@ class ELU(Module):
         self.alpha, self.inplace = alpha, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
-        """alpha."""
+        """Return alpha."""
         return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
 
 
@@ -269,7 +269,7 @@ class CELU(ELU):
     """x, or alpha * (exp(x / alpha) - 1) below zero."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.celu(input, self.alpha, self.inplace)
 
 
@@ -284,16 +284,16 @@ class LeakyReLU(Module):
         self.negative_slope, self.inplace = negative_slope, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
-        """The slope."""
+        """Return the slope."""
         return f"negative_slope={self.negative_slope}" + (", inplace=True" if self.inplace else "")
 
 
 class RReLU(Module):
-    """LeakyReLU whose slope is drawn anew for each element while training."""
+    """LeakyReLU with a random slope for each element in training mode."""
 
     lower: float
     upper: float
@@ -304,16 +304,16 @@ class RReLU(Module):
         self.lower, self.upper, self.inplace = lower, upper, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The bounds."""
+        """Return the bounds."""
         return f"lower={self.lower}, upper={self.upper}" + (", inplace=True" if self.inplace else "")
 
 
 class PReLU(Module):
-    """LeakyReLU whose slope, one or one a channel, is a parameter."""
+    """LeakyReLU with a learnable slope, one in total or one per channel."""
 
     num_parameters: int
     init: float
@@ -326,15 +326,15 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """The initial slope everywhere."""
+        """Set all slopes to the initial value."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        """How many slopes."""
+        """Return the number of slopes."""
         return f"num_parameters={self.num_parameters}"
 
 
@@ -349,11 +349,11 @@ class Softplus(Module):
         self.beta, self.threshold = beta, threshold
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
-        """beta and threshold."""
+        """Return beta and threshold."""
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
@@ -365,23 +365,23 @@ class Hardshrink(Module):
         self.lambd = lambd
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
-        """lambd."""
+        """Return lambd."""
         return f"{self.lambd}"
 
 
 class Softshrink(Hardshrink):
-    """x drawn towards zero by lambd, zero between."""
+    """x moved towards zero by lambd, and zero between -lambd and lambd."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
-        """lambd."""
+        """Return lambd."""
         return str(self.lambd)
 
 
@@ -397,11 +397,11 @@ class Softmin(Module):
         self.__dict__.setdefault("dim", None)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.softmin(input, self.dim, _stacklevel=5)
 
     def extra_repr(self) -> str:
-        """The dimension."""
+        """Return the dimension."""
         return f"dim={self.dim}"
 
 
@@ -409,7 +409,7 @@ class Softmax(Softmin):
     """exp(x) divided by its sum along dim."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
@@ -417,7 +417,7 @@ class LogSoftmax(Softmin):
     """log(softmax(x))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
@@ -425,13 +425,13 @@ class Softmax2d(Module):
     """softmax over the channels of each pixel."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The activation."""
+        """Apply the activation."""
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)
 
 
-if not TYPE_CHECKING:  # names of other modules, which checkers find there
+if not TYPE_CHECKING:  # torch has these names here; type checkers find them in their own modules
     __getattr__ = names_from(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""Softmax over very many classes, the rare ones in clusters."""
+"""Adaptive softmax over a large number of classes, with the rare ones in clusters."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """log_softmax over `n_classes` classes sorted by frequency: a head for the frequent ones and for clusters of the rest.
+    """log_softmax over `n_classes` classes sorted by frequency: a head for the frequent classes, and clusters of the others.
 
-    A cluster's projection is `div_value` times smaller than the one before it (Grave et al. 2017).
+    Each cluster's projection is `div_value` times smaller than the previous one (Grave et al. 2017).
     """
 
     in_features: int
@@ -84,14 +84,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def reset_parameters(self) -> None:
-        """Draws all weights anew."""
+        """Initialize all weights."""
         self.head.reset_parameters()
         for first, second in self.tail:
             first.reset_parameters()
             second.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
-        """(The log probability of each target, minus their mean)."""
+        """Return (the log probability of each target, the loss: minus their mean)."""
         dims = target_.dim()
         if dims == 1:
             if input_.size(0) != target_.size(0):
@@ -136,11 +136,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return undertow.cat(parts, 1)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """The log probability of every class."""
+        """Return the log probability of every class."""
         return self._all_log_probs(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each row; clusters are looked into only where the head chooses one."""
+        """Return the most probable class of each row; a cluster is evaluated only if the head selects it."""
         head = self.head(input)
         best = head.argmax(dim=1)
         rare = best >= self.shortlist_size

@@ -17,11 +17,11 @@ __all__ = ["MultiheadAttention"]
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear, by the name torch gives the projection of an attention."""
+    """Linear, under the name that torch gives the output projection of attention."""
 
 
 class MultiheadAttention(Module):
-    """Attention of `num_heads` heads: softmax(q k^T / sqrt(d)) v of projected queries, keys and values, projected again.
+    """Multi-head attention: softmax(q k^T / sqrt(d)) v of projected queries, keys and values, followed by an output projection.
 
     >>> import undertow as ut
     >>> out, weights = ut.nn.MultiheadAttention(8, 2)(ut.ones(5, 3, 8), ut.ones(6, 3, 8), ut.ones(6, 3, 8))
@@ -96,7 +96,7 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(bias)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state.setdefault("_qkv_same_embed_dim", True)  # states from before keys could have their own size
+        state.setdefault("_qkv_same_embed_dim", True)  # state from before keys could have a different size
         super().__setstate__(state)
 
     def forward(
@@ -110,9 +110,9 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """(The attended values, the weights: their mean over heads, those of each head, or None)."""
+        """Return (output, weights), where weights are the mean over heads, the weights of each head, or None."""
         turned = self.batch_first and query.dim() == 3
-        if turned:  # one input given several times stays one, which is projected at once
+        if turned:  # an input passed several times stays one tensor, so that it is projected in one product
             same = key is query, value is key
             query = query.transpose(1, 0)
             key = query if same[0] else key.transpose(1, 0)
@@ -145,7 +145,7 @@ class MultiheadAttention(Module):
         return (out.transpose(1, 0) if turned else out), weights
 
     def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor) -> tuple[Tensor | None, int | None]:
-        """(Both masks as one, of (batch, heads, queries, keys); its kind: 0 for attn_mask alone, 1 for padding alone, 2 for both)."""
+        """Return the merged mask (batch, heads, queries, keys) and its type: 0 for attn_mask only, 1 for padding only, 2 for both."""
         kind: int | None = None
         merged = None
         if key_padding_mask is not None:

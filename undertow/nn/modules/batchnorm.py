@@ -17,7 +17,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 
 
 class _NormBase(Module):
-    """What batch and instance normalisation share: weight and bias of each channel, and running statistics."""
+    """Base class of batch and instance normalisation: weight and bias of each channel, and running statistics."""
 
     num_features: int
     eps: float
@@ -54,14 +54,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Mean zero, variance one, no batch seen."""
+        """Reset the running statistics: mean zero, variance one, no batches."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Running statistics as at first, weight one, bias zero."""
+        """Reset the running statistics, set weight to one and bias to zero."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -72,14 +72,14 @@ class _NormBase(Module):
         raise NotImplementedError
 
     def extra_repr(self) -> str:
-        """Sizes and settings."""
+        """Return sizes and settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _upgrade_state(self, state_dict: dict[str, Any], prefix: str, version: int | None, error_msgs: list[str]) -> None:
-        """Adds to the state of an older version what it does not hold: before version 2 the number of batches was not kept."""
+        """Add entries that are missing in the state of older versions: before version 2 the number of batches was not stored."""
         if (version is None or version < 2) and self.track_running_stats and prefix + "num_batches_tracked" not in state_dict:
             own = self.num_batches_tracked
             state_dict[prefix + "num_batches_tracked"] = own if own is not None else undertow.tensor(0, dtype=undertow.int64)
@@ -100,12 +100,12 @@ class _NormBase(Module):
 
 class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input; in training, the running statistics move."""
+        """Return the normalised input; in training mode, update the running statistics."""
         self._check_input_dim(input)
         average = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the mean over all batches
+            if self.momentum is None:  # cumulative average over all batches
                 average = 1.0 / float(self.num_batches_tracked)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         kept = not self.training or self.track_running_stats
@@ -115,7 +115,7 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Each channel of (N, C) or (N, C, L) less its mean, over its deviation; times a weight, plus a bias.
+    """Normalises each channel of (N, C) or (N, C, L) over the batch; then multiplies by a weight and adds a bias.
 
     >>> import undertow as ut
     >>> ut.nn.BatchNorm1d(1, eps=1e-9)(ut.tensor([[1.0], [3.0]])).tolist()
@@ -128,7 +128,7 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Each channel of (N, C, H, W) less its mean, over its deviation; times a weight, plus a bias."""
+    """Normalises each channel of (N, C, H, W) over the batch; then multiplies by a weight and adds a bias."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 4:
@@ -136,7 +136,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Each channel of (N, C, D, H, W) less its mean, over its deviation; times a weight, plus a bias."""
+    """Normalises each channel of (N, C, D, H, W) over the batch; then multiplies by a weight and adds a bias."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
@@ -144,7 +144,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm of any number of dimensions. Statistics are those of this process: there is no group to share them with."""
+    """BatchNorm for any number of dimensions. The statistics are those of this process: they are not synchronized."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module | Self:
-        """`module` with every BatchNorm in it replaced by one of this class that has its parameters and statistics."""
+        """Replace every BatchNorm in `module` by an instance of this class with its parameters and statistics."""
         converted: Module = module
         if isinstance(module, _BatchNorm):
             converted = cls(
@@ -189,7 +189,7 @@ class SyncBatchNorm(_BatchNorm):
         return converted
 
 
-if not TYPE_CHECKING:  # names of other modules, which checkers find there
+if not TYPE_CHECKING:  # torch has these names here; type checkers find them in their own modules
     __getattr__ = names_from(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""A layer that mixes groups of channels."""
+"""A layer that interleaves groups of channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Takes one channel of each group in turn.
+    """Interleaves the channels of the groups.
 
     >>> import undertow as ut
     >>> ut.nn.ChannelShuffle(2)(ut.arange(4.0).reshape(1, 4, 1, 1)).flatten()
@@ -24,9 +24,9 @@ class ChannelShuffle(Module):
         self.groups = groups
 
     def forward(self, input: Tensor) -> Tensor:
-        """The channels in their new order."""
+        """Return the channels in their new order."""
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:
-        """The number of groups."""
+        """Return the number of groups."""
         return f"groups={self.groups}"

@@ -1,4 +1,4 @@
-"""Modules that hold others: in sequence, in a list, in a dictionary; and lists and dictionaries of parameters."""
+"""Containers: sequences, lists and dictionaries of modules; lists and dictionaries of parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """Deprecated: a module made from keyword arguments."""
+    """Deprecated: a module with submodules from keyword arguments."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def _index(i: Any, size: int) -> int:
 
 
 class Sequential(Module):
-    """Modules called one after the other.
+    """Modules that are called in order.
 
     >>> import undertow as ut
     >>> net = ut.nn.Sequential(ut.nn.Linear(4, 3), ut.nn.ReLU())
@@ -118,18 +118,18 @@ class Sequential(Module):
             raise ValueError(f"Non-positive multiplication factor {times} for {type(Sequential())}")
 
     def pop(self, key: Any) -> Module:
-        """Takes a module out."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module
 
     def append(self, module: Module) -> Self:
-        """Adds a module at the end."""
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Puts a module before `index`."""
+        """Insert a module before `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         n = len(self)
@@ -141,20 +141,20 @@ class Sequential(Module):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Adds modules at the end."""
+        """Add modules at the end."""
         for module in sequential:
             self.append(module)
         return self
 
     def forward(self, input: Any) -> Any:
-        """Each module of the one before's result."""
+        """Call each module with the result of the previous one."""
         for module in self._modules.values():
             input = module(input)
         return input
 
 
 class ModuleList(Module):
-    """A list whose modules are registered."""
+    """A list of registered modules."""
 
     _modules: dict[str, Module]
 
@@ -192,25 +192,25 @@ class ModuleList(Module):
         return any(m is module for m in self)
 
     def insert(self, index: int, module: Module) -> None:
-        """Puts a module before `index`."""
+        """Insert a module before `index`."""
         modules = list(self)
         modules.insert(index, module)
         for i, m in enumerate(modules):
             self._modules[str(i)] = m
 
     def append(self, module: Module) -> Self:
-        """Adds a module at the end."""
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
     def pop(self, key: Any) -> Module:
-        """Takes a module out."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Adds modules at the end."""
+        """Add modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
         for module in modules:
@@ -235,7 +235,7 @@ class ModuleList(Module):
 
 
 class ModuleDict(Module):
-    """A dictionary whose modules are registered."""
+    """A dictionary of registered modules."""
 
     _modules: dict[str, Module]
 
@@ -263,29 +263,29 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Takes everything out."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Takes a module out."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._modules.keys()
 
     def items(self) -> Any:
-        """Names and modules."""
+        """Return pairs of names and modules."""
         return self._modules.items()
 
     def values(self) -> Any:
-        """The modules."""
+        """Return the modules."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Adds modules from a mapping or from pairs."""
+        """Add modules from a mapping or from pairs."""
         if not isinstance(modules, Iterable):
             raise TypeError("ModuleDict.update should be called with an iterable of key/value pairs, but got " + type(modules).__name__)
         for key, module in _pairs(modules, "ModuleDict"):
@@ -313,7 +313,7 @@ def _describe(value: Any, kind_of_elements: str | None = None) -> str:
 
 
 class ParameterList(Module):
-    """A list whose tensors are registered as parameters."""
+    """A list of values; tensors are registered as parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -344,13 +344,13 @@ class ParameterList(Module):
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def append(self, value: Any) -> Self:
-        """Adds a value at the end."""
+        """Add a value at the end."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Adds values at the end."""
+        """Add values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError("ParameterList.extend should be called with an iterable, but got " + type(values).__name__)
         for value in values:
@@ -358,7 +358,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        """One line a value."""
+        """Return one line per value."""
         return "\n".join(f"  ({i}): {_describe(p)}" for i, p in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -366,7 +366,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary whose tensors are registered as parameters."""
+    """A dictionary of values; tensors are registered as parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -375,7 +375,7 @@ class ParameterDict(Module):
             self.update(parameters)
 
     def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)  # which says in torch's words that there is none
+        return getattr(self, key)  # raises with torch's message if the key is missing
 
     def __setitem__(self, key: str, value: Any) -> None:
         if not isinstance(key, str):
@@ -402,63 +402,63 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """A dictionary of the same parameters."""
+        """Return a new dictionary with the same parameters."""
         return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value, put there first if it is missing."""
+        """Return the value; insert `default` first if the key is missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Takes everything out."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Takes a value out."""
+        """Remove a value and return it."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Takes out the value put in last."""
+        """Remove the last inserted key and value, and return them."""
         key = next(reversed(list(self._keys)))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value, or `default`."""
+        """Return the value, or `default` if the key is missing."""
         if key in self:
             return self[key]
         return default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dictionary with these keys."""
+        """Return a new dictionary with these keys."""
         return ParameterDict((k, default) for k in keys)
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self._keys.keys()
 
     def items(self) -> Any:
-        """Names and values."""
+        """Return pairs of names and values."""
         return ((k, self[k]) for k in self._keys)
 
     def values(self) -> Any:
-        """The values."""
+        """Return the values."""
         return (self[k] for k in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Adds values from a mapping or from pairs."""
+        """Add values from a mapping or from pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError("ParametersDict.update should be called with an iterable of key/value pairs, but got " + type(parameters).__name__)
-        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)  # torch sorts those
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)  # torch sorts the keys of these
         for key, value in sorted(parameters.items(), key=lambda pair: pair[0]) if plain else _pairs(parameters, "ParameterDict"):
             self[key] = value
 
     def extra_repr(self) -> str:
-        """One line a value."""
+        """Return one line per value."""
         return "\n".join(f"  ({k}): {_describe(p, undertow.typename(p))}" for k, p in self.items())
 
     def __call__(self, input: Any) -> Any:

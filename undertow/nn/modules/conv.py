@@ -1,4 +1,4 @@
-"""Convolutions of one to three dimensions, and transposed ones."""
+"""Convolutions and transposed convolutions in one to three dimensions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 def _repeated(value: Any, times: int) -> tuple[Any, ...]:
-    """One value for every dimension, or those that were given."""
+    """Repeat one value for every dimension, or return the given values."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * times
 
 
 class _ConvNd(Module):
-    """What all convolutions are made of; a class says how many dimensions it has."""
+    """Base class of all convolutions; subclasses set the number of dimensions."""
 
     groups: int
     transposed: bool
@@ -99,7 +99,7 @@ class _ConvNd(Module):
         return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
 
     def _padding_as_pad_takes_it(self) -> Sequence[int]:
-        """Before and behind each dimension, the last dimension first."""
+        """The padding in the format of `pad`: before and after each dimension, last dimension first."""
         if not isinstance(self.padding, str):
             return tuple(p for p in reversed(self.padding) for _ in range(2))
         if self.padding == "valid":
@@ -108,7 +108,7 @@ class _ConvNd(Module):
         return [part for total in totals for part in (total // 2, total - total // 2)]
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias uniformly from +-1/sqrt(the inputs of one output)."""
+        """Initialize weight and bias uniformly in +-1/sqrt(fan_in)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -117,7 +117,7 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        """Channels, and whatever is not the default."""
+        """Return the channels, and options that are not the default."""
         zeros, ones = (0,) * self._dims, (1,) * self._dims
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
         if self.padding != zeros:
@@ -166,7 +166,7 @@ class _Conv(_ConvNd):
         return convolve(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolution."""
+        """Return the convolution of the input."""
         return self._conv_forward(input, self.weight, self.bias)
 
 
@@ -199,7 +199,7 @@ class Conv3d(_Conv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """Transposed convolutions: where a convolution reads, they write."""
+    """Base class of transposed convolutions."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
-        """How much is added behind, so that the result has the size that was asked for."""
+        """Return the padding at the end of the output that gives the requested size."""
         if output_size is None:
             return self.output_padding
         n = self._dims
@@ -247,7 +247,7 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(size - low for size, low in zip(wanted, least, strict=True))
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """The transposed convolution, of the smallest size or of output_size."""
+        """Return the transposed convolution of the input, with the smallest size or with output_size."""
         extra = self._output_padding(input, output_size)
         transposed = getattr(F, f"conv_transpose{self._dims}d")
         return transposed(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
@@ -277,7 +277,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     _dims = 3
 
 
-if not TYPE_CHECKING:  # names of other modules, which checkers find there
+if not TYPE_CHECKING:  # torch has these names here; type checkers find them in their own modules
     __getattr__ = names_from(
         __name__,
         {

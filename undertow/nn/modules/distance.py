@@ -1,4 +1,4 @@
-"""Distances and similarities of rows."""
+"""Distances and similarities of vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The distances."""
+        """Return the distances."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
@@ -41,5 +41,5 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """The similarities."""
+        """Return the similarities."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -1,4 +1,4 @@
-"""Dropout as modules: active in training, the identity in evaluation."""
+"""Dropout modules: active in training mode, the identity in evaluation mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _DropoutNd(Module):
-    """What they share: a probability, and whether to write into the input."""
+    """Base class of dropout modules: the probability, and whether to work in place."""
 
     p: float
     inplace: bool
@@ -22,47 +22,47 @@ class _DropoutNd(Module):
         self.p, self.inplace = p, inplace
 
     def extra_repr(self) -> str:
-        """The settings."""
+        """Return the settings."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_DropoutNd):
-    """Each element zero with probability p, else divided by 1 - p."""
+    """Sets each element to zero with probability p, and divides the others by 1 - p."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, with some of it left out in training."""
+        """Apply dropout in training mode; return the input in evaluation mode."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
-    """Whole channels of (N, C, L) or (C, L)."""
+    """Dropout of whole channels of (N, C, L) or (C, L)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, with some of it left out in training."""
+        """Apply dropout in training mode; return the input in evaluation mode."""
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Whole channels of (N, C, H, W)."""
+    """Dropout of whole channels of (N, C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, with some of it left out in training."""
+        """Apply dropout in training mode; return the input in evaluation mode."""
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, with some of it left out in training."""
+        """Apply dropout in training mode; return the input in evaluation mode."""
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance, for use with SELU."""
+    """Dropout that preserves mean and variance, for use with SELU."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, with some of it left out in training."""
+        """Apply dropout in training mode; return the input in evaluation mode."""
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
@@ -70,5 +70,5 @@ class FeatureAlphaDropout(_DropoutNd):
     """AlphaDropout of whole channels."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, with some of it left out in training."""
+        """Apply dropout in training mode; return the input in evaluation mode."""
         return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

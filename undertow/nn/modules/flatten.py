@@ -1,4 +1,4 @@
-"""Layers that change shapes."""
+"""Layers that reshape their input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Makes one dimension of several; by default of all but the batch."""
+    """Merges several dimensions into one; by default all but the batch."""
 
     start_dim: int
     end_dim: int
@@ -23,16 +23,16 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        """The flattened input."""
+        """Return the flattened input."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """The dimensions."""
+        """Return the dimensions."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
-    """Makes several dimensions of one."""
+    """Splits one dimension into several."""
 
     dim: int
     unflattened_size: tuple[int, ...] | list[int]
@@ -46,9 +46,9 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input with its dimension taken apart."""
+        """Return the input with its dimension split."""
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
-        """Dimension and sizes."""
+        """Return the dimension and sizes."""
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -16,7 +16,7 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Adds sliding blocks, given as columns, into an image."""
+    """Combines columns of sliding blocks to an image; overlapping blocks are summed."""
 
     output_size: Size
     kernel_size: Size
@@ -29,18 +29,18 @@ class Fold(Module):
         self.output_size, self.kernel_size, self.dilation, self.padding, self.stride = output_size, kernel_size, dilation, padding, stride
 
     def forward(self, input: Tensor) -> Tensor:
-        """The image."""
+        """Return the image."""
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        """Sizes."""
+        """Return the sizes."""
         return (
             f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
         )
 
 
 class Unfold(Module):
-    """Takes the sliding blocks of an image as columns.
+    """Extracts the sliding blocks of an image as columns.
 
     >>> import undertow as ut
     >>> Unfold(2)(ut.zeros(1, 3, 4, 4)).shape
@@ -57,9 +57,9 @@ class Unfold(Module):
         self.kernel_size, self.dilation, self.padding, self.stride = kernel_size, dilation, padding, stride
 
     def forward(self, input: Tensor) -> Tensor:
-        """The columns."""
+        """Return the columns."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        """Sizes."""
+        """Return the sizes."""
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"

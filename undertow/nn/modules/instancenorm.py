@@ -49,7 +49,7 @@ class _InstanceNorm(_NormBase):
         super()._upgrade_state(state_dict, prefix, version, error_msgs)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input; a single sample may come without a batch."""
+        """Return the normalised input; a single sample may have no batch dimension."""
         self._check_input_dim(input)
         channels = input.dim() - self._get_no_batch_dim()
         if input.size(channels) != self.num_features:
@@ -71,7 +71,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Each channel of each sample of (N, C, L) or (C, L) less its mean, over its deviation.
+    """Normalises each channel of each sample of (N, C, L) or (C, L).
 
     >>> import undertow as ut
     >>> ut.nn.InstanceNorm1d(1, eps=0.0)(ut.tensor([[[1.0, 3.0]], [[5.0, 5.5]]])).tolist()
@@ -87,7 +87,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Each channel of each sample of (N, C, H, W) or (C, H, W) less its mean, over its deviation."""
+    """Normalises each channel of each sample of (N, C, H, W) or (C, H, W)."""
 
     def _get_no_batch_dim(self) -> int:
         return 3
@@ -98,7 +98,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Each channel of each sample of (N, C, D, H, W) or (C, D, H, W) less its mean, over its deviation."""
+    """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
 
     def _get_no_batch_dim(self) -> int:
         return 4
@@ -108,7 +108,7 @@ class InstanceNorm3d(_InstanceNorm):
             raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
 
 
-if not TYPE_CHECKING:  # names of other modules, which checkers find there
+if not TYPE_CHECKING:  # torch has these names here; type checkers find them in their own modules
     __getattr__ = names_from(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""`LazyModuleMixin`: modules that find out their sizes from the first input they see, and are then ordinary modules."""
+"""`LazyModuleMixin`: modules that infer their sizes from the first input, and then become ordinary modules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["LazyModuleMixin"]
 
 
 class LazyModuleMixin:
-    """Stands before the module's class among the bases: `class LazyLinear(LazyModuleMixin, Linear)`.
+    """Mixin of lazy modules; it comes before the module's class in the list of bases: `class LazyLinear(LazyModuleMixin, Linear)`.
 
-    The module makes `UninitializedParameter`s and defines `initialize_parameters`, which gets the arguments of the first
-    call. After it the module becomes `cls_to_become`, if that is given.
+    The module creates `UninitializedParameter`s and defines `initialize_parameters`, which gets the arguments of the first
+    call. After that the module becomes an instance of `cls_to_become`, if it is set.
 
     >>> import undertow as ut
     >>> layer = ut.nn.LazyLinear(3)
@@ -36,7 +36,7 @@ class LazyModuleMixin:
         self._initialize_hook = module.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """As any module, but what has no shape goes in as it is: it cannot be detached."""
+        """Save like any module, but store uninitialized parameters directly: they cannot be detached."""
         hidden = self._non_persistent_buffers_set  # type: ignore[attr-defined]
         for name, value in (*self._parameters.items(), *self._buffers.items()):
             if value is not None and name not in hidden:
@@ -52,7 +52,7 @@ class LazyModuleMixin:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Takes the shapes of what is about to be loaded."""
+        """Materialize uninitialized parameters with the shapes of the entries to be loaded."""
         import undertow
 
         for name, mine in (*self._parameters.items(), *self._buffers.items()):
@@ -62,15 +62,15 @@ class LazyModuleMixin:
                     mine.materialize(given.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Materializes the parameters, from the arguments of the first call; every lazy module says how."""
+        """Materialize the parameters from the arguments of the first call; implemented by every lazy module."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer still waits for its shape."""
+        """Return True if a parameter or buffer is still uninitialized."""
         return any(is_lazy(t) for t in (*self._parameters.values(), *self._buffers.values()))
 
     def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
-        """The hook before the first call: sizes from its arguments, after which the module is lazy no more."""
+        """Pre-hook of the first call: infer the sizes from its arguments and make the module an ordinary one."""
         module.initialize_parameters(*args, **(kwargs or {}))
         if module.has_uninitialized_params():
             raise RuntimeError(f"module {type(self).__name__} has not been fully initialized")

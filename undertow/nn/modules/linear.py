@@ -19,13 +19,13 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
-    """Gives back its input; takes and ignores any arguments."""
+    """Returns its input; accepts and ignores any arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input."""
+        """Return the input."""
         return input
 
 
@@ -53,7 +53,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias uniformly from +-1/sqrt(in_features)."""
+        """Initialize weight and bias uniformly in +-1/sqrt(in_features)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -61,19 +61,19 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The product."""
-        # Past __getattr__: parameters are no attributes of the object, so `self.weight` must fail the ordinary lookup first, which
-        # costs 0.7 us against 0.06 here, twice a call. A parametrized weight is a property, and not in the dictionary.
+        """Return the product."""
+        # Bypasses __getattr__: parameters are not in the object's __dict__, so `self.weight` first fails the normal lookup, which costs 0.7
+        # us instead of 0.06 us, twice per call. A parametrized weight is a property and not in the dictionary.
         own = self._parameters
         return F.linear(input, own["weight"], own["bias"]) if "weight" in own and "bias" in own else F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Sizes."""
+        """Return the sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 class Bilinear(Module):
-    """x1 A x2 + bias, one matrix A for each output feature."""
+    """x1 A x2 + bias, with one matrix A per output feature."""
 
     in1_features: int
     in2_features: int
@@ -94,22 +94,22 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws uniformly from +-1/sqrt(in1_features)."""
+        """Initialize weight and bias uniformly in +-1/sqrt(in1_features)."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """The product."""
+        """Return the product."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """Sizes."""
+        """Return the sizes."""
         return f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-if not TYPE_CHECKING:  # names of other modules, which checkers find there
+if not TYPE_CHECKING:  # torch has these names here; type checkers find them in their own modules
     __getattr__ = names_from(
         __name__,
         {

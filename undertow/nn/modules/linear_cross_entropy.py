@@ -1,4 +1,4 @@
-"""`LinearCrossEntropyLoss`: a linear layer and the cross entropy of its outputs as one criterion."""
+"""`LinearCrossEntropyLoss`: a linear layer followed by the cross entropy of its outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """The cross entropy of `linear(input)`, for `out_features` positions at once where they are given.
+    """Cross entropy of `linear(input)`; with `out_features`, for that many positions at once.
 
     >>> import undertow as ut
     >>> LinearCrossEntropyLoss(3, 4)(ut.zeros(2, 3), ut.tensor([0, 1]))
@@ -58,7 +58,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.options = options
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss."""
+        """Compute the loss."""
         outputs = (self.num_classes, *self.out_features)
         return F.linear_cross_entropy(
             input,
@@ -73,7 +73,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        """The arguments it was made with."""
+        """Return the constructor's arguments."""
         return (
             f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
             f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "

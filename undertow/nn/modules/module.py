@@ -1,7 +1,7 @@
 """`Module`: a part of a network that owns parameters, buffers and other modules.
 
-Calling, attributes, hooks and text live here; the state dict in _state.py, walks in _members.py, casts and modes in _apply_everywhere.py, and
-the call that runs hooks in _hooks.py.
+This file has calls, attributes, hooks and `repr`. The state dict is in _state.py, iteration in _members.py, casts and modes in
+_apply_everywhere.py, and the call that runs hooks in _hooks.py.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _any_global_hook = (_hooks.hooks.forward, _hooks.hooks.forward_pre, _hooks.hooks
 
 
 def _forward_unimplemented(self: Module, *input: Any) -> None:
-    """What the module computes: every subclass says."""
+    """Compute the output; implemented by every subclass."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
@@ -53,7 +53,7 @@ _addindent = _indented  # torch's name
 
 
 class Module(StateDict, Members, Changes):
-    """The base of every layer and network: assign parameters and submodules as attributes, and define `forward`.
+    """The base class of all layers and networks: assign parameters and submodules as attributes, and define `forward`.
 
     >>> import undertow as ut
     >>> class Scale(ut.nn.Module):
@@ -119,7 +119,7 @@ class Module(StateDict, Members, Changes):
     _call_impl = _wrapped_call_impl = __call__
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing to do: there is no compiler here, and the module runs as it is."""
+        """Do nothing: there is no compiler, and the module runs eagerly."""
 
     # -- registration ------------------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Module(StateDict, Members, Changes):
             raise KeyError(f'{kind} name can\'t be empty string ""')
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that is part of the module's state but no parameter; `persistent` ones are in the state dict."""
+        """Add a tensor that is part of the module's state but not a parameter; `persistent` buffers are in the state dict."""
         if not persistent and "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         self._check_name("buffer", name)
@@ -149,7 +149,7 @@ class Module(StateDict, Members, Changes):
         self._non_persistent_buffers_set.discard(name) if persistent else self._non_persistent_buffers_set.add(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter; None keeps its name free."""
+        """Add a parameter; None reserves the name."""
         self._check_name("parameter", name)
         if hasattr(self, name) and name not in self._parameters:
             raise KeyError(f"attribute '{name}' already exists")
@@ -166,7 +166,7 @@ class Module(StateDict, Members, Changes):
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a submodule under a name."""
+        """Add a submodule with a name."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{undertow.typename(module)} is not a Module subclass")
         self._check_name("module", name)
@@ -288,7 +288,7 @@ class Module(StateDict, Members, Changes):
         return handle
 
     def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:
-        """The full backward hooks, and those of the older form, global ones first."""
+        """Return the full backward hooks, and the hooks of the older form, global hooks first."""
         _, full, old = _hooks.collect(self)
         return full, old
 
@@ -310,7 +310,7 @@ class Module(StateDict, Members, Changes):
         return self._backward_handle(hook, full=True, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The older form of `register_full_backward_hook`, which sees the gradients of the last operation only."""
+        """The older form of `register_full_backward_hook`, which gets only the gradients of the last operation."""
         return self._backward_handle(hook, full=False)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -341,7 +341,7 @@ class Module(StateDict, Members, Changes):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What the module's repr says between its parentheses."""
+        """Return the text between the parentheses of the module's repr."""
         return ""
 
     def __repr__(self) -> str:
@@ -359,7 +359,7 @@ class Module(StateDict, Members, Changes):
         return object.__hash__(self)
 
 
-if not TYPE_CHECKING:  # names of other modules, which checkers find there
+if not TYPE_CHECKING:  # torch has these names here; type checkers find them in their own modules
     __getattr__ = names_from(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""Normalisation of each sample by itself: over its last dimensions, its groups of channels, or neighbouring channels."""
+"""Normalisation of each sample: over its last dimensions, groups of channels, or neighbouring channels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 
 
 class LocalResponseNorm(Module):
-    """Each value over a power of the mean square of its neighbours in other channels."""
+    """Divides each value by a power of the mean square over neighbouring channels."""
 
     size: int
     alpha: float
@@ -30,18 +30,18 @@ class LocalResponseNorm(Module):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalised input."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """Return all settings."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class CrossMapLRN2d(Module):
-    """LocalResponseNorm for images, its window always centred: an even size has one neighbour less.
+    """LocalResponseNorm for images, with a window that is always centred: an even size has one neighbour less.
 
-    torch's sum also keeps the first channel once the window has left it; here it is the window's alone.
+    torch's sum keeps the first channel after the window has moved past it; here the sum is over the window only.
     """
 
     size: int
@@ -54,7 +54,7 @@ class CrossMapLRN2d(Module):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalised input."""
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
         reach = (self.size - 1) // 2
@@ -62,12 +62,12 @@ class CrossMapLRN2d(Module):
         return input * scale.pow(-self.beta)
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """Return all settings."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 class _OverLast(Module):
-    """What LayerNorm and RMSNorm share: the shape they normalise over, and a weight of it."""
+    """Base class of LayerNorm and RMSNorm: the shape to normalise over, and a weight of that shape."""
 
     normalized_shape: tuple[int, ...]
     elementwise_affine: bool
@@ -82,7 +82,7 @@ class _OverLast(Module):
 
 
 class LayerNorm(_OverLast):
-    """Each sample less its mean, over its deviation, along the last dimensions; times a weight, plus a bias.
+    """Normalises each sample over its last dimensions; then multiplies by a weight and adds a bias.
 
     >>> import undertow as ut
     >>> ut.nn.LayerNorm(2, eps=0.0)(ut.tensor([1.0, 3.0])).tolist()
@@ -105,23 +105,23 @@ class LayerNorm(_OverLast):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight one, bias zero."""
+        """Set weight to one and bias to zero."""
         if self.elementwise_affine:
             init.ones_(self.weight)
             if self.bias is not None:
                 init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalised input."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """Shape and settings."""
+        """Return shape and settings."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
 
 
 class RMSNorm(_OverLast):
-    """Each sample over the root of its mean square, along the last dimensions; times a weight."""
+    """Divides each sample by its root mean square over the last dimensions; then multiplies by a weight."""
 
     def __init__(
         self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True, device: Any = None, dtype: Any = None
@@ -132,21 +132,21 @@ class RMSNorm(_OverLast):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight one."""
+        """Set weight to one."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalised input."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """Shape and settings."""
+        """Return shape and settings."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class GroupNorm(Module):
-    """Groups of channels, sample by sample, less their mean, over their deviation; times a weight and plus a bias for each channel."""
+    """Normalises groups of channels of each sample; then multiplies by a weight and adds a bias per channel."""
 
     num_groups: int
     num_channels: int
@@ -167,16 +167,16 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight one, bias zero."""
+        """Set weight to one and bias to zero."""
         if self.affine:
             init.ones_(self.weight)
             if self.bias is not None:
                 init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalised input."""
+        """Return the normalised input."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """Sizes and settings."""
+        """Return sizes and settings."""
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"

@@ -1,4 +1,4 @@
-"""Layers that pad: with one value, or with the input's own elements."""
+"""Padding layers: with a constant, or with the input's own elements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _PadNd(Module):
-    """Pads the last `_rank` dimensions in the way `_mode` names; one number pads every side."""
+    """Pads the last `_rank` dimensions with mode `_mode`; one number pads every side."""
 
     __constants__: list[str] = ["padding"]
     padding: tuple[int, ...]
@@ -39,15 +39,15 @@ class _PadNd(Module):
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
-        # As given where it is a tuple or list: a wrong length is told when the layer is used.
+        # A tuple or list is stored as given: a wrong length raises when the layer is called.
         self.padding = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self._rank)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
+        """Return the padded input."""
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
-        """The padding."""
+        """Return the padding."""
         return f"{self.padding}"
 
 
@@ -60,11 +60,11 @@ class _ConstantPadNd(_PadNd):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
+        """Return the padded input."""
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """Padding and value."""
+        """Return padding and value."""
         return f"padding={self.padding}, value={self.value}"
 
 
@@ -98,7 +98,7 @@ class _ZeroPadNd(_ConstantPadNd):
         super().__init__(padding, 0.0)
 
     def extra_repr(self) -> str:
-        """The padding."""
+        """Return the padding."""
         return f"{self.padding}"
 
 
@@ -125,19 +125,19 @@ class _ReflectionPadNd(_PadNd):
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """Continues the last dimension by its mirror image."""
+    """Pads the last dimension with its reflection."""
 
     _rank = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """Continues the last two dimensions by their mirror image."""
+    """Pads the last two dimensions with their reflection."""
 
     _rank = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """Continues the last three dimensions by their mirror image."""
+    """Pads the last three dimensions with their reflection."""
 
     _rank = 3
 
@@ -147,19 +147,19 @@ class _ReplicationPadNd(_PadNd):
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """Continues the last dimension by the elements at its edge."""
+    """Pads the last dimension by repeating the elements at its edge."""
 
     _rank = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """Continues the last two dimensions by the elements at their edge."""
+    """Pads the last two dimensions by repeating the elements at their edge."""
 
     _rank = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """Continues the last three dimensions by the elements at their edge."""
+    """Pads the last three dimensions by repeating the elements at their edge."""
 
     _rank = 3
 
@@ -168,25 +168,25 @@ class _CircularPadNd(_PadNd):
     _mode = "circular"
 
     def forward(self, input: Tensor) -> Tensor:
-        """The padded input."""
+        """Return the padded input."""
         if input.dim() not in (self._rank + 1, self._rank + 2):
             raise ValueError(f"expected {self._rank + 1}D or {self._rank + 2}D input (got {input.dim()}D input)")
         return super().forward(input)
 
 
 class CircularPad1d(_CircularPadNd):
-    """Continues the last dimension by its other end."""
+    """Pads the last dimension with the elements of its other end."""
 
     _rank = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """Continues the last two dimensions by their other ends."""
+    """Pads the last two dimensions with the elements of their other ends."""
 
     _rank = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """Continues the last three dimensions by their other ends."""
+    """Pads the last three dimensions with the elements of their other ends."""
 
     _rank = 3

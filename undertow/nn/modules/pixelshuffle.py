@@ -1,4 +1,4 @@
-"""Layers that move channels into pixels, and back."""
+"""Layers that rearrange channels to pixels, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """(..., C r^2, H, W) to (..., C, H r, W r).
+    """Rearranges (..., C r^2, H, W) to (..., C, H r, W r).
 
     >>> import undertow as ut
     >>> ut.nn.PixelShuffle(3)(ut.ones(1, 9, 4, 4)).shape
@@ -24,16 +24,16 @@ class PixelShuffle(Module):
         self.upscale_factor = upscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The larger image."""
+        """Return the larger image."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the factor."""
         return f"upscale_factor={self.upscale_factor}"
 
 
 class PixelUnshuffle(Module):
-    """(..., C, H r, W r) to (..., C r^2, H, W).
+    """Rearranges (..., C, H r, W r) to (..., C r^2, H, W).
 
     >>> import undertow as ut
     >>> ut.nn.PixelUnshuffle(3)(ut.ones(1, 1, 12, 12)).shape
@@ -47,9 +47,9 @@ class PixelUnshuffle(Module):
         self.downscale_factor = downscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The smaller image."""
+        """Return the smaller image."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:
-        """The factor."""
+        """Return the factor."""
         return f"downscale_factor={self.downscale_factor}"

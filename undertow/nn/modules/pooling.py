@@ -1,4 +1,4 @@
-"""Pooling layers: torch's names, arguments and repr around the functions."""
+"""Pooling layers; the functions are in nn.functional."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def extra_repr(self) -> str:
-        """The geometry of the windows."""
+        """Return the sizes of the windows."""
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
             f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
@@ -76,10 +76,10 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest element of every window of a line."""
+    """The largest element of every window of a 1-d signal."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.max_pool1d(input, *self._arguments())
 
 
@@ -93,7 +93,7 @@ class MaxPool2d(_MaxPoolNd):
     """
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.max_pool2d(input, *self._arguments())
 
 
@@ -101,7 +101,7 @@ class MaxPool3d(_MaxPoolNd):
     """The largest element of every window of a volume."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.max_pool3d(input, *self._arguments())
 
 
@@ -120,37 +120,37 @@ class _MaxUnpoolNd(Module):
         self.padding = _tuple(padding, self._rank)
 
     def extra_repr(self) -> str:
-        """The geometry of the windows."""
+        """Return the sizes of the windows."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts the elements that MaxPool1d chose back where they stood, among zeros."""
+    """Inverts MaxPool1d: puts the elements back at their indices, with zeros elsewhere."""
 
     _rank = 1
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        """The line."""
+        """Return the signal."""
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts the elements that MaxPool2d chose back where they stood, among zeros."""
+    """Inverts MaxPool2d: puts the elements back at their indices, with zeros elsewhere."""
 
     _rank = 2
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        """The image."""
+        """Return the image."""
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts the elements that MaxPool3d chose back where they stood, among zeros."""
+    """Inverts MaxPool3d: puts the elements back at their indices, with zeros elsewhere."""
 
     _rank = 3
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        """The volume."""
+        """Return the volume."""
         return F.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -163,12 +163,12 @@ class _AvgPoolNd(Module):
     count_include_pad: bool
 
     def extra_repr(self) -> str:
-        """The geometry of the windows."""
+        """Return the sizes of the windows."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of every window of a line."""
+    """The mean of every window of a 1-d signal."""
 
     kernel_size: tuple[int, ...]
     stride: tuple[int, ...]
@@ -190,7 +190,7 @@ class AvgPool1d(_AvgPoolNd):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
@@ -231,7 +231,7 @@ class AvgPool2d(_AvgPoolDivided):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.avg_pool2d(input, *self._arguments())
 
 
@@ -239,7 +239,7 @@ class AvgPool3d(_AvgPoolDivided):
     """The mean of every window of a volume."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.avg_pool3d(input, *self._arguments())
 
 
@@ -278,22 +278,22 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest elements of windows at random distances in an image."""
+    """The largest elements of randomly placed windows of an image."""
 
     _rank = 2
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.fractional_max_pool2d(input, *self._arguments())
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The largest elements of windows at random distances in a volume."""
+    """The largest elements of randomly placed windows of a volume."""
 
     _rank = 3
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.fractional_max_pool3d(input, *self._arguments())
 
 
@@ -308,15 +308,15 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def extra_repr(self) -> str:
-        """Norm and geometry."""
+        """Return the norm and the sizes of the windows."""
         return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of every window of a line."""
+    """The p-norm of every window of a 1-d signal."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The norms."""
+        """Return the norms."""
         return F.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -324,7 +324,7 @@ class LPPool2d(_LPPoolNd):
     """The p-norm of every window of an image."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The norms."""
+        """Return the norms."""
         return F.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -332,7 +332,7 @@ class LPPool3d(_LPPoolNd):
     """The p-norm of every window of a volume."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The norms."""
+        """Return the norms."""
         return F.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
 
@@ -345,15 +345,15 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def extra_repr(self) -> str:
-        """The number of windows."""
+        """Return the output size."""
         return f"output_size={self.output_size}"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest elements of a given number of windows of a line."""
+    """The largest elements of a given number of windows of a 1-d signal."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
@@ -361,7 +361,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest elements of a grid of windows of an image."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
@@ -369,7 +369,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest elements of a grid of windows of a volume."""
 
     def forward(self, input: Tensor) -> Any:
-        """The largest elements, and where they stand if asked for."""
+        """Return the largest elements; with `return_indices`, also their indices."""
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
@@ -381,15 +381,15 @@ class _AdaptiveAvgPoolNd(Module):
         self.output_size = output_size
 
     def extra_repr(self) -> str:
-        """The number of windows."""
+        """Return the output size."""
         return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The means of a given number of windows of a line."""
+    """The means of a given number of windows of a 1-d signal."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
@@ -397,7 +397,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The means of a grid of windows of an image."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
@@ -405,5 +405,5 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The means of a grid of windows of a volume."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means."""
+        """Return the means."""
         return F.adaptive_avg_pool3d(input, self.output_size)

@@ -1,4 +1,4 @@
-"""Recurrent layers: RNN, LSTM, GRU over sequences. One step of each is in _rnn_cells.py, what they compute in undertow/_functions/recurrent.py."""
+"""Recurrent layers: RNN, LSTM, GRU over sequences. Cells are in _rnn_cells.py, the functions in undertow/_functions/recurrent.py."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _check_options(input_size: Any, hidden_size: Any, num_layers: int, dropout: 
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: parameters by layer and direction, checks, and the call."""
+    """Base class of RNN, LSTM and GRU: parameters by layer and direction, checks, and the call."""
 
     mode: str
     input_size: int
@@ -62,7 +62,7 @@ class RNNBase(Module):
     bidirectional: bool
     proj_size: int
     __constants__: list[str] = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
-    _names = ("hx",)  # of the states, as errors list them
+    _names = ("hx",)  # names of the states in error messages
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class RNNBase(Module):
         self._all_weights.append(names)
         self._flat_weights_names += names
 
-    # Read anew each time: parameters may be exchanged for a call (func.functional_call) or be parametrized.
+    # Collected on every access: parameters may be replaced for a call (func.functional_call) or be parametrized.
     @property
     def _flat_weights(self) -> list[Tensor]:
         own = self._parameters
@@ -115,7 +115,7 @@ class RNNBase(Module):
 
     @_flat_weights.setter
     def _flat_weights(self, weights: list[Tensor]) -> None:
-        """Libraries that exchange parameters for a call set the list too, which has no memory of its own here."""
+        """Set the parameters from a list; libraries that replace parameters for a call assign to it."""
         for name, weight in zip(self._flat_weights_names, weights, strict=True):
             if getattr(self, name) is not weight:
                 setattr(self, name, weight)
@@ -126,10 +126,10 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
-        """Nothing to do here: it lays out weights for GPU libraries."""
+        """Do nothing: in torch it makes the weights contiguous for GPU libraries."""
 
     def reset_parameters(self) -> None:
-        """Draws all weights uniformly from +-1/sqrt(hidden_size)."""
+        """Initialize all weights uniformly in +-1/sqrt(hidden_size)."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
@@ -142,7 +142,7 @@ class RNNBase(Module):
     # -- checks ------------------------------------------------------------------------------------------------------
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Refuses an input of another dtype, rank or width than the weights'."""
+        """Raise if the dtype, number of dimensions or size of the input does not match the weights."""
         weight = self._flat_weights[0]
         if input.dtype != weight.dtype:
             raise ValueError(
@@ -159,22 +159,22 @@ class RNNBase(Module):
         return int(batch_sizes[0]) if batch_sizes is not None else input.size(0 if self.batch_first else 1)
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape of the hidden states."""
+        """Return the shape of the hidden states."""
         layers = self.num_layers * (2 if self.bidirectional else 1)
         return layers, self._batch(input, batch_sizes), self.proj_size or self.hidden_size
 
     def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}") -> None:
-        """Refuses states of another shape."""
+        """Raise if the states have another shape."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """All checks of a call."""
+        """Check the arguments of a call."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """States in another order of the batch."""
+        """Return the states with the batch permuted."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def _weights_have_changed(self) -> bool:
@@ -201,7 +201,7 @@ class RNNBase(Module):
         raise RuntimeError(f"For {kind} input, {' and '.join(self._names)} should also be {rank}-D but got {got}")
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """Outputs of the last layer at every step, and the last states of every layer."""
+        """Return the outputs of the last layer at every step, and the last states of every layer."""
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
@@ -241,7 +241,7 @@ class RNNBase(Module):
         return packed, self.permute_hidden(self._pack_states(tuple(final)), unsorted_indices)
 
     def extra_repr(self) -> str:
-        """Sizes, and what is not default."""
+        """Return sizes, and options that are not the default."""
         text = f"{self.input_size}, {self.hidden_size}"
         for name, default in (("proj_size", 0), ("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0), ("bidirectional", False)):
             value = getattr(self, name)
@@ -251,7 +251,7 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """h = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of it, over a sequence.
+    """h = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu, over a sequence.
 
     >>> import undertow as ut
     >>> output, h = ut.nn.RNN(10, 20, 2)(ut.ones(5, 3, 10))
@@ -288,17 +288,17 @@ class LSTM(RNNBase):
         super().__init__("LSTM", *args, **kwargs)
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
-        """The shape of the cell states."""
+        """Return the shape of the cell states."""
         return self.num_layers * (2 if self.bidirectional else 1), self._batch(input, batch_sizes), self.hidden_size
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """All checks of a call."""
+        """Check the arguments of a call."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden[0], self.get_expected_hidden_size(input, batch_sizes), "Expected hidden[0] size {}, got {}")
         self.check_hidden_size(hidden[1], self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """States in another order of the batch."""
+        """Return the states with the batch permuted."""
         return hx if permutation is None else tuple(h.index_select(1, permutation) for h in hx)
 
     def _pack_states(self, states: tuple[Tensor, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""Embeddings."""
+"""Embedding layers."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ class Embedding(Module):
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
     def reset_parameters(self) -> None:
-        """Standard normal; the padding row zero."""
+        """Initialize with the standard normal distribution; the padding row with zeros."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with undertow.no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows that `input` names."""
+        """Return the rows at the indices `input`."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
-        """Sizes and what is not default."""
+        """Return sizes, and options that are not the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is not None:
             text += f", padding_idx={self.padding_idx}"
@@ -102,7 +102,7 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """An embedding of a given table."""
+        """Create an embedding from a given table."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -120,7 +120,7 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """Sums, means or maxima of bags of a table's vectors, without making the vectors one by one.
+    """Sums, means or maxima of bags of embedding vectors, without creating the individual vectors.
 
     >>> import undertow as ut
     >>> ut.nn.EmbeddingBag(10, 3)(ut.tensor([1, 2, 4, 5]), ut.tensor([0, 3])).shape
@@ -169,14 +169,14 @@ class EmbeddingBag(Module):
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
 
     def reset_parameters(self) -> None:
-        """Standard normal; the padding row zero."""
+        """Initialize with the standard normal distribution; the padding row with zeros."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with undertow.no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """A vector for each bag: rows of `input`, or runs of it that begin at `offsets`."""
+        """Return one vector per bag: the rows of `input`, or its parts that start at `offsets`."""
         return F.embedding_bag(
             input,
             self.weight,
@@ -192,7 +192,7 @@ class EmbeddingBag(Module):
         )
 
     def extra_repr(self) -> str:
-        """Sizes and what is not default."""
+        """Return sizes, and options that are not the default."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.max_norm is not None:
             text += f", max_norm={self.max_norm}"
@@ -216,7 +216,7 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Self:
-        """Bags of a given table."""
+        """Create an embedding bag from a given table."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape

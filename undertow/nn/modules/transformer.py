@@ -1,4 +1,4 @@
-"""Transformer layers: encoder and decoder layers, stacks of them, and the model of both."""
+"""Transformer layers: encoder and decoder layers, stacks of them, and the complete model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 def _is_causal_mask(mask: Tensor | None, is_causal: bool | None, size: int | None) -> bool:
-    """Is a mask the causal one? Looked at only where the caller does not say."""
+    """Return True if a mask is causal; checked only if the caller does not specify it."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
     causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size, device=mask.device, dtype=mask.dtype)
@@ -44,7 +44,7 @@ def _sequence_length(t: Tensor, batch_first: bool) -> int:
 
 
 def _float_mask(mask: Tensor | None, name: str, dtype: Any, other: Tensor | None = None, other_name: str = "") -> Tensor | None:
-    """A mask to be added: -inf where a mask of bools is true."""
+    """Convert a mask to numbers to add: -inf where a boolean mask is True."""
     if mask is None:
         return None
     is_bool = mask.dtype == undertow.bool
@@ -62,14 +62,14 @@ def _activation_named(activation: Activation) -> Callable[[Tensor], Tensor]:
 
 
 def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
-    """The function of a name, of the two that have one."""
+    """Return the activation function "relu" or "gelu"."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     return getattr(F, activation)
 
 
 class _Layer(Module):
-    """What encoder and decoder layers share: attention blocks, two linear layers between them, norms and dropouts."""
+    """Base class of encoder and decoder layers: attention blocks, two linear layers, norms and dropouts."""
 
     linear1: Linear
     dropout: Dropout
@@ -106,7 +106,7 @@ class _Layer(Module):
         for k in range(blocks):
             setattr(self, f"dropout{k + 1}", Dropout(dropout))
         self.activation = _activation_named(activation)
-        if len(self._attentions) == 1:  # torch's note on encoder layers
+        if len(self._attentions) == 1:  # an attribute that torch's encoder layers have
             relu, gelu = (self.activation is f or isinstance(self.activation, kind) for f, kind in ((F.relu, ReLU), (F.gelu, GELU)))
             self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
 
@@ -115,14 +115,14 @@ class _Layer(Module):
         if not hasattr(self, "activation"):
             self.activation = F.relu
 
-    # The blocks below have torch's names: subclasses replace them.
+    # The blocks below have torch's names, because subclasses override them.
 
     def _sa_block(self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
         found = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)
         return self.dropout1(found[0])
 
     def _add(self, x: Tensor, block: Callable[[Tensor], Tensor], k: int) -> Tensor:
-        """x plus a block of it, normalised before the block or after the sum."""
+        """Return x + block(x), normalised before the block or after the sum."""
         norm = getattr(self, f"norm{k}")
         return x + block(norm(x)) if self.norm_first else norm(x + block(x))
 
@@ -141,7 +141,7 @@ class TransformerEncoderLayer(_Layer):
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
-        """The layer's output; masks are added to scores, or are true where attention is not allowed."""
+        """Return the layer's output. Masks are added to the scores, or are True where attention is not allowed."""
         padding = _float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, src_mask, "src_mask")
         mask = _float_mask(src_mask, "src_mask", src.dtype)
 
@@ -182,7 +182,7 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The layer's output; masks are added to scores, or are true where attention is not allowed."""
+        """Return the layer's output. Masks are added to the scores, or are True where attention is not allowed."""
 
         def attend(x: Tensor) -> Tensor:
             return self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
@@ -198,9 +198,9 @@ def _get_clones(module: Module, n: int) -> ModuleList:
 
 
 class TransformerEncoder(Module):
-    """Encoder layers one after the other, all beginning as copies of one.
+    """A stack of encoder layers, initialized as copies of one layer.
 
-    `enable_nested_tensor` and `mask_check` are kept for torch's sake: padded sequences are computed in full here.
+    `enable_nested_tensor` and `mask_check` are accepted for compatibility with torch: padded sequences are computed in full.
     """
 
     layers: ModuleList
@@ -224,7 +224,7 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.use_nested_tensor, self.mask_check = enable_nested_tensor, False, mask_check
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
-        """The last layer's output, normalised if there is a norm."""
+        """Return the last layer's output, normalised if there is a norm."""
         src_key_padding_mask = _float_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype, mask, "mask")
         mask = _float_mask(mask, "mask", src.dtype)
         first = self.layers[0].self_attn if len(self.layers) else None
@@ -236,7 +236,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Decoder layers one after the other, all beginning as copies of one."""
+    """A stack of decoder layers, initialized as copies of one layer."""
 
     layers: ModuleList
     __constants__: list[str] = ["norm"]
@@ -258,7 +258,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The last layer's output, normalised if there is a norm."""
+        """Return the last layer's output, normalised if there is a norm."""
         first = self.layers[0].self_attn if len(self.layers) else None
         tgt_is_causal = _is_causal_mask(tgt_mask, tgt_is_causal, _sequence_length(tgt, getattr(first, "batch_first", False)))
         out = tgt
@@ -340,7 +340,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The decoder's output."""
+        """Return the decoder's output."""
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError(f"the batch number of src and tgt must be equal, got shapes {list(src.shape)} and {list(tgt.shape)}")
@@ -362,7 +362,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """-inf above the diagonal: no position attends to a later one.
+        """Create a causal mask: -inf above the diagonal, so that no position attends to a later one.
 
         >>> import undertow as ut
         >>> ut.nn.Transformer.generate_square_subsequent_mask(2)

@@ -1,4 +1,4 @@
-"""Layers that change an image's size."""
+"""Layers that resize images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """The image at another size, or scaled.
+    """Resizes an image to `size` or by `scale_factor`.
 
     >>> import undertow as ut
     >>> Upsample(scale_factor=2)(ut.tensor([[[1.0, 2.0]]]))
@@ -44,26 +44,26 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """The resized image."""
+        """Return the resized image."""
         return F.interpolate(
             input, self.size, self.scale_factor, self.mode, self.align_corners, recompute_scale_factor=self.recompute_scale_factor
         )
 
     def extra_repr(self) -> str:
-        """Size or scale, and mode."""
+        """Return the size or scale, and the mode."""
         given = f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None else f"size={self.size!r}"
         return f"{given}, mode={self.mode!r}"
 
 
 class UpsamplingNearest2d(Upsample):
-    """The image at another size, by its nearest pixels."""
+    """Resizes an image with nearest-neighbour interpolation."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """The image at another size, interpolated linearly between its corners."""
+    """Resizes an image with bilinear interpolation and aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -1,4 +1,4 @@
-"""Sizes of layers, written once or for every dimension; torch.nn.modules.utils."""
+"""`torch.nn.modules.utils`: sizes of layers, given once or for every dimension."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats a number n times, and makes a tuple of what can be walked through.
+    """Return a function that repeats a number n times, and converts an iterable to a tuple.
 
     >>> _ntuple(3)(1), _ntuple(3)([1, 2, 3])
     ((1, 1, 1), (1, 2, 3))
@@ -34,12 +34,12 @@ _quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
-    """The elements from the last to the first, each n times: a convolution's padding as `pad` takes it."""
+    """Return the elements in reverse order, each repeated n times: a convolution's padding in the format of `pad`."""
     return tuple(x for x in reversed(tuple(t)) for _ in range(n))
 
 
 def _list_with_default(out_size: list[int], defaults: list[int]) -> list[int]:
-    """The sizes, those that are None taken from the end of the defaults."""
+    """Return the sizes, with None replaced by the values at the end of the defaults."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
@@ -48,7 +48,7 @@ def _list_with_default(out_size: list[int], defaults: list[int]) -> list[int]:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Takes a prefix off the keys that have it, and off those of the metadata, in place.
+    """Remove a prefix from the keys that have it, and from those of the metadata, in place.
 
     >>> d = {"module.weight": 1}
     >>> consume_prefix_in_state_dict_if_present(d, "module.")
@@ -62,7 +62,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     if metadata is None:
         return
     for key in list(metadata):
-        # The module's own entry has the prefix without its dot.
+        # The module's own entry is the prefix without its dot.
         if len(key) == 0:
             continue
         if key == prefix.replace(".", "") or key.startswith(prefix):

@@ -1,4 +1,4 @@
-"""Modules on several devices or processes: what of torch.nn.parallel has a meaning on one."""
+"""The parts of torch.nn.parallel that are meaningful with one device and one process."""
 
 from undertow.nn.parallel.data_parallel import DataParallel, data_parallel
 from undertow.nn.parallel.distributed import DistributedDataParallel

@@ -1,4 +1,4 @@
-"""DataParallel without several devices to spread over: it runs its module, as torch does where there is no GPU."""
+"""DataParallel with one device: it calls its module, as torch does without a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Runs `module`; its state-dict keys begin with "module.", so that checkpoints of torch's load.
+    """Calls `module`. The state-dict keys begin with "module.", so that torch's checkpoints can be loaded.
 
     >>> import undertow as ut
     >>> list(ut.nn.DataParallel(ut.nn.Linear(2, 2)).state_dict())
@@ -25,10 +25,10 @@ class DataParallel(Module):
         self.device_ids: list[Any] = []
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """The module's output."""
+        """Return the module's output."""
         return self.module(*inputs, **kwargs)
 
 
 def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0, module_kwargs: Any = None) -> Any:
-    """The module's output for a tuple of inputs, or one input."""
+    """Call the module with a tuple of inputs, or one input."""
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))

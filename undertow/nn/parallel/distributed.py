@@ -1,4 +1,4 @@
-"""DistributedDataParallel over the group of one process there is: gradients are the mean over processes, so they are this one's own."""
+"""DistributedDataParallel for a group of one process: the mean of gradients over processes is this process's gradient."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DistributedDataParallel"]
 
 
 class DistributedDataParallel(Module):
-    """A module whose gradients every process of a group shares. `module` is the one that is wrapped."""
+    """Averages the gradients of a module over the processes of a group. `module` is the wrapped module."""
 
     process_group: Any
     dim: int
@@ -66,12 +66,12 @@ class DistributedDataParallel(Module):
         self.gradient_as_bucket_view, self.require_backward_grad_sync = gradient_as_bucket_view, True
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module returns."""
+        """Return the module's output."""
         return self.module(*inputs, **kwargs)
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Gradients of the block are accumulated and not yet shared."""
+        """Context manager: gradients are accumulated without synchronization."""
         before = self.require_backward_grad_sync
         self.require_backward_grad_sync = False
         try:
@@ -81,9 +81,9 @@ class DistributedDataParallel(Module):
 
     @contextlib.contextmanager
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False) -> Iterator[None]:
-        """For processes with unequal numbers of batches: nothing to wait for here."""
+        """Context manager for processes with different numbers of batches; with one process it has no effect."""
         yield
 
     def register_comm_hook(self, state: object, hook: Any) -> None:
-        """Refused: there is no communication to replace in a group of one process."""
+        """Raise: with one process there is no communication to replace."""
         raise NotImplementedError("DistributedDataParallel.register_comm_hook is not in Undertow: planned: training over several processes")

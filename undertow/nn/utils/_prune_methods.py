@@ -1,4 +1,4 @@
-"""Methods of pruning: which elements of a tensor are masked, and the hook that multiplies a parameter by its mask before forward."""
+"""Pruning methods: how the mask is computed, and the pre-forward hook that multiplies a parameter by its mask."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _check_amount(amount: Any) -> None:
 
 
 def _count(amount: Any, size: int) -> int:
-    """How many of `size` things to prune."""
+    """Return how many of `size` elements to prune."""
     if isinstance(amount, numbers.Integral):
         if amount > size:
             raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
@@ -40,7 +40,7 @@ def _check_structured(t: Tensor, dim: int) -> None:
 
 
 class BasePruningMethod(ABC):
-    """A way to prune, and the hook on a module that applies its mask: `name` is then `name_orig * name_mask`."""
+    """Base class of pruning methods; also the hook of a module that applies the mask: `name` becomes `name_orig * name_mask`."""
 
     PRUNING_TYPE = "unstructured"
     _tensor_name: str
@@ -50,16 +50,16 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for a tensor, given one that already holds."""
+        """Compute the mask of a tensor, given the current mask."""
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The pruned tensor."""
+        """Return the pruned tensor."""
         mask, original = (getattr(module, f"{self._tensor_name}_{part}") for part in ("mask", "orig"))
         return mask.to(original.dtype) * original
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
-        """Prunes a parameter of a module; on one that is pruned already, the two methods are combined."""
+        """Prune a parameter of a module; if it is already pruned, the two methods are combined."""
         hooks = {k: h for k, h in module._forward_pre_hooks.items() if isinstance(h, BasePruningMethod) and h._tensor_name == name}
         if len(hooks) > 1:
             raise AssertionError(f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a PruningContainer.")
@@ -79,7 +79,7 @@ class BasePruningMethod(ABC):
                 f"importance_scores should have the same shape as parameter {name} of {module}, got {importance_scores.shape} vs {original.shape}"
             )
         held = undertow.ones_like(original) if is_first else getattr(module, name + "_mask").detach().clone()
-        mask = method.compute_mask(importance_scores.detach(), default_mask=held.detach())  # may refuse: the module is not changed yet
+        mask = method.compute_mask(importance_scores.detach(), default_mask=held.detach())  # may raise; the module is still unchanged
         if is_first:
             module.register_parameter(name + "_orig", original)
             del module._parameters[name]
@@ -89,7 +89,7 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """A pruned copy of a tensor, without any module."""
+        """Return a pruned copy of a tensor, without a module."""
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
         scores = t if importance_scores is None else importance_scores
@@ -97,7 +97,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores.detach(), default_mask=held.detach())
 
     def remove(self, module: Module) -> None:
-        """Makes the parameter a plain one again, with its pruned values."""
+        """Make the parameter an ordinary one again, with its pruned values."""
         name = self._tensor_name
         if name is None:
             raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
@@ -111,7 +111,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods on one tensor, one after the other: each looks at what the ones before have left."""
+    """Several methods applied to one tensor in order; each considers only elements that the previous ones have kept."""
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -122,7 +122,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod | None) -> None:
-        """Adds a method for the same tensor."""
+        """Add a method for the same tensor."""
         if not isinstance(method, BasePruningMethod) and method is not None:
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if method is not None and self._tensor_name != method._tensor_name:
@@ -142,7 +142,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask after the last method."""
+        """Compute the mask after the last method."""
         method = self._pruning_methods[-1]
         mask = default_mask.to(t.dtype)
         left = self._left_by(method, mask)
@@ -152,7 +152,7 @@ class PruningContainer(BasePruningMethod):
 
     @staticmethod
     def _left_by(method: BasePruningMethod, mask: Tensor) -> Any:
-        """Where a method may still prune: elements, or channels of which something is left."""
+        """Return where a method may still prune: kept elements, or channels with kept elements."""
         if method.PRUNING_TYPE == "unstructured":
             return mask == 1
         if method.PRUNING_TYPE == "structured":
@@ -167,20 +167,20 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, and makes the names that pruning makes."""
+    """Prunes nothing, but creates the mask and the attributes of a pruned parameter."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask that holds."""
+        """Return the current mask."""
         return default_mask
 
     @classmethod
     def apply(cls, module: Module, name: str) -> Self:
-        """Adds a mask of ones."""
+        """Add a mask of ones."""
         return super().apply(module, name)
 
 
 class _Amount(BasePruningMethod):
-    """Methods that prune a number or a share of what there is."""
+    """Methods that prune a given number or fraction."""
 
     def __init__(self, amount: int | float) -> None:
         _check_amount(amount)
@@ -188,13 +188,13 @@ class _Amount(BasePruningMethod):
 
 
 class _ByScore(_Amount):
-    """Single elements, by a score."""
+    """Prunes single elements by a score."""
 
     def _lowest(self, t: Tensor, count: int) -> Tensor:
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the chosen elements."""
+        """Return the mask without the selected elements."""
         count = _count(self.amount, t.numel())
         mask = default_mask.clone()
         if count:
@@ -203,41 +203,41 @@ class _ByScore(_Amount):
 
 
 class RandomUnstructured(_ByScore):
-    """Elements chosen at random."""
+    """Prunes random elements."""
 
     def _lowest(self, t: Tensor, count: int) -> Tensor:
         return undertow.topk(undertow.rand_like(t).view(-1), k=count).indices
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: int | float) -> Self:
-        """Prunes a parameter of a module."""
+        """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount)
 
 
 class L1Unstructured(_ByScore):
-    """The elements nearest to zero."""
+    """Prunes the elements with the smallest absolute values."""
 
     def _lowest(self, t: Tensor, count: int) -> Tensor:
         return undertow.topk(t.abs().reshape(-1), k=count, largest=False).indices
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None) -> Self:
-        """Prunes a parameter of a module."""
+        """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
 class _Structured(_Amount):
-    """Whole channels of one dimension."""
+    """Prunes whole channels along one dimension."""
 
     PRUNING_TYPE = "structured"
     dim: int
 
     def _kept(self, t: Tensor, count: int) -> Any:
-        """Indices of the channels to keep, or bools."""
+        """Return the indices of the channels to keep, or a boolean mask."""
         raise NotImplementedError
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask without the chosen channels."""
+        """Return the mask without the selected channels."""
         _check_structured(t, self.dim)
         count = _count(self.amount, t.shape[self.dim])
         if count == 0:
@@ -250,7 +250,7 @@ class _Structured(_Amount):
 
 
 class RandomStructured(_Structured):
-    """Channels chosen at random."""
+    """Prunes random channels."""
 
     def __init__(self, amount: int | float, dim: int = -1) -> None:
         super().__init__(amount)
@@ -262,12 +262,12 @@ class RandomStructured(_Structured):
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: int | float, dim: int = -1) -> Self:
-        """Prunes a parameter of a module."""
+        """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount, dim=dim)
 
 
 class LnStructured(_Structured):
-    """The channels of the least norm."""
+    """Prunes the channels with the smallest norms."""
 
     n: int | float | str
     dim: int
@@ -283,12 +283,12 @@ class LnStructured(_Structured):
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: int | float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Self:
-        """Prunes a parameter of a module."""
+        """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
 
 class CustomFromMask(BasePruningMethod):
-    """A mask that the caller made."""
+    """Prunes with a mask given by the caller."""
 
     PRUNING_TYPE = "global"
 
@@ -296,12 +296,12 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The caller's mask and the one that holds."""
+        """Combine the caller's mask with the current mask."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
         return default_mask * self.mask.to(default_mask.dtype)
 
     @classmethod
     def apply(cls, module: Module, name: str, mask: Tensor) -> Self:
-        """Prunes a parameter of a module."""
+        """Prune a parameter of a module."""
         return super().apply(module, name, mask=mask)

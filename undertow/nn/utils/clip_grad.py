@@ -1,4 +1,4 @@
-"""Keeping gradients within bounds."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The norm of all the tensors' elements together."""
+    """Return the norm of the elements of all tensors together."""
     tensors = _tensors(tensors)
     norm_type = float(norm_type)
     if not tensors:
@@ -39,7 +39,7 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Scales gradients down by the factor that takes total_norm to max_norm, in place."""
+    """Scale the gradients in place by max_norm / total_norm, if total_norm exceeds max_norm."""
     with undertow.no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _gradients(parameters):
@@ -49,7 +49,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """Scales the gradients, in place, so that their norm together is at most max_norm; returns what it was.
+    """Scale the gradients in place so that their total norm is at most max_norm; return the original norm.
 
     >>> import undertow as ut
     >>> w = ut.zeros(4, requires_grad=True)
@@ -66,7 +66,7 @@ def clip_grad_norm_(
 
 
 def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
-    """Deprecated: `clip_grad_norm_`."""
+    """Deprecated: use `clip_grad_norm_`."""
     import warnings
 
     warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning, stacklevel=2)
@@ -74,7 +74,7 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Clamps every element of the gradients to +-clip_value, in place."""
+    """Clamp every element of the gradients to +-clip_value, in place."""
     value = float(clip_value)
     with undertow.no_grad():
         for grad in _gradients(parameters):

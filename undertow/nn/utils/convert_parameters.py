@@ -1,4 +1,4 @@
-"""Parameters as one vector, and back."""
+"""Conversion of parameters to one vector, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """All parameters' elements, one after the other.
+    """Concatenate the elements of all parameters to one vector.
 
     >>> import undertow as ut
     >>> ut.nn.utils.parameters_to_vector([ut.ones(2), ut.zeros(1, 2)])
@@ -21,7 +21,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Gives the parameters the elements of a vector, one parameter after the other."""
+    """Set the parameters from the elements of a vector."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {undertow.typename(vec)}")
     at = 0

@@ -1,4 +1,4 @@
-"""A convolution or linear layer and the batch normalisation after it as one layer, for evaluation."""
+"""Fuse a convolution or linear layer with the following batch normalisation, for evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "
 def _folded(
     weight: Tensor, bias: Tensor | None, mean: Tensor, var: Tensor, eps: float, scale: Tensor | None, shift: Tensor | None, dim: int
 ) -> tuple[Parameter, Parameter]:
-    """scale * (w x + b - mean) / sqrt(var + eps) + shift as one weight and one bias; outputs are dimension `dim` of the weight."""
+    """Return scale * (w x + b - mean) / sqrt(var + eps) + shift as one weight and bias; outputs are dimension `dim` of the weight."""
     bias = undertow.zeros_like(mean) if bias is None else bias
     scale = undertow.ones_like(mean) if scale is None else scale
     shift = undertow.zeros_like(mean) if shift is None else shift
@@ -38,14 +38,14 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution with the normalisation after it folded in."""
+    """Return the weight and bias of a convolution fused with the following normalisation."""
     return _folded(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 1 if transpose else 0)
 
 
 def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer with the normalisation after it folded in."""
+    """Return the weight and bias of a linear layer fused with the following normalisation."""
     return _folded(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 
@@ -60,12 +60,12 @@ def _fused(layer: Any, bn: Any, dim: int) -> Any:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that also does the batch normalisation after it; both in evaluation mode."""
+    """Return a copy of a convolution fused with the following batch normalisation; both must be in evaluation mode."""
     return _fused(conv, bn, 1 if transpose else 0)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer that also does the batch normalisation after it; both in evaluation mode."""
+    """Return a copy of a linear layer fused with the following batch normalisation; both must be in evaluation mode."""
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, "

@@ -1,4 +1,4 @@
-"""Modules whose parameters are left as they come from memory."""
+"""Create modules without initializing their parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["skip_init"]
 
 
 def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """A module whose initial values nobody may count on; random numbers are as if it had not been made.
+    """Create a module with uninitialised parameters, without drawing random numbers.
 
     >>> import undertow as ut
     >>> ut.nn.utils.skip_init(ut.nn.Linear, 3, 2)

@@ -1,4 +1,4 @@
-"""Weights of convolutions laid out with channels last."""
+"""Memory formats of convolution weights."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def _converted(module: Any, memory_format: Any, classes: tuple[str, ...]) -> Any
 
 
 def convert_conv2d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """Lays out the weights of the module's 2d convolutions as `memory_format` says."""
+    """Convert the weights of the module's 2d convolutions to `memory_format`."""
     return _converted(module, memory_format, ("Conv2d", "ConvTranspose2d"))
 
 
 def convert_conv3d_weight_memory_format(module: Any, memory_format: Any) -> Any:
-    """Lays out the weights of the module's 3d convolutions as `memory_format` says."""
+    """Convert the weights of the module's 3d convolutions to `memory_format`."""
     return _converted(module, memory_format, ("Conv3d", "ConvTranspose3d"))

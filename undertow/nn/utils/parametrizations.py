@@ -1,4 +1,4 @@
-"""Ready parametrizations: weights of given norms, of spectral norm one, and with orthonormal rows or columns."""
+"""Predefined parametrizations: weights with given norms, with spectral norm one, and with orthonormal rows or columns."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _is_orthogonal(Q: Tensor) -> bool:
 
 
 def _make_orthogonal(A: Tensor) -> Tensor:
-    """The orthogonal factor of A's QR decomposition, with the signs for which R's diagonal is positive."""
+    """Return the orthogonal factor of A's QR decomposition, with signs such that R's diagonal is positive."""
     reflectors, tau = undertow.geqrf(A)
     return undertow.linalg.householder_product(reflectors, tau) * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 class _OrthMaps(Enum):
-    """How an orthogonal matrix comes from a free one."""
+    """Maps from an unconstrained matrix to an orthogonal one."""
 
     matrix_exp = auto()
     cayley = auto()
@@ -38,9 +38,9 @@ class _OrthMaps(Enum):
 
 
 class _Orthogonal(Module):
-    """Takes any matrix to one with orthonormal columns, or rows where it is wide.
+    """Maps any matrix to one with orthonormal columns, or orthonormal rows if it is wide.
 
-    With a `base`, the map is used around the identity and its result multiplied by the base, which is where the weight began.
+    With a `base`, the result of the map is multiplied by the base, which is the initial weight.
     """
 
     def __init__(self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
@@ -53,7 +53,7 @@ class _Orthogonal(Module):
             self.register_buffer("base", None)
 
     def forward(self, X: Tensor) -> Tensor:
-        """The orthogonal matrix."""
+        """Return the orthogonal matrix."""
         is_wide = X.size(-2) < X.size(-1)
         tall = X.mT if is_wide else X
         Q = self._reflected(tall) if self.orthogonal_map is _OrthMaps.householder else self._rotated(tall)
@@ -62,7 +62,7 @@ class _Orthogonal(Module):
         return Q.mT if is_wide else Q
 
     def _rotated(self, X: Tensor) -> Tensor:
-        """The first columns of a rotation: of exp(A), or of (I + A/2) / (I - A/2), for the skew-symmetric A = L - L^H of X's lower part."""
+        """Return the first columns of exp(A) or of (I + A/2) / (I - A/2), where A = L - L^H is skew-symmetric and L is X's lower part."""
         n, k = X.shape[-2:]
         lower = X.tril()
         if n != k:
@@ -77,13 +77,13 @@ class _Orthogonal(Module):
 
     @staticmethod
     def _reflected(X: Tensor) -> Tensor:
-        """The product of the reflections in the columns below the diagonal; the diagonal holds signs, which no gradient changes."""
+        """Return the product of the Householder reflections in the columns below the diagonal; the diagonal has signs, without gradient."""
         below = X.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (below * below).sum(-2))
         return undertow.linalg.householder_product(below, tau) * X.detach().diagonal(dim1=-2, dim2=-1).trunc().unsqueeze(-2)
 
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """What to start from so that the result is Q, or the orthogonal matrix that QR makes of it."""
+        """Return the original for which the result is Q, or the orthogonal factor of Q's QR decomposition."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -97,14 +97,15 @@ class _Orthogonal(Module):
                 X = self._reflectors(tall)
                 return X.mT if is_wide else X
             self.base = self._completed(tall)
-            # Minus the identity: its diagonal are the reflections' signs, for which they leave the identity's columns.
+            # Minus the identity: its diagonal has the signs for which the reflections give the identity's columns.
             start = undertow.zeros_like(Q)
             start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
             return start
 
     @staticmethod
     def _reflectors(Q: Tensor) -> Tensor:
-        """The reflections of a QR decomposition, and on the diagonal the signs of R's; LAPACK leaves out a reflection by tau = 0."""
+        """Return the reflections of a QR decomposition, with the signs of R's diagonal on the diagonal; LAPACK marks a missing reflection
+        with tau = 0."""
         X, tau = undertow.geqrf(Q)
         signs = X.diagonal(dim1=-2, dim2=-1)
         signs.copy_(undertow.where(tau == 0, -signs.sign(), signs.sign()))
@@ -112,7 +113,7 @@ class _Orthogonal(Module):
 
     @staticmethod
     def _completed(Q: Tensor) -> Tensor:
-        """A square orthogonal matrix that begins with Q's columns."""
+        """Extend Q to a square orthogonal matrix."""
         n, k = Q.shape[-2:]
         if n == k:
             return Q.clone() if _is_orthogonal(Q) else _make_orthogonal(Q)
@@ -128,7 +129,7 @@ def _tensor_of(module: Module, name: str) -> Tensor:
 
 
 def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True) -> Module:
-    """Keeps a matrix orthogonal, or with orthonormal rows or columns where it is not square.
+    """Parametrize a matrix to be orthogonal, or to have orthonormal rows or columns if it is not square.
 
     >>> import undertow as ut
     >>> layer = ut.nn.utils.parametrizations.orthogonal(ut.nn.Linear(20, 40))
@@ -149,23 +150,23 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
 
 
 class _WeightNorm(Module):
-    """A direction and its length, apart."""
+    """A weight as the product of a direction and a length."""
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        """The weight."""
+        """Return the weight."""
         return weight_from(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Its lengths and directions."""
+        """Return the lengths and directions of a weight."""
         return norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Gives a weight's norms, over all dimensions but `dim`, a parameter of their own: original0, beside the directions, original1.
+    """Parametrize a weight by its norms over all dimensions but `dim` (original0) and its directions (original1).
 
     >>> import undertow as ut
     >>> layer = ut.nn.utils.parametrizations.weight_norm(ut.nn.Linear(20, 40))
@@ -211,23 +212,23 @@ class _SpectralNorm(Module):
                 self._v.copy_(F.normalize(undertow.mv(matrix.mH, self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """The weight over its norm; in training, the estimate is first made better."""
+        """Return the weight divided by its norm; in training mode, the estimate is improved first."""
         if weight.dim() == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Copies: the next forward writes into the vectors that this one's backward pass will read.
+        # Copies, because the next forward pass modifies the vectors that this backward pass reads.
         u, v = self._u.clone(), self._v.clone()
         return weight / undertow.vdot(u, undertow.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        """The value: it is taken to be normalised already."""
+        """Return the value, which is assumed to be normalised."""
         return value
 
 
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Module:
-    """Keeps the largest singular value of a weight at one, as power iteration estimates it.
+    """Parametrize a weight to have a largest singular value of one, estimated by power iteration.
 
     >>> import undertow as ut
     >>> layer = ut.nn.utils.parametrizations.spectral_norm(ut.nn.Linear(20, 40))

@@ -1,7 +1,7 @@
-"""Parametrizations: an attribute of a module computed from other tensors by modules, whenever it is read.
+"""Parametrizations: an attribute of a module that is computed from other tensors whenever it is read.
 
-The module gets a class of its own with a property in the attribute's place; the tensors it is computed from are
-`module.parametrizations.<name>.original`, or `original0`, `original1`, ... where there are several.
+The module gets its own class, in which the attribute is a property. The tensors it is computed from are
+`module.parametrizations.<name>.original`, or `original0`, `original1`, ... if there are several.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _cache: dict[tuple[int, str], Tensor] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside, a parametrized attribute is computed when it is first read, and then kept until the outermost `cached` ends."""
+    """Context manager: a parametrized attribute is computed on first access and cached until the outermost `cached` block ends."""
     global _cache_enabled
     _cache_enabled += 1
     try:
@@ -55,7 +55,7 @@ def _register_parameter_or_buffer(module: Module, name: str, tensor: Tensor) -> 
 
 
 def _give_data(dest: Tensor, src: Tensor) -> None:
-    """The same tensor object with other values, perhaps of another shape: optimizers and names keep it."""
+    """Replace the data of a tensor, perhaps with another shape; the object remains the same, because optimizers refer to it."""
     if dest is not src:
         dest.data = src.detach()
 
@@ -72,7 +72,7 @@ def _check_kept(what: str, names: tuple[str, str], before: Tensor, after: Any, f
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, applied one after the other, and the tensors they start from."""
+    """The parametrizations of one tensor, applied in order, and the original tensors."""
 
     is_tensor: bool
     ntensors: int
@@ -120,10 +120,10 @@ class ParametrizationList(ModuleList):
         try:
             return module.right_inverse(value)
         except NotImplementedError:
-            return value  # it begins where the tensor is
+            return value  # no right_inverse: the original is the tensor itself
 
     def right_inverse(self, value: Tensor) -> None:
-        """Sets the originals so that the parametrized tensor becomes `value`, as far as the parametrizations can."""
+        """Set the originals so that the parametrized tensor becomes `value`, as far as the parametrizations allow."""
         with undertow.no_grad():
             for module in reversed(self):
                 if not hasattr(module, "right_inverse"):
@@ -153,7 +153,7 @@ class ParametrizationList(ModuleList):
                 _give_data(mine, t)
 
     def forward(self) -> Tensor:
-        """The parametrized tensor."""
+        """Return the parametrized tensor."""
         originals = (self.original,) if self.is_tensor else [getattr(self, f"original{i}") for i in range(self.ntensors)]
         x = self[0](*originals)
         for k in range(1, len(self)):
@@ -162,7 +162,7 @@ class ParametrizationList(ModuleList):
 
 
 def _inject_new_class(module: Module) -> None:
-    """A class for this module alone, which takes the properties."""
+    """Give the module its own class, on which properties can be defined."""
     cls = type(module)
 
     def refuse_state(self: Any) -> Any:
@@ -204,10 +204,10 @@ def _inject_property(module: Module, tensor_name: str) -> None:
 
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
-    """Makes a parameter or buffer the result of `parametrization` of it; a second one is applied to the first one's result.
+    """Replace a parameter or buffer by the result of `parametrization`; further parametrizations are applied to that result.
 
-    With a method `right_inverse` the parametrization says what to start from, so that the tensor keeps its value, and what
-    assigning to it does. It must keep dtype and shape, unless `unsafe`.
+    If the parametrization has a method `right_inverse`, it computes the originals from a value: the tensor keeps its value on
+    registration and can be assigned to. It must not change dtype and shape, unless `unsafe` is True.
 
     >>> import undertow as ut
     >>> class Symmetric(ut.nn.Module):
@@ -234,7 +234,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         return module
     if tensor_name not in module._buffers and tensor_name not in module._parameters:
         raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'")
-    # Made before the module changes: if it refuses, the module is as it was.
+    # Created before the module changes, so that a failure leaves the module unchanged.
     parametrizations = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
@@ -246,7 +246,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Has the module parametrizations, of this tensor if one is named?"""
+    """Return True if the module has parametrizations, or if the named tensor has one."""
     parametrizations = getattr(module, "parametrizations", None)
     if parametrizations is None or not isinstance(parametrizations, ModuleDict):
         return False
@@ -254,7 +254,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Makes the attribute a plain tensor again: of its present value, or with leave_parametrized=False the original."""
+    """Make the attribute an ordinary tensor again, with its current value, or with leave_parametrized=False the original."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
@@ -279,12 +279,12 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class a module had before its first parametrization."""
+    """Return the class that a module had before its first parametrization."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(from_module: Module, to_module: Module, tensor_name: str | None = None) -> Module:
-    """Gives one module the parametrizations, and the tensors behind them, of another."""
+    """Copy the parametrizations and their originals from one module to another."""
     if not is_parametrized(from_module):
         return to_module
     names = [tensor_name] if tensor_name is not None else list(from_module.parametrizations)

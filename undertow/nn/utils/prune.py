@@ -1,4 +1,4 @@
-"""Pruning: parameters with some of their elements held at zero, by a mask beside the original."""
+"""Pruning: set elements of parameters to zero with a mask that is stored next to the original."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ __all__ = [
 
 
 def identity(module: Module, name: str) -> Module:
-    """Adds a mask that prunes nothing."""
+    """Add a mask that prunes nothing."""
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: int | float) -> Module:
-    """Prunes elements at random: a number of them, or a share."""
+    """Prune random elements: a number or a fraction of them."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None) -> Module:
-    """Prunes the elements nearest to zero, or of the least importance.
+    """Prune the elements with the smallest absolute values, or the lowest importance scores.
 
     >>> import undertow as ut
     >>> layer = ut.nn.utils.prune.l1_unstructured(ut.nn.Linear(4, 1), "weight", amount=3)
@@ -69,19 +69,19 @@ def l1_unstructured(module: Module, name: str, amount: int | float, importance_s
 
 
 def random_structured(module: Module, name: str, amount: int | float, dim: int) -> Module:
-    """Prunes channels of one dimension at random."""
+    """Prune random channels along one dimension."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module: Module, name: str, amount: int | float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Module:
-    """Prunes the channels of one dimension whose n-norm is least."""
+    """Prune the channels along one dimension with the smallest n-norms."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: dict[tuple[Any, str], Tensor] | None = None, **kwargs: Any) -> None:
-    """Prunes elements of several parameters, given as (module, name), as if they were one."""
+    """Prune elements of several parameters, given as (module, name), as if they were one tensor."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     parameters = list(parameters)
@@ -108,13 +108,13 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prunes by a given mask."""
+    """Prune with a given mask."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def remove(module: Module, name: str) -> Module:
-    """Makes a pruned parameter a plain one again; what was pruned stays zero."""
+    """Make a pruned parameter an ordinary one again; pruned elements stay zero."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)
@@ -124,5 +124,5 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Is any parameter in the module pruned?"""
+    """Return True if any parameter of the module is pruned."""
     return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())

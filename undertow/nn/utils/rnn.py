@@ -1,6 +1,6 @@
-"""Sequences of different lengths, packed for the recurrent layers, or padded to one tensor.
+"""Sequences of different lengths, packed for recurrent layers or padded to one tensor.
 
-Packed, the rows of one step lie together, longest sequence first: step t has the first batch_sizes[t] sequences.
+In a packed sequence the rows of one step are contiguous, longest sequence first: step t has the first batch_sizes[t] sequences.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices",
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one; None for None.
+    """Return the inverse of a permutation; None for None.
 
     >>> import undertow as ut
     >>> invert_permutation(ut.tensor([2, 0, 1]))
@@ -43,7 +43,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 
 class PackedSequence(_Fields):
-    """Sequences packed step by step; `sorted_indices` says how the batch was sorted, `unsorted_indices` how to undo it."""
+    """Packed sequences; `sorted_indices` is the permutation that sorted the batch, `unsorted_indices` its inverse."""
 
     def __new__(
         cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None, unsorted_indices: Tensor | None = None
@@ -59,7 +59,7 @@ class PackedSequence(_Fields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The data moved or cast; itself if nothing changes."""
+        """Move or cast the data; return self if nothing changes."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -67,56 +67,56 @@ class PackedSequence(_Fields):
         return type(self)(data, self.batch_sizes, *moved)
 
     def cpu(self, *args: Any, **kwargs: Any) -> Self:
-        """On the CPU."""
+        """Move the data to the CPU."""
         return self.to("cpu", *args, **kwargs)
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        """On a GPU."""
+        """Move the data to a GPU."""
         return self.to(*(args or ("cuda",)), **kwargs)
 
     def pin_memory(self) -> Self:
-        """With the data in pinned memory."""
+        """Move the data to pinned memory."""
         return type(self)(self.data.pin_memory(), *self[1:])
 
     def is_pinned(self) -> bool:
-        """Is the data in pinned memory?"""
+        """Return True if the data is in pinned memory."""
         return self.data.is_pinned()
 
     @property
     def is_cuda(self) -> bool:
-        """Is the data on a GPU?"""
+        """Whether the data is on a GPU."""
         return self.data.is_cuda
 
     def double(self) -> Self:
-        """As float64."""
+        """Cast to float64."""
         return self.to(undertow.float64)
 
     def float(self) -> Self:
-        """As float32."""
+        """Cast to float32."""
         return self.to(undertow.float32)
 
     def half(self) -> Self:
-        """As float16."""
+        """Cast to float16."""
         return self.to(undertow.float16)
 
     def long(self) -> Self:
-        """As int64."""
+        """Cast to int64."""
         return self.to(undertow.int64)
 
     def int(self) -> Self:
-        """As int32."""
+        """Cast to int32."""
         return self.to(undertow.int32)
 
     def short(self) -> Self:
-        """As int16."""
+        """Cast to int16."""
         return self.to(undertow.int16)
 
     def char(self) -> Self:
-        """As int8."""
+        """Cast to int8."""
         return self.to(undertow.int8)
 
     def byte(self) -> Self:
-        """As uint8."""
+        """Cast to uint8."""
         return self.to(undertow.uint8)
 
 
@@ -129,9 +129,9 @@ def _as_lengths(lengths: Any) -> Tensor:
 
 
 def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
-    """Packs padded sequences, (time, batch, ...) or (batch, time, ...), of the given lengths.
+    """Pack padded sequences, (time, batch, ...) or (batch, time, ...), of the given lengths.
 
-    Without `enforce_sorted` they may come in any order, and are sorted by length here.
+    With enforce_sorted=False they may be in any order, and are sorted by length.
 
     >>> import undertow as ut
     >>> pack_padded_sequence(ut.tensor([[1, 2], [3, 0]]), [2, 1]).data
@@ -163,7 +163,7 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_f
 
 
 def _packed(by_time: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
-    """The rows of every step that are no padding, and how many those are. Steps of one size are taken together."""
+    """Return the rows of every step without padding, and their numbers. Consecutive steps of the same size are handled together."""
     pieces: list[Tensor] = []
     batch_sizes: list[int] = []
     at = 0
@@ -179,7 +179,7 @@ def _packed(by_time: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Undoes `pack_padded_sequence`: the padded sequences, and their lengths."""
+    """Undo `pack_padded_sequence`: return the padded sequences and their lengths."""
     sizes = sequence.batch_sizes.tolist()
     longest = len(sizes)
     if total_length is not None:
@@ -200,7 +200,7 @@ def pad_packed_sequence(
 
 
 def _padded(data: Tensor, sizes: list[int], longest: int, value: float) -> Tensor:
-    """(time, batch, ...) with the rows of a packed sequence in their places."""
+    """Return the rows of a packed sequence as a padded tensor (time, batch, ...)."""
     batch = sizes[0]
     places = undertow.tensor([t * batch + k for t, size in enumerate(sizes) for k in range(size)], dtype=undertow.int64, device=data.device)
     out = data.new_full((longest * batch, *data.shape[1:]), value).index_copy(0, places, data)
@@ -208,7 +208,7 @@ def _padded(data: Tensor, sizes: list[int], longest: int, value: float) -> Tenso
 
 
 def pad_sequence(sequences: Tensor | Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
-    """Tensors of different lengths as one, (time, batch, ...) or (batch, time, ...), with a value where one has ended.
+    """Stack tensors of different lengths to one tensor (time, batch, ...) or (batch, time, ...), padded with `padding_value`.
 
     >>> import undertow as ut
     >>> pad_sequence([ut.ones(3), ut.ones(1)], batch_first=True)
@@ -230,7 +230,7 @@ def pad_sequence(sequences: Tensor | Iterable[Tensor], batch_first: bool = False
     rows = []
     for t in tensors:
         if t.shape[1:] != first.shape[1:]:
-            raise RuntimeError(f"pad_sequence: sequences must agree but in their first dimension; got shapes {list(first.shape)} and {list(t.shape)}")
+            raise RuntimeError(f"pad_sequence: sequences must differ only in the first dimension; got shapes {list(first.shape)} and {list(t.shape)}")
         t = t.to(first.dtype)
         if t.size(0) < longest:
             fill = first.new_full((longest - t.size(0), *first.shape[1:]), padding_value)
@@ -240,7 +240,7 @@ def pad_sequence(sequences: Tensor | Iterable[Tensor], batch_first: bool = False
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences without their padding.
+    """Return the sequences without their padding.
 
     >>> import undertow as ut
     >>> unpad_sequence(ut.ones(3, 2), ut.tensor([3, 1]))
@@ -251,12 +251,12 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Packs tensors of different lengths."""
+    """Pack tensors of different lengths."""
     lengths = undertow.as_tensor([t.size(0) for t in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Undoes `pack_sequence`."""
+    """Undo `pack_sequence`."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

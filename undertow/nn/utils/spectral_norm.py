@@ -1,4 +1,4 @@
-"""The old spectral_norm, by a hook before forward; `parametrizations.spectral_norm` is the new one."""
+"""The old spectral_norm, implemented with a pre-forward hook; `parametrizations.spectral_norm` is the new one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 
 
 class SpectralNorm:
-    """The hook: computes the weight from `name_orig` before every forward, with the singular vectors `name_u` and `name_v`."""
+    """The hook that computes the weight from `name_orig` before every forward pass, with the singular vectors `name_u` and `name_v`."""
 
     name: str
     dim: int
@@ -29,11 +29,11 @@ class SpectralNorm:
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
-        """The weight with `dim` as rows."""
+        """Reshape the weight to a matrix with `dim` as rows."""
         return as_matrix(weight, self.dim)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The weight over the estimate of its norm, which an iteration first makes better."""
+        """Return the weight divided by the estimate of its norm; with `do_power_iteration`, the estimate is improved first."""
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         matrix = self.reshape_weight_to_matrix(weight)
@@ -42,11 +42,11 @@ class SpectralNorm:
                 for _ in range(self.n_power_iterations):
                     v.copy_(F.normalize(undertow.mv(matrix.t(), u), dim=0, eps=self.eps))
                     u.copy_(F.normalize(undertow.mv(matrix, v), dim=0, eps=self.eps))
-                u, v = u.clone(), v.clone()  # the next forward writes into the buffers, which this one's backward pass reads
+                u, v = u.clone(), v.clone()  # copies, because the next forward pass modifies the buffers that this backward pass reads
         return weight / undertow.dot(u, undertow.mv(matrix, v))
 
     def remove(self, module: Module) -> None:
-        """Makes the weight a parameter again."""
+        """Make the weight a parameter again."""
         with undertow.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
@@ -58,7 +58,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Replaces a parameter by its original and two vectors."""
+        """Replace a parameter by its original and two vectors."""
         if any(isinstance(h, SpectralNorm) and h.name == name for h in module._forward_pre_hooks.values()):
             raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
@@ -69,7 +69,7 @@ class SpectralNorm:
             u, v = (F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in hook.reshape_weight_to_matrix(weight).shape)
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
-        # A plain attribute: the hook assigns computed tensors to it, which a parameter's name would refuse.
+        # An ordinary attribute: the hook assigns computed tensors to it, which a registered parameter would not accept.
         setattr(module, name, weight.data)
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
@@ -78,7 +78,7 @@ class SpectralNorm:
 
 
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Module:
-    """Divides a weight by an estimate of its largest singular value before every forward."""
+    """Divide a weight by an estimate of its largest singular value before every forward pass."""
     if dim is None:
         dim = 1 if is_transposed_convolution(module) else 0
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
@@ -86,7 +86,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Undoes `spectral_norm`; the weight keeps its value."""
+    """Undo `spectral_norm`; the weight keeps its value."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

@@ -1,4 +1,4 @@
-"""functional_call under its old name; `undertow.func.functional_call` is the new one."""
+"""The old name of `undertow.func.functional_call`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Deprecated: `undertow.func.functional_call`. The module's output with other tensors in the place of its own."""
+    """Deprecated: use `undertow.func.functional_call`. Call a module with other tensors instead of its own."""
     from undertow.func import functional_call as call
 
     warnings.warn(

@@ -1,4 +1,4 @@
-"""The old weight_norm, by a hook before forward; `parametrizations.weight_norm` is the new one."""
+"""The old weight_norm, implemented with a pre-forward hook; `parametrizations.weight_norm` is the new one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
 
 class WeightNorm:
-    """The hook: computes the weight from `name_g` and `name_v` before every forward."""
+    """The hook that computes the weight from `name_g` and `name_v` before every forward pass."""
 
     name: str
     dim: int
@@ -25,12 +25,12 @@ class WeightNorm:
         self.name, self.dim = name, -1 if dim is None else dim
 
     def compute_weight(self, module: Module) -> Tensor:
-        """The weight of the present lengths and directions."""
+        """Return the weight for the current lengths and directions."""
         return weight_from(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
-        """Replaces a parameter by its lengths and directions."""
+        """Replace a parameter by its lengths and directions."""
         if any(isinstance(h, WeightNorm) and h.name == name for h in module._forward_pre_hooks.values()):
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
         hook = WeightNorm(name, dim)
@@ -43,7 +43,7 @@ class WeightNorm:
         return hook
 
     def remove(self, module: Module) -> None:
-        """Makes the weight a parameter again."""
+        """Make the weight a parameter again."""
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"], module._parameters[self.name + "_v"]
@@ -54,7 +54,7 @@ class WeightNorm:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Deprecated: `nn.utils.parametrizations.weight_norm`. Splits a weight into lengths `name_g` and directions `name_v`."""
+    """Deprecated: use `nn.utils.parametrizations.weight_norm`. Split a weight into lengths `name_g` and directions `name_v`."""
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2
     )
@@ -63,7 +63,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Undoes `weight_norm`; the weight keeps its value."""
+    """Undo `weight_norm`; the weight keeps its value."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)
