@@ -1,4 +1,4 @@
-"""Optimizers, as `torch.optim`: native updates of whole parameter groups. `__init__.pyi` lists the names."""
+"""Optimizers, like `torch.optim`, with native updates of whole parameter groups. `__init__.pyi` lists the names."""
 
 from undertow._lazy import attach_stub as _attach_stub
 

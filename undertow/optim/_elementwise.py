@@ -1,7 +1,7 @@
-"""Optimizers that change each element by itself: one native update for a whole parameter group.
+"""Optimizers that update each element independently: one native update for a whole parameter group.
 
 A subclass names the core's algorithm (core/kernels/cpu/optim/optim.isa.cpp), its states in the algorithm's order, and the constants
-of a step. `_formula` says the same in tensor operations, for `differentiable=True`.
+of a step. `_formula` is the same update in tensor operations, for `differentiable=True`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _NATIVE = (undertow.float32, undertow.float64)
 
 
-_CALLED = {"lr": "learning rate", "eps": "epsilon value"}  # where torch's errors do not say the option's name
+_CALLED = {"lr": "learning rate", "eps": "epsilon value"}  # names in torch's errors that differ from the option's name
 
 
 def check_option(name: str, value: Any) -> None:
-    """Raises for an option out of its range, in torch's words. What is not mentioned here must be at least zero."""
+    """Raise torch's error if an option is out of range. Options not listed here must be at least zero."""
     if name == "betas":
         for i, beta in enumerate(value):
             if not 0.0 <= beta < 1.0:
@@ -38,9 +38,9 @@ def check_option(name: str, value: Any) -> None:
 
 
 def options(arguments: dict[str, Any], check: str) -> dict[str, Any]:
-    """The defaults of an optimizer's groups: its constructor's `locals()`, of which those named in `check` are checked, in that order.
+    """Return the defaults of an optimizer's groups from its constructor's `locals()`; the options in `check` are checked in that order.
 
-    `foreach`, `fused` and `capturable` choose among implementations in torch; here is one.
+    `foreach`, `fused` and `capturable` select among torch's implementations; Undertow has only one.
     """
     found = {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")}
     for name in check.split():
@@ -51,7 +51,7 @@ def options(arguments: dict[str, Any], check: str) -> dict[str, Any]:
 
 
 def check_fused(fused: Any, foreach: Any, differentiable: bool) -> None:
-    """Raises where torch's implementations exclude one another."""
+    """Raise for options that torch does not allow together."""
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
@@ -63,7 +63,7 @@ _CAPTURABLE_ON = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
 
 
 def check_flags(group: dict[str, Any], of_step: str) -> None:
-    """Raises at a step where torch's implementations refuse a parameter: fused complex ones, capturable ones on the CPU."""
+    """Raise in a step for parameters that torch's implementations do not support: complex with fused, on the CPU with capturable."""
     first = next((p for p in group["params"] if p.grad is not None), None)
     if first is None:
         return
@@ -78,30 +78,30 @@ def check_flags(group: dict[str, Any], of_step: str) -> None:
 
 
 class Elementwise(Optimizer):
-    """The step that all of them share."""
+    """The step of all elementwise optimizers."""
 
     _algorithm: str
-    _on_device = "params and state_steps"  # what torch wants on a device that captures
+    _on_device = "params and state_steps"  # what torch requires on a capturable device, for the error message
     _counts_steps = True
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
-        """State keys in the algorithm's order; None where this group's options leave one out."""
+        """Return the state keys in the algorithm's order; None for a state that this group's options do not need."""
         raise NotImplementedError
 
     def _fresh(self, key: str, p: Tensor, group: dict[str, Any]) -> Tensor:
-        """The first value of a state."""
+        """Return the initial value of a state."""
         return undertow.zeros_like(p, memory_format=undertow.preserve_format)
 
     def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        """The algorithm's constants for the step of this number."""
+        """Return the algorithm's constants for this step number."""
         raise NotImplementedError
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
-        """The update in tensor operations."""
+        """Update the parameter with tensor operations."""
         raise NotImplementedError
 
     def _same_for_all(self) -> bool:
-        """Do the constants depend on the options and the step's number alone?"""
+        """Return True if the constants depend only on the options and the step number."""
         return True
 
     def _begin(self, p: Tensor, group: dict[str, Any], keys: list[str | None]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Elementwise(Optimizer):
         return state
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step; returns what `closure` gave, if there is one."""
+        """Perform one step; return the result of `closure`, if given."""
         loss = self._loss_of(closure)
         for group in self.param_groups:
             if group.get("capturable") or group.get("fused"):
@@ -138,7 +138,7 @@ class Elementwise(Optimizer):
             g = p.grad
             if g is None:
                 continue
-            state = self.state.get(p)  # indexing would leave an empty entry for a parameter that needs none
+            state = self.state.get(p)  # indexing would create an empty entry for a parameter that needs none
             if not state or (keys and keys[0] is not None and keys[0] not in state):
                 state = self._begin(p, group, keys)
             number = 0.0
@@ -164,7 +164,7 @@ class Elementwise(Optimizer):
             _C._optim_update(self._algorithm, [params, grads, *kept], rows[0] if len(by_step) == 1 else rows)
 
     def _step_apart(self, p: Tensor, g: Tensor, states: list[Any], row: tuple[float, ...], native: bool) -> None:
-        """A parameter the native update does not take as it is."""
+        """Update a parameter that the native update does not support directly."""
         if p.is_complex():
             p, g = undertow.view_as_real(p), undertow.view_as_real(g)
             states = [undertow.view_as_real(s) if s is not None and s.is_complex() else s for s in states]
@@ -172,7 +172,7 @@ class Elementwise(Optimizer):
             self._formula(p, g, states, row)
         elif p.dtype in _NATIVE:
             _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], row)
-        else:  # half types: computed in float32, rounded once
+        else:  # half types are computed in float32 and rounded once
             wide = [None if s is None else s.float() for s in (p, *states)]
             _C._optim_update(self._algorithm, [[wide[0]], [g.float()], *([] if s is None else [s] for s in wide[1:])], row)
             for narrow, computed in zip((p, *states), wide, strict=True):

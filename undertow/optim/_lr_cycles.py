@@ -1,4 +1,4 @@
-"""Learning-rate schedules that cycle, and the one that watches a metric."""
+"""Cyclic learning-rate schedules, and the one that depends on a metric."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _each(name: str, groups: list[Any], value: Any) -> list[Any]:
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times factor when a metric has not improved for `patience` epochs."""
+    """Multiplies the learning rate by `factor` when a metric has not improved for `patience` epochs."""
 
     optimizer: Optimizer
     factor: float
@@ -77,7 +77,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:
-        """Looks at the metric of one epoch."""
+        """Update the schedule with the metric of one epoch."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
@@ -114,18 +114,18 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Has the rate just been reduced?"""
+        """Whether the learning rate was reduced recently."""
         return self.cooldown_counter > 0
 
     def is_better(self, a: float, best: float) -> bool:
-        """Is a an improvement on best?"""
+        """Return True if `a` is an improvement on `best`."""
         if self.threshold_mode == "rel":
             return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (self.threshold + 1.0)
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
 
 
 class CyclicLR(LRScheduler):
-    """Up and down between two rates, in straight lines; the height may shrink with each cycle or step."""
+    """Moves linearly up and down between two learning rates; the amplitude may shrink with each cycle or step."""
 
     max_lrs: list[Any]
     mode: str
@@ -189,7 +189,7 @@ class CyclicLR(LRScheduler):
             group["momentum"] = momentum
 
     def scale_fn(self, x: float) -> float:
-        """The height of a cycle."""
+        """Return the amplitude of a cycle."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "triangular":
@@ -197,7 +197,7 @@ class CyclicLR(LRScheduler):
         return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self) -> list[Any]:
-        """The rates of this step; sets the momentum too."""
+        """Return the learning rates of this step, and set the momentum."""
         self._warn_outside_step()
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
@@ -210,7 +210,7 @@ class CyclicLR(LRScheduler):
         return rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; a function of the user's is kept only if it is an object with attributes."""
+        """Return all state except the optimizer; a user-defined function is included only if it is an object with attributes."""
         state = super().state_dict()
         own = state.pop("_scale_fn_custom", None)
         import types
@@ -219,7 +219,7 @@ class CyclicLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes back what `state_dict` gave."""
+        """Load a state returned by `state_dict`."""
         state = dict(state_dict)
         kept = state.pop("_scale_fn_custom", None)
         super().load_state_dict(state)
@@ -228,7 +228,7 @@ class CyclicLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down to eta_min in T_0 epochs, begun anew, each cycle T_mult times as long."""
+    """Cosine annealing to eta_min in T_0 epochs, then a restart; each cycle is T_mult times as long as the previous one."""
 
     T_i: int
     T_mult: int
@@ -248,12 +248,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         return [self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2 for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Goes on to the next epoch, or to any point, fractions included."""
+        """Advance to the next epoch, or to the given one, which may be fractional."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -285,7 +285,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """Up to max_lr and far down again, once in total_steps steps, momentum the other way."""
+    """Increases the learning rate to max_lr and then decreases it, once in total_steps steps; the momentum moves in the opposite direction."""
 
     total_steps: int
     use_beta1: bool
@@ -366,7 +366,7 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this step; sets the momentum too."""
+        """Return the learning rates of this step, and set the momentum."""
         self._warn_outside_step()
         step = self.last_epoch
         if step > self.total_steps:

@@ -1,4 +1,4 @@
-"""What Adam, NAdam and RAdam share: weight decay, and the running mean and square of the gradient."""
+"""Helpers of Adam, NAdam and RAdam: weight decay, and the running mean and square of the gradient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def decay_constants(group: dict[str, Any], lr: float) -> tuple[float, float]:
-    """What is added to the gradient for each unit of the parameter, and by what the parameter itself shrinks.
+    """Return the factor of the parameter that is added to the gradient, and the factor by which the parameter shrinks.
 
     >>> decay_constants({"weight_decay": 0.5, "decoupled_weight_decay": True}, 0.1)
     (0.0, 0.95)
@@ -20,7 +20,7 @@ def decay_constants(group: dict[str, Any], lr: float) -> tuple[float, float]:
 
 
 def regularised(p: Tensor, g: Tensor, decay: float, shrink: float, sign: float) -> Tensor:
-    """Shrinks the parameter, in place, and gives the gradient with its sign and the decay's part."""
+    """Shrink the parameter in place, and return the gradient with its sign and weight decay."""
     if shrink != 1.0:
         p.mul_(shrink)
     g = g * sign
@@ -28,6 +28,6 @@ def regularised(p: Tensor, g: Tensor, decay: float, shrink: float, sign: float) 
 
 
 def update_moments(mean: Tensor, square: Tensor, g: Tensor, beta1: float, beta2: float, rest: float) -> None:
-    """Moves the running mean and square towards the gradient's, in place; `rest` is 1 - beta2."""
+    """Update the running mean and square with the gradient, in place; `rest` is 1 - beta2."""
     mean.lerp_(g, 1 - beta1)
     square.mul_(beta2).addcmul_(g, g, value=rest)

@@ -14,7 +14,7 @@ __all__ = ["Adadelta"]
 
 
 class Adadelta(Elementwise):
-    """Steps whose size follows the ratio of past steps to past gradients."""
+    """Adadelta: the step size is the ratio of the running RMS of past updates to that of past gradients."""
 
     _algorithm = "adadelta"
 

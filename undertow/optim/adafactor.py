@@ -1,4 +1,4 @@
-"""Adafactor: second moments of a matrix kept as one row and one column."""
+"""Adafactor: second moments of a matrix stored as one row and one column."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Adafactor"]
 
 
 class Adafactor(Optimizer):
-    """Steps relative to the size of the parameters, by the gradient over the root of its mean square, of which a tensor of two or
+    """Adafactor: steps relative to the size of the parameters, along the gradient divided by its root mean square.
 
-    more dimensions keeps only the means over its last two. `eps` bounds the mean square and the parameters' size from below, `d`
-    the size of an update from above.
+    For tensors with two or more dimensions, only the means of the squares over each of the last two dimensions are stored. `eps` is a
+    lower bound of the mean square and of the parameters' size, `d` an upper bound of the size of an update.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Adafactor(Optimizer):
         super().__init__(params, {**defaults, "foreach": foreach, "maximize": maximize})
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step; returns what `closure` gave, if there is one."""
+        """Perform one step; return the result of `closure`, if given."""
         loss = self._loss_of(closure)
         with undertow.no_grad():
             for group in self.param_groups:
@@ -72,7 +72,7 @@ class Adafactor(Optimizer):
         return state
 
     def _mean_square(self, g: Tensor, state: dict[str, Any], fresh: float, eps: float) -> Tensor:
-        """The running mean square of the gradient, moved by `fresh`."""
+        """Update the running mean square of the gradient with weight `fresh`, and return it."""
         if g.dim() <= 1:
             return state["variance"].lerp_(g * g, fresh)
         row, column = state["row_var"], state["col_var"]

@@ -15,7 +15,7 @@ __all__ = ["Adagrad"]
 
 
 class Adagrad(Elementwise):
-    """Steps by the gradient over the root of the sum of its squares."""
+    """Adagrad: the gradient divided by the square root of the sum of its squares."""
 
     _algorithm = "adagrad"
 
@@ -46,7 +46,7 @@ class Adagrad(Elementwise):
         return undertow.full_like(p, complex(value, value) if p.is_complex() else value, memory_format=undertow.preserve_format)
 
     def share_memory(self) -> None:
-        """Moves the state to memory that processes share."""
+        """Move the state to shared memory."""
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()

@@ -18,15 +18,15 @@ __all__ = ["Adam"]
 
 
 def check_tensor(name: str, value: Any, foreach: Any, capturable: bool) -> None:
-    """Raises for a tensor as an option that torch's foreach form does not take."""
+    """Raise for a tensor as an option if torch's foreach implementation does not support it."""
     if isinstance(value, Tensor) and foreach and not capturable:
         raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
 
 
 class Adam(Elementwise):
-    """Steps by the gradient's running mean over the root of its running square.
+    """Adam: the running mean of the gradient divided by the square root of its running square.
 
-    `weight_decay` adds to the gradient, or shrinks the parameters themselves with `decoupled_weight_decay`, as AdamW does.
+    `weight_decay` is added to the gradient, or with `decoupled_weight_decay` shrinks the parameters directly, as in AdamW.
     """
 
     _algorithm = "adam"

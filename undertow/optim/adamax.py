@@ -1,4 +1,4 @@
-"""Adamax: Adam with the largest gradient in place of the mean square."""
+"""Adamax: Adam with the largest gradient instead of the mean square."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Adamax"]
 
 
 class Adamax(Elementwise):
-    """Steps by the gradient's running mean over its running maximum."""
+    """Adamax: the running mean of the gradient divided by its running maximum."""
 
     _algorithm = "adamax"
 

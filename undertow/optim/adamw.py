@@ -1,4 +1,4 @@
-"""AdamW: Adam whose weight decay shrinks the parameters themselves."""
+"""AdamW: Adam with decoupled weight decay."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["AdamW"]
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay."""
+    """Adam with decoupled weight decay, which shrinks the parameters directly."""
 
     def __init__(
         self,

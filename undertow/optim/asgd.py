@@ -15,7 +15,7 @@ __all__ = ["ASGD"]
 
 
 class ASGD(Elementwise):
-    """Gradient descent that also averages its parameters, in state `ax`."""
+    """Averaged stochastic gradient descent: also keeps an average of the parameters, in state `ax`."""
 
     _algorithm = "asgd"
     _on_device = "params, mus, etas, and state_steps"

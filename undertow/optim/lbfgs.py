@@ -1,7 +1,7 @@
 """L-BFGS, with a strong-Wolfe line search.
 
-Numbers that come from dot products stay tensors of the parameters' dtype, as in torch: a search decides by rounded numbers, so
-that one that rounds elsewhere takes another way.
+Results of dot products remain tensors of the parameters' dtype, as in torch: the line search depends on rounded numbers, so different
+rounding would lead to different steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LBFGS"]
 
 
 def _cubic_minimum(x1: Any, f1: float, g1: Tensor, x2: Any, f2: float, g2: Tensor, bounds: tuple[Any, Any] | None = None) -> Any:
-    """The minimiser, within bounds, of the cubic with these values and slopes at two points."""
+    """Return the minimiser, within bounds, of the cubic with these values and slopes at two points."""
     low, high = bounds if bounds is not None else (min(x1, x2), max(x1, x2))
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1 * d1 - g1 * g2
@@ -47,7 +47,7 @@ def _strong_wolfe(
     tolerance: float = 1e-9,
     most: int = 25,
 ) -> tuple[float, Tensor, Any, int]:
-    """A step along d that lowers f and flattens its slope enough: (f, gradient, step, evaluations)."""
+    """Find a step along d that satisfies the strong Wolfe conditions; return (f, gradient, step, evaluations)."""
     d_size = d.abs().max()
     g = g.clone(memory_format=undertow.contiguous_format)
     f_new, g_new = evaluate(x, t, d)
@@ -57,7 +57,7 @@ def _strong_wolfe(
     done = False
     tried = 0
     bracket: list[tuple[Any, float, Tensor, Tensor]] = []
-    while tried < most:  # first find two steps with a good one between them
+    while tried < most:  # first bracket a suitable step
         if f_new > f + c1 * t * slope or (tried > 1 and f_new >= before[1]):
             bracket = [before, (t, f_new, g_new.clone(), slope_new)]
             break
@@ -79,7 +79,7 @@ def _strong_wolfe(
         bracket = [(0.0, f, g, slope), (t, f_new, g_new, slope_new)]
     slow = False
     low, high = (0, -1) if bracket[0][1] <= bracket[-1][1] else (1, 0)
-    while not done and tried < most:  # then narrow them down
+    while not done and tried < most:  # then narrow the bracket
         if abs(bracket[1][0] - bracket[0][0]) * d_size < tolerance:
             break
         t = _cubic_minimum(bracket[0][0], bracket[0][1], bracket[0][3], bracket[1][0], bracket[1][1], bracket[1][3])
@@ -168,7 +168,7 @@ class LBFGS(Optimizer):
         return loss, grad
 
     def step(self, closure: Callable[[], Any]) -> Any:
-        """Up to max_iter iterations; `closure` is called for each."""
+        """Perform up to max_iter iterations; `closure` is called in each."""
         with undertow.no_grad():
             return self._step(undertow.enable_grad()(closure))
 
@@ -214,7 +214,7 @@ class LBFGS(Optimizer):
                 if group["line_search_fn"] != "strong_wolfe":
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 x = [p.clone(memory_format=undertow.contiguous_format) for p in self._params]
-                most = min(25, group["max_eval"] - evaluations)  # the search may use what is left, and one evaluation in any case
+                most = min(25, group["max_eval"] - evaluations)  # the search may use the remaining evaluations, and at least one
                 loss, grad, t, used = _strong_wolfe(lambda x, t, d: self._evaluate(closure, x, t, d), x, t, d, loss, grad, slope, most=most)
                 self._add(t, d)
                 converged = _number(grad.abs().max()) <= group["tolerance_grad"]
@@ -246,7 +246,7 @@ class LBFGS(Optimizer):
 
     @staticmethod
     def _direction(grad: Tensor, dirs: list[Tensor], steps: list[Tensor], ro: list[Tensor], diagonal: Any, alphas: list[Any]) -> Tensor:
-        """The two-loop recursion: the approximate inverse Hessian times minus the gradient. Leaves its factors in `alphas`."""
+        """Two-loop recursion: return the approximate inverse Hessian times the negative gradient. Stores its factors in `alphas`."""
         q = grad.neg()
         for i in range(len(dirs) - 1, -1, -1):
             alphas[i] = steps[i].dot(q) * ro[i]

@@ -1,4 +1,4 @@
-"""Learning-rate schedules, as `torch.optim.lr_scheduler`. Those that cycle or watch a metric are in _lr_cycles.py."""
+"""Learning-rate schedules, like `torch.optim.lr_scheduler`. Cyclic and metric-dependent ones are in _lr_cycles.py."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ EPOCH_DEPRECATION_WARNING = (
 
 
 def _set(group: dict[str, Any], key: str, value: Any) -> None:
-    """Writes an option, into its tensor if it is one."""
+    """Set an option; if it is a tensor, fill it in place."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.item() if isinstance(value, Tensor) else value)
     else:
@@ -58,7 +58,7 @@ def _copy(value: Any) -> Any:
 
 
 class LRScheduler:
-    """The base: counts epochs and writes what `get_lr` says into the optimizer's groups."""
+    """Base class of schedules: counts epochs and writes the result of `get_lr` to the optimizer's groups."""
 
     if TYPE_CHECKING:
         base_lrs: list[Any]
@@ -85,7 +85,7 @@ class LRScheduler:
 
     @staticmethod
     def _note_steps(optimizer: Any) -> None:
-        """Makes the optimizer remember that it stepped, to warn of a schedule that steps before it."""
+        """Make the optimizer record its steps, to warn if the schedule steps first."""
         if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
             return
         step, weak = optimizer.step.__func__, ref(optimizer)
@@ -105,19 +105,19 @@ class LRScheduler:
         self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
+        """Return all state except the optimizer."""
         return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes back what `state_dict` gave."""
+        """Load a state returned by `state_dict`."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """The rates written last."""
+        """Return the last learning rates."""
         return self._last_lr
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch, from those of the last."""
+        """Return the learning rates of this epoch, computed from those of the previous one."""
         raise NotImplementedError
 
     def _warn_outside_step(self) -> None:
@@ -125,7 +125,7 @@ class LRScheduler:
             warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes on to the next epoch, or to the one given."""
+        """Advance to the next epoch, or to the given one."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
@@ -178,7 +178,7 @@ def _per_group(optimizer: Optimizer, functions: Any) -> list[Any]:
 
 
 class LambdaLR(LRScheduler):
-    """The initial rate times `lr_lambda(epoch)`."""
+    """The initial learning rate times `lr_lambda(epoch)`."""
 
     if TYPE_CHECKING:
         lr_lambdas: list[Any]
@@ -189,13 +189,13 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; functions cannot be kept, callable objects' attributes can."""
+        """Return all state except the optimizer; functions are not included, attributes of callable objects are."""
         state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
         state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes back what `state_dict` gave."""
+        """Load a state returned by `state_dict`."""
         lambdas = state_dict.pop("lr_lambdas")
         self.__dict__.update(state_dict)
         state_dict["lr_lambdas"] = lambdas
@@ -204,16 +204,16 @@ class LambdaLR(LRScheduler):
                 mine.__dict__.update(kept)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(LambdaLR):
-    """The rate of the epoch before times `lr_lambda(epoch)`."""
+    """The previous learning rate times `lr_lambda(epoch)`."""
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         if self._is_initial:
             return self._rates()
@@ -221,7 +221,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    """Times gamma every step_size epochs."""
+    """Multiplies the learning rate by gamma every step_size epochs."""
 
     step_size: int
     gamma: float
@@ -231,7 +231,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return self._rates()
@@ -242,7 +242,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times gamma at each milestone."""
+    """Multiplies the learning rate by gamma at each milestone."""
 
     milestones: Counter[int]
     gamma: float
@@ -252,7 +252,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         return [lr * self.gamma ** self.milestones[self.last_epoch] if self.last_epoch in self.milestones else lr for lr in self._rates()]
 
@@ -262,7 +262,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times factor for total_iters epochs, then whole."""
+    """Multiplies the learning rate by `factor` for total_iters epochs, then restores it."""
 
     factor: float
     total_iters: int
@@ -274,7 +274,7 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         if self.last_epoch == 0:
             return [lr * self.factor for lr in self._rates()]
@@ -287,7 +287,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """A factor that goes from start to end in total_iters epochs."""
+    """Multiplies the learning rate by a factor that changes linearly from start_factor to end_factor in total_iters epochs."""
 
     start_factor: float
     end_factor: float
@@ -304,7 +304,7 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._rates()]
@@ -319,14 +319,14 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times gamma every epoch."""
+    """Multiplies the learning rate by gamma every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         return self._rates() if self._is_initial else [lr * self.gamma for lr in self._rates()]
 
@@ -335,7 +335,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Down to zero in total_iters epochs, by a power."""
+    """Polynomial decay to zero in total_iters epochs."""
 
     total_iters: int
     power: float
@@ -345,7 +345,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
@@ -357,7 +357,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the initial rate to eta_min in T_max epochs, and back."""
+    """Cosine annealing from the initial learning rate to eta_min in T_max epochs, and back."""
 
     T_max: int
     eta_min: float
@@ -367,7 +367,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         if self._is_initial:
             return self._rates()
@@ -385,7 +385,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 def _check_same_optimizer(schedulers: Sequence[Any], optimizer: Optimizer, who: str) -> None:
-    from undertow.optim import _lr_cycles  # which is made of what is in this file
+    from undertow.optim import _lr_cycles  # imported here because it depends on this file
 
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
@@ -403,19 +403,19 @@ def _check_same_optimizer(schedulers: Sequence[Any], optimizer: Optimizer, who: 
 
 
 class _Several(LRScheduler):
-    """Schedules over other schedules."""
+    """Base class of schedules composed of other schedules."""
 
     if TYPE_CHECKING:
         _schedulers: list[Any]
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer, the schedules as state dicts."""
+        """Return all state except the optimizer, with the schedules as state dicts."""
         state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
         state["_schedulers"] = [s.state_dict() for s in self._schedulers]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes back what `state_dict` gave."""
+        """Load a state returned by `state_dict`."""
         inner = state_dict.pop("_schedulers")
         self.__dict__.update(state_dict)
         state_dict["_schedulers"] = inner
@@ -424,7 +424,7 @@ class _Several(LRScheduler):
 
 
 class SequentialLR(_Several):
-    """Schedules one after the other, changed at milestones."""
+    """Several schedules in sequence, switched at milestones."""
 
     last_epoch: int
 
@@ -448,7 +448,7 @@ class SequentialLR(_Several):
         self._last_lr = schedulers[0].get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Takes back one step of every schedule inside."""
+        """Undo one step of every nested schedule."""
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):
             for inner in sched._schedulers:
@@ -457,7 +457,7 @@ class SequentialLR(_Several):
             sched.last_epoch -= 1
 
     def step(self) -> None:
-        """Goes on to the next epoch."""
+        """Advance to the next epoch."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
@@ -469,7 +469,7 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """Schedules one on top of the other, in each epoch."""
+    """Several schedules applied together in each epoch."""
 
     optimizer: Optimizer | None
 
@@ -482,7 +482,7 @@ class ChainedScheduler(_Several):
         self._last_lr = [_copy(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]
 
     def step(self) -> None:
-        """Goes on to the next epoch."""
+        """Advance to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = [_copy(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]

@@ -1,4 +1,4 @@
-"""Muon: momentum made orthogonal, for the matrices of hidden layers."""
+"""Muon: orthogonalized momentum, for the matrices of hidden layers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCALES = {
 
 
 def _orthogonal(update: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
-    """Nearly the orthogonal matrix next to `update`: its singular values are driven to about 1 by x -> ax + bx³ + cx⁵."""
+    """Approximate the orthogonal matrix closest to `update`: the iteration x -> ax + bx³ + cx⁵ moves its singular values close to 1."""
     if steps >= _LARGEST_STEPS:
         raise ValueError(f"Number of steps must be less than {_LARGEST_STEPS} for computational efficiency")
     if update.dim() != 2:
@@ -44,9 +44,9 @@ def _orthogonal(update: Tensor, coefficients: tuple[float, float, float], steps:
 
 
 class Muon(Optimizer):
-    """Steps by the momentum of a matrix, made orthogonal by a few steps of Newton and Schulz in bfloat16.
+    """Muon: the momentum of a matrix, orthogonalized by a few Newton-Schulz iterations in bfloat16.
 
-    Takes matrices alone: biases, embeddings and the like want another optimizer. `adjust_lr_fn` scales the rate by the shape:
+    Only for matrices: use another optimizer for biases, embeddings and so on. `adjust_lr_fn` scales the learning rate by the shape:
     "original" by √max(1, rows / columns), "match_rms_adamw" by 0.2 √max(rows, columns).
     """
 
@@ -88,7 +88,7 @@ class Muon(Optimizer):
                     raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step; returns what `closure` gave, if there is one."""
+        """Perform one step; return the result of `closure`, if given."""
         loss = self._loss_of(closure)
         with undertow.no_grad():
             for group in self.param_groups:

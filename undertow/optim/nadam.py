@@ -1,4 +1,4 @@
-"""NAdam: Adam with Nesterov's momentum."""
+"""NAdam: Adam with Nesterov momentum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["NAdam"]
 
 
 class NAdam(Elementwise):
-    """Adam that looks one step of its momentum ahead."""
+    """Adam with Nesterov momentum."""
 
     _algorithm = "nadam"
     _on_device = "params, mu_products and state_steps"

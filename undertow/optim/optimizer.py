@@ -1,4 +1,4 @@
-"""`Optimizer`: parameter groups, state, state dicts, hooks. What a step does to the numbers is each subclass's."""
+"""`Optimizer`: parameter groups, state, state dicts, hooks. Subclasses define the step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _global_post_hooks: OrderedDict[int, Callable] = OrderedDict()
 
 
 class _Required:
-    """Stands for an option that every group must give."""
+    """Marker for an option that every group must specify."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
@@ -52,17 +52,17 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def _number(value: Any) -> float:
-    """An option that may be a tensor of one element, as a number."""
+    """Convert an option, which may be a one-element tensor, to a number."""
     return value.item() if isinstance(value, Tensor) else value
 
 
 class Optimizer:
-    """The base of all optimizers: `params` are tensors, (name, tensor) pairs, or groups with options of their own."""
+    """Base class of all optimizers: `params` are tensors, (name, tensor) pairs, or groups with their own options."""
 
     if TYPE_CHECKING:
         _optimizer_step_pre_hooks: dict[int, Callable]
         _optimizer_step_post_hooks: dict[int, Callable]
-    # Wrappers of optimizers that never call __init__ have no hooks.
+    # Wrappers that never call __init__ have no hooks.
     _optimizer_step_pre_hooks = _optimizer_step_post_hooks = MappingProxyType({})  # type: ignore[assignment]
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """`func` with step hooks around it."""
+        """Wrap `func` with the step hooks."""
         import functools
 
         @functools.wraps(func)
@@ -141,7 +141,7 @@ class Optimizer:
     # -- groups ------------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters with options of their own."""
+        """Add parameters with their own options."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -187,7 +187,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or sets them to zero."""
+        """Set the gradients of all parameters to None, or to zero."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is None:
@@ -202,7 +202,7 @@ class Optimizer:
                 p.grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Changes the parameters by their gradients; `closure` computes the loss again where an algorithm needs it."""
+        """Update the parameters; `closure` recomputes the loss for algorithms that need it."""
         raise NotImplementedError
 
     def _loss_of(self, closure: Callable[[], Any] | None) -> Any:
@@ -222,25 +222,25 @@ class Optimizer:
         return _registered(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` before the state dict is made."""
+        """Call `hook(optimizer)` before the state dict is created."""
         return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` after the state dict is made; a result replaces it."""
+        """Call `hook(optimizer, state_dict)` after the state dict is created; a result replaces it."""
         return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer, state_dict)` before a state dict is read; a result replaces it."""
+        """Call `hook(optimizer, state_dict)` before a state dict is loaded; a result replaces it."""
         return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call `hook(optimizer)` after a state dict is read."""
+        """Call `hook(optimizer)` after a state dict is loaded."""
         return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # -- state dicts -------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The groups' options and every parameter's state, parameters by number."""
+        """Return the options of the groups and the state of every parameter, with parameters by number."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers: dict[int, int] = {}
@@ -259,7 +259,7 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes options and state from a state dict, by the order of the parameters."""
+        """Load options and state from a state dict; parameters are matched by order."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
@@ -297,18 +297,18 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
-    # -- what optimizers written for torch call of its own -------------------------------------------------------------
+    # -- internal methods of torch's optimizer that optimizers written for torch call ------------------------------------
 
     _warned_capturable_if_run_uncaptured = True
 
     def _cuda_graph_capture_health_check(self) -> None:
-        """Nothing is captured."""
+        """Do nothing: there is no graph capture."""
 
     _accelerator_graph_capture_health_check = _patch_step_function = _optimizer_step_code = _cuda_graph_capture_health_check
 
     @staticmethod
     def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
-        """The lists cut up so that the tensors of a part have one device and dtype, those of the first list."""
+        """Group the lists by the device and dtype of the tensors in the first list."""
         groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
         for i, first in enumerate(tensorlistlist[0]):
             lists, indices = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))

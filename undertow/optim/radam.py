@@ -1,4 +1,4 @@
-"""RAdam: Adam that waits until its variance can be trusted."""
+"""RAdam: Adam with a rectified variance in the first steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["RAdam"]
 
 
 class RAdam(Elementwise):
-    """Adam whose first steps, before the variance is known, are plain momentum."""
+    """Adam that uses plain momentum in the first steps, while the variance estimate is unreliable."""
 
     _algorithm = "radam"
 
@@ -43,7 +43,7 @@ class RAdam(Elementwise):
     def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
         lr, (beta1, beta2) = _number(group["lr"]), group["betas"]
         correction = 1 - beta2**step
-        most = 2 / (1 - beta2) - 1  # the length of the longest moving average
+        most = 2 / (1 - beta2) - 1  # length of the longest moving average
         now = most - 2 * step * beta2**step / correction
         rectified = 0.0
         if now > 5.0:

@@ -14,7 +14,7 @@ __all__ = ["RMSprop"]
 
 
 class RMSprop(Elementwise):
-    """Steps by the gradient over the root of its running mean square."""
+    """RMSprop: the gradient divided by the square root of its running mean square."""
 
     _algorithm = "rmsprop"
 

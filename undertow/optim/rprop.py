@@ -15,7 +15,7 @@ __all__ = ["Rprop"]
 
 
 class Rprop(Elementwise):
-    """Steps of a size of each element's own, by the gradient's sign alone."""
+    """Rprop: each element has its own step size, and only the sign of the gradient is used."""
 
     _algorithm = "rprop"
 

@@ -14,7 +14,7 @@ __all__ = ["SGD"]
 
 
 class SGD(Elementwise):
-    """p -= lr * gradient, or by a running sum of gradients with `momentum`.
+    """p -= lr * gradient, or with `momentum` a running sum of gradients.
 
     >>> import undertow as ut
     >>> w = ut.tensor([1.0], requires_grad=True)
@@ -64,10 +64,10 @@ class SGD(Elementwise):
         return state
 
     def _step_group(self, group: dict[str, Any]) -> None:
-        self._first: set[int] = set()  # states made in this step, whose buffer becomes the gradient itself
+        self._first: set[int] = set()  # states created in this step, whose buffer becomes the gradient itself
         for p in group["params"]:
             state = self.state.get(p)
-            if state and state.get("momentum_buffer", 0) is None:  # a state dict may say so
+            if state and state.get("momentum_buffer", 0) is None:  # None in a state dict means no buffer
                 del state["momentum_buffer"]
         super()._step_group(group)
 

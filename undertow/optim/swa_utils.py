@@ -20,7 +20,7 @@ __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
-    """decay * average + (1 - decay) * new."""
+    """Return a function that computes decay * average + (1 - decay) * new."""
     _check_decay(decay)
 
     def average(ema: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
@@ -31,7 +31,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """The same for lists, in place."""
+    """Return a function that updates lists of exponential averages in place."""
     _check_decay(decay)
 
     def average(ema: list[Tensor], current: list[Tensor], num_averaged: Any) -> None:
@@ -51,7 +51,7 @@ def _check_decay(decay: float) -> None:
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
-    """The mean of all so far."""
+    """Return a function that updates an equal-weight mean."""
 
     def average(averaged: Tensor, current: Tensor, num_averaged: Any) -> Tensor:
         with undertow.no_grad():
@@ -61,7 +61,7 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """The same for lists, in place."""
+    """Return a function that updates lists of equal-weight means in place."""
 
     def average(averaged: list[Tensor], current: list[Tensor], num_averaged: Any) -> None:
         with undertow.no_grad():
@@ -75,7 +75,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
 
 
 class AveragedModel(Module):
-    """A copy of a model that holds the average of what `update_parameters` was shown."""
+    """A copy of a model with the average of the parameters passed to `update_parameters`."""
 
     module: Module
     if TYPE_CHECKING:
@@ -102,11 +102,11 @@ class AveragedModel(Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The averaged model's result."""
+        """Return the output of the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Takes a model's present parameters into the average."""
+        """Update the average with a model's current parameters."""
         mine = list(chain(self.module.parameters(), self.module.buffers()) if self.use_buffers else self.parameters())
         theirs = list(chain(model.parameters(), model.buffers()) if self.use_buffers else model.parameters())
         averaged = [m.detach() for m in mine]
@@ -126,7 +126,7 @@ class AveragedModel(Module):
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Computes the running statistics of a model's batch normalisations anew, over a loader's batches."""
+    """Recompute the running statistics of a model's batch normalisations over the batches of a loader."""
     with undertow.no_grad():
         momenta = {}
         for module in model.modules():
@@ -148,7 +148,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the present rate to swa_lr in anneal_epochs epochs, and no further."""
+    """Anneals the learning rate from its current value to swa_lr in anneal_epochs epochs, then keeps it constant."""
 
     anneal_epochs: int
 
@@ -172,7 +172,7 @@ class SWALR(LRScheduler):
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
     def get_lr(self) -> list[Any]:
-        """The rates of this epoch."""
+        """Return the learning rates of this epoch."""
         self._warn_outside_step()
         step = self._step_count - 1
         before = self._part(max(0, min(1, (step - 1) / max(1, self.anneal_epochs))))

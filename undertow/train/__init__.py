@@ -1,4 +1,4 @@
-"""Training the TensorFlow 1 way: variables, optimizers with `minimize`, learning-rate decay, moving averages, clipping."""
+"""Training in TensorFlow 1's style: variables, optimizers with `minimize`, learning-rate decay, moving averages, clipping."""
 
 from undertow.train._adaptive import AdadeltaOptimizer, AdagradOptimizer, AdamOptimizer, RMSPropOptimizer
 from undertow.train._averages import ExponentialMovingAverage

@@ -1,4 +1,4 @@
-"""Optimizers that give each element a step of its own: Adagrad, Adadelta, Adam, RMSProp."""
+"""Optimizers with a separate step size for each element: Adagrad, Adadelta, Adam, RMSProp."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class AdagradOptimizer(NativeOptimizer):
 
 
 class AdadeltaOptimizer(NativeOptimizer):
-    """accum = rho * accum + (1 - rho) * gradient²; update = √(accum_update + epsilon) / √(accum + epsilon) * gradient;
+    """Adadelta: var -= learning_rate * update, where update = √(accum_update + epsilon) / √(accum + epsilon) * gradient.
 
-    accum_update = rho * accum_update + (1 - rho) * update²; var -= learning_rate * update. Slots: "accum", "accum_update".
+    accum = rho * accum + (1 - rho) * gradient²; accum_update = rho * accum_update + (1 - rho) * update². Slots: "accum", "accum_update".
     """
 
     _algorithm = "adadelta"
@@ -69,10 +69,10 @@ class AdadeltaOptimizer(NativeOptimizer):
 
 
 class AdamOptimizer(NativeOptimizer):
-    """m and v, the running means of the gradient and its square; var -= lr_t * m / (√v + epsilon),
+    """Adam: var -= lr_t * m / (√v + epsilon), where m and v are the running means of the gradient and its square.
 
-    with lr_t = learning_rate * √(1 - beta2^t) / (1 - beta1^t): `epsilon` is the "epsilon hat" of the paper. A gradient of rows
-    counts as zero elsewhere: the means decay everywhere and every row moves. Slots: "m", "v".
+    lr_t = learning_rate * √(1 - beta2^t) / (1 - beta1^t): `epsilon` is the "epsilon hat" of the paper. A sparse gradient is zero in
+    all other rows: the means decay everywhere, and every row is updated. Slots: "m", "v".
     """
 
     _algorithm = "adam"
@@ -109,10 +109,10 @@ class AdamOptimizer(NativeOptimizer):
 
 
 class RMSPropOptimizer(NativeOptimizer):
-    """mean_square = decay * mean_square + (1 - decay) * gradient²;
+    """RMSProp: var -= mom, where mom = momentum * mom + learning_rate * gradient / √(mean_square + epsilon).
 
-    mom = momentum * mom + learning_rate * gradient / √(mean_square + epsilon); var -= mom. With `centered`, the square of the
-    gradient's running mean is taken from the mean square. Slots: "rms", which starts at one, "momentum", and "mg" if centered.
+    mean_square = decay * mean_square + (1 - decay) * gradient². With `centered`, the square of the gradient's running mean is
+    subtracted from the mean square. Slots: "rms", which starts at one, "momentum", and "mg" if centered.
     """
 
     _algorithm = "rmsprop_in_root"

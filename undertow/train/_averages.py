@@ -1,4 +1,4 @@
-"""`ExponentialMovingAverage`: shadows of variables that follow them slowly."""
+"""`ExponentialMovingAverage`: moving averages (shadows) of variables."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class ExponentialMovingAverage:
-    """Each `apply` moves the shadows: shadow -= (1 - decay) * (shadow - variable).
+    """Keeps moving averages of variables. Each `apply` updates the shadows: shadow -= (1 - decay) * (shadow - variable).
 
     With `num_updates`, a number, a tensor or a variable, the decay is at most (1 + num_updates) / (10 + num_updates), so that the
-    average moves faster at first. A variable's shadow starts at its value, another tensor's at zero, freed of that bias by
-    `zero_debias`.
+    average changes faster at first. The shadow of a variable starts at its value, that of another tensor at zero; `zero_debias` corrects
+    the resulting bias.
 
     >>> import undertow as ut
     >>> v = ut.train.Variable(0.0, name="v")
@@ -40,7 +40,7 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """Its name, of which shadows' names are made."""
+        """The name, used in the names of the shadows."""
         return self._name
 
     def _decay_now(self) -> float:
@@ -51,7 +51,7 @@ class ExponentialMovingAverage:
         return min(decay, (1.0 + updates) / (10.0 + updates))
 
     def apply(self, var_list: Sequence[Tensor]) -> None:
-        """Makes the shadows that are not there, and moves all of them towards their variables."""
+        """Create missing shadows, and update all of them towards their variables."""
         decay = self._decay_now()
         with undertow.no_grad():
             for v in var_list:
@@ -73,17 +73,17 @@ class ExponentialMovingAverage:
             return
         biased, share = self._biased[v]
         biased.sub_((biased - v) * (1 - decay))
-        share[0] *= decay  # what is still the zero of the start
+        share[0] *= decay  # the remaining weight of the initial zero
         shadow.copy_(biased / (1 - share[0]))
 
     def average(self, var: Tensor) -> Variable | None:
-        """The shadow of `var`, or None."""
+        """Return the shadow of `var`, or None."""
         return self._averages.get(var)
 
     def average_name(self, var: Tensor) -> str:
-        """The name of the shadow of `var`, there or not."""
+        """Return the name of the shadow of `var`, whether it exists or not."""
         return f"{name_of(var)}/{self.name}"
 
     def variables_to_restore(self, moving_avg_variables: Sequence[Tensor] | None = None) -> dict[str, Tensor]:
-        """Names to restore variables from: those of the shadows, for the variables that have them or for those given."""
+        """Return a dict from names of shadows to the variables to restore: all variables with a shadow, or those given."""
         return {self.average_name(v): v for v in (self._averages if moving_avg_variables is None else moving_avg_variables)}

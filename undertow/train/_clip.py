@@ -1,4 +1,4 @@
-"""Clipping of tensors and of lists of gradients. All of it can be differentiated, and takes `IndexedSlices` and None where gradients come."""
+"""Clipping of tensors and of lists of gradients. All functions are differentiable, and accept `IndexedSlices` and None as gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _changed(t: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """`t` with its elements between the two.
+    """Clamp the elements of `t` to [clip_value_min, clip_value_max].
 
     >>> import undertow as ut
     >>> ut.train.clip_by_value(ut.tensor([-3.0, 0.5, 9.0]), -1.0, 1.0)
@@ -30,14 +30,14 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         low, high = undertow.as_tensor(clip_value_min, dtype=v.dtype), undertow.as_tensor(clip_value_max, dtype=v.dtype)
         out = undertow.maximum(undertow.minimum(v, high), low)
         if out.shape != v.shape:
-            raise ValueError(f"clip_by_value: the bounds must fit a tensor of shape {tuple(v.shape)}; with them it has shape {tuple(out.shape)}")
+            raise ValueError(f"clip_by_value: the bounds must broadcast to the shape {tuple(v.shape)}; the result has shape {tuple(out.shape)}")
         return out
 
     return _changed(t, bounded)
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Sequence[int] | int | None = None, name: str | None = None) -> Any:
-    """`t` scaled down where its Euclidean norm, over `axes` or all of it, is more than `clip_norm`.
+    """Scale `t` down if its Euclidean norm, over `axes` or in total, exceeds `clip_norm`.
 
     >>> import undertow as ut
     >>> ut.train.clip_by_norm(ut.tensor([3.0, 4.0]), 1.0)
@@ -46,7 +46,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Sequence[int] | int | None = None
 
     def scaled(v: Tensor) -> Tensor:
         square = (v * v).sum(list(range(v.dim())) if axes is None else axes, keepdim=True)
-        # The root of zero has no finite derivative; where the square is zero the norm is not looked at.
+        # The square root has no finite derivative at zero; where the square is zero the norm is not used.
         some = square > 0
         norm = undertow.where(some, undertow.where(some, square, undertow.ones_like(square)).sqrt(), square)
         return v * clip_norm / undertow.maximum(norm, undertow.as_tensor(clip_norm, dtype=v.dtype))
@@ -55,13 +55,13 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Sequence[int] | int | None = None
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """`t` scaled down where its Euclidean norm divided by its number of elements is more than `clip_norm`."""
+    """Scale `t` down if its Euclidean norm divided by its number of elements exceeds `clip_norm`."""
     v = undertow.as_tensor(t)
     return clip_by_norm(v, clip_norm * v.numel())
 
 
 def global_norm(t_list: Sequence[Gradient], name: str | None = None) -> Tensor:
-    """The Euclidean norm of all tensors together; None counts as nothing.
+    """Return the Euclidean norm of all tensors together; None is ignored.
 
     >>> import undertow as ut
     >>> ut.train.global_norm([ut.tensor([3.0]), None, ut.tensor([[4.0]])])
@@ -81,7 +81,7 @@ def global_norm(t_list: Sequence[Gradient], name: str | None = None) -> Tensor:
 def clip_by_global_norm(
     t_list: Sequence[Gradient], clip_norm: Any, use_norm: Tensor | None = None, name: str | None = None
 ) -> tuple[list[Gradient], Tensor]:
-    """All tensors scaled by clip_norm / max(global norm, clip_norm), and the global norm, which `use_norm` gives if it is known.
+    """Scale all tensors by clip_norm / max(global norm, clip_norm); return them and the global norm, which `use_norm` provides if known.
 
     If the norm is not finite, all elements become nan.
 

@@ -1,6 +1,6 @@
-"""Learning rates that fall with the global step. Each function returns one without arguments that gives the rate of the moment.
+"""Learning-rate decay with the global step. Each function returns a function without arguments that computes the current rate.
 
-An optimizer takes that as its `learning_rate` and calls it at every step. The rate is a tensor of one float64.
+Pass it to an optimizer as `learning_rate`; it is called at every step. The rate is a float64 tensor with one element.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _number(x: Any) -> float:
-    """The value of a number, a tensor, or a function that gives one."""
+    """Return the value of a number, a tensor, or a function that returns one."""
     value = x() if callable(x) and not isinstance(x, Tensor) else x
     return float(value.item()) if isinstance(value, Tensor) else value
 
@@ -37,7 +37,7 @@ def _rate(what: str, global_step: Any, rate_at: Callable[[float], float]) -> Rat
 def exponential_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Rate:
-    """learning_rate * decay_rate ^ (global_step / decay_steps); with `staircase` the exponent is rounded down.
+    """Exponential decay: learning_rate * decay_rate ^ (global_step / decay_steps); with `staircase` the exponent is rounded down.
 
     >>> import undertow as ut
     >>> step = ut.train.Variable(0, name="global_step")
@@ -56,7 +56,7 @@ def exponential_decay(
 def natural_exp_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Rate:
-    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
+    """Natural exponential decay: learning_rate * exp(-decay_rate * global_step / decay_steps)."""
 
     def rate_at(step: float) -> float:
         turns = step / _number(decay_steps)
@@ -68,7 +68,7 @@ def natural_exp_decay(
 def inverse_time_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None
 ) -> Rate:
-    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
+    """Inverse time decay: learning_rate / (1 + decay_rate * global_step / decay_steps)."""
 
     def rate_at(step: float) -> float:
         turns = step / _number(decay_steps)
@@ -86,9 +86,9 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Rate:
-    """From learning_rate to end_learning_rate in decay_steps, by (1 - step / decay_steps) ^ power.
+    """Polynomial decay from learning_rate to end_learning_rate in decay_steps, by (1 - step / decay_steps) ^ power.
 
-    With `cycle`, decay_steps is multiplied by the number of times it has passed, instead of staying at the end.
+    With `cycle`, decay_steps is extended to the next multiple that the step has not passed; otherwise the rate stays at the end.
     """
 
     def rate_at(step: float) -> float:
@@ -103,7 +103,7 @@ def polynomial_decay(
 
 
 def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any], name: str | None = None) -> Rate:
-    """values[0] up to and including boundaries[0], values[1] up to boundaries[1], ..., the last value beyond.
+    """Piecewise constant rate: values[0] up to and including boundaries[0], values[1] up to boundaries[1], ..., the last value beyond.
 
     >>> import undertow as ut
     >>> ut.train.piecewise_constant(ut.tensor(5), [3, 6], [1.0, 0.5, 0.1])().item()
@@ -120,7 +120,7 @@ def piecewise_constant(x: Any, boundaries: Sequence[Any], values: Sequence[Any],
 
 
 def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0, name: str | None = None) -> Rate:
-    """Half a cosine from learning_rate to alpha * learning_rate in decay_steps."""
+    """Cosine decay from learning_rate to alpha * learning_rate in decay_steps."""
 
     def rate_at(step: float) -> float:
         part = min(step, _number(decay_steps)) / _number(decay_steps)
@@ -132,7 +132,7 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
 def cosine_decay_restarts(
     learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: float = 2.0, m_mul: float = 1.0, alpha: float = 0.0, name: str | None = None
 ) -> Rate:
-    """Cosine decay that begins anew: each period is t_mul times as long as the one before, and starts at m_mul times its rate."""
+    """Cosine decay with restarts: each period is t_mul times as long as the previous one, and starts at m_mul times its rate."""
 
     def rate_at(step: float) -> float:
         part, period = step / _number(first_decay_steps), 0
@@ -150,7 +150,7 @@ def cosine_decay_restarts(
 def linear_cosine_decay(
     learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: float = 0.5, alpha: float = 0.0, beta: float = 0.001, name: str | None = None
 ) -> Rate:
-    """A falling line times a cosine of num_periods periods, lifted by alpha and beta."""
+    """Linear cosine decay: a linear decay times a cosine of num_periods periods, with offsets alpha and beta."""
 
     def rate_at(step: float) -> float:
         part = min(step, _number(decay_steps)) / _number(decay_steps)

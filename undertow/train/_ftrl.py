@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FtrlOptimizer(NativeOptimizer):
-    """FTRL-Proximal: each element is the solution of its own small problem, and exactly zero where `l1` outweighs what it has seen.
+    """FTRL-Proximal: each element solves its own small optimization problem, and is exactly zero where `l1` dominates.
 
     With p = -learning_rate_power and shrunk = gradient + 2 * l2_shrinkage * var::
 

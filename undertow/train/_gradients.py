@@ -1,6 +1,6 @@
-"""`gradients` and what it stands on: which gradients a pass captures, as tensors or as rows, and how their terms are summed.
+"""`gradients`: which gradients a pass captures, as tensors or as rows, and how their terms are summed.
 
-Knows the engine's `_run_chosen_pass`; does not know optimizers.
+Uses the engine's `_run_chosen_pass`; does not depend on optimizers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class AggregationMethod:
     """How the contributions to one gradient are summed.
 
-    - `ADD_N` (the default): all of them in one sweep, when the last is there.
-    - `EXPERIMENTAL_TREE`: in pairs, then the sums in pairs; the least rounding error.
-    - `EXPERIMENTAL_ACCUMULATE_N`: each is added as it arrives; the least memory.
+    - `ADD_N` (the default): all of them at once, when the last has arrived.
+    - `EXPERIMENTAL_TREE`: in pairs, then the sums in pairs; lowest rounding error.
+    - `EXPERIMENTAL_ACCUMULATE_N`: each is added as it arrives; lowest memory use.
     """
 
     ADD_N = 0
@@ -40,24 +40,24 @@ _ENGINE = {None: 1, AggregationMethod.ADD_N: 1, AggregationMethod.EXPERIMENTAL_T
 
 
 class UnconnectedGradients:
-    """What `gradients` gives for an x that the ys do not depend on."""
+    """The result of `gradients` for an x that the ys do not depend on."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class _Rows:
-    """A node that looked up rows of a table: what its gradient says of the table's."""
+    """A node that looked up rows of a table: how its gradient becomes rows of the table's gradient."""
 
     def __init__(self, node: Any, table: Tensor, indices: Tensor, padding: int = -1, spread: Callable[[Tensor], Tensor] | None = None) -> None:
         self.edge = GradientEdge(node, 0)
-        self.spread = spread  # makes one row for each index of the node's gradient, where it has fewer
+        self.spread = spread  # creates one row per index from the node's gradient, if that has fewer
         self.width = table.shape[1:]
         self.indices = undertow.where(indices < 0, indices + len(table), indices).reshape(-1)
         self.padding = padding
 
     def slices(self, grad: Tensor) -> tuple[Tensor, Tensor]:
-        """The rows and their indices."""
+        """Return the rows and their indices."""
         values = (grad if self.spread is None else self.spread(grad)).reshape(-1, *self.width)
         if self.padding < 0:
             return values, self.indices
@@ -66,7 +66,7 @@ class _Rows:
 
 
 def _bag_rows(node: Any, table: Tensor) -> _Rows | None:
-    """Sums or means of bags of rows: every row of a bag has the bag's gradient."""
+    """Handle sums or means of bags of rows: every row of a bag has the bag's gradient."""
     if node._saved_by_freq or node._saved_mode > 1:
         return None
     bags, counts, scales, mean = node._saved_bags, node._saved_counts, node._saved_scales, node._saved_mode == 1
@@ -81,7 +81,7 @@ def _bag_rows(node: Any, table: Tensor) -> _Rows | None:
 
 
 def _rows_of(node: Any, table: Tensor) -> _Rows | None:
-    """The node as a look-up of whole rows, if it is one and its indices are still there."""
+    """Return the node as a lookup of whole rows, if it is one and its indices have not been freed."""
     try:
         name = node.name()
         if name == "EmbeddingBackward0":
@@ -91,19 +91,19 @@ def _rows_of(node: Any, table: Tensor) -> _Rows | None:
         if name == "IndexSelectBackward0":
             return _Rows(node, table, node._saved_index) if node._saved_dim in (0, -table.dim()) else None
         first, *others = node._saved_indices
-    except RuntimeError:  # freed: the pass says so better
+    except RuntimeError:  # freed: the pass raises a clearer error
         return None
     whole_rows = first is not None and first.dtype in (undertow.int64, undertow.int32) and all(i is None for i in others)
     return _Rows(node, table, first) if whole_rows else None
 
 
 class _Wanted:
-    """One of the tensors to differentiate by: the edges whose gradients make up its own."""
+    """A tensor to differentiate with respect to, and the edges whose gradients add up to its own."""
 
     def __init__(self, x: Tensor, users: list[Any] | None) -> None:
         self.shape = x.shape
         self.rows: list[_Rows] = []
-        if users and not x._backward_hooks:  # hooks want to see the whole gradient
+        if users and not x._backward_hooks:  # hooks need the whole gradient
             rows = [_rows_of(node, x) for node in users]
             self.rows = [] if None in rows else rows
         self.edges: list[Any] = [r.edge for r in self.rows] or [x]
@@ -111,13 +111,13 @@ class _Wanted:
         self.left = len(self.edges)
 
     def put(self, number: int, grad: Tensor | None) -> bool:
-        """Takes the gradient of edge `number`; says whether all are there."""
+        """Store the gradient of edge `number`; return True if all have arrived."""
         self.parts[number] = grad
         self.left -= 1
         return self.left == 0
 
     def gradient(self) -> Gradient:
-        """The whole of it, once; None if nothing arrived."""
+        """Return the total gradient, once; None if none arrived."""
         parts, self.parts = self.parts, []
         if not self.rows:
             return parts[0]
@@ -135,7 +135,7 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _root_grads(ys: list[Tensor], grad_ys: Any) -> list[Tensor]:
-    """A gradient for each y: ones where none is given."""
+    """Return a gradient for each y: ones if none is given."""
     grads = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
     if len(grads) != len(ys):
         raise ValueError(f"Passed {len(grads)} grad_ys for {len(ys)} ys")
@@ -149,7 +149,7 @@ def _root_grads(ys: list[Tensor], grad_ys: Any) -> list[Tensor]:
 
 
 def _stop_edges(tensors: Sequence[Tensor]) -> tuple[list[GradientEdge], list[Any]]:
-    """Where gradients end: nodes of one output that need not run, and hooks on the others that drop one input."""
+    """Return where gradients stop: nodes with one output that need not run, and hooks on the others that drop one input."""
     ends, handles = [], []
     for t in tensors:
         if not t.requires_grad:
@@ -174,9 +174,10 @@ def run(
     ready: Callable[[int, Gradient], None] | None = None,
     each_node: bool = False,
 ) -> list[Gradient]:
-    """The gradient of the sum of ys by each x, None where there is none. With `ready`, each is given to it inside the pass instead:
+    """Return the gradient of the sum of ys with respect to each x, or None.
 
-    as soon as it is done, or, with `each_node`, when the node that completed it has finished.
+    With `ready`, each gradient is passed to it during the pass instead: as soon as it is complete, or, with `each_node`, when the node
+    that completed it has finished.
     """
     if aggregation_method not in _ENGINE:
         raise ValueError(f"Invalid aggregation_method specified {aggregation_method}.")
@@ -189,7 +190,7 @@ def run(
         return [None] * len(xs)
     edges = [wanted[i].edges[number] for i, number in places]
 
-    lock = Lock()  # guards the counts of edges: workers may bring gradients at once
+    lock = Lock()  # guards the counts of edges: workers may deliver gradients at the same time
 
     def arrived(index: int, grad: Tensor | None) -> None:
         i, number = places[index]
@@ -223,11 +224,11 @@ def gradients(
     stop_gradients: Tensor | Sequence[Tensor] | None = None,
     unconnected_gradients: str = UnconnectedGradients.NONE,
 ) -> list[Gradient]:
-    """The gradient of the sum of `ys`, weighted by `grad_ys`, by each of `xs`.
+    """Return the gradient of the sum of `ys`, weighted by `grad_ys`, with respect to each of `xs`.
 
-    They can be differentiated again, and the graph stays. A table of which only rows were looked up gets `IndexedSlices`. Nothing
-    passes through `stop_gradients`, which count as constants. `name`, `colocate_gradients_with_ops` and `gate_gradients` change
-    nothing here: all gradients are done when the function returns.
+    They can be differentiated again, and the graph is kept. A table that was only used for row lookups gets `IndexedSlices`.
+    `stop_gradients` are treated as constants. `name`, `colocate_gradients_with_ops` and `gate_gradients` have no effect: all gradients
+    are complete when the function returns.
 
     >>> import undertow as ut
     >>> a = ut.tensor(0.0, requires_grad=True)
@@ -249,7 +250,7 @@ def gradients(
 
 
 def stop_gradient(input: Tensor, name: str | None = None) -> Tensor:
-    """The value of `input`, through which no gradient passes.
+    """Return the value of `input` without its history, so that no gradient passes through.
 
     >>> import undertow as ut
     >>> x = ut.tensor(3.0, requires_grad=True)
@@ -260,5 +261,5 @@ def stop_gradient(input: Tensor, name: str | None = None) -> Tensor:
 
 
 def trainable_variables(loss: Tensor | Sequence[Tensor]) -> list[Tensor]:
-    """The leaves of the graph of `loss` in order of first use, but for variables that are not trainable."""
+    """Return the leaves of the graph of `loss` in order of first use, without variables that are not trainable."""
     return [leaf for leaf, _ in _C._graph_leaves(_listed(loss)) if getattr(leaf, "trainable", True)]

@@ -1,4 +1,4 @@
-"""Optimizers whose update is one native function of each element: of a whole variable, or of the rows that a gradient names."""
+"""Optimizers whose update is one native function of each element: applied to a whole variable, or to the rows of a sparse gradient."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _NATIVE = (undertow.float32, undertow.float64)
 
 
 class NativeOptimizer(Optimizer):
-    """A subclass names the core's algorithm (core/kernels/cpu/optim/optim.isa.cpp), its slots in the algorithm's order, its constants."""
+    """Base class. A subclass sets the core's algorithm (core/kernels/cpu/optim/optim.isa.cpp), its slots in the algorithm's order, and its
+    constants."""
 
     _algorithm: str
     _slot_order: Sequence[str | None] = ()
 
     def _constants(self, var: Tensor) -> tuple[float, ...]:
-        """The algorithm's constants for this step."""
+        """Return the algorithm's constants for this step."""
         raise NotImplementedError
 
     def _states(self, var: Tensor) -> list[Any]:
@@ -48,7 +49,7 @@ class NativeOptimizer(Optimizer):
         if p.dtype in _NATIVE:
             _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], constants)
             return
-        # Half types: computed in float32, rounded once.
+        # Half types are computed in float32 and rounded once.
         wide: list[Any] = [None if t is None else t.float() for t in (p, *states)]
         _C._optim_update(self._algorithm, [[wide[0]], [g.float()], *([] if s is None else [s] for s in wide[1:])], constants)
         for narrow, computed in zip((p, *states), wide, strict=True):

@@ -1,6 +1,6 @@
 """`Optimizer`: minimize = compute_gradients, then apply_gradients; slots, gates, the global step.
 
-A subclass says how one variable changes by its gradient (`_apply_dense`, `_apply_sparse`) and which slots it keeps.
+A subclass defines how a variable is updated (`_apply_dense`, `_apply_sparse`), and its slots.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
     GradsAndVars = list[tuple[Gradient, Tensor]]
 
 
-# Guards the making of slots: workers may bring the gradients of several variables at once. One for all, so that optimizers copy.
+# Guards the creation of slots: workers may deliver the gradients of several variables at the same time. One global lock, so that optimizers
+# can be copied.
 _slots_lock = RLock()
 
 
 class Optimizer:
-    """The base of all optimizers of this package.
+    """Base class of all optimizers of this package.
 
-    How early `minimize` may change a variable is chosen by the gate:
+    The gate determines how early `minimize` may change a variable:
 
-    - `GATE_NONE`: as soon as its own gradient is done, inside the backward pass.
+    - `GATE_NONE`: as soon as its own gradient is complete, during the backward pass.
     - `GATE_OP`: when the node that completed its gradient has finished, and with it every gradient of that node; the default.
-      The pass keeps to one thread.
-    - `GATE_GRAPH`: when all gradients are done.
+      The pass uses one thread.
+    - `GATE_GRAPH`: when all gradients are complete.
 
-    The earlier, the less memory is held in gradients. What is read during the pass, by a hook say, may be a changed variable under
-    the first two; a value that the pass itself still needs is never silently a changed one: that raises.
+    Earlier updates need less memory for gradients. With the first two gates, code that runs during the pass, such as a hook, may see an
+    already changed variable. If the pass itself still needs a changed value, it raises.
     """
 
     GATE_NONE = 0
@@ -57,10 +58,10 @@ class Optimizer:
         self._slot_names: set[str] = set()
 
     def get_name(self) -> str:
-        """Its name, of which slots' names are made."""
+        """Return the name, used in the names of slots."""
         return self._name
 
-    # What a user calls.
+    # Called by users.
 
     def minimize(
         self,
@@ -73,9 +74,9 @@ class Optimizer:
         name: str | None = None,
         grad_loss: Tensor | None = None,
     ) -> None:
-        """One step that makes `loss` smaller: `compute_gradients`, then `apply_gradients`, as far as the gate keeps them apart.
+        """Perform one step that reduces `loss`: `compute_gradients` and `apply_gradients`, interleaved as the gate allows.
 
-        Frees the graph of the loss. A subclass that overrides either of the two has all gradients computed before any is applied.
+        Frees the graph of the loss. If a subclass overrides either of the two, all gradients are computed before any is applied.
 
         >>> import undertow as ut
         >>> w = ut.train.Variable(1.0, name="w")
@@ -124,10 +125,10 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         grad_loss: Tensor | None = None,
     ) -> GradsAndVars:
-        """Pairs (gradient, variable), the gradient a tensor, `IndexedSlices` for a table of which rows were looked up, or None.
+        """Return pairs (gradient, variable); a gradient is a tensor, `IndexedSlices` for a table used for row lookups, or None.
 
-        `var_list` is by default every trainable leaf of the graph of `loss`. The graph stays. All gradients are done when this
-        returns, whatever the gate.
+        `var_list` is by default every trainable leaf of the graph of `loss`. The graph is kept. All gradients are complete
+        when this returns, with any gate.
         """
         value, variables, _ = self._start(loss, var_list, gate_gradients, grad_loss)
         grads = _gradients.run([value], variables, grad_loss, aggregation_method=aggregation_method, keep_graph=True)
@@ -136,7 +137,7 @@ class Optimizer:
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Tensor]], global_step: Tensor | None = None, name: str | None = None
     ) -> None:
-        """Changes each variable that has a gradient, then adds one to `global_step`."""
+        """Update each variable that has a gradient, then increment `global_step`."""
         pairs = [(_converted(g), v) for g, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
@@ -155,57 +156,57 @@ class Optimizer:
         self._end(global_step)
 
     def get_slot(self, var: Tensor, name: str) -> Variable | None:
-        """The slot of this name that the optimizer keeps for `var`, if there is one."""
+        """Return the slot with this name for `var`, or None."""
         return self._slots.get(name, {}).get(var)
 
     def get_slot_names(self) -> list[str]:
-        """The names of the kinds of slots there are."""
+        """Return the names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> list[Variable]:
-        """The optimizer's whole state: slots and the like, by name."""
+        """Return the optimizer's state: slots and other variables, sorted by name."""
         found = [*self._non_slots.values(), *(slot for kind in self._slots.values() for slot in kind.values())]
         return sorted(found, key=lambda v: v.name)
 
-    # What a subclass says.
+    # Defined by subclasses.
 
     def _valid_dtypes(self) -> set[undertow.dtype]:
-        """The types of variables it can change."""
+        """Return the dtypes of variables that can be updated."""
         return {undertow.float16, undertow.bfloat16, undertow.float32, undertow.float64}
 
     def _create_slots(self, var_list: Sequence[Tensor]) -> None:
-        """Makes the slots of these variables."""
+        """Create the slots of these variables."""
 
     def _prepare(self) -> None:
-        """Called before a step: reads what may have changed, such as the learning rate."""
+        """Called before a step to read values that may have changed, such as the learning rate."""
 
     def _apply_dense(self, grad: Tensor, var: Tensor) -> None:
-        """Changes `var` by its gradient."""
+        """Update `var` with its gradient."""
         raise NotImplementedError
 
     def _apply_sparse(self, grad: IndexedSlices, var: Tensor) -> None:
-        """Changes rows of `var`; no index comes twice."""
+        """Update rows of `var`; indices are unique."""
         raise NotImplementedError
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Tensor) -> None:
-        """Changes rows of `var`; an index may come twice."""
+        """Update rows of `var`; indices may be repeated."""
         self._apply_sparse(grad.summed(), var)
 
     def _finish(self) -> None:
-        """Called when all variables of a step have been changed."""
+        """Called when all variables of a step have been updated."""
 
-    # What it can use.
+    # For use in subclasses.
 
     def _call_if_callable(self, param: Any) -> Any:
         return param() if callable(param) and not isinstance(param, Tensor) else param
 
     def _number(self, param: Any) -> float:
-        """The value of an option: a number, a tensor of one element, or a function that gives one."""
+        """Return the value of an option: a number, a one-element tensor, or a function that returns one."""
         value = self._call_if_callable(param)
         return float(value.item() if isinstance(value, Tensor) else value)
 
     def _get_or_make_slot(self, var: Tensor, value: Tensor, slot_name: str, op_name: str) -> Variable:
-        """The slot, starting with `value`; named after the variable and `op_name`."""
+        """Return the slot, created with `value`; its name consists of the variable's name and `op_name`."""
         kind = self._slots.setdefault(slot_name, {})
         if var not in kind:
             base = name = f"{name_of(var)}/{op_name}"
@@ -222,7 +223,7 @@ class Optimizer:
         return slot if slot is not None else self._get_or_make_slot(var, undertow.zeros_like(var), slot_name, op_name)
 
     def _create_non_slot_variable(self, initial_value: float, name: str) -> Variable:
-        """A number that belongs to no variable, made once."""
+        """Create a number that does not belong to a variable, once."""
         if name not in self._non_slots:
             self._non_slots[name] = state_variable(undertow.tensor(initial_value, dtype=undertow.float64), name)
         return self._non_slots[name]
@@ -236,10 +237,10 @@ class Optimizer:
             if t.dtype not in valid:
                 raise ValueError(f"Invalid type {t.dtype} for {described(t)}, expected: {sorted(map(str, valid))}.")
 
-    # The steps of the above.
+    # Implementation of the methods above.
 
     def _start(self, loss: Any, var_list: Any, gate: Any, grad_loss: Any) -> tuple[Tensor, list[Tensor], list[_Processor]]:
-        """The loss's value, the variables and their processors, checked."""
+        """Return the checked loss, variables and their processors."""
         if gate not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  Not {gate}")
         if callable(loss) and not isinstance(loss, Tensor):
@@ -280,7 +281,7 @@ class Optimizer:
 
 
 def _flat(var_list: Any) -> list[Tensor]:
-    """The variables of a list, of nested ones, or of a dictionary."""
+    """Return the variables in a list, nested lists, or a dictionary."""
     if isinstance(var_list, Tensor):
         return [var_list]
     found: list[Tensor] = []
@@ -306,7 +307,7 @@ def _converted(g: Any) -> Gradient:
 
 
 def _check_step(global_step: Any) -> None:
-    """A global step is an integer, alone in its tensor."""
+    """Raise unless the global step is an integer scalar."""
     if global_step is None:
         return
     if not isinstance(global_step, Tensor):

@@ -1,4 +1,4 @@
-"""How an optimizer changes a variable: one processor for each kind of variable, and one for gradients that are rows."""
+"""How an optimizer updates a variable: one processor per kind of variable, and one for sparse gradients."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 class _Processor:
-    """A variable as an optimizer sees it."""
+    """The optimizer's interface to a variable."""
 
     def __init__(self, v: Tensor) -> None:
         self._v = v
 
     def target(self) -> Tensor:
-        """What the loss is differentiated by."""
+        """Return the tensor to differentiate with respect to."""
         return self._v
 
     def check(self) -> None:
-        """Raises if the variable cannot be updated."""
+        """Raise if the variable cannot be updated."""
 
     def update_op(self, optimizer: Optimizer, g: Tensor | IndexedSlices) -> None:
-        """Changes the variable by the gradient."""
+        """Update the variable with the gradient."""
         raise NotImplementedError
 
 
 class _DenseProcessor(_Processor):
-    """A leaf that wants gradients, such as a module's parameter."""
+    """A leaf that requires grad, such as a module's parameter."""
 
     def update_op(self, optimizer: Optimizer, g: Tensor | IndexedSlices) -> None:
         if isinstance(g, IndexedSlices):
@@ -43,7 +43,7 @@ class _DenseProcessor(_Processor):
 
 
 class _RefVariableProcessor(_DenseProcessor):
-    """A `Variable`: its constraint holds after the update."""
+    """A `Variable`: its constraint is applied after the update."""
 
     def update_op(self, optimizer: Optimizer, g: Tensor | IndexedSlices) -> None:
         super().update_op(optimizer, g)
@@ -52,7 +52,7 @@ class _RefVariableProcessor(_DenseProcessor):
 
 
 class _SparseProcessor(_Processor):
-    """Rows of a variable: those that have the same index are summed first, because an update is not linear in the gradient."""
+    """Rows of a variable: rows with the same index are summed first, because an update is not linear in the gradient."""
 
     def update_op(self, optimizer: Optimizer, g: Any) -> None:
         if getattr(self._v, "constraint", None) is not None:
@@ -64,11 +64,11 @@ class _SparseProcessor(_Processor):
 
 
 class _TensorProcessor(_Processor):
-    """A tensor that was computed, or wants no gradient: it can be differentiated by, not updated."""
+    """A tensor that is not a leaf or does not require grad: gradients can be computed for it, but it cannot be updated."""
 
     def check(self) -> None:
         raise NotImplementedError(
-            f"Trying to update a Tensor: {described(self._v)} is no variable: expected a train.Variable or a leaf that requires grad"
+            f"Trying to update a Tensor: {described(self._v)} is not a variable: expected a train.Variable or a leaf that requires grad"
         )
 
     def update_op(self, optimizer: Optimizer, g: Tensor | IndexedSlices) -> None:
@@ -76,7 +76,7 @@ class _TensorProcessor(_Processor):
 
 
 def _get_processor(v: Any) -> _Processor:
-    """The processor of `v`."""
+    """Return the processor of `v`."""
     if isinstance(v, Variable):
         return _RefVariableProcessor(v)
     if isinstance(v, Tensor):

@@ -1,4 +1,4 @@
-"""`IndexedSlices`: a gradient of which only some rows are there, as an embedding's table gets it."""
+"""`IndexedSlices`: a gradient with only some rows, such as that of an embedding table."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class IndexedSlices:
-    """Rows `values` that stand at `indices` along the first dimension of a tensor of shape `dense_shape`; zeros elsewhere.
+    """The rows `values` at `indices` along the first dimension of a tensor of shape `dense_shape`; zeros elsewhere.
 
-    An index may come more than once: its rows add up.
+    Indices may be repeated: their rows are summed.
 
     >>> import undertow as ut
     >>> g = ut.train.IndexedSlices(ut.tensor([[1.0], [2.0], [4.0]]), ut.tensor([2, 0, 2]), (3, 1))
@@ -42,21 +42,21 @@ class IndexedSlices:
 
     @property
     def dtype(self) -> undertow.dtype:
-        """The rows' dtype."""
+        """The dtype of the rows."""
         return self.values.dtype
 
     @property
     def device(self) -> undertow.device:
-        """The rows' device."""
+        """The device of the rows."""
         return self.values.device
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The shape of the whole, where known."""
+        """The shape of the dense tensor, if known."""
         return self.dense_shape
 
     def summed(self) -> IndexedSlices:
-        """The same with each index once, in increasing order."""
+        """Return the same gradient with unique indices, in increasing order."""
         indices, place = undertow.unique(self.indices, return_inverse=True)
         if len(indices) == len(self.indices) and bool((indices == self.indices).all()):
             return self
@@ -64,13 +64,13 @@ class IndexedSlices:
         return IndexedSlices(values.index_add(0, place, self.values), indices, self.dense_shape)
 
     def to_dense(self) -> Tensor:
-        """The whole tensor."""
+        """Return the dense tensor."""
         if self.dense_shape is None:
             raise ValueError("Tensor conversion requested for IndexedSlices without known dense_shape")
         return undertow.zeros(self.dense_shape, dtype=self.dtype, device=self.device).index_add(0, self.indices.to(undertow.int64), self.values)
 
     def _with(self, change: Callable[[Tensor], Tensor]) -> IndexedSlices:
-        """The same rows with changed values."""
+        """Return the same rows with changed values."""
         return IndexedSlices(change(self.values), self.indices, self.dense_shape)
 
     def __neg__(self) -> IndexedSlices:

@@ -1,4 +1,4 @@
-"""`Variable`: a leaf of the graph with a name, that optimizers of this package change in place."""
+"""`Variable`: a named leaf of the graph that the optimizers of this package change in place."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _unnamed = itertools.count()
 
 
 class Variable(Parameter):
-    """A tensor with a name. `constraint` maps its value to the one it must have after an optimizer's step.
+    """A tensor with a name. `constraint` is applied to its value after an optimizer's step.
 
-    `trainable=False` keeps it out of the variables an optimizer collects by itself; asked for by name, its gradient is there.
+    With `trainable=False` optimizers do not collect it by default; its gradient can still be requested explicitly.
 
     >>> import undertow as ut
     >>> w = ut.train.Variable([3.0, -4.0], name="w", constraint=lambda v: v.clamp(min=0))
@@ -31,7 +31,7 @@ class Variable(Parameter):
     [2.0, 1.0]
     """
 
-    if not TYPE_CHECKING:  # checkers know Tensor's, which has the same arguments
+    if not TYPE_CHECKING:  # type checkers use Tensor's signature, which has the same arguments
         __torch_function__ = _C._disabled_torch_function_impl
     _name: str
     _trainable: bool
@@ -64,21 +64,21 @@ class Variable(Parameter):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name."""
         return self._name
 
     @property
     def trainable(self) -> bool:
-        """Do optimizers collect it by themselves?"""
+        """Whether optimizers collect it by default."""
         return self._trainable
 
     @property
     def constraint(self) -> Callable[[Tensor], Tensor] | None:
-        """What holds after every step of an optimizer."""
+        """The function applied after every step of an optimizer."""
         return self._constraint
 
     def value(self) -> Tensor:
-        """Its value as a tensor of the graph."""
+        """Return the value as a tensor in the graph."""
         return self.view_as(self)
 
     read_value = value
@@ -90,35 +90,35 @@ class Variable(Parameter):
         return found
 
     def assign(self, value: Any) -> Variable:
-        """Takes the value of `value`, which has its shape; returns the variable."""
+        """Set the value to `value`, which must have the same shape; return the variable."""
         with undertow.no_grad():
             self.copy_(self._fitting(value, "assign"))
         return self
 
     def assign_add(self, delta: Any) -> Variable:
-        """Adds `delta`; returns the variable."""
+        """Add `delta`; return the variable."""
         with undertow.no_grad():
             self.add_(self._fitting(delta, "assign_add"))
         return self
 
     def assign_sub(self, delta: Any) -> Variable:
-        """Subtracts `delta`; returns the variable."""
+        """Subtract `delta`; return the variable."""
         with undertow.no_grad():
             self.sub_(self._fitting(delta, "assign_sub"))
         return self
 
     def scatter_add(self, sparse_delta: IndexedSlices) -> Variable:  # type: ignore[override]  # as TensorFlow has it
-        """Adds rows; an index that comes twice is added twice."""
+        """Add rows; a repeated index is added repeatedly."""
         with undertow.no_grad():
             self.index_add_(0, sparse_delta.indices.to(undertow.int64), sparse_delta.values)
         return self
 
     def scatter_sub(self, sparse_delta: IndexedSlices) -> Variable:
-        """Subtracts rows."""
+        """Subtract rows."""
         return self.scatter_add(-sparse_delta)
 
     def scatter_update(self, sparse_delta: IndexedSlices) -> Variable:
-        """Replaces rows."""
+        """Replace rows."""
         with undertow.no_grad():
             self.index_copy_(0, sparse_delta.indices.to(undertow.int64), sparse_delta.values)
         return self
@@ -140,17 +140,17 @@ def _rebuilt(value: Tensor, trainable: bool, name: str, constraint: Any, require
 
 
 def state_variable(value: Tensor, name: str) -> Variable:
-    """A variable that keeps a state: it is never differentiated."""
+    """Create a variable for state, which is never differentiated."""
     return Variable(value, False, name).requires_grad_(False)
 
 
 def name_of(v: Any) -> str:
-    """The name of a variable; of another tensor, what it is."""
+    """Return the name of a variable; for another tensor, a description."""
     return v.name if isinstance(v, Variable) else type(v).__name__
 
 
 def described(v: Any) -> str:
-    """A variable for messages: name, shape, dtype."""
+    """Describe a variable for messages: name, shape, dtype."""
     if not isinstance(v, Tensor):
         return str(v)
     return f"<{type(v).__name__}{f' {v.name!r}' if isinstance(v, Variable) else ''} shape={tuple(v.shape)} dtype={str(v.dtype).rpartition('.')[2]}>"
