@@ -172,7 +172,7 @@ def test_a_huge_memo_index_takes_no_memory():
 def test_copies_of_copies_are_paid_for():
     big = b"](" + b"K\x01" * 1000 + b"eq\x00"
     copies = b"]q\x01(" + (SET + b"h\x00\x85R") * 100 + b"e"
-    with pytest.raises(pickle.UnpicklingError, match="made to fill the memory"):
+    with pytest.raises(pickle.UnpicklingError, match="would exhaust memory"):
         ut.load(archive(big + b"0" + copies))
 
 
@@ -312,14 +312,14 @@ def test_records_that_share_bytes_or_leave_the_file_are_refused():
     assert ut.load(_with_directory([good], local)) is None
     for bad, message in (
         ((b"a/data/0", 0, 4, 0), "overlaps"),
-        ((b"a/data/0", 10, 4, 0), "no header"),
+        ((b"a/data/0", 10, 4, 0), "the header of .* is missing"),
         ((b"a/data/0", 10**9, 4, 0), "truncated"),
         (good, "two records"),
         ((b"a/\xff", 0, 4, 0), "not UTF-8"),
     ):
         with pytest.raises(RuntimeError, match=message):
             ut.load(_with_directory([good, bad], local))
-    with pytest.raises(RuntimeError, match="leaves the file"):
+    with pytest.raises(RuntimeError, match="extends beyond the file"):
         ut.load(_with_directory([(b"a/data.pkl", 0, 10**9, 0)], local))
     with pytest.raises(RuntimeError, match="is empty"):
         ut.load(_with_directory([], local))

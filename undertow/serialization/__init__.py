@@ -1,6 +1,6 @@
-"""Tensors in files: `save` and `load`, for PyTorch's `.pt` files and for safetensors, neither of which can run code.
+"""`save` and `load` for PyTorch's `.pt` files and for safetensors; loading never runs code from a file.
 
-Functions and classes that a file may name all the same are allowed one by one: `add_safe_globals`.
+Additional functions and classes that a file may use must be allowed explicitly: `add_safe_globals`.
 """
 
 from undertow._lazy import explain_missing as _explain_missing
@@ -20,5 +20,5 @@ __all__ = [
 ]
 
 TYPE_CHECKING = False
-if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

@@ -1,7 +1,7 @@
-"""What the user has allowed files to name, beyond tensors and plain containers: `add_safe_globals` and its kin.
+"""The functions and classes, besides tensors and plain containers, that the user has allowed in files: `add_safe_globals` and related functions.
 
-A file may then call an allowed function and make instances of an allowed class, so whoever allows one answers for it.
-Nothing is imported for a file: only objects that the program holds and names here are ever used.
+A file can call an allowed function and create instances of an allowed class, so the user is responsible for what is allowed.
+Nothing is imported for a file: only objects that the program has registered here are used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-_allowed: dict[str, Any] = {}  # by the full name that files give
+_allowed: dict[str, Any] = {}  # by the full name used in files
 
 
 def _name(entry: Any) -> tuple[str, Any]:
@@ -20,14 +20,14 @@ def _name(entry: Any) -> tuple[str, Any]:
             raise ValueError(f"Expected tuple of length 2 (global, str of the global's full path), but got {entry!r}")
         return entry[1], entry[0]
     if not callable(entry):
-        raise TypeError(f"add_safe_globals: a function, a class, or a pair of one and its full name is expected, got {type(entry).__name__}")
+        raise TypeError(f"add_safe_globals: expected a function, a class, or a pair of one and its full name, got {type(entry).__name__}")
     return f"{entry.__module__}.{entry.__qualname__}", entry
 
 
 def add_safe_globals(safe_globals: Sequence[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
-    """Let files name these functions and classes, and `save` write instances of these classes.
+    """Allow these functions and classes in files, and allow `save` to write instances of these classes.
 
-    A pair gives the name by which files know an object, where that is not its own.
+    A pair specifies the name used in files, if it differs from the object's own name.
 
     >>> import io
     >>> import undertow as ut
@@ -45,7 +45,7 @@ def add_safe_globals(safe_globals: Sequence[Callable[..., Any] | tuple[Callable[
 
 
 def get_safe_globals() -> list[Any]:
-    """What files may name now, as it was given to `add_safe_globals`."""
+    """Return the currently allowed objects, as given to `add_safe_globals`."""
     return [value if callable(value) and name == _own_name(value) else (value, name) for name, value in _allowed.items()]
 
 
@@ -54,12 +54,12 @@ def _own_name(value: Any) -> str:
 
 
 def clear_safe_globals() -> None:
-    """Forget all that was allowed."""
+    """Remove all allowed objects."""
     _allowed.clear()
 
 
 class safe_globals:
-    """Allow functions and classes in a block; see `add_safe_globals`."""
+    """Context manager that allows functions and classes in a block; see `add_safe_globals`."""
 
     safe_globals: list[Any]
 
@@ -76,22 +76,22 @@ class safe_globals:
 
 
 def allowed(path: str) -> Any:
-    """The object that was allowed under this full name, or None."""
+    """Return the object allowed under this full name, or None."""
     return _allowed.get(path)
 
 
 def name_of(value: Any) -> str | None:
-    """The full name under which an object was allowed."""
+    """Return the full name under which an object was allowed, or None."""
     return next((name for name, known in _allowed.items() if known is value), None)
 
 
 def is_allowed_class(cls: type) -> bool:
-    """Whether files may hold instances of the class."""
+    """Return True if files may contain instances of the class."""
     return name_of(cls) is not None
 
 
 def set_state(target: Any, state: Any) -> None:
-    """Give an object of an allowed class the state that was saved of it, as pickle does."""
+    """Restore the saved state of an object of an allowed class, as pickle does."""
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)
         return
@@ -105,7 +105,7 @@ def set_state(target: Any, state: Any) -> None:
 
 
 def named_globals(pickled: bytes) -> list[str]:
-    """The full names that a pickle mentions, in order."""
+    """Return the full names in a pickle, in order."""
     import pickletools
 
     found: dict[str, None] = {}

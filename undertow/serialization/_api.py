@@ -1,4 +1,4 @@
-"""`save` and `load`: which format a file has, where tensors go, and what is refused before a file is touched."""
+"""`save` and `load`: selection of the format, `map_location`, and the checks before a file is opened."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Write tensors, and dicts, lists, tuples and sets of them and of numbers and strings, to a file.
+    """Save tensors, numbers, strings, and dicts, lists, tuples and sets of them to a file.
 
-    A path that ends in `.safetensors` gets that format; everything else, file objects too, the format of torch.save,
-    which torch.load(weights_only=True) reads. Tensors that share storage share it again after loading a `.pt` file; a
-    safetensors file holds each tensor's values for itself. What could only be loaded by running code is refused, before
-    the file is touched.
+    A path that ends in `.safetensors` is written in that format; everything else, including file objects, in the format of
+    torch.save, which torch.load(weights_only=True) can read. Tensors that share storage share it again after loading a `.pt`
+    file; a safetensors file stores each tensor separately. Objects that could only be loaded by running code raise before the
+    file is opened.
 
     >>> import io
     >>> import undertow as ut
@@ -46,7 +46,7 @@ def save(
     """
     _check_pickle_module(pickle_module)
     if not 2 <= pickle_protocol <= 5:
-        raise ValueError(f"save: pickle_protocol must be from 2 to 5, got {pickle_protocol}; what is written is protocol 2, which all readers know")
+        raise ValueError(f"save: pickle_protocol must be from 2 to 5, got {pickle_protocol}; files are always written with protocol 2")
     if not is_path(f) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     if is_path(f) and os.fspath(f).endswith(".safetensors"):
@@ -79,13 +79,13 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what `save` or torch.save wrote, or a safetensors file; the bytes say which.
+    """Load a file written by `save` or torch.save, or a safetensors file; the format is detected from the content.
 
-    No file can run code: a `.pt` file is read by an interpreter that builds tensors, parameters and plain containers.
-    weights_only=False changes nothing; a file that needs more raises UnpicklingError, which names what it asks for and
-    which `serialization.add_safe_globals` may allow.
-    A corrupt or truncated file raises, and nothing is loaded. With mmap=True, which needs a path, tensors lie on the
-    mapped file: pages are read when they are used, and writing to the tensors does not change the file.
+    Loading never runs code from a file: a `.pt` file is read by an interpreter that builds only tensors, parameters and plain
+    containers. weights_only=False has no effect. A file that needs more raises UnpicklingError with the name of the missing
+    function or class, which `serialization.add_safe_globals` can allow. A corrupt or truncated file raises, and nothing is
+    loaded. With mmap=True, which needs a path, tensors use the mapped file: pages are read on first use, and writing to the
+    tensors does not change the file.
 
     >>> import io
     >>> import pickle
@@ -97,9 +97,9 @@ def load(
     _check_pickle_module(pickle_module)
     encoding = pickle_load_args.pop("encoding", "utf-8")
     if pickle_load_args:
-        raise TypeError(f"load: unexpected arguments {', '.join(pickle_load_args)}; nothing but encoding is passed on")
+        raise TypeError(f"load: unexpected arguments {', '.join(pickle_load_args)}; only encoding is supported")
     if encoding not in ("utf-8", "ascii", "latin1", "latin-1", "bytes"):
-        raise ValueError(f"load: encoding {encoding!r} is none of utf-8, ascii, latin1 and bytes")
+        raise ValueError(f"load: encoding {encoding!r} is not one of utf-8, ascii, latin1 and bytes")
     restore = _restore_by(map_location)
     if is_path(f):
         with open(f, "rb") as file:
@@ -108,14 +108,14 @@ def load(
         raise ValueError("f must be a file path in order to use the mmap argument")
     for method in ("read", "seek", "tell"):
         if not hasattr(f, method):
-            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}': load takes a path or a seekable file, such as io.BytesIO")
+            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}': load needs a path or a seekable file, such as io.BytesIO")
     return _load(f, restore, False, encoding)
 
 
 def _load(file: IO[bytes], restore: Callable[[Any, str], Any], mapped: bool, encoding: str) -> Any:
     source = Source(file, mapped)
     if source.size == 0:
-        raise EOFError("Ran out of input: the file is empty, or has been read to its end")
+        raise EOFError("Ran out of input: the file is empty, or was already read to the end")
     start = source.read(0, min(16, source.size), "the file")
     if _safetensors.looks_like(start):
         return _safetensors.load(source, restore)
@@ -132,11 +132,11 @@ def _load(file: IO[bytes], restore: Callable[[Any, str], Any], mapped: bool, enc
 
 def _check_pickle_module(module: Any) -> None:
     if module is not None and getattr(module, "__name__", None) != "pickle":
-        raise ValueError(f"pickle_module: no pickle module is used to read or write, so {module!r} would be without effect; leave it out")
+        raise ValueError(f"pickle_module: no pickle module is used to read or write, so {module!r} would have no effect; omit it")
 
 
 def _restore_by(map_location: Any) -> Callable[[Any, str], Any]:
-    """What puts a storage where it belongs, given the location that the file names."""
+    """Return a function that moves a storage to its device, given the location stored in the file."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
@@ -155,19 +155,19 @@ def _restore_by(map_location: Any) -> Callable[[Any, str], Any]:
         if isinstance(result, TypedStorage):
             result = result.untyped()
         if not isinstance(result, UntypedStorage):
-            raise TypeError(f"load: map_location returned a {type(result).__name__}; a storage or None is expected")
+            raise TypeError(f"load: map_location returned a {type(result).__name__}; expected a storage or None")
         return result
 
     return by_function
 
 
 def location_tag(storage: Any) -> str:
-    """The name of the place a storage is in, as files give it."""
+    """Return the location tag of a storage, as stored in files."""
     return "cpu"
 
 
 def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
-    """The names of functions and classes in a file of torch.save that `load` would refuse.
+    """Return the names of functions and classes in a file of torch.save that `load` would not accept.
 
     >>> import io
     >>> import undertow as ut
@@ -182,19 +182,19 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
             return get_unsafe_globals_in_checkpoint(file)
     source = Source(f, False)
     if source.read(0, min(4, source.size), "the file") != b"PK\x03\x04":
-        raise ValueError("Expected input to be a checkpoint returned by torch.save but got a file that is no zip archive")
+        raise ValueError("Expected input to be a checkpoint returned by torch.save but the file is not a zip archive")
     names = named_globals(_torch_zip.pickle_of(source))
     return [name for name in names if not is_known(*name.rpartition(".")[::2])]
 
 
 def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
-    """The storage itself on the CPU, one of its size without memory on meta; raises for other places."""
+    """Return the storage itself for the CPU, or a storage of its size without memory for meta; raise for other devices."""
     if location == "cpu" or location.startswith("cpu:"):
         return storage
     if location == "meta":
         return undertow.empty(storage.nbytes(), dtype=undertow.uint8, device="meta").untyped_storage()
     if location.startswith("cuda"):
         raise RuntimeError(
-            f"Attempting to deserialize object on a CUDA device ({location}), but there is none here. Use map_location='cpu' to load it to the CPU"
+            f"Attempting to deserialize object on a CUDA device ({location}), but this build has none. Use map_location='cpu' to load it to the CPU"
         )
     raise RuntimeError(f"don't know how to restore data location of UntypedStorage (tagged with {location}); use map_location='cpu'")

@@ -1,7 +1,7 @@
-"""Writes the pickle of a PyTorch file: protocol 2, with opcodes and names that torch.load(weights_only=True) takes.
+"""Write the pickle of a PyTorch file: protocol 2, with opcodes and names that torch.load(weights_only=True) accepts.
 
-What can be written is what can be loaded again without running code, and objects of classes that the user has allowed;
-anything else is refused by name. Storages are collected for whoever writes the file. Needs no torch.
+Only objects that can be loaded without running code, and objects of classes that the user has allowed, can be written;
+anything else raises with its name. Storages are collected for the code that writes the file. Does not need torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BATCH = 1000
 
 
 class Global:
-    """A name that the reader looks up."""
+    """A global name that the reader looks up."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
@@ -52,19 +52,19 @@ _STORAGE_TYPES = {dtype: Global("torch", name) for dtype, name in _STORAGE_NAMES
 
 
 class Emitter:
-    """One pickle in the making. `reference(storage, type, count)` gives the parts of a reference to a storage."""
+    """Writes one pickle. `reference(storage, type, count)` returns the parts of a reference to a storage."""
 
     def __init__(self, legacy: bool = False) -> None:
         self.storages: list[UntypedStorage] = []
-        self.counts: list[int] = []  # their elements
+        self.counts: list[int] = []  # their numbers of elements
         self._numbers: dict[int, tuple[int, Any]] = {}
         self._legacy = legacy
         self._out = bytearray()
-        self._memo: dict[int, tuple[int, Any]] = {}  # by id, with the object, so that the id stays its own
+        self._memo: dict[int, tuple[int, Any]] = {}  # by id, with the object, so that the id is not reused
         self._interned: dict[Any, Any] = {}
 
     def pickle(self, obj: Any) -> bytes:
-        """The whole pickle of `obj`."""
+        """Return the complete pickle of `obj`."""
         self._out += b"\x80\x02"
         self._value(obj)
         self._out += b"."
@@ -117,19 +117,19 @@ class Emitter:
             writer(self, obj)
 
     def _user_global(self, value: Any) -> None:
-        """A function or class that the user has allowed, by the name it was allowed under."""
+        """Write a function or class that the user has allowed, by the name it was allowed under."""
         name = name_of(value)
         if name is None:
-            raise TypeError(f"save: cannot write {value!r}; allow it by undertow.serialization.add_safe_globals")
+            raise TypeError(f"save: cannot write {value!r}; allow it with undertow.serialization.add_safe_globals")
         module, _, last = name.rpartition(".")
         key = self._interned.setdefault(name, Global(module, last))
         self._global(key)
 
     def _allowed(self, obj: Any) -> None:
-        """An object of a class that the user has allowed, as pickle writes it."""
+        """Write an object of a class that the user has allowed, as pickle does."""
         made, arguments, state, *items = (*obj.__reduce_ex__(2), None, None, None)[:5]
         if any(part is not None for part in items):
-            raise TypeError(f"save: cannot write a {type(obj).__name__}: a class of lists or dicts; save list() or dict() of it")
+            raise TypeError(f"save: cannot write a {type(obj).__name__}: subclasses of list and dict are not supported; save list() or dict() of it")
         if made.__name__ == "__newobj__":
             made, arguments, code = arguments[0], arguments[1:], b"\x81"
         else:
@@ -149,7 +149,7 @@ class Emitter:
         if hasattr(obj, "state_dict"):
             hint = "save its state_dict() instead, and load that into a new one"
         elif isinstance(obj, Tensor):
-            hint = "a subclass of Tensor is code; save as_subclass(Tensor), or allow it by undertow.serialization.add_safe_globals"
+            hint = "a subclass of Tensor is code; save as_subclass(Tensor), or allow it with undertow.serialization.add_safe_globals"
         elif hasattr(obj, "tolist"):
             hint = "save undertow.as_tensor of it, or its item()"
         raise TypeError(f"save: cannot write a {name}: {hint}. Tensors, numbers, strings, None, and dicts, lists, tuples and sets of them can be")
@@ -184,7 +184,7 @@ class Emitter:
             self._out += b"("
         for item in items:
             self._global(item) if isinstance(item, Global) else self._value(item)
-        if id(items) in self._memo:  # it holds itself, through a list or a dict, which has written it
+        if id(items) in self._memo:  # it contains itself through a list or a dict, which has already written it
             self._out += b"0" * len(items) if few else b"1"
             self._get(items)
             return
@@ -226,7 +226,7 @@ class Emitter:
             self._out += b"b"
 
     def _namespace(self, obj: Any) -> None:
-        """A command line's options, as pickle writes an object of attributes."""
+        """Write an argparse.Namespace, as pickle writes an object with attributes."""
         self._global(_NAMESPACE)
         self._out += b")\x81"
         self._put(obj)
@@ -240,7 +240,7 @@ class Emitter:
     # -- tensors -------------------------------------------------------------------------------------------------------
 
     def _reference(self, storage: UntypedStorage, dtype: Any) -> None:
-        """Name a storage, which the file holds beside the pickle."""
+        """Write a reference to a storage, which is stored outside the pickle."""
         number, known = self._numbers.setdefault(storage._cdata, (len(self.storages), dtype))
         if number == len(self.storages):
             self.storages.append(storage)
@@ -257,7 +257,7 @@ class Emitter:
         self._out += b"Q"
 
     def _plain_tensor(self, t: Tensor, requires_grad: bool) -> None:
-        """The call that makes a tensor over its storage, whatever its class."""
+        """Write the call that creates a tensor over its storage, regardless of its class."""
         if t.is_meta:
             self._global(_META_TENSOR)
             self._tuple((t.dtype, tuple(t.shape), tuple(t.stride()), requires_grad))
@@ -293,7 +293,7 @@ class Emitter:
         self._put(t)
 
     def _allowed_tensor(self, t: Tensor) -> None:
-        """A tensor of a subclass that the user has allowed."""
+        """Write a tensor of a subclass that the user has allowed."""
         plain = t.as_subclass(Tensor)
         self._global(_FROM_TYPE)
         self._out += b"("

@@ -1,6 +1,6 @@
-"""The closed table of what a PyTorch file may name: how tensors, parameters and a few containers are built from it.
+"""The closed table of globals that a PyTorch file may use: how tensors, parameters and a few containers are built.
 
-Knows nothing of files: a storage comes ready from whoever reads them.
+Does not read files: storages are passed in.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DTYPE_NAMES = {str(dtype).rpartition(".")[2]: dtype for dtype in DTYPES.values(
 
 
 class StorageType(Builder):
-    """`torch.FloatStorage` and its kin; dtype None is bytes. Named by references to storages, never called."""
+    """`torch.FloatStorage` and similar classes; dtype None means bytes. Used in references to storages, never called."""
 
     __slots__ = ("dtype",)
 
@@ -52,13 +52,13 @@ class StorageType(Builder):
 
 
 def check_layout(nbytes: int, dtype: Any, offset: Any, size: Any, stride: Any) -> None:
-    """Refuse a layout that is no layout, or that leaves its storage. See Note [Sizes From Files]."""
+    """Raise for an invalid layout, or one that exceeds its storage. See Note [Sizes From Files]."""
     if type(offset) is not int or not isinstance(size, tuple) or not isinstance(stride, tuple):
         raise UnpicklingError("corrupt pickle: a tensor's offset, size and stride must be an int and two tuples")
     if len(size) != len(stride) or len(size) > MOST_DIMENSIONS:
         raise UnpicklingError(f"corrupt pickle: a tensor of {len(size)} sizes and {len(stride)} strides")
     if any(type(n) is not int or n < 0 for n in (offset, *size, *stride)):
-        raise UnpicklingError(f"corrupt pickle: a tensor's sizes {size}, strides {stride} and offset {offset} must be ints from 0 on")
+        raise UnpicklingError(f"corrupt pickle: a tensor's sizes {size}, strides {stride} and offset {offset} must be non-negative ints")
     numel = 1
     for n in size:
         numel *= n
@@ -72,9 +72,9 @@ def check_layout(nbytes: int, dtype: Any, offset: Any, size: Any, stride: Any) -
 
 
 def check_bools(storage: UntypedStorage) -> None:
-    """Refuse bytes that no bool has: what computes with them may count on 0 and 1."""
+    """Raise for bytes other than 0 and 1, because kernels assume these values for bool."""
     if storage.is_cpu and storage.nbytes() and _C._tensor_over(storage, _C.uint8, 0, (storage.nbytes(),), (1,)).amax().item() > 1:
-        raise UnpicklingError("corrupt file: a storage of bool holds bytes other than 0 and 1")
+        raise UnpicklingError("corrupt file: a bool storage contains bytes other than 0 and 1")
 
 
 def _tensor(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any) -> Tensor:
@@ -95,7 +95,7 @@ def _tensor(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, requi
 
 def _rebuild_meta_tensor(m: Machine, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     if not isinstance(dtype, _C.dtype) or type(requires_grad) is not bool:
-        raise UnpicklingError("corrupt pickle: a meta tensor is made of a dtype, sizes, strides and a bool")
+        raise UnpicklingError("corrupt pickle: a meta tensor needs a dtype, sizes, strides and a bool")
     check_layout(_LARGEST, dtype, 0, size, stride)
     return undertow.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(requires_grad)
 
@@ -124,7 +124,7 @@ def _rebuild_tensor_v3(
 
 def _rebuild_parameter(m: Machine, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
     if not isinstance(data, Tensor) or type(requires_grad) is not bool or not isinstance(hooks, (dict, type(None))) or hooks:
-        raise UnpicklingError("corrupt pickle: a Parameter is made of a tensor, a bool and no hooks")
+        raise UnpicklingError("corrupt pickle: a Parameter needs a tensor, a bool and no hooks")
     return _C.Parameter(data.detach(), requires_grad)
 
 
@@ -132,7 +132,7 @@ def _with_attributes(m: Machine, t: Tensor, state: Any) -> Tensor:
     if isinstance(state, tuple) and len(state) == 2 and not state[1]:
         state = state[0]  # attributes and slots
     if type(state) is not dict:
-        raise UnpicklingError("Weights only load failed: a tensor whose state is no dict of attributes")
+        raise UnpicklingError("Weights only load failed: a tensor whose state is not a dict of attributes")
     m.spend(len(state))
     for name, value in state.items():
         if type(name) is not str or name.startswith("__") or hasattr(Tensor, name):
@@ -158,19 +158,19 @@ def _rebuild_from_type_v2(m: Machine, make: Any, cls: Any, arguments: Any, state
 
 def _size(m: Machine, sizes: Any = ()) -> Any:
     if not isinstance(sizes, (tuple, list)) or len(sizes) > MOST_DIMENSIONS or any(type(n) is not int or abs(n) > _LARGEST for n in sizes):
-        raise UnpicklingError("corrupt pickle: torch.Size of something else than ints")
+        raise UnpicklingError("corrupt pickle: torch.Size with elements that are not ints")
     return _C.Size(sizes)
 
 
 def _device(m: Machine, name: Any, index: Any = None) -> Any:
     if type(name) is not str or len(name) > 64 or (index is not None and type(index) is not int):
-        raise UnpicklingError("corrupt pickle: torch.device is made of a name and a number")
+        raise UnpicklingError("corrupt pickle: torch.device needs a name and a number")
     return _C.device(name if index is None else f"{name}:{index}")
 
 
 def _ordered(m: Machine, pairs: Any = ()) -> OrderedDict:
     if not isinstance(pairs, (list, tuple)) or any(not isinstance(p, (list, tuple)) or len(p) != 2 for p in pairs):
-        raise UnpicklingError("corrupt pickle: an OrderedDict of something else than pairs")
+        raise UnpicklingError("corrupt pickle: an OrderedDict whose items are not pairs")
     m.spend(len(pairs))
     result: OrderedDict = OrderedDict()
     m.filled(result, [part for pair in pairs for part in pair])
@@ -179,7 +179,7 @@ def _ordered(m: Machine, pairs: Any = ()) -> OrderedDict:
 
 def _counter(m: Machine, counts: Any = None) -> Counter:
     if counts is not None and type(counts) is not dict:
-        raise UnpicklingError("corrupt pickle: a Counter of something else than a dict")
+        raise UnpicklingError("corrupt pickle: a Counter whose argument is not a dict")
     m.spend(len(counts or ()))
     return Counter(counts)
 
@@ -193,7 +193,7 @@ def _elements(m: Machine, items: Any) -> list[Any]:
 
 def _encode(m: Machine, text: Any, encoding: Any) -> bytes:
     if type(text) is not str or encoding not in ("latin1", "latin-1"):
-        raise UnpicklingError("Weights only load failed: _codecs.encode with anything but text and latin1, as bytes are written")
+        raise UnpicklingError("Weights only load failed: _codecs.encode with arguments other than text and latin1")
     m.spend(len(text))
     return text.encode("latin-1")
 
@@ -209,7 +209,7 @@ def _bytearray(m: Machine, data: Any = b"", *encoding: Any) -> bytearray:
 
 def _complex(m: Machine, real: Any, imag: Any) -> complex:
     if type(real) not in (int, float) or type(imag) not in (int, float):
-        raise UnpicklingError("corrupt pickle: a complex number of something else than two numbers")
+        raise UnpicklingError("corrupt pickle: a complex number whose arguments are not two numbers")
     return complex(real, imag)
 
 
@@ -247,7 +247,7 @@ _GLOBALS.update({f"torch.{name}": dtype for name, dtype in _DTYPE_NAMES.items()}
 
 
 def find(module: str, name: str) -> Any:
-    """What a pickle means by a global: something out of the table, or an error that names it."""
+    """Return the object of the table for a global name in a pickle; raise with the name if there is none."""
     path = f"{'builtins' if module == '__builtin__' else module}.{name}"
     found = _GLOBALS.get(path)
     if found is not None:
@@ -256,17 +256,17 @@ def find(module: str, name: str) -> Any:
     if users is not None:
         return builder_of(path, users)
     if module == "torch" and (name.endswith("Storage") or name.startswith(("uint", "int", "float", "complex", "q", "bits"))):
-        raise UnpicklingError(f"Weights only load failed: {module}.{name}: there is no such dtype here")
+        raise UnpicklingError(f"Weights only load failed: {module}.{name}: this dtype is not supported")
     raise UnpicklingError(
-        f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global: a file may name any function of any "
-        "library, and load calls none; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file and have "
-        f"{name} here, allow it by undertow.serialization.add_safe_globals([{name}]); or open the file with the library that wrote it, and "
+        f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global: a file may refer to any function of any "
+        "library, and load does not call them; it builds tensors, parameters, numbers, strings and plain containers. If you trust the file and have "
+        f"{name}, allow it with undertow.serialization.add_safe_globals([{name}]); or open the file with the library that wrote it, and "
         "save the state_dict()"
     )
 
 
 def is_known(module: str, name: str) -> bool:
-    """Whether a file may name this global."""
+    """Return True if a file may use this global."""
     try:
         find(module, name)
     except UnpicklingError:

@@ -1,14 +1,14 @@
-"""An interpreter of pickle's opcodes that can build containers, numbers and strings, and call only what it is given.
+"""An interpreter of pickle opcodes that can build containers, numbers and strings, and calls only given functions.
 
-The standard library's unpickler is not used: it takes memory by what a file says (a memo index, a frame's length), and
-what may be called is decided by a method that is easy to leave open. Here a global is a `Builder` out of a closed
-table or nothing; there is no opcode that imports, none that sets attributes of anything but an OrderedDict and an
-argparse.Namespace, and none that makes an instance of another class than that one, which is a bag of attributes. What the
-user himself has allowed (_allowed.py) is the exception: it is called, made and given its state as pickle does.
+The standard library's unpickler is not used: it allocates memory based on values in the file (a memo index, a frame's length),
+and restricts calls only through a method that is easy to get wrong. Here a global must be a `Builder` from a closed table. No
+opcode imports anything, sets attributes of anything but an OrderedDict and an argparse.Namespace, or creates instances of any
+class but the latter, which only has attributes. The exception are functions and classes that the user has allowed
+(_allowed.py): they are called, created and given their state as in pickle.
 
-Note [Cost Of Hostile Pickles]: Building is linear in the length of the pickle. A reference to something made before
-costs two bytes, so whatever copies it spends from a budget of as many elements as the pickle has bytes; what is
-hashed must be small, because a tuple of tuples of the same tuple takes exponential time; nothing recurses.
+Note [Cost Of Hostile Pickles]: Building takes time linear in the length of the pickle. A reference to an existing object
+costs two bytes, so copies are limited to a budget of as many elements as the pickle has bytes. Hashed values must be small,
+because hashing a tuple of tuples of the same tuple takes exponential time. Nothing is recursive.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ _PLAIN_KEYS = (str, bytes, float, complex, bool, type(None), _C.dtype, _C.device
 
 
 class Builder:
-    """A global that a pickle may name: what it does with the arguments it is called with."""
+    """A global that a pickle may use: what it does when it is called."""
 
     __slots__ = ("call", "name", "new", "users")
 
     def __init__(self, name: str, call: Callable[..., Any] | None = None, new: Callable[..., Any] | None = None, users: Any = None) -> None:
         self.name = name
         self.call = call
-        self.new = new  # makes an instance without running its __init__
-        self.users = users  # the object itself, where the user allowed it
+        self.new = new  # creates an instance without running its __init__
+        self.users = users  # the object itself, if the user allowed it
 
 
 def builder_of(name: str, users: Any) -> Builder:
-    """For a function or class that the user has allowed."""
+    """Create a builder for a function or class that the user has allowed."""
     make = (lambda *arguments: users.__new__(users, *arguments)) if isinstance(users, type) else None
     return Builder(name, lambda m, *arguments: users(*arguments), make, users)
 
 
 class _Arguments(tuple):
-    """A tuple with a builder somewhere in it: fit to be called with, not to be loaded."""
+    """A tuple that contains a builder: it can be used as arguments, but cannot be loaded."""
 
 
 def check_key(value: Any) -> Any:
-    """`value`, if it may be hashed: a small thing made of plain ones. See Note [Cost Of Hostile Pickles]."""
+    """Return `value` if it may be hashed: a small value made of plain ones. See Note [Cost Of Hostile Pickles]."""
     parts, open_ = 0, [value]
     while open_:
         part = open_.pop()
@@ -72,7 +72,7 @@ def check_key(value: Any) -> Any:
 
 
 class Machine:
-    """One run over one pickle. `find(module, name)` answers globals; `load_persistent(pid)` the storages."""
+    """Runs one pickle. `find(module, name)` resolves globals; `load_persistent(pid)` returns storages."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Machine:
         self._marks: list[list[Any]] = []
 
     def run(self) -> Any:
-        """The object of the pickle that starts at `at`; `at` is then behind it."""
+        """Return the object of the pickle that starts at `at`, and advance `at` past it."""
         try:
             while True:
                 code = self._byte()
@@ -110,7 +110,7 @@ class Machine:
             raise
         except (IndexError, KeyError, TypeError, ValueError, OverflowError, AttributeError, struct.error) as error:
             if code == _PERSISTENT:
-                raise  # whoever places storages may be the user's own function
+                raise  # the function that places storages may be the user's own
             raise UnpicklingError(f"corrupt pickle, at byte {self.at}: {type(error).__name__}: {error}") from error
 
     def _refuse_opcode(self, code: int) -> None:
@@ -122,22 +122,22 @@ class Machine:
     # -- what builders use ---------------------------------------------------------------------------------------------
 
     def spend(self, count: int) -> None:
-        """Pay for copying `count` elements. See Note [Cost Of Hostile Pickles]."""
+        """Charge the copy of `count` elements to the budget. See Note [Cost Of Hostile Pickles]."""
         self._budget -= count
         if self._budget < 0:
-            raise UnpicklingError("the pickle copies more than it holds: it was made to fill the memory")
+            raise UnpicklingError("the pickle copies more elements than its size allows: it would exhaust memory")
 
     def loadable(self, value: Any) -> Any:
-        """`value`, unless it is a builder or holds one; for a builder of the user's, what it stands for."""
+        """Return `value`; raise if it is or contains a builder. For an allowed function or class, return the object itself."""
         if isinstance(value, Builder) and value.users is not None:
             return value.users
         if isinstance(value, (Builder, _Arguments)):
             name = value.name if isinstance(value, Builder) else "inside a tuple"
-            raise UnpicklingError(f"Weights only load failed: a function or class ({name}) is no value to load")
+            raise UnpicklingError(f"Weights only load failed: a function or class ({name}) cannot be loaded as a value")
         return value
 
     def filled(self, target: dict, pairs: list[Any]) -> dict:
-        """`target` with keys and values from a flat list."""
+        """Add keys and values from a flat list to `target`."""
         if len(pairs) % 2:
             raise UnpicklingError("corrupt pickle: a key without a value")
         for i in range(0, len(pairs), 2):
@@ -164,7 +164,7 @@ class Machine:
         return struct.unpack(layout, self._take(struct.calcsize(layout)))[0]
 
     def _line(self) -> str:
-        # A name is short; looking further for its end would read a whole file of zeros once per opcode.
+        # Names are short; searching further for the end would read a whole file of zeros once per opcode.
         limit = min(self.at + 1024, len(self._data))
         line = bytes(self._data[self.at : limit])
         end = line.find(b"\n")
@@ -213,7 +213,7 @@ class Machine:
 
     def _tuple(self, count: int) -> None:
         if len(self._stack) < count:
-            raise UnpicklingError("corrupt pickle: a tuple of more than there is")
+            raise UnpicklingError("corrupt pickle: a tuple with more elements than the stack has")
         items = self._stack[-count:]
         del self._stack[-count:]
         self._tuple_of(items)
@@ -238,7 +238,7 @@ class Machine:
 
     def _global(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
-            raise UnpicklingError("corrupt pickle: a global whose name is no string")
+            raise UnpicklingError("corrupt pickle: a global whose name is not a string")
         self._stack.append(self._find(module, name))
 
     def _reduce(self) -> None:
@@ -259,7 +259,7 @@ class Machine:
         arguments, cls = self._stack.pop(), self._stack.pop()
         if not isinstance(cls, Builder) or cls.new is None or (arguments != () and cls.users is None):
             name = cls.name if isinstance(cls, Builder) else type(cls).__name__
-            raise UnpicklingError(f"Weights only load failed: Unsupported class: an instance of {name}, which load does not make")
+            raise UnpicklingError(f"Weights only load failed: Unsupported class: an instance of {name}, which load does not create")
         self._stack.append(cls.new(*[self.loadable(a) for a in arguments]))
 
     def _build(self) -> None:
@@ -272,14 +272,14 @@ class Machine:
             raise UnpicklingError(f"Weights only load failed: a state for a {kind.__name__}; only an OrderedDict and a Namespace can have one")
         self.spend(len(state))
         for name, value in state.items():
-            # An attribute must not stand where a method is looked for.
+            # An attribute must not hide a method.
             if type(name) is not str or name.startswith("__") or hasattr(kind, name):
                 raise UnpicklingError(f"Weights only load failed: the attribute {name!r} of a {kind.__name__}")
             setattr(target, name, self.loadable(value))
 
     def _persistent(self) -> None:
         if self._load_persistent is None or not self._stack:
-            raise UnpicklingError("corrupt pickle: a reference to something outside it")
+            raise UnpicklingError("corrupt pickle: an invalid persistent reference")
         self._stack.append(self._load_persistent(self, self._stack.pop()))
 
 

@@ -1,8 +1,8 @@
 """The safetensors format: a length, a JSON header of names, dtypes, shapes and positions, and the tensors' bytes.
 
-The header is checked in full before any memory is taken: names once each, sizes that follow from shape and dtype,
-positions one behind the other from the first byte to the last. See Note [Sizes From Files]. An object that is more than
-a dict of tensors has its shape in the header's metadata: `_structure`.
+The header is checked completely before memory is allocated: unique names, sizes that match shape and dtype, and contiguous
+positions from the first byte to the last. See Note [Sizes From Files]. The structure of an object that is not just a dict
+of tensors is stored in the header's metadata: `_structure`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _STRUCTURE = "undertow.structure"
 
 
 def looks_like(start: bytes) -> bool:
-    """Whether a file that begins so may be one: no other format has a brace behind eight bytes."""
+    """Return True if a file with this beginning may be safetensors: no other format has a brace after eight bytes."""
     return len(start) >= 9 and start[8:9] == b"{"
 
 
@@ -58,26 +58,26 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        raise _wrong(f"the name {next(n for n in names if names.count(n) > 1)!r} stands twice")
+        raise _wrong(f"the name {next(n for n in names if names.count(n) > 1)!r} occurs twice")
     return found
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not valid JSON")
 
 
 def read_header(source: Source) -> tuple[dict[str, dict[str, Any]], dict[str, str], int]:
-    """The checked entries by name, the metadata, and where the tensors' bytes begin."""
+    """Return the checked entries by name, the metadata, and the position of the tensors' bytes."""
     (length,) = struct.unpack("<Q", source.read(0, 8, "the header's length"))
     if length > _LARGEST_HEADER:
-        raise _wrong(f"its header is said to have {length} bytes, more than the {_LARGEST_HEADER} allowed")
+        raise _wrong(f"its header length is {length} bytes, more than the {_LARGEST_HEADER} allowed")
     text = source.read(8, length, "the header")
     try:
         header = json.loads(text.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise _wrong(f"its header is no JSON: {error}") from error
+        raise _wrong(f"its header is not valid JSON: {error}") from error
     if not isinstance(header, dict):
-        raise _wrong("its header is no JSON object")
+        raise _wrong("its header is not a JSON object")
     metadata = header.pop(_METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
         raise _wrong("its metadata must be strings by name")
@@ -94,18 +94,18 @@ def _check_entry(name: str, entry: Any) -> None:
     shape, offsets = entry["shape"], entry["data_offsets"]
     for numbers in (shape, offsets):
         if not isinstance(numbers, list) or any(type(n) is not int or not 0 <= n < 1 << 63 for n in numbers):
-            raise _wrong(f"the shape and the positions of {name!r} must be lists of ints from 0 on")
+            raise _wrong(f"the shape and the positions of {name!r} must be lists of non-negative ints")
     if len(offsets) != 2 or len(shape) > MOST_DIMENSIONS:
         raise _wrong(f"{name!r} has {len(shape)} sizes and {len(offsets)} positions")
     dtype = _DTYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
     if dtype is None:
-        raise _wrong(f"{name!r} is of dtype {entry['dtype']!r}, which is none of {', '.join(_DTYPES)}")
+        raise _wrong(f"{name!r} has dtype {entry['dtype']!r}, which is not one of {', '.join(_DTYPES)}")
     count = 1
     for n in shape:
         count *= n
     begin, end = offsets
     if end - begin != count * dtype.itemsize:
-        raise _wrong(f"{name!r} of shape {shape} and {dtype} takes {count * dtype.itemsize} bytes, but its positions {offsets} hold {end - begin}")
+        raise _wrong(f"{name!r} of shape {shape} and {dtype} takes {count * dtype.itemsize} bytes, but its positions {offsets} span {end - begin}")
 
 
 def _check_positions(header: dict[str, dict[str, Any]], available: int) -> None:
@@ -113,15 +113,15 @@ def _check_positions(header: dict[str, dict[str, Any]], available: int) -> None:
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         begin, end = entry["data_offsets"]
         if begin != behind:
-            what = "overlaps the one before it" if begin < behind else "leaves a hole before it"
-            raise _wrong(f"{name!r} begins at {begin}, which {what} ({behind} would be next)")
+            what = "overlaps the previous one" if begin < behind else "leaves a gap before it"
+            raise _wrong(f"{name!r} begins at {begin}, which {what} (expected {behind})")
         behind = end
     if behind != available:
-        raise _wrong(f"its tensors take {behind} bytes, but {available} follow the header: it is truncated or has something appended")
+        raise _wrong(f"its tensors take {behind} bytes, but {available} follow the header: it is truncated or has extra data")
 
 
 def load(source: Source, restore: Callable[[Any, str], Any]) -> Any:
-    """The dict of tensors, or the nested object, in a safetensors file."""
+    """Return the dict of tensors, or the nested object, in a safetensors file."""
     header, metadata, data = read_header(source)
     tensors = {name: _tensor(source, restore, name, entry, data) for name, entry in header.items()}
     if _STRUCTURE in metadata:
@@ -134,9 +134,9 @@ def _tensor(source: Source, restore: Callable[[Any, str], Any], name: str, entry
     begin, end = entry["data_offsets"]
     storage = restore(source.storage(data + begin, end - begin, f"the tensor {name!r}"), "cpu")
     if storage.nbytes() != end - begin:
-        raise ValueError(f"load: map_location gave a storage of {storage.nbytes()} bytes in place of {end - begin}")
+        raise ValueError(f"load: map_location returned a storage of {storage.nbytes()} bytes instead of {end - begin}")
     if storage.data_ptr() % dtype.itemsize:
-        storage = storage.clone()  # mapped, from a file whose header is of an odd length
+        storage = storage.clone()  # mapped from a file whose header has an odd length
     if dtype is _C.bool:
         check_bools(storage)
     strides, step = [], 1
@@ -150,7 +150,7 @@ def _tensor(source: Source, restore: Callable[[Any, str], Any], name: str, entry
 
 
 def prepare(obj: Any) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors to write by name, and the metadata. A dict of tensors by name needs no other description."""
+    """Return the tensors to write by name, and the metadata. A dict of tensors needs no structure in the metadata."""
     if isinstance(obj, dict) and all(_plain(name, value) for name, value in obj.items()):
         return dict(obj), {"format": "pt"}
     tensors, structure = _structure.encode(obj, set(_NAMES))
@@ -169,8 +169,8 @@ def _bytes_of(t: Tensor) -> tuple[memoryview, Tensor]:
 
 
 def save(file: IO[bytes], tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a file that every reader of safetensors takes."""
-    # The widest first, so that every tensor lies at a multiple of its element's size.
+    """Write a file that every safetensors reader accepts."""
+    # The widest first, so that every tensor is aligned to the size of its elements.
     order = sorted(tensors, key=lambda name: -tensors[name].itemsize)
     places, at = {}, 0
     for name in order:

@@ -1,9 +1,8 @@
-"""Where bytes are read from: a path, a file object or a mapped file, as numbered positions of a known size.
+"""The source of bytes: a path, a file object or a mapped file, with positions and a known size.
 
-Note [Sizes From Files]: A file may say anything about itself. Every length and position read from one is compared with
-what the file really holds before memory is taken for it, and everything read at once lies in disjoint ranges of the
-file, so that loading takes at most a small multiple of the file's own size. Numbers stay Python's, which do not
-overflow, until they have passed.
+Note [Sizes From Files]: Lengths and positions in a file cannot be trusted. Each is compared with the actual size of
+the file before memory is allocated for it, and everything read at once is in disjoint ranges of the file, so that loading uses at
+most a small multiple of the file's size. Until they are checked, numbers remain Python ints, which do not overflow.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """The bytes of `file` from its present position to its end. Positions count from there."""
+    """The bytes of `file` from its current position to its end. Positions are relative to that."""
 
     def __init__(self, file: IO[bytes], mapped: bool = False) -> None:
         self._file = file
@@ -32,18 +31,18 @@ class Source:
             self._map = self._mapping(writable=True)
 
     def _mapping(self, writable: bool) -> memoryview:
-        access = mmap.ACCESS_COPY if writable else mmap.ACCESS_READ  # copy: what is written stays in this process
+        access = mmap.ACCESS_COPY if writable else mmap.ACCESS_READ  # copy: writes stay in this process
         return memoryview(mmap.mmap(self._file.fileno(), 0, access=access))[self._start :]
 
     def check(self, at: int, count: int, what: str) -> None:
-        """Refuse a range that the file does not hold. See Note [Sizes From Files]."""
+        """Raise if a range is outside the file. See Note [Sizes From Files]."""
         if at < 0 or count < 0 or at + count > self.size:
             raise RuntimeError(
-                f"load: the file is truncated or corrupt: {what} is said to lie at bytes {at} to {at + count}, but the file has {self.size}"
+                f"load: the file is truncated or corrupt: {what} should be at bytes {at} to {at + count}, but the file has {self.size}"
             )
 
     def read(self, at: int, count: int, what: str) -> bytes:
-        """A copy of some bytes."""
+        """Return a copy of some bytes."""
         self.check(at, count, what)
         if self._map is not None:
             return bytes(self._map[at : at + count])
@@ -54,7 +53,7 @@ class Source:
         return data
 
     def storage(self, at: int, count: int, what: str) -> UntypedStorage:
-        """Some bytes as a storage: a copy, or the mapped file's own memory."""
+        """Return some bytes as a storage: a copy, or the memory of the mapped file."""
         self.check(at, count, what)
         if self._map is not None:
             return _storage_from_buffer(self._map[at : at + count])
@@ -79,7 +78,7 @@ class Source:
             done += got
 
     def whole(self) -> memoryview:
-        """All bytes, to be looked at: mapped if the file can be, read otherwise."""
+        """Return all bytes, read-only: mapped if possible, otherwise read."""
         if self._map is not None:
             return self._map.toreadonly()
         try:
@@ -88,10 +87,10 @@ class Source:
             return memoryview(self.read(0, self.size, "the file"))
 
     def moved_to(self, at: int) -> None:
-        """Leave the file object behind what was read, for whoever reads on."""
+        """Move the position of the file object past the data that was read."""
         self._file.seek(self._start + at)
 
 
 def is_path(f: Any) -> bool:
-    """Whether `f` names a file rather than being one."""
+    """Return True if `f` is a path, not a file object."""
     return isinstance(f, (str, os.PathLike))

@@ -1,6 +1,6 @@
-"""Nested objects as JSON with the tensors taken out by name, for the metadata of a safetensors file.
+"""Nested objects as JSON with references to tensors by name, for the metadata of a safetensors file.
 
-Numbers, strings, booleans and null stand for themselves; everything else is a list whose first element says what it is:
+Numbers, strings, booleans and null are themselves; everything else is a list whose first element is its kind:
 `["dict", [key, value], ...]`, `["tensor", name]`. The kinds are a closed set, and none of them is code.
 """
 
@@ -57,7 +57,7 @@ class _Encoder:
 
     def _container(self, obj: Any, kind: type, path: str) -> Any:
         if id(obj) in self._open:
-            raise ValueError(f"save: the object at {path!r} holds itself, which a safetensors file cannot say; a .pt file can")
+            raise ValueError(f"save: the object at {path!r} contains itself, which a safetensors file cannot represent; a .pt file can")
         self._open.add(id(obj))
         where = f"{path}." if path else ""
         if issubclass(kind, dict):
@@ -81,7 +81,7 @@ class _Encoder:
 
 
 def encode(obj: Any, dtypes: set[Any]) -> tuple[dict[str, Tensor], str]:
-    """The tensors of an object by name, and its structure. Complex tensors of no dtype in `dtypes` become real ones."""
+    """Return the tensors of an object by name, and its structure. Complex tensors whose dtype is not in `dtypes` become real ones."""
     encoder = _Encoder(dtypes)
     structure = encoder.value(obj, "")
     return encoder.tensors, json.dumps(structure, allow_nan=False)
@@ -92,7 +92,7 @@ def _wrong(message: str) -> RuntimeError:
 
 
 def decode(text: str, tensors: dict[str, Tensor]) -> Any:
-    """The object that `encode` described."""
+    """Return the object that `encode` described."""
     try:
         return _value(json.loads(text), tensors)
     except (ValueError, TypeError, LookupError, RuntimeError, AttributeError, OverflowError, UnpicklingError) as error:
@@ -107,7 +107,7 @@ def _value(part: Any, tensors: dict[str, Tensor]) -> Any:
     kind, *rest = part
     if kind in _MAPPINGS:
         if not all(isinstance(pair, list) and len(pair) == 2 for pair in rest):
-            raise _wrong(f"a {kind} of something else than pairs")
+            raise _wrong(f"a {kind} whose items are not pairs")
         return _MAPPINGS[kind]({check_key(_value(k, tensors)): _value(v, tensors) for k, v in rest})
     if kind in _SEQUENCES:
         items = [_value(v, tensors) for v in rest]
@@ -129,8 +129,8 @@ def _value(part: Any, tensors: dict[str, Tensor]) -> Any:
     if kind == "dtype":
         found = getattr(_C, value)
         if type(found) is not _C.dtype:
-            raise _wrong(f"{value!r} is no dtype")
+            raise _wrong(f"{value!r} is not a dtype")
         return found
     if kind == "device":
         return _C.device(value)
-    raise _wrong(f"the kind {kind!r}")
+    raise _wrong(f"unknown kind {kind!r}")

@@ -1,6 +1,6 @@
-"""PyTorch's format before 1.6: pickles one after the other, then the storages' bytes.
+"""PyTorch's format before 1.6: several pickles, then the storages' bytes.
 
-In order: a magic number, a protocol number, facts about the machine, the object, the list of storages, and for each
+In order: a magic number, a protocol number, information about the machine, the object, the list of storages, and for each
 the number of its elements and its bytes.
 """
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
-START = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."  # the magic number's pickle
+START = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."  # the pickle of the magic number
 
 
 def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> Any:
-    """The object in a file of torch.save's older format."""
+    """Load the object in a file of torch.save's older format."""
     data = source.whole()
     at = 0
 
@@ -45,7 +45,7 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> A
         raise RuntimeError(f"Invalid protocol version: {protocol}")
     facts = pickled()
     if not isinstance(facts, dict) or facts.get("little_endian") is not True:
-        raise RuntimeError("load: the file was not written on a little-endian machine, as load needs it")
+        raise RuntimeError("load: the file was not written on a little-endian machine, which load requires")
     storages: dict[str, tuple[UntypedStorage, Any]] = {}
     total = 0
 
@@ -53,24 +53,24 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> A
         nonlocal total
         kind, key, location, count = check_reference(pid)
         if len(pid) == 6 and pid[5] is not None:
-            raise UnpicklingError("load: a storage that is a view of another, as only very old files have")
+            raise UnpicklingError("load: a storage that is a view of another, which only very old files have, is not supported")
         if key not in storages:
             nbytes = count * (kind.dtype.itemsize if kind.dtype else 1)
             total += nbytes
-            source.check(0, total, "storages")  # before memory is taken: all of them are in this file
+            source.check(0, total, "storages")  # before memory is allocated: all storages are in this file
             storage = restore(UntypedStorage(nbytes), location)
             if storage.nbytes() != nbytes:
-                raise ValueError(f"load: map_location gave a storage of {storage.nbytes()} bytes in place of {nbytes}")
+                raise ValueError(f"load: map_location returned a storage of {storage.nbytes()} bytes instead of {nbytes}")
             storages[key] = (storage, kind.dtype)
         storage, dtype = storages[key]
         if dtype is not kind.dtype:
-            raise UnpicklingError(f"corrupt pickle: the storage {key!r} is of two dtypes")
+            raise UnpicklingError(f"corrupt pickle: the storage {key!r} has two dtypes")
         return storage if dtype is None else TypedStorage(wrap_storage=storage, dtype=dtype)
 
     result = pickled(persistent)
     keys = pickled()
     if not isinstance(keys, list) or not all(isinstance(k, str) for k in keys) or sorted(keys) != sorted(storages):
-        raise RuntimeError("load: the storages of the file are not those that its tensors name")
+        raise RuntimeError("load: the storages of the file are not those that its tensors refer to")
     for key in keys:
         storage, dtype = storages[key]
         nbytes = storage.nbytes()
@@ -87,7 +87,7 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> A
 
 
 def save(file: IO[bytes], pickled: bytes, storages: list[UntypedStorage], counts: list[int]) -> None:
-    """Write a file that torch.load reads as one of the older format."""
+    """Write a file in torch.save's older format."""
     from undertow.serialization._emit import Emitter
 
     sizes = {"short": 2, "int": 4, "long": 4}

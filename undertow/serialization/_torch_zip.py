@@ -1,6 +1,6 @@
-"""PyTorch's file format: a zip archive, uncompressed, of one pickle (`data.pkl`) and one record for each storage.
+"""PyTorch's file format: an uncompressed zip archive of one pickle (`data.pkl`) and one record for each storage.
 
-Reads and writes the archive itself. What the pickle means is `_globals`' and `_emit`'s.
+This module reads and writes the archive. `_globals` and `_emit` handle the pickle.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FITS_32 = 0xFFFFFFFF
 
 
 class Archive:
-    """The records of a zip file by name: disjoint, uncompressed, inside the file. See Note [Sizes From Files]."""
+    """The records of a zip file by name; checked to be disjoint, uncompressed and inside the file. See Note [Sizes From Files]."""
 
     def __init__(self, source: Source, check_sums: bool = True) -> None:
         self._source = source
@@ -52,17 +52,17 @@ class Archive:
             raise RuntimeError(f"{_FAILED}: failed finding central directory: the file is truncated or corrupt")
         disk, start_disk, _, _, size, start = struct.unpack("<HHHHII", tail[at + 4 : at + 20])
         if disk or start_disk:
-            raise RuntimeError(f"{_FAILED}: it is one of several volumes, or corrupt")
+            raise RuntimeError(f"{_FAILED}: it is part of a multi-volume archive, or corrupt")
         if at >= 20 and tail[at - 20 : at - 16] == _LOCATOR64:
             (end64,) = struct.unpack("<Q", tail[at - 12 : at - 4])
             record = self._source.read(end64, 56, "the zip64 end record")
             if record[:4] != _END64:
-                raise RuntimeError(f"{_FAILED}: no zip64 end record where it should be")
+                raise RuntimeError(f"{_FAILED}: the zip64 end record is missing")
             size, start = struct.unpack("<QQ", record[40:56])
         return self._source.read(start, size, "the central directory"), start
 
     def _read_directory(self, data: bytes) -> dict[str, tuple[int, int, int]]:
-        """Name to (position of the local header, size, checksum)."""
+        """Return a dict from name to (position of the local header, size, checksum)."""
         records: dict[str, tuple[int, int, int]] = {}
         at = 0
         while at < len(data):
@@ -89,17 +89,17 @@ class Archive:
         return records
 
     def _check_places(self) -> None:
-        """Find where each record's bytes begin, and that no two records share any."""
+        """Find the position of each record's bytes, and check that records do not overlap."""
         self._places: dict[str, tuple[int, int, int]] = {}
         behind = 0
         for name, (header, size, checksum) in sorted(self._records.items(), key=lambda item: item[1]):
             local = self._source.read(header, 30, f"the header of {name!r}")
             if local[:4] != _LOCAL:
-                raise RuntimeError(f"{_FAILED}: no header of {name!r} where it should be")
+                raise RuntimeError(f"{_FAILED}: the header of {name!r} is missing")
             name_len, extra_len = struct.unpack("<HH", local[26:30])
             begin = header + 30 + name_len + extra_len
             if header < behind or begin + size > self._end:
-                raise RuntimeError(f"{_FAILED}: the record {name!r} overlaps another one, or leaves the file")
+                raise RuntimeError(f"{_FAILED}: the record {name!r} overlaps another one, or extends beyond the file")
             behind = begin + size
             self._places[name] = (begin, size, checksum)
 
@@ -113,14 +113,14 @@ class Archive:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found") from None
 
     def read(self, name: str) -> bytes:
-        """A record's bytes."""
+        """Return a record's bytes."""
         begin, size, checksum = self._place(name)
         data = self._source.read(begin, size, f"the record {name!r}")
         self._verify(name, data, checksum)
         return data
 
     def storage(self, name: str, nbytes: int) -> UntypedStorage:
-        """A record as a storage, if it is of the size that it is said to have."""
+        """Return a record as a storage; raise if it does not have the expected size."""
         begin, size, checksum = self._place(name)
         if size != nbytes:
             raise RuntimeError(f"load: the record {name!r} has {size} bytes, but the pickle says {nbytes}")
@@ -131,11 +131,11 @@ class Archive:
 
     def _verify(self, name: str, data: Any, checksum: int) -> None:
         if crc32(data) != checksum:
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: its bytes do not have the checksum they should: corrupt file")
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: its checksum is wrong: corrupt file")
 
 
 def _wide(extra: bytes, size: int, packed: int, header: int) -> tuple[int, int, int]:
-    """Sizes and position with those of the zip64 field where 32 bits were too few."""
+    """Return sizes and position, replaced by those of the zip64 field where 32 bits are not enough."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = struct.unpack("<HH", extra[at : at + 4])
@@ -153,15 +153,15 @@ def _wide(extra: bytes, size: int, packed: int, header: int) -> tuple[int, int, 
 
 
 def pickle_of(source: Source) -> bytes:
-    """The pickle in a zip file of torch.save's, not run."""
+    """Return the pickle in a zip file of torch.save, without running it."""
     return Archive(source, check_sums=True).read("data.pkl")
 
 
 def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encoding: str) -> Any:
-    """The object in a zip file of torch.save's."""
+    """Load the object in a zip file of torch.save."""
     archive = Archive(source, check_sums=not mapped)
     if "constants.pkl" in archive:
-        raise RuntimeError("load: the file is a TorchScript archive, which is a program; load takes files of torch.save")
+        raise RuntimeError("load: the file is a TorchScript archive, which is a program; load reads files of torch.save")
     if "byteorder" in archive and archive.read("byteorder") != b"little":
         raise RuntimeError("load: the file was written on a big-endian machine, which load does not read")
     storages: dict[str, UntypedStorage] = {}
@@ -184,12 +184,12 @@ def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encod
 
 
 def check_reference(pid: Any) -> tuple[StorageType, str, str, int]:
-    """The parts of a reference to a storage: its type, key, location and number of elements."""
+    """Return the parts of a reference to a storage: its type, key, location and number of elements."""
     if not isinstance(pid, tuple) or len(pid) not in (5, 6) or pid[0] != "storage" or not isinstance(pid[1], StorageType):
-        raise UnpicklingError("Weights only load failed: a reference to something outside the pickle that is no storage")
+        raise UnpicklingError("Weights only load failed: a persistent reference to something that is not a storage")
     _, kind, key, location, count = pid[:5]
     if type(key) is not str or type(location) is not str or type(count) is not int or count < 0:
-        raise UnpicklingError("corrupt pickle: a storage has a key, a location and a number of elements")
+        raise UnpicklingError("corrupt pickle: a storage needs a key, a location and a number of elements")
     return kind, key, location, count
 
 
@@ -197,7 +197,7 @@ def check_reference(pid: Any) -> tuple[StorageType, str, str, int]:
 
 
 class _Writer:
-    """Writes records one behind the other; needs no seeking."""
+    """Writes records sequentially; needs no seeking."""
 
     def __init__(self, file: IO[bytes], prefix: str) -> None:
         self._file = file
@@ -210,7 +210,7 @@ class _Writer:
         self._at += len(data)
 
     def record(self, name: str, data: Any) -> None:
-        """One record, its bytes aligned as torch aligns them."""
+        """Write one record, with its bytes aligned as in torch."""
         path = f"{self._prefix}/{name}".encode()
         checksum, size, header = crc32(data), len(data), self._at
         wide = size >= _FITS_32
@@ -229,7 +229,7 @@ class _Writer:
         )
 
     def finish(self) -> None:
-        """The directory, by which readers find the records."""
+        """Write the central directory."""
         start, count = self._at, len(self._central)
         directory = b"".join(self._central)
         self._write(directory)
@@ -242,7 +242,7 @@ class _Writer:
 
 
 def save(file: IO[bytes], prefix: str, pickled: bytes, storages: list[UntypedStorage]) -> None:
-    """Write an archive that torch.load reads."""
+    """Write an archive that torch.load can read."""
     writer = _Writer(file, prefix)
     writer.record("data.pkl", pickled)
     writer.record(".format_version", b"1")
