@@ -1,4 +1,4 @@
-"""Reductions and normalisations that leave masked elements out. There are no tensors with a mask of their own."""
+"""Reductions and normalisations that ignore masked elements. There are no masked tensors."""
 
 from undertow.masked import _ops as _ops
 from undertow.masked._ops import *  # noqa: F403

@@ -1,7 +1,7 @@
-"""Reductions and normalisations that leave masked elements out: an element counts where `mask` is True.
+"""Reductions and normalisations that ignore masked elements: only elements where `mask` is True are used.
 
-Each fills the others with what does not change the result (0 for a sum), and works as the function of the same name. A slice
-without an element that counts gives what an empty slice gives: NaN for a mean, the identity for a sum.
+Each fills the other elements with a value that does not change the result (0 for a sum) and calls the function of the same name. A
+slice without unmasked elements gives the result of an empty slice: NaN for a mean, the identity for a sum.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ __all__ = [
     "sum",
     "var",
 ]
-_ELEMENTWISE = ("cumsum", "cumprod", "softmax", "log_softmax", "softmin", "normalize")  # as many results as elements
+_ELEMENTWISE = ("cumsum", "cumprod", "softmax", "log_softmax", "softmin", "normalize")  # functions with one result per element
 
 
 def _canonical_dim(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dimensions meant, each once and in order: all of them for None and for ()."""
+    """Return the non-negative dimensions in order, without duplicates; all of them for None and for ()."""
     if dim is None or dim == () or dim == []:
         return tuple(range(ndim))
     found: list[int] = []
@@ -61,7 +61,7 @@ def _canonical_dim(dim: Dims, ndim: int) -> tuple[int, ...]:
 
 
 def _input_mask(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The mask given by keyword, in the shape of the input."""
+    """Return the keyword argument `mask`, expanded to the shape of the input."""
     mask = kwargs.get("mask")
     if mask is None:
         raise ValueError("mask must be specified")
@@ -71,7 +71,7 @@ def _input_mask(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _output_mask(op: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Where the result of an operation of this module is of at least one element that counts."""
+    """Return where the result of an operation of this module has at least one unmasked element."""
     inside = _input_mask(input, **kwargs)
     if op.__name__ in _ELEMENTWISE:
         return inside
@@ -88,7 +88,7 @@ def _filled(input: Tensor, mask: Tensor | None, value: float) -> Tensor:
 
 
 def _limit(of: DType, largest: bool) -> float:
-    """Below (or above) every element of the dtype, or equal to the last."""
+    """Return the lowest (or, if `largest`, the highest) value of the dtype; infinity for floating point."""
     if of.is_floating_point or of.is_complex:
         return math.inf if largest else -math.inf
     if of == undertow.bool:
@@ -101,14 +101,14 @@ def _cast(input: Tensor, dtype: DType | None) -> Tensor:
 
 
 def _summed(input: Tensor, dtype: DType | None) -> Tensor:
-    """In the dtype that sums and products have."""
+    """Convert to the dtype of sums and products."""
     whole = not (input.is_floating_point() or input.is_complex())
     return _cast(input, undertow.int64 if dtype is None and whole else dtype)
 
 
 @overridable
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The sum of the elements that count.
+    """Return the sum of the unmasked elements.
 
     >>> import undertow as ut
     >>> ut.masked.sum(ut.tensor([1, 2, 4]), mask=ut.tensor([True, False, True]))
@@ -121,7 +121,7 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType 
 
 @overridable
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The product of the elements that count."""
+    """Return the product of the unmasked elements."""
     x = _filled(_summed(input, dtype), mask, 1)
     dims = _canonical_dim(dim, x.dim())
     for d in reversed(dims):
@@ -131,19 +131,19 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
 
 @overridable
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The sums of the elements that count, up to each."""
+    """Return the cumulative sums of the unmasked elements."""
     return undertow.cumsum(_filled(_cast(input, dtype), mask, 0), dim, dtype=dtype or input.dtype)
 
 
 @overridable
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The products of the elements that count, up to each."""
+    """Return the cumulative products of the unmasked elements."""
     return undertow.cumprod(_filled(_cast(input, dtype), mask, 1), dim, dtype=dtype or input.dtype)
 
 
 @overridable
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The largest element that counts."""
+    """Return the largest unmasked element."""
     x = _cast(input, dtype)
     x = _filled(x, mask, _limit(x.dtype, largest=False))
     return undertow.amax(x, _canonical_dim(dim, x.dim()), keepdim)
@@ -151,7 +151,7 @@ def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
 
 @overridable
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The smallest element that counts."""
+    """Return the smallest unmasked element."""
     x = _cast(input, dtype)
     x = _filled(x, mask, _limit(x.dtype, largest=True))
     return undertow.amin(x, _canonical_dim(dim, x.dim()), keepdim)
@@ -159,14 +159,14 @@ def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
 
 @overridable
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """Where the largest element that counts is; in the dtype of the elements, as torch has it."""
+    """Return the index of the largest unmasked element; in the dtype of the elements, as in torch."""
     x = _cast(input, dtype)
     return undertow.argmax(_filled(x, mask, _limit(x.dtype, largest=False)), dim, bool(keepdim)).to(x.dtype)
 
 
 @overridable
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """Where the smallest element that counts is; in the dtype of the elements, as torch has it."""
+    """Return the index of the smallest unmasked element; in the dtype of the elements, as in torch."""
     x = _cast(input, dtype)
     return undertow.argmin(_filled(x, mask, _limit(x.dtype, largest=True)), dim, bool(keepdim)).to(x.dtype)
 
@@ -177,7 +177,7 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> Tens
 
 @overridable
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The mean of the elements that count.
+    """Return the mean of the unmasked elements.
 
     >>> import undertow as ut
     >>> ut.masked.mean(ut.tensor([1.0, 2.0, 6.0]), mask=ut.tensor([True, True, False]))
@@ -196,7 +196,7 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType
 
 @overridable
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The middle of the elements that count, the lower of two."""
+    """Return the median of the unmasked elements, the lower of two."""
     dims = _canonical_dim(dim, input.dim())
     x = input if input.is_floating_point() else input.to(undertow.float32)
     middle = undertow.nanmedian(_filled(x, mask, math.nan), dims[0] if dims else 0, keepdim).values
@@ -209,7 +209,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType 
 
 @overridable
 def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of the sum of the exponentials of the elements that count."""
+    """Return the logarithm of the sum of exponentials of the unmasked elements."""
     x = _cast(input, input.dtype if dtype is None else dtype)
     x = _filled(x, mask, _limit(x.dtype, largest=False))
     return undertow.logsumexp(x, _canonical_dim(dim, x.dim()), keepdim)
@@ -219,7 +219,7 @@ def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: DType | None = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
-    """The logarithm of the sum of two exponentials, one of them where the other does not count."""
+    """Return log(exp(input) + exp(other)); where one of them is masked, return the other."""
     left, right = _cast(input, dtype), _cast(other, dtype)
     return undertow.logaddexp(_filled(left, input_mask, -math.inf), _filled(right, other_mask, -math.inf))
 
@@ -228,7 +228,7 @@ def logaddexp(
 def norm(
     input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The norm of the vector of the elements that count."""
+    """Return the vector norm of the unmasked elements."""
     p = 2.0 if ord is None else ord
     x = _filled(_cast(input, dtype), mask, math.inf if p == -math.inf else 0)
     return undertow.linalg.vector_norm(x, p, _canonical_dim(dim, x.dim()), keepdim)
@@ -258,7 +258,7 @@ def var(
     input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
     keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The variance of the elements that count."""
+    """Return the variance of the unmasked elements."""
     return _spread(input, dim, _correction("var", unbiased, correction), keepdim, dtype, mask)
 
 
@@ -267,34 +267,34 @@ def std(
     input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
     keepdim: bool = False, dtype: DType | None = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The standard deviation of the elements that count."""
+    """Return the standard deviation of the unmasked elements."""
     return undertow.sqrt(_spread(input, dim, _correction("std", unbiased, correction), keepdim, dtype, mask))
 
 
 @overridable
 def softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """Exponentials divided by their sum; what does not count gets zero."""
+    """Return the softmax of the unmasked elements; masked elements are zero."""
     x = _cast(input, dtype)
     return undertow.softmax(_filled(x, mask, _limit(x.dtype, largest=False)), dim)
 
 
 @overridable
 def log_softmax(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of `softmax`."""
+    """Return the logarithm of `softmax`."""
     x = _cast(input, dtype)
     return undertow.log_softmax(_filled(x, mask, _limit(x.dtype, largest=False)), dim)
 
 
 @overridable
 def softmin(input: Tensor, dim: int, *, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """`softmax` of the negative."""
+    """Return the `softmax` of -input."""
     x = _cast(input, dtype)
     return undertow.softmax(-_filled(x, mask, _limit(x.dtype, largest=True)), dim)
 
 
 @overridable
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType | None = None, mask: Tensor | None = None) -> Tensor:
-    """Divided by the norm of the elements that count, or by `eps` where that is larger."""
+    """Divide by the norm of the unmasked elements, or by `eps` if that is larger."""
     x = _cast(input, dtype)
     length = norm(x, ord, dim, keepdim=True, mask=mask)
     return _filled(x, mask, 0) / undertow.maximum(length, undertow.tensor(eps, dtype=length.dtype))

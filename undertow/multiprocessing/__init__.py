@@ -1,4 +1,4 @@
-"""Python's multiprocessing, through whose queues, pipes and arguments tensors can go; as `torch.multiprocessing`."""
+"""Python's multiprocessing with support for tensors in queues, pipes and arguments, like `torch.multiprocessing`."""
 
 from multiprocessing import *
 from multiprocessing import __all__ as _names

@@ -1,7 +1,7 @@
-"""How tensors go to other processes through multiprocessing's queues, pipes and arguments.
+"""Send tensors to other processes through multiprocessing's queues, pipes and arguments.
 
-One in shared memory goes as the descriptor of that memory, and both processes see the same bytes; any other goes by
-value. Registered with multiprocessing's own pickler, so that plain pickles stay whole.
+A tensor in shared memory is sent as a file descriptor, so that both processes share its bytes; any other is sent by
+value. This is registered only with multiprocessing's pickler; ordinary pickles contain all data.
 """
 
 from __future__ import annotations
@@ -43,6 +43,6 @@ def _reduce(t: Tensor) -> tuple[Any, ...]:
 
 
 def init_reductions() -> None:
-    """Teach multiprocessing's pickler about tensors; done when `undertow.multiprocessing` is imported."""
+    """Register tensors with multiprocessing's pickler; called when `undertow.multiprocessing` is imported."""
     ForkingPickler.register(Tensor, _reduce)
     ForkingPickler.register(_C.Parameter, _reduce)

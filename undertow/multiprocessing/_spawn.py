@@ -1,4 +1,4 @@
-"""`spawn` and `start_processes`: one function in several processes, whose first failure is raised here."""
+"""`spawn` and `start_processes`: run a function in several processes; the first failure is raised in the parent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProcessException(Exception):
-    """A process did not end well: which one."""
+    """A process failed; has its index and process id."""
 
     error_pid: int
 
@@ -34,7 +34,7 @@ class ProcessRaisedException(ProcessException):
 
 
 class ProcessExitedException(ProcessException):
-    """A process was killed, or exited with a code."""
+    """A process was killed by a signal, or exited with a nonzero code."""
 
     def __init__(self, message: str, error_index: int, pid: int, exit_code: int, signal_name: str | None = None) -> None:
         super().__init__(message, error_index, pid)
@@ -56,7 +56,7 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
 
 
 class ProcessContext:
-    """Processes that were started; `join` waits for them."""
+    """The started processes; `join` waits for them."""
 
     def __init__(self, processes: list[Any], errors: list[Any]) -> None:
         self.processes = processes
@@ -64,11 +64,11 @@ class ProcessContext:
         self._running = dict(enumerate(processes))
 
     def pids(self) -> list[int]:
-        """Their ids."""
+        """Return the process ids."""
         return [p.pid for p in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until one has failed, which raises here and ends the others, or for a time; whether all have ended well."""
+        """Wait until all processes end, one fails, or the timeout expires. A failure ends the others and raises. Return True if all succeeded."""
         if not self._running:
             return True
         wait([p.sentinel for p in self._running.values()], timeout)
@@ -119,7 +119,7 @@ class ProcessContext:
 def start_processes(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False, start_method: str = "spawn"
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` processes; with join=False, give them to the caller to wait for."""
+    """Run `fn(i, *args)` in `nprocs` processes; with join=False, return a `ProcessContext` to wait for."""
     context = multiprocessing.get_context(start_method)
     processes, errors = [], []
     for i in range(nprocs):
@@ -140,7 +140,7 @@ def start_processes(
 def spawn(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False, start_method: str = "spawn"
 ) -> ProcessContext | None:
-    """`start_processes` with fresh interpreters."""
+    """Run `start_processes` with new interpreters."""
     if start_method != "spawn":
-        raise ValueError(f"spawn: start_method must be 'spawn', got {start_method!r}; start_processes takes others")
+        raise ValueError(f"spawn: start_method must be 'spawn', got {start_method!r}; start_processes supports others")
     return start_processes(fn, args, nprocs, join, daemon, start_method)

@@ -1,4 +1,4 @@
-"""Windows: weights that fade a stretch of a signal in and out, as torch.signal.windows has them."""
+"""Window functions, like torch.signal.windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 def _checked(name: str, length: int, dtype: Any, layout: Any) -> Any:
-    """The dtype, given or the default one, of arguments that make a window."""
+    """Check the arguments of a window function; return the dtype, given or default."""
     dtype = ut.get_default_dtype() if dtype is None else dtype
     if length < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={length}")
@@ -54,7 +54,7 @@ def exponential(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """exp(-|n - center| / tau)."""
+    """Exponential window: exp(-|n - center| / tau)."""
     dtype = _checked("exponential", M, dtype, layout)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -69,7 +69,7 @@ def exponential(
 def cosine(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """sin(pi (n + 1/2) / M): half a wave.
+    """Cosine window: sin(pi (n + 1/2) / M).
 
     >>> cosine(3)
     tensor([0.5000, 1.0000, 0.5000])
@@ -82,7 +82,7 @@ def cosine(
 def gaussian(
     M: int, *, std: float = 1.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """exp(-(n - center)^2 / (2 std^2))."""
+    """Gaussian window: exp(-(n - center)^2 / (2 std^2))."""
     dtype = _checked("gaussian", M, dtype, layout)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -95,7 +95,7 @@ def gaussian(
 def kaiser(
     M: int, *, beta: float = 12.0, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """I0(beta sqrt(1 - ((n - N/2) / (N/2))^2)) / I0(beta)."""
+    """Kaiser window: I0(beta sqrt(1 - ((n - N/2) / (N/2))^2)) / I0(beta)."""
     dtype = _checked("kaiser", M, dtype, layout)
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -110,7 +110,7 @@ def kaiser(
 def bartlett(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """1 - |2n / (M - 1) - 1|: a triangle."""
+    """Bartlett (triangular) window: 1 - |2n / (M - 1) - 1|."""
     dtype = _checked("bartlett", M, dtype, layout)
     if M == 1:
         return _finished(ut.ones(1, dtype=dtype), device, requires_grad)
@@ -128,7 +128,7 @@ def general_cosine(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The sum over i of (-1)^i a_i cos(2 pi i n / (M - 1))."""
+    """General cosine window: the sum over i of (-1)^i a_i cos(2 pi i n / (M - 1))."""
     dtype = _checked("general_cosine", M, dtype, layout)
     if M == 0:
         return _finished(ut.empty((0,), dtype=dtype), device, requires_grad)
@@ -149,21 +149,21 @@ def general_cosine(
 def general_hamming(
     M: int, *, alpha: float = 0.54, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """alpha - (1 - alpha) cos(2 pi n / (M - 1))."""
+    """General Hamming window: alpha - (1 - alpha) cos(2 pi n / (M - 1))."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
 def hamming(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """0.54 - 0.46 cos(2 pi n / (M - 1))."""
+    """Hamming window: 0.54 - 0.46 cos(2 pi n / (M - 1))."""
     return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
 
 def hann(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """(1 - cos(2 pi n / (M - 1))) / 2.
+    """Hann window: (1 - cos(2 pi n / (M - 1))) / 2.
 
     >>> hann(3)
     tensor([0., 1., 0.])
@@ -174,7 +174,7 @@ def hann(
 def blackman(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))."""
+    """Blackman window: 0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))."""
     a = [0.42, 0.5, 0.08]
     return general_cosine(M, a=a, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 
@@ -182,6 +182,6 @@ def blackman(
 def nuttall(
     M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Four cosines that leave little beside the main frequency."""
+    """Nuttall window: a sum of four cosines with low side lobes."""
     a = [0.3635819, 0.4891775, 0.1365995, 0.0106411]
     return general_cosine(M, a=a, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)

@@ -1,6 +1,6 @@
-"""`assert_close`: are two tensors, numbers, or nested containers of them the same up to rounding?
+"""`assert_close`: compare two tensors, numbers, or nested containers of them up to rounding.
 
-Compares in NumPy, so that a faulty operator cannot hide its own fault. Knows nothing of autograd.
+The comparison uses NumPy, so that a faulty operator cannot hide its own error. Does not use autograd.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_close", "default_tolerances"]
 
-# Per dtype: rtol, atol. Every other dtype must agree exactly.
+# Per dtype: rtol, atol. All other dtypes must be exactly equal.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),
     "bfloat16": (1.6e-2, 1e-5),
@@ -31,7 +31,7 @@ _TOLERANCES = {
 
 
 class _Mismatch(Exception):
-    """What is wrong, and at which item of the containers."""
+    """A mismatch, with the item of the containers where it occurred."""
 
     def __init__(self, kind: type[Exception], text: str, at: tuple[Any, ...] = ()) -> None:
         super().__init__(text)
@@ -51,7 +51,7 @@ def _name(dtype: Any) -> str:
 
 
 def default_tolerances(*inputs: Any) -> tuple[float, float]:
-    """The loosest (rtol, atol) of the dtypes given, themselves or as tensors.
+    """Return the largest (rtol, atol) of the given dtypes or tensors.
 
     >>> import undertow as ut
     >>> default_tolerances(ut.float32, ut.float64)
@@ -68,7 +68,7 @@ def _array(t: ut.Tensor) -> np.ndarray:
 
 
 def _difference_lines(absolute: Any, relative: Any, where: tuple[Any, Any], rtol: float, atol: float) -> str:
-    """The lines about the greatest differences; tolerances are named unless both are zero."""
+    """Return the lines about the greatest differences; tolerances are shown unless both are zero."""
     exact = rtol == 0 and atol == 0
     lines = []
     for kind, value, place, allowed in (("absolute", absolute, where[0], atol), ("relative", relative, where[1], rtol)):
@@ -99,7 +99,7 @@ def _compare_arrays(actual: np.ndarray, expected: np.ndarray, rtol: float, atol:
         same = np.asarray(same)
         if same.all():
             return
-        # Whole numbers may be farther apart than their dtype can say.
+        # The difference of integers may not fit into their dtype.
         difference = np.abs(a.astype(object) - e.astype(object)).astype(np.float64) if a.dtype.kind in "iu" else np.abs(a - e)
         relative = difference / np.abs(e)
         difference, relative = (np.where(same, 0.0, x) for x in (difference, relative))
@@ -117,14 +117,14 @@ def _compare_arrays(actual: np.ndarray, expected: np.ndarray, rtol: float, atol:
 
 
 def _argmax(x: np.ndarray) -> int:
-    """Of the greatest element; nan counts as the greatest."""
+    """Return the index of the greatest element; nan counts as the greatest."""
     import numpy as np
 
     return int(np.argmax(np.where(np.isnan(x), np.inf, x)))
 
 
 class _Comparison:
-    """The options of one call, and the walk through containers."""
+    """The options of one call, and the traversal of containers."""
 
     def __init__(self, allow_subclasses: bool, rtol: float | None, atol: float | None, equal_nan: bool, checks: dict[str, bool]) -> None:
         if (rtol is None) != (atol is None):
@@ -263,9 +263,9 @@ def assert_close(
 ) -> None:
     """Raise an AssertionError unless `actual` and `expected` agree within tolerances.
 
-    |actual - expected| <= atol + rtol * |expected|, elementwise. Without tolerances those of the dtype apply: rtol 1.3e-6
-    and atol 1e-5 for float32, 1e-7 both for float64, none for integers. Sequences and mappings are compared item by item.
-    A `msg` replaces the message, or, as a function, is given the message and returns the one to use.
+    |actual - expected| <= atol + rtol * |expected|, elementwise. The default tolerances depend on the dtype: rtol
+    1.3e-6 and atol 1e-5 for float32, 1e-7 for both for float64, zero for integers. Sequences and mappings are compared item by item.
+    `msg` replaces the message; if it is a function, it gets the message and returns the one to use.
 
     >>> import undertow as ut
     >>> ut.testing.assert_close(ut.tensor([1.0, 2.0]), ut.tensor([1.0, 2.0 + 1e-7]))

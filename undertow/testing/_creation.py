@@ -14,7 +14,7 @@ __all__ = ["make_tensor"]
 
 
 def _limits(low: float | None, high: float | None, dtype: Any, supported: tuple[float, float], defaults: tuple[float, float]) -> tuple[Any, Any]:
-    """The interval to draw from, within what the dtype holds."""
+    """Return the interval to draw from, within the range of the dtype."""
     low, high = defaults[0] if low is None else low, defaults[1] if high is None else high
     inexact = dtype.is_floating_point or dtype.is_complex
     if any(isinstance(x, float) and math.isnan(x) for x in (low, high)):
@@ -42,7 +42,7 @@ def _whole(shape: tuple[int, ...], dtype: Any, device: Any, low: Any, high: Any)
         low, high = _limits(low, high, dtype, (0, 2), (0, 2))
     else:
         info = ut.iinfo(dtype)
-        # randint's own upper bound is an int64, so the greatest int64 cannot be drawn.
+        # randint's upper bound is an int64 itself, so the greatest int64 cannot be drawn.
         low, high = _limits(low, high, dtype, (info.min, info.max + (dtype != ut.int64)), (-9, 10))
     return ut.randint(low, high, shape, dtype=dtype, device=device)
 
@@ -54,7 +54,7 @@ def _inexact(shape: tuple[int, ...], dtype: Any, device: Any, low: Any, high: An
     values = ut.view_as_real(result) if dtype.is_complex else result
     if high - low <= ut.finfo(values.dtype).max:
         values.uniform_(low, high)
-    else:  # an interval wider than the dtype: half of it, doubled
+    else:  # the interval is wider than the dtype's range: draw from half of it, then double
         values.uniform_(low / 2, high / 2).mul_(2)
     return result
 
@@ -70,10 +70,10 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """A tensor of random values uniform in [low, high): [-9, 9) unless given, [0, 10) for uint8.
+    """Create a tensor of random values, uniform in [low, high); default [-9, 9), and [0, 10) for uint8.
 
-    `noncontiguous` takes every second element of a wider tensor, from the second on. `exclude_zero` replaces zeros by one,
-    or by the smallest normal number of a floating dtype.
+    `noncontiguous` returns every second element of a larger tensor, starting with the second. `exclude_zero` replaces zeros by
+    one, or by the smallest normal number of a floating-point dtype.
 
     >>> import undertow as ut
     >>> t = ut.testing.make_tensor((2, 3), dtype=ut.float64, low=0, high=1, requires_grad=True)

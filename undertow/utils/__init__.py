@@ -1,4 +1,4 @@
-"""Tools beside the tensors: hooks, checkpoints, data, weights, timers. Modules are loaded when they are first named."""
+"""Utilities: hooks, checkpoints, data, timers. Modules are loaded on first use."""
 
 from undertow._lazy import attach_stub as _attach_stub
 

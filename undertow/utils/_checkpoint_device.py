@@ -1,4 +1,4 @@
-"""Which accelerator's random state a checkpoint keeps beside the CPU's. Knows devices by name alone: there is none yet."""
+"""Random states of accelerators in checkpoints, besides the CPU's. There is no accelerator yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class DefaultDeviceType:
-    """The device type checkpoints assume where no argument lies on another than the CPU.
+    """The device type that checkpoints assume if all arguments are on the CPU.
 
     >>> DefaultDeviceType.get_device_type()
     'cpu'
@@ -29,13 +29,13 @@ class DefaultDeviceType:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The accelerators the arguments lie on and their random states: none, for tensors of the CPU, whose state is kept apart."""
+    """Return the accelerators of the arguments and their random states: none for CPU tensors; the CPU's state is stored separately."""
     return [], []
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
-    """Gives accelerators the random states that `get_device_states` gave."""
+    """Restore the random states returned by `get_device_states`."""
     if len(devices) != len(states):
         raise ValueError(f"set_device_states: {len(devices)} devices and {len(states)} states; expected one state for each device")
     if devices:
-        raise RuntimeError(f"set_device_states: device {devices[0]}: this build has the CPU alone")
+        raise RuntimeError(f"set_device_states: device {devices[0]}: this build supports only the CPU")

@@ -1,9 +1,9 @@
-"""Checkpoints that record the graph but keep none of its tensors, and compute them again when the backward pass asks.
+"""Checkpoints that record the graph without its saved tensors, and recompute them when the backward pass needs them.
 
-A frame is one call of a checkpointed function. Inside it every tensor that a node saves is replaced by a slot, a number in the
-order of saving. When a slot is unpacked the function runs again, the tensors it saves fill the slots in the same order, and
-the run ends as soon as the last one is there. Frames nest: the inputs of an inner frame are packed by the hooks around it, so
-the outer frame computes them again too.
+A frame is one call of a checkpointed function. Inside it every tensor that a node saves is replaced by a slot, numbered in the
+order of saving. When a slot is unpacked, the function runs again, the tensors it saves fill the slots in the same order, and the run
+ends as soon as the last slot is filled. Frames can be nested: the inputs of an inner frame are packed by the enclosing hooks, so the
+outer frame recomputes them too.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
     from undertow import Tensor
 
-_local = _thread_local()  # frames, recomputing: what this thread is inside of
+_local = _thread_local()  # the frames and recomputations that this thread is in
 
 
 class CheckpointError(RuntimeError):
-    """The function that a checkpoint ran again did not do what it did the first time."""
+    """The recomputation of a checkpointed function differs from its first run."""
 
 
 class _StopRecomputation(Exception):
-    """Every slot is filled."""
+    """Raised when all slots are filled."""
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
 
 
 class _Hooks:
-    """One pair of hooks, which a nested frame may call for its inputs."""
+    """A pair of hooks, which a nested frame may call for its inputs."""
 
     def __init__(self, owner: Frame, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
         self.owner, self.pack, self.unpack = owner, pack, unpack
@@ -56,7 +56,7 @@ class _Hooks:
 
 
 def frames() -> list[_Hooks]:
-    """Hooks of the frames this thread runs in, innermost last."""
+    """Return the hooks of the frames that this thread is in, innermost last."""
     found = getattr(_local, "frames", None)
     if found is None:
         found = _local.frames = []
@@ -64,7 +64,7 @@ def frames() -> list[_Hooks]:
 
 
 class Saving:
-    """What is known of one act of saving: enough to say which operation differs."""
+    """Information about one saved tensor: enough to report which operation differs."""
 
     __slots__ = ("shape", "dtype", "device", "node", "code", "instruction", "source", "memory")
 
@@ -74,10 +74,10 @@ class Saving:
         frame = sys._getframe(2)
         self.code, self.instruction = frame.f_code, frame.f_lasti
         self.memory = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
-        self.source: tuple[str, int] | None = None  # of selective checkpoints: where a skipped operation finds the tensor again
+        self.source: tuple[str, int] | None = None  # for selective checkpoints: where a skipped operation finds the tensor again
 
     def find_source(self, inputs: list[Tensor], outputs: list[Tensor]) -> None:
-        """Which argument or result of its operation the tensor is."""
+        """Find which argument or result of its operation the tensor is."""
         for kind, tensors in (("input", inputs), ("output", outputs)):
             for i, t in enumerate(tensors):
                 if (t.data_ptr(), t.shape, t.stride(), t.dtype) == self.memory:
@@ -85,11 +85,11 @@ class Saving:
                     return
 
     def metadata(self) -> dict[str, Any]:
-        """What the determinism check compares."""
+        """Return the metadata that the determinism check compares."""
         return {"shape": self.shape, "dtype": self.dtype, "device": self.device}
 
     def operation(self) -> str:
-        """The operation and its line."""
+        """Return the operation and its line."""
         for start, end, line in self.code.co_lines():
             if start <= self.instruction < end and line is not None:
                 return f"{self.node} ({self.code.co_filename}:{line})"
@@ -97,7 +97,7 @@ class Saving:
 
 
 class GraphExecGroup:
-    """Passes inside this context share what checkpoints compute again: each function runs at most once more for all of them.
+    """Context manager: backward passes in the block share recomputed tensors, so each function is recomputed at most once for all of them.
 
     The passes must not need the same saved tensor twice.
 
@@ -134,7 +134,7 @@ class GraphExecGroup:
 
 
 class _Input:
-    """A tensor argument as the frame keeps it: packed by the hooks around the frame, or as it is, with its version."""
+    """A tensor argument stored by the frame: packed by the enclosing hooks, or the tensor itself with its version."""
 
     def __init__(self, tensor: Tensor, around: _Hooks | None) -> None:
         self.around = around
@@ -158,7 +158,7 @@ class _Input:
 
 
 class Frame:
-    """One call of a checkpointed function: what it was given, what it saved, and what was computed again."""
+    """One call of a checkpointed function: its arguments, its saved tensors, and the recomputed tensors."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, preserve_rng_state: bool,
                  determinism_check: bool, early_stop: bool, recompute_context: Any) -> None:
@@ -172,8 +172,8 @@ class Frame:
         self.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
         self.saved: list[Saving] = []
         self.again: list[Saving] = []  # of the latest recomputation
-        self.filled: dict[int | GraphExecGroup, dict[int, Tensor]] = {}  # by pass or group of passes, by slot
-        self.complete = False  # the forward call has returned
+        self.filled: dict[int | GraphExecGroup, dict[int, Tensor]] = {}  # by pass or group of passes, then by slot
+        self.complete = False  # whether the forward call has returned
 
     # -- the first run ---------------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class Frame:
         pass_id = _C._current_graph_task_id()
         group = GraphExecGroup._get_current_group()
         owner = pass_id if group is None else group
-        if group is None and pass_id < 0:  # a look at a saved tensor outside of a pass: nothing would free what it left behind
+        if group is None and pass_id < 0:  # a saved tensor is read outside of a pass: nothing would free the other recomputed tensors
             return self.recompute()[index]
         values = self.filled.get(owner)
         if values is None or index not in values:
@@ -195,20 +195,20 @@ class Frame:
                 group.frames.append(self)
             else:
                 undertow.autograd.Variable._execution_engine.queue_callback(lambda: self.filled.pop(owner, None))
-        # Each is wanted once in a pass as a rule, so it goes; if it is wanted again the function runs again.
+        # Usually each tensor is needed once per pass, so it is removed; if it is needed again, the function runs again.
         return values.pop(index)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any) -> Any:
-        """The first run, under hooks that keep nothing."""
+        """Run the function the first time, with hooks that save no tensors."""
         with _Hooks(self, self.pack, self.unpack).active(), context:
             result = self.function(*args, **kwargs)
         self.complete = True
         return result
 
-    # -- the runs after it -----------------------------------------------------------------------------------------
+    # -- recomputation ---------------------------------------------------------------------------------------------
 
     def recompute(self) -> dict[int, Tensor]:
-        """Runs the function again; what it saves, by slot."""
+        """Run the function again; return its saved tensors by slot."""
         values: dict[int, Tensor] = {}
         self.again = []
 
@@ -237,7 +237,7 @@ class Frame:
         return values
 
     def fill(self, values: dict[int, Tensor], saving: Saving, tensor: Tensor) -> None:
-        """The next slot gets its tensor; after the last one the run ends."""
+        """Fill the next slot; end the run after the last one."""
         index = len(self.again)
         self.again.append(saving)
         if index < len(self.saved):
@@ -246,10 +246,10 @@ class Frame:
                 raise _StopRecomputation(self)
 
     def check(self) -> None:
-        """Raises where the second run did something else, naming the first operation that did."""
+        """Raise if the second run differs, and name the first operation that differs."""
         pairs = zip(self.saved, self.again, strict=False)
         differs = next((i for i, (a, b) in enumerate(pairs) if a.node != b.node or a.metadata() != b.metadata()), None)
-        # A pass inside the function itself asks before the first run has ended: there is nothing to say of what comes later.
+        # A backward pass inside the function itself runs before the first run has ended, so later saved tensors are not known yet.
         if len(self.again) < len(self.saved) or (self.complete and len(self.again) > len(self.saved)):
             at = min(len(self.saved), len(self.again)) if differs is None else differs
             raise CheckpointError(
@@ -278,7 +278,7 @@ class Frame:
 
 
 def recomputing() -> list[tuple[Frame, dict[int, Tensor]]]:
-    """Frames whose recomputation is running on this thread, innermost last."""
+    """Return the frames that are being recomputed on this thread, innermost last."""
     running = getattr(_local, "recomputing", None)
     if running is None:
         running = _local.recomputing = []

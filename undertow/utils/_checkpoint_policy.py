@@ -1,7 +1,7 @@
-"""Selective checkpoints: a policy says, operation by operation, whose results are kept instead of computed again.
+"""Selective checkpoints: a policy decides for each operation whether its results are kept or recomputed.
 
-In the forward pass the results of chosen operations are kept. In the recomputation such an operation is not run: its results
-are taken, and the tensors its node had saved are found again among its arguments and results.
+In the forward pass the results of selected operations are kept. In the recomputation such an operation is not run: its kept results
+are used, and the tensors that its node saved are found among its arguments and results.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class CheckpointPolicy(enum.Enum):
-    """What becomes of an operation's results: kept or computed again; MUST and PREFER mean the same here, where nothing else decides.
+    """Whether an operation's results are kept or recomputed. MUST and PREFER mean the same, because nothing else overrides the policy.
 
-    The offloading policies keep results as well: on the CPU they are where offloading would put them.
+    The offloading policies keep results too: on the CPU there is nowhere to offload to.
     """
 
     MUST_SAVE = 0
@@ -38,7 +38,7 @@ _KEEPS = {CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE, CheckpointPo
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told beside the operation: whether this is the recomputation, and in the forward pass the result."""
+    """Additional information for a policy: whether this is the recomputation, and in the forward pass the result."""
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
         self.is_recompute = is_recompute
@@ -46,7 +46,7 @@ class SelectiveCheckpointContext:
 
 
 class _Kept:
-    """One kept operation: its results, and for each tensor its node saved, where to find it."""
+    """One kept operation: its results, and where to find each tensor that its node saved."""
 
     __slots__ = ("func", "output", "versions", "savings")
 
@@ -72,7 +72,7 @@ def _detached(value: Any) -> Any:
 
 
 def _canonical(func: Any) -> Any:
-    """A method and the function of the same name are one operation to a policy."""
+    """Return the operation that a policy sees: a method and the function of the same name are the same operation."""
     import undertow
 
     return getattr(undertow, getattr(func, "__name__", ""), func)
@@ -88,7 +88,7 @@ class _Mode(TorchFunctionMode):
         return super().__enter__()
 
     def elsewhere(self) -> bool:
-        """Whether a checkpoint inside this one is running, whose operations fill its own slots and run as they are."""
+        """Return True inside a nested checkpoint: its operations fill its own slots and run normally."""
         return frames()[-1].owner is not self.frame
 
     def decide(self, context: SelectiveCheckpointContext, func: Any, args: Any, kwargs: Any) -> bool:
@@ -99,7 +99,7 @@ class _Mode(TorchFunctionMode):
 
 
 class _Keeping(_Mode):
-    """The forward pass."""
+    """The mode of the forward pass."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -113,14 +113,14 @@ class _Keeping(_Mode):
         for saving in self.frame.saved[first:]:
             saving.find_source(inputs, outputs)
         savings = self.frame.saved[first:]
-        # What is neither argument nor result cannot be had without running the operation.
+        # A saved tensor that is neither argument nor result needs the operation to run again.
         kept = _Kept(func, _detached(output), savings) if all(s.source for s in savings) else None
         self.kept.setdefault(_canonical(func), []).append(kept)
         return output
 
 
 class _Replaying(_Mode):
-    """The recomputation."""
+    """The mode of the recomputation."""
 
     def __enter__(self) -> Any:
         self.next: dict[Any, int] = {}
@@ -141,14 +141,14 @@ class _Replaying(_Mode):
             return func(*args, **kwargs)
         if not self.allow_mutation and [t._version for t in _tensors(kept.output)] != kept.versions:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated; pass allow_cache_entry_mutation=True "
-                               f"if that is meant. It is a result of {key.__name__}")
+                               f"if that is intended. It is a result of {key.__name__}")
         frame, values = recomputing()[-1]
         inputs, outputs = _tensors(list(args) + list(kwargs.values())), _tensors(kept.output)
         for saving in kept.savings:
             kind, number = saving.source
             frame.fill(values, saving, (inputs if kind == "input" else outputs)[number].detach())
         fresh = _detached(kept.output)
-        for t in _tensors(fresh):  # what follows must record, as it did
+        for t in _tensors(fresh):  # later operations must record, as in the forward pass
             if (t.is_floating_point() or t.is_complex()) and any(i.requires_grad for i in inputs):
                 t.requires_grad_()
         return fresh
@@ -157,9 +157,9 @@ class _Replaying(_Mode):
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Callable[..., Any] | Sequence[Any], allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
-    """The two contexts for `checkpoint(context_fn=...)` under a policy.
+    """Create the two context managers for `checkpoint(context_fn=...)` from a policy.
 
-    `policy_fn_or_list(ctx, op, *args, **kwargs)` gives a CheckpointPolicy for each operation; a list names the operations
+    `policy_fn_or_list(ctx, op, *args, **kwargs)` returns a CheckpointPolicy for each operation; a list has the operations
     whose results are kept.
 
     >>> import functools

@@ -1,4 +1,4 @@
-"""The older way to checkpoint: nothing is recorded at first, and the backward pass records and runs the function inside itself."""
+"""Reentrant checkpoints, the older implementation: nothing is recorded at first, and the backward pass runs and records the function."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs, tensors cut from their history but wanting gradients as before."""
+    """Detach the tensors among the inputs, keeping their requires_grad."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs)
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warns where no tensor among the inputs wants a gradient: a reentrant checkpoint of them gives none."""
+    """Warn if no input requires grad: a reentrant checkpoint then has no gradients."""
     if not any(isinstance(a, Tensor) and a.requires_grad for a in inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3)
 
 
 class CheckpointFunction(Function):
-    """A function as one node, whose backward runs it again."""
+    """A function as one node, whose backward runs the function again."""
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

@@ -1,7 +1,7 @@
 """Context managers that also decorate functions and generator functions.
 
-The standard library's ContextDecorator would hold its context open across a generator's yields,
-so that a mode leaks into the caller; here it is left at each yield and entered again after it.
+The standard library's ContextDecorator would keep its context open across the yields of a generator, so
+that a mode leaks into the caller. Here the context is left at each yield and entered again after it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Self
 
-_CO_GENERATOR = 0x20  # inspect.CO_GENERATOR; importing inspect costs more than this package
+_CO_GENERATOR = 0x20  # inspect.CO_GENERATOR; importing inspect takes longer than importing this package
 
 
 def _is_generator_function(func: Any) -> bool:
@@ -23,7 +23,7 @@ def _is_generator_function(func: Any) -> bool:
 
 
 def _dressed_as(wrapper: Any, wrapped: Any) -> Any:
-    """`functools.update_wrapper`, without importing functools."""
+    """Like `functools.update_wrapper`, without importing functools."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         if hasattr(wrapped, name):
             setattr(wrapper, name, getattr(wrapped, name))
@@ -35,7 +35,7 @@ def _dressed_as(wrapper: Any, wrapped: Any) -> Any:
 def _wrap_generator(
     make_context: Callable[[], Any], func: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Run each stretch of a generator, from one yield to the next, in a fresh context."""
+    """Run each part of a generator, from one yield to the next, in a new context."""
 
     def run_in_stretches(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         gen = func(*args, **kwargs)
@@ -61,7 +61,7 @@ def _wrap_generator(
 def context_decorator(
     make_context: Callable[[], Any], func: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """`func`, each call of it inside a context made by `make_context()`.
+    """Decorate `func` so that each call runs in a context created by `make_context()`.
 
     >>> import undertow as ut
     >>> from undertow.utils._contextlib import context_decorator
@@ -79,9 +79,9 @@ def context_decorator(
 
 
 class _DecoratorContextManager:
-    """A context manager whose instances decorate: each call of the function enters a clone.
+    """A context manager that is also a decorator: each call of the function enters a clone.
 
-    A clone, because one decorated function may run in several threads or call itself.
+    It uses clones because a decorated function may run in several threads or call itself.
     """
 
     __slots__ = ()
@@ -116,12 +116,12 @@ class _DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self) -> Self:
-        """A context of the same settings that has not been entered."""
+        """Return a new context manager with the same settings."""
         return type(self)()
 
 
 class _NoParamDecoratorContextManager(_DecoratorContextManager):
-    """A decorating context without settings, which may decorate without parentheses."""
+    """A context manager without settings, which can decorate without parentheses."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""Nested containers as a list of their leaves and a description of the nesting.
+"""Nested containers as a list of leaves and a description of the structure.
 
-Tuples, lists, dictionaries (ordered and default ones too), deques, named tuples, the core's return types and what a program
-registers are containers; everything else, None too, is a leaf. Ways to a leaf are in _pytree_paths.py.
+Containers are tuples, lists, dictionaries (including OrderedDict and defaultdict), deques, named tuples, the core's return types and
+registered classes; everything else, including None, is a leaf. Paths to leaves are in _pytree_paths.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TreeSpec:
-    """The nesting of a tree: a container's type, what else it needs to be made again, and its children."""
+    """The structure of a tree: a container's type, the context needed to rebuild it, and its children."""
 
     __slots__ = ("context", "children_specs", "num_leaves", "type")
 
@@ -27,32 +27,32 @@ class TreeSpec:
 
     @property
     def num_children(self) -> int:
-        """How many containers and leaves stand directly in this one."""
+        """The number of direct children."""
         return len(self.children_specs)
 
     @property
     def num_nodes(self) -> int:
-        """How many containers and leaves there are, this one too."""
+        """The number of containers and leaves, including this one."""
         return 1 + sum(c.num_nodes for c in self.children_specs)
 
     def is_leaf(self) -> bool:
-        """Whether it stands for a leaf."""
+        """Return True if this is a leaf."""
         return self.type is None
 
     def children(self) -> list[TreeSpec]:
-        """What stands directly in it."""
+        """Return the direct children."""
         return list(self.children_specs)
 
     def child(self, index: int) -> TreeSpec:
-        """One of `children`."""
+        """Return one of `children`."""
         return self.children_specs[index]
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this nesting with these leaves."""
+        """Build a tree with this structure from leaves."""
         return tree_unflatten(leaves, self)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """What `tree` has where this nesting has leaves."""
+        """Return the subtrees of `tree` at the leaves of this structure."""
         if self.type is None:
             return [tree]
         found = _children(tree)
@@ -93,13 +93,13 @@ class TreeSpec:
 
 
 _LEAF = TreeSpec(None, None, [])
-# type -> (flatten: tree -> (children, context), unflatten: (children, context) -> tree, flatten with (key, child) pairs or None),
-# as programs register them
+# type -> (flatten: tree -> (children, context), unflatten: (children, context) -> tree, flatten with (key, child) pairs or None); see
+# register_pytree_node
 _registered: dict[type, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any] | None]] = {}
 
 
 def LeafSpec() -> TreeSpec:
-    """The nesting of a leaf."""
+    """Return the structure of a leaf."""
     return _LEAF
 
 
@@ -111,7 +111,7 @@ def register_pytree_node(
     flatten_with_keys_fn: Callable[[Any], tuple[list[Any], Any]] | None = None,
     **more: Any,
 ) -> None:
-    """Makes instances of the class containers: `flatten_fn` gives children and what else is needed, `unflatten_fn` takes both."""
+    """Register a class as a container: `flatten_fn` returns children and context, `unflatten_fn` takes both."""
     if cls in _registered:
         raise ValueError(f"{cls} is already registered as pytree node.")
     _registered[cls] = (flatten_fn, unflatten_fn, flatten_with_keys_fn)
@@ -121,7 +121,7 @@ _register_pytree_node = register_pytree_node
 
 
 def register_dataclass(cls: type, *, field_names: list[str] | None = None, drop_field_names: list[str] | None = None, **more: Any) -> None:
-    """Makes instances of a dataclass containers of their fields."""
+    """Register a dataclass as a container of its fields."""
     import dataclasses
 
     dropped = set(drop_field_names or ())
@@ -136,7 +136,7 @@ def _is_dict(t: type) -> bool:
 
 
 def _is_named(t: type) -> bool:
-    """A named tuple, or one of the core's return types."""
+    """Return True for a named tuple class or one of the core's return types."""
     return issubclass(t, tuple) and (hasattr(t, "_fields") or hasattr(t, "n_sequence_fields"))
 
 
@@ -172,7 +172,7 @@ def _joined(spec: TreeSpec, children: list[Any]) -> Any:
 
 
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves from left to right, and the nesting.
+    """Return the leaves from left to right, and the structure.
 
     >>> from undertow.utils._pytree import tree_flatten
     >>> tree_flatten({"a": 1, "b": (2, [3])})
@@ -192,7 +192,7 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
-    """The tree of this nesting with these leaves."""
+    """Build a tree with the given structure and leaves."""
     given = list(leaves)
     if len(given) != treespec.num_leaves:
         raise ValueError(f"tree_unflatten: the tree {treespec} has {treespec.num_leaves} leaves, but got {len(given)}")
@@ -200,14 +200,14 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
 
 
 def _built(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
-    # Not a function inside of another: it would refer to itself, and keep the leaves until the collector comes.
+    # Not a nested function: that would refer to itself, and keep the leaves alive until garbage collection.
     if spec.type is None:
         return next(leaves)
     return _joined(spec, [_built(c, leaves) for c in spec.children_specs])
 
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The same tree with func(leaf, …) for every leaf, and what the other trees have there.
+    """Return the same tree with func(leaf, …) for every leaf; further arguments are the leaves of the other trees.
 
     >>> from undertow.utils._pytree import tree_map
     >>> tree_map(lambda a, b: a + b, {"x": 1, "y": [2]}, {"x": 10, "y": [20]})
@@ -220,13 +220,13 @@ def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable
 
 
 def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """Calls func for every leaf, for what it does; the tree itself."""
+    """Call func for every leaf for its side effects; return the tree itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[..., Any]], Callable[[Any], Any]]:
-    """A decorator: the function is called for values of the types, or those the predicate holds of; others stay."""
+    """Decorator: apply the function only to values of the types, or for which the predicate is true; return others unchanged."""
     kinds = type_or_types_or_pred
 
     def chosen(x: Any) -> bool:
@@ -236,62 +236,62 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[..., Any]], Ca
 
 
 def tree_map_only(type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """`tree_map` over the leaves of the types, or those the predicate holds of; others stay."""
+    """`tree_map` over leaves of the types, or for which the predicate is true; others are unchanged."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """`tree_map_` over the leaves of the types; the tree itself."""
+    """`tree_map_` over leaves of the types; return the tree itself."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
-    """The leaves from left to right."""
+    """Return the leaves from left to right."""
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
-    """The leaves from left to right, one by one."""
+    """Iterate over the leaves from left to right."""
     return iter(tree_leaves(tree, is_leaf))
 
 
 def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
-    """The leaves of a call's arguments."""
+    """Return the leaves of a call's arguments."""
     return tree_leaves([*args, *kwargs.values()])
 
 
 def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
-    """The nesting alone."""
+    """Return the structure."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether it is no container."""
+    """Return True if `tree` is a leaf."""
     return (is_leaf is not None and is_leaf(tree)) or _children(tree) is None
 
 
 def tree_all(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether the predicate holds of every leaf."""
+    """Return True if the predicate is true for every leaf."""
     return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether the predicate holds of a leaf."""
+    """Return True if the predicate is true for any leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
 def tree_all_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether the predicate holds of every leaf of the types."""
+    """Return True if the predicate is true for every leaf of the types."""
     return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def tree_any_only(type_or_types: Any, /, pred: Callable[[Any], bool], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether the predicate holds of a leaf of the types."""
+    """Return True if the predicate is true for any leaf of the types."""
     return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, type_or_types))
 
 
 def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
-    """The leaves of `tree` over a nesting it is a prefix of, each repeated for all below it; None if it is not one.
+    """Repeat the leaves of `tree`, a prefix of `spec`, for all leaves of `spec`; return None if it is not a prefix.
 
     >>> from undertow.utils._pytree import broadcast_to, tree_flatten
     >>> broadcast_to((0, None), tree_flatten((1, [2, 3]))[1])
@@ -313,7 +313,7 @@ def broadcast_to(tree: Any, spec: TreeSpec) -> list[Any] | None:
 
 
 def __getattr__(name: str) -> Any:
-    from undertow.utils import _pytree_nodes, _pytree_paths  # which are made of what stands above
+    from undertow.utils import _pytree_nodes, _pytree_paths  # imported here because they depend on this file
 
     for part in (_pytree_paths, _pytree_nodes):
         if name in part.__all__:

@@ -1,4 +1,4 @@
-"""The containers by their types, as programs that walk trees themselves look them up in torch.utils._pytree."""
+"""The table of container types, which programs that traverse trees themselves use from torch.utils._pytree."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _BUILT_IN = (tuple, list, dict, OrderedDict, defaultdict, deque, namedtuple)
 
 
 def _get_node_type(tree: Any) -> Any:
-    """The type that the table knows the container by; all named tuples are `namedtuple`."""
+    """Return the type under which the table has the container; `namedtuple` for all named tuples."""
     return namedtuple if _pytree._is_named(type(tree)) else type(tree)
 
 
 class NodeDef(NamedTuple):
-    """How a container comes apart and together."""
+    """How to flatten and unflatten a container."""
 
     type: Any
     flatten_fn: Any
@@ -28,7 +28,7 @@ class NodeDef(NamedTuple):
 
 
 class _Supported(Mapping):
-    """Every type that counts as a container now."""
+    """A mapping of all current container types."""
 
     def __getitem__(self, t: Any) -> NodeDef:
         if t in _pytree._registered:

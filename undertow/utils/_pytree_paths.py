@@ -1,4 +1,4 @@
-"""Leaves of nested containers with the way to each (indices, keys and attributes), and what kind of container a type is."""
+"""Leaves of nested containers with their paths (indices, keys and attributes), and queries about container types."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """A place in a list, tuple or deque."""
+    """An index in a list, tuple or deque."""
 
     idx: int
 
@@ -44,7 +44,7 @@ class SequenceKey:
         return f"[{self.idx!r}]"
 
     def get(self, sequence: Any) -> Any:
-        """What is there."""
+        """Return the element."""
         return sequence[self.idx]
 
 
@@ -58,13 +58,13 @@ class MappingKey:
         return f"[{self.key!r}]"
 
     def get(self, mapping: Any) -> Any:
-        """What is there."""
+        """Return the value."""
         return mapping[self.key]
 
 
 @dataclass(frozen=True)
 class GetAttrKey:
-    """A name in a named tuple or an object."""
+    """An attribute of a named tuple or an object."""
 
     name: str
 
@@ -72,12 +72,12 @@ class GetAttrKey:
         return f".{self.name}"
 
     def get(self, obj: Any) -> Any:
-        """What is there."""
+        """Return the attribute."""
         return getattr(obj, self.name)
 
 
 def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], list[Any]]:
-    """Values and keys: programs register classes of their own that are made like dictionaries with it."""
+    """Return values and keys; programs use it to register their own dictionary-like classes."""
     return list(d.values()), list(d)
 
 
@@ -90,7 +90,7 @@ def _dict_unflatten(values: Any, context: list[Any]) -> dict[Any, Any]:
 
 
 def keystr(kp: tuple[Any, ...]) -> str:
-    """The way as one would write it.
+    """Format a path as Python code.
 
     >>> from undertow.utils._pytree import keystr, tree_leaves_with_path
     >>> [keystr(path) for path, leaf in tree_leaves_with_path({"a": [1, 2]})]
@@ -100,7 +100,7 @@ def keystr(kp: tuple[Any, ...]) -> str:
 
 
 def key_get(obj: Any, kp: tuple[Any, ...]) -> Any:
-    """What is at the end of the way."""
+    """Return the object at a path."""
     for key in kp:
         obj = key.get(obj)
     return obj
@@ -129,52 +129,52 @@ def _walk(tree: Any, before: tuple[Any, ...], is_leaf: Callable[[Any], bool] | N
 
 
 def tree_leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[tuple[tuple[Any, ...], Any]]:
-    """(way, leaf) of every leaf."""
+    """Return (path, leaf) for every leaf."""
     return list(_walk(tree, (), is_leaf))
 
 
 def tree_flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[tuple[tuple[Any, ...], Any]], Any]:
-    """(way, leaf) of every leaf, and the nesting."""
+    """Return (path, leaf) for every leaf, and the structure."""
     return tree_leaves_with_path(tree, is_leaf), _pytree.tree_structure(tree, is_leaf)
 
 
 def tree_map_with_path(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """`tree_map` with func(way, leaf, …)."""
+    """`tree_map` with func(path, leaf, …)."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     ways, leaves = [way for way, _ in pairs], [leaf for _, leaf in pairs]
     return spec.unflatten(func(*xs) for xs in zip(ways, leaves, *(spec.flatten_up_to(r) for r in rests), strict=True))
 
 
 def is_namedtuple_class(cls: type) -> bool:
-    """Whether it is a class of named tuples."""
+    """Return True if `cls` is a named tuple class."""
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 def is_namedtuple(obj: Any) -> bool:
-    """Whether it is a named tuple, or a class of them."""
+    """Return True if `obj` is a named tuple or a named tuple class."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_namedtuple_instance(obj: Any) -> bool:
-    """Whether it is a named tuple."""
+    """Return True if `obj` is a named tuple."""
     return is_namedtuple_class(type(obj))
 
 
 def is_structseq_class(cls: type) -> bool:
-    """Whether it is one of the core's return types."""
+    """Return True if `cls` is one of the core's return types."""
     return isinstance(cls, type) and _pytree._is_named(cls) and not hasattr(cls, "_fields")
 
 
 def is_structseq(obj: Any) -> bool:
-    """Whether it is of one of the core's return types, or such a type."""
+    """Return True if `obj` is an instance of one of the core's return types, or such a type."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_structseq_instance(obj: Any) -> bool:
-    """Whether it is of one of the core's return types."""
+    """Return True if `obj` is an instance of one of the core's return types."""
     return is_structseq_class(type(obj))
 
 
 def treespec_pprint(spec: _pytree.TreeSpec) -> str:
-    """The nesting as text."""
+    """Format the structure as text."""
     return repr(spec)

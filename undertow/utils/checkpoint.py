@@ -1,7 +1,7 @@
-"""Checkpointing: keep no intermediate tensors of a part of the program, and compute them again in its backward pass.
+"""Checkpointing: do not keep the intermediate tensors of a part of the program, and recompute them in the backward pass.
 
-`checkpoint` runs without reentrance by default (see _checkpoint_frames.py); `use_reentrant=True` gives the older way, in which
-the function records nothing at first and the backward pass runs a pass of its own inside (see _checkpoint_reentrant.py).
+`checkpoint` is not reentrant by default (see _checkpoint_frames.py). `use_reentrant=True` selects the older implementation, in which
+nothing is recorded at first and the backward pass runs a nested backward pass (see _checkpoint_reentrant.py).
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ __all__ = [
     "set_device_states",
 ]
 
-_early_stop: bool | None = None  # what set_checkpoint_early_stop says; None: each call says
+_early_stop: bool | None = None  # set by set_checkpoint_early_stop; None: each call decides
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-    """Two contexts that do nothing: the default of `context_fn`."""
+    """Return two context managers without effect: the default of `context_fn`."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """In this context checkpoints end their recomputation at the last tensor needed, or run the whole function again.
+    """Context manager: set whether recomputations stop at the last tensor needed, or run the whole function again.
 
     >>> from undertow.utils.checkpoint import set_checkpoint_early_stop
     >>> with set_checkpoint_early_stop(False):
@@ -64,7 +64,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Accepted for torch's sake: errors always name the operations that differ, so there is no slower mode that does."""
+    """Accepted for compatibility with torch; it has no effect, because errors always name the operations that differ."""
     yield
 
 
@@ -78,11 +78,11 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, whose intermediate tensors are computed again in the backward pass instead of kept.
+    """Call `function(*args, **kwargs)`; recompute its intermediate tensors in the backward pass instead of keeping them.
 
-    The random number generator's state is restored for the recomputation unless `preserve_rng_state=False`. When the second
-    run differs from the first a CheckpointError names the first operation that does. `context_fn()` gives a context for the
-    first run and one for the recomputations; see `create_selective_checkpoint_contexts`.
+    The random number generator's state is restored for the recomputation unless `preserve_rng_state=False`. If the second
+    run differs from the first, a CheckpointError names the first operation that differs. `context_fn()` returns one context manager for
+    the first run and one for the recomputations; see `create_selective_checkpoint_contexts`.
 
     >>> import undertow as ut
     >>> from undertow.utils.checkpoint import checkpoint
@@ -112,7 +112,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
-    """Runs a sequence of functions in `segments` parts, each checkpointed but the last.
+    """Run a sequence of functions in `segments` parts; all but the last are checkpointed.
 
     >>> import undertow as ut
     >>> from undertow.utils.checkpoint import checkpoint_sequential

@@ -1,4 +1,4 @@
-"""What a bug report needs to say about a machine: `python -m undertow.utils.collect_env` prints it.
+"""System information for bug reports: `python -m undertow.utils.collect_env` prints it.
 
 The names and the layout are those of `torch.utils.collect_env`. Nothing is sent anywhere.
 """
@@ -23,7 +23,7 @@ _INSTRUCTIONS = (
 
 
 class SystemEnv(NamedTuple):
-    """One field per line of the report. What is not known is None."""
+    """One field per line of the report. Unknown values are None."""
 
     undertow_version: str
     undertow_location: str
@@ -47,7 +47,7 @@ class SystemEnv(NamedTuple):
 
 
 def _run(*command: str) -> str | None:
-    """What a program prints; None where it is missing or fails."""
+    """Return the output of a program; None if it is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
     try:
@@ -58,7 +58,7 @@ def _run(*command: str) -> str | None:
 
 
 def _tool_version(name: str) -> str | None:
-    """The first line of `name --version`."""
+    """Return the first line of `name --version`."""
     text = _run(name, "--version")
     return text.splitlines()[0] if text else None
 
@@ -76,7 +76,7 @@ def _operating_system() -> str:
 
 
 def _processor() -> str:
-    """The model, the number of CPUs, and the instructions that decide which kernels run."""
+    """Return the model, the number of CPUs, and the instruction sets that determine which kernels run."""
     try:
         with open("/proc/cpuinfo") as f:
             text = f.read()
@@ -86,7 +86,7 @@ def _processor() -> str:
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", text, re.M)
     present = set(flags.group(1).split()) if flags else set()
     shown = " ".join(name for name in _INSTRUCTIONS if name in present)
-    return f"{model.group(1).strip() if model else platform.machine()}, {os.cpu_count()} CPUs\nInstructions: {shown or 'none of those that matter'}"
+    return f"{model.group(1).strip() if model else platform.machine()}, {os.cpu_count()} CPUs\nInstructions: {shown or 'none of the relevant ones'}"
 
 
 def _packages() -> str:
@@ -100,7 +100,7 @@ def _packages() -> str:
 
 
 def get_env_info() -> SystemEnv:
-    """Collects the fields; runs compilers and CMake for their versions, where they are installed.
+    """Collect the fields; run compilers and CMake, if installed, for their versions.
 
     >>> import undertow
     >>> get_env_info().undertow_version == undertow.__version__
@@ -127,14 +127,14 @@ def get_env_info() -> SystemEnv:
         is_free_threaded=not getattr(sys, "_is_gil_enabled", lambda: True)(),
         cpu_info=_processor(),
         instruction_set=f"{build['instruction_set']} (compiled: {', '.join(build['kernel_flags'])})",
-        num_threads=f"{undertow.get_num_threads()} (affinity mask: {limits['affinity']}, control group: {limits['cgroup'] or 'no quota'})",
+        num_threads=f"{undertow.get_num_threads()} (affinity mask: {limits['affinity']}, cgroup: {limits['cgroup'] or 'no quota'})",
         environment_variables=" ".join(f"{k}={os.environ[k]}" for k in variables),
         pip_packages=_packages(),
     )
 
 
 def pretty_str(envinfo: SystemEnv) -> str:
-    """The report as text.
+    """Format the report as text.
 
     >>> pretty_str(get_env_info()).splitlines()[0].startswith("Undertow version: ")
     True
@@ -167,12 +167,12 @@ Versions of relevant libraries:
 
 
 def get_pretty_env_info() -> str:
-    """The report about this machine, as text."""
+    """Return the report about this machine as text."""
     return pretty_str(get_env_info())
 
 
 def main() -> None:
-    """Prints the report."""
+    """Print the report."""
     print("Collecting environment information...")
     print(get_pretty_env_info())
 

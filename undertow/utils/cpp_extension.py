@@ -1,4 +1,4 @@
-"""Where the installed headers, library and CMake package are, for C++ code that builds on Undertow."""
+"""Paths of the installed headers, library and CMake package, for C++ code that uses Undertow."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["cmake_prefix_path", "include_paths", "library_paths"]
 
 
 def include_paths() -> list[str]:
-    """Folders for the compiler's -I; headers are `core/.` and `generated/...` below them."""
+    """Return the folders for the compiler's -I; headers are in `core/...` and `generated/...` below them."""
     return [os.path.join(_ROOT, "include")]
 
 
 def library_paths() -> list[str]:
-    """Folders for the linker's -L; the library is `undertow`."""
+    """Return the folders for the linker's -L; the library is `undertow`."""
     return [os.path.join(_ROOT, "lib")]
 
 
 def cmake_prefix_path() -> str:
-    """For `cmake -DCMAKE_PREFIX_PATH=...`, so that find_package(undertow) gives the target undertow::undertow."""
+    """Return the path for `cmake -DCMAKE_PREFIX_PATH=...`, so that find_package(undertow) provides the target undertow::undertow."""
     return os.path.join(_ROOT, "share", "cmake", "undertow")

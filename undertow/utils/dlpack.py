@@ -16,7 +16,7 @@ __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule over the tensor's memory, for one taker.
+    """Return a capsule over the tensor's memory, which can be consumed once.
 
     >>> import undertow as ut
     >>> from_dlpack(to_dlpack(ut.tensor([1.0, 2.0])))
@@ -26,7 +26,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of a capsule, or of an object that gives one; a copy of it with copy=True."""
+    """Return a tensor over the memory of a capsule, or of an object with `__dlpack__`; a copy with copy=True."""
     return undertow.from_dlpack(ext_tensor, device=device, copy=copy)
 
 

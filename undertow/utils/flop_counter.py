@@ -1,7 +1,7 @@
-"""How many floating-point operations the matrix products and convolutions of a block take, by operator and module.
+"""Count the floating-point operations of matrix products and convolutions in a block, by operator and module.
 
-Counted from a profile with shapes, in which the operators of a backward pass are there too; a backward node counts for the
-module in which its forward operator ran. Other operators count as nothing, as in torch.
+The counts come from a profile with shapes, which includes the operators of backward passes; a backward node counts for the
+module in which its forward operator ran. Other operators are not counted, as in torch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _product_flops(shapes: list[list[int]]) -> int:
 
 
 class _Convolutions(TorchFunctionMode):
-    """Notes each convolution, since a profile has no sizes of results."""
+    """Records each convolution, because a profile does not have the sizes of results."""
 
     def __init__(self) -> None:
         self.noted: list[tuple[list[int], list[int], int]] = []
@@ -45,7 +45,7 @@ class _Convolutions(TorchFunctionMode):
             given = dict(zip(("input", "weight"), args, strict=False)) | (kwargs or {})
             x, w = given.get("input"), given.get("weight")
             if isinstance(x, undertow.Tensor) and isinstance(w, undertow.Tensor):
-                places = x if "transpose" in name else result  # where the kernel is laid
+                places = x if "transpose" in name else result  # the positions of the kernel
                 batch = x.shape[0] if x.dim() == w.dim() else 1
                 self.noted.append((list(x.shape), list(w.shape), 2 * batch * prod(places.shape[2 - w.dim() :]) * prod(w.shape)))
         return result
@@ -59,7 +59,7 @@ class _Convolutions(TorchFunctionMode):
 
 
 class FlopCounterMode:
-    """Counts in its context; `display` prints the table at its end, down to modules of `depth` names.
+    """Context manager that counts operations; with `display` it prints a table at the end, with modules down to `depth`.
 
     >>> import undertow as ut
     >>> with FlopCounterMode(display=False) as counter:
@@ -74,7 +74,7 @@ class FlopCounterMode:
 
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         if custom_mapping:
-            raise NotImplementedError("FlopCounterMode: custom_mapping is not planned: operators have no objects of their own here to be keys")
+            raise NotImplementedError("FlopCounterMode: custom_mapping is not planned: there are no operator objects to use as keys")
         self.depth = depth
         self.display = display
         self._counts: dict[str, dict[str, int]] = {}
@@ -126,7 +126,7 @@ class FlopCounterMode:
                 self._add(event, "aten." + event.name[6:], _product_flops(event.input_shapes))
             elif event.name == "aten::matmul" and not any(e.name in _PRODUCTS for e in _inside(event)):
                 a, b = event.input_shapes[:2]
-                if len(a) > 1 and len(b) > 1:  # of products with vectors none is counted
+                if len(a) > 1 and len(b) > 1:  # products with vectors are not counted
                     batch = prod(undertow.broadcast_shapes(a[:-2], b[:-2]))
                     self._add(event, "aten.bmm" if len(b) > 2 else "aten.mm", 2 * batch * a[-2] * a[-1] * b[-1])
             elif event.name == "aten::convolution" and _forward_of(event) is None:
@@ -135,7 +135,7 @@ class FlopCounterMode:
                     raise NotImplementedError(f"FlopCounterMode: a convolution of {event.input_shapes} outside of nn.functional cannot be counted")
                 of_convolution[id(event)] = flops
                 self._add(event, "aten.convolution", flops)
-            elif event.name in _CONV_PARTS:  # each takes as much as the forward convolution
+            elif event.name in _CONV_PARTS:  # each takes as many operations as the forward convolution
                 known = [of_convolution[id(e)] for e in _inside(_forward_of(event)) if id(e) in of_convolution]
                 self._add(event, "aten.convolution_backward", sum(known[:1]))
 
@@ -145,7 +145,7 @@ class FlopCounterMode:
             row[operator] = row.get(operator, 0) + flops
 
     def _settled(self) -> None:
-        """Counts what has run so far, also inside the context."""
+        """Count the operations so far; also works inside the context."""
         if self._profile is not None:
             self._end()
             self._begin()
@@ -153,17 +153,17 @@ class FlopCounterMode:
     # -- results ---------------------------------------------------------------------------------------------------
 
     def get_total_flops(self) -> int:
-        """Of everything."""
+        """Return the total number of operations."""
         self._settled()
         return sum(self._counts.get("Global", {}).values())
 
     def get_flop_counts(self) -> dict[str, dict[str, int]]:
-        """By module, "Global" for all, and by operator."""
+        """Return the counts by module ("Global" for all) and by operator."""
         self._settled()
         return {name: dict(row) for name, row in self._counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as text."""
+        """Format the counts as a table."""
         depth = self.depth if depth is None else depth
         counts, total = self.get_flop_counts(), self.get_total_flops()
         unit, size = next(((u, s) for u, s in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3)) if total >= s), ("", 1))
@@ -192,7 +192,7 @@ def _inside(event: FunctionEvent | None) -> list[FunctionEvent]:
 
 
 def _forward_of(event: FunctionEvent) -> FunctionEvent | None:
-    """The forward operation of the backward node in which the event ran."""
+    """Return the forward operation of the backward node in which the event ran."""
     at: FunctionEvent | None = event
     while at is not None:
         if at.forward_event is not None:
@@ -202,7 +202,7 @@ def _forward_of(event: FunctionEvent) -> FunctionEvent | None:
 
 
 def _modules(event: FunctionEvent) -> list[str]:
-    """The names of the modules in which the event ran, or its forward operation."""
+    """Return the names of the modules in which the event, or its forward operation, ran."""
     names: list[str] = []
     at: FunctionEvent | None = _forward_of(event) or event
     while at is not None:

@@ -1,7 +1,7 @@
-"""Handles by which a registered hook is taken away again.
+"""Handles that remove registered hooks.
 
-Knows dictionaries of hooks by weak reference only, so a handle never keeps a tensor or node alive.
-Whoever calls the hooks must iterate over a copy: a hook may remove itself or its neighbours.
+A handle has only a weak reference to the dictionary of hooks, so it never keeps a tensor or node alive. Code
+that calls the hooks must iterate over a copy: a hook may remove itself or others.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class HookDict(dict["int", "Any"]):
 
 
 class RemovableHandle:
-    """Removes one hook, once or many times, also at the end of a `with` block.
+    """Removes one hook; can be called repeatedly, and works as a context manager.
 
     `hooks_dict` is a weakly referenceable dictionary in which the caller stores the hook under
-    `handle.id`; `extra_dict`, one dictionary or several, lose the same id on removal.
+    `handle.id`; the same id is removed from `extra_dict`, one dictionary or several.
 
     >>> import undertow as ut
     >>> x = ut.ones(2, requires_grad=True)
@@ -61,7 +61,7 @@ class RemovableHandle:
             RemovableHandle.next_id += 1
 
     def remove(self) -> None:
-        """Take the hook away; nothing happens when it, or its owner, is gone already."""
+        """Remove the hook; do nothing if it or its owner no longer exists."""
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = reference()
             if hooks is not None:
@@ -72,7 +72,7 @@ class RemovableHandle:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         hooks, self.id = state[:2]
-        # A dictionary that died before pickling is stood in for by an empty one, dead at once too.
+        # A dictionary that was freed before pickling is replaced by an empty one that is freed at once.
         self.hooks_dict_ref = ref(HookDict() if hooks is None else hooks)
         extra = state[2] if len(state) > 2 else ()
         self.extra_dict_ref = tuple(ref(HookDict() if each is None else each) for each in extra)
@@ -98,7 +98,7 @@ def _as_dicts(extra: Any) -> Iterable[Any]:
 
 
 def unserializable_hook(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a hook as one that pickling a tensor may leave out without a word.
+    """Mark a hook that may be dropped without a warning when a tensor is pickled.
 
     >>> from undertow.utils.hooks import unserializable_hook
     >>> @unserializable_hook
@@ -110,7 +110,7 @@ def unserializable_hook(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def warn_if_has_hooks(tensor: Any) -> None:
-    """Warn of each hook on `tensor` that a pickle will not carry, unless it is marked so.
+    """Warn about each hook on `tensor` that will not be pickled, unless it is marked with `unserializable_hook`.
 
     >>> import undertow as ut
     >>> from undertow.utils.hooks import warn_if_has_hooks
@@ -122,6 +122,6 @@ def warn_if_has_hooks(tensor: Any) -> None:
 
             warnings.warn(
                 f"backward hook {hook!r} on tensor will not be serialized: decorate the function "
-                "with undertow.utils.hooks.unserializable_hook if that is meant",
+                "with undertow.utils.hooks.unserializable_hook if that is intended",
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""Which modules are running: forward, and backward by hooks on what goes into them and comes out."""
+"""Track which modules are running: in the forward pass, and in the backward pass with hooks on their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _requiring_grad(values: Any) -> list[undertow.Tensor]:
 
 
 class ModuleNames:
-    """A name for each module: its class for the first one that is called, then the path to those inside it."""
+    """Assigns a name to each module: the class name for the outermost module, and paths for the modules inside it."""
 
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[Module, str] = WeakKeyDictionary()
@@ -40,7 +40,7 @@ class ModuleNames:
 
 
 class ModuleTracker:
-    """In this context `parents` holds the names of the modules that run, in the forward and in the backward pass.
+    """Context manager: `parents` has the names of the modules that are running, in the forward and in the backward pass.
 
     >>> import undertow as ut
     >>> class Watched(ut.nn.Module):
@@ -59,7 +59,7 @@ class ModuleTracker:
 
     @property
     def is_bw(self) -> bool:
-        """Whether a backward pass runs."""
+        """Whether a backward pass is running."""
         return _C._current_graph_task_id() != -1
 
     def _when_all_are_there(self, tensors: list[undertow.Tensor], act: Any, name: str) -> None:
@@ -77,7 +77,7 @@ class ModuleTracker:
         self._when_all_are_there(_requiring_grad(output), self._enter_backward, name)
 
     def _enter_backward(self, name: str) -> None:
-        if not self._ends_with_pass:  # of a module none of whose inputs wants a gradient nothing tells the end
+        if not self._ends_with_pass:  # if no input of a module requires grad, nothing marks the end of its backward
             self._ends_with_pass = True
             undertow.autograd.Variable._execution_engine.queue_callback(self._end_of_pass)
         self.parents.add(name)

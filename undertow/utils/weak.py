@@ -1,4 +1,4 @@
-"""Dictionaries with weak keys compared by identity, as `torch.utils.weak`: tensors are equal elementwise, so they cannot be plain keys."""
+"""Dictionaries with weak keys compared by identity, like `torch.utils.weak`: == of tensors is elementwise, so they cannot be ordinary keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDi
 
 
 class WeakIdRef(ref["Any"]):
-    """A weak reference that is equal to another of the same object, and hashed by that object's identity."""
+    """A weak reference that compares and hashes by the identity of its object."""
 
     __slots__ = ("_id",)
 
@@ -35,7 +35,7 @@ class WeakIdRef(ref["Any"]):
 
 
 class WeakIdKeyDictionary(MutableMapping["Any", "Any"]):
-    """A dictionary by the identity of its keys; an entry goes with its key.
+    """A dictionary that compares keys by identity; an entry is removed when its key is freed.
 
     >>> import undertow as ut
     >>> x = ut.ones(2)
@@ -83,11 +83,11 @@ class WeakIdKeyDictionary(MutableMapping["Any", "Any"]):
         return f"<{type(self).__name__} at {id(self):#x}>"
 
     def keyrefs(self) -> list[Any]:
-        """The weak references; their objects may be gone when they are used."""
+        """Return the weak references; their objects may no longer exist."""
         return list(self.data)
 
     def copy(self) -> WeakIdKeyDictionary:
-        """Another dictionary of the same keys and values."""
+        """Return a new dictionary with the same keys and values."""
         return type(self)(self, ref_type=self.ref_type)
 
     __copy__ = copy
@@ -112,7 +112,7 @@ WeakTensorKeyDictionary = WeakIdKeyDictionary
 
 
 class TensorWeakRef:
-    """A weak reference to a tensor; called, it gives the tensor or None."""
+    """A weak reference to a tensor; calling it returns the tensor or None."""
 
     ref: _TensorRef
     __slots__ = ("ref",)

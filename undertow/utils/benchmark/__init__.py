@@ -1,4 +1,4 @@
-"""Timing statements, as `torch.utils.benchmark`: repeated runs, medians, and tables that set measurements side by side."""
+"""Timing of statements, like `torch.utils.benchmark`: repeated runs, medians, and tables that compare measurements."""
 
 from undertow.utils.benchmark._compare import Colorize, Compare
 from undertow.utils.benchmark._measurement import Measurement, TaskSpec, ordered_unique, select_unit, set_torch_threads, trim_sigfig, unit_to_english

@@ -1,4 +1,4 @@
-"""Measurements side by side: a table for each label, a row for each task, a column for each description."""
+"""Tables of measurements: one table per label, one row per task, one column per description."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BEST, _GOOD, _BAD, _END = "\033[92m\033[1m", "\033[32m", "\033[31m", "\033[0m"
 
 
 class Colorize(enum.Enum):
-    """What the best time is the best of."""
+    """Whether the best time is highlighted per column or per row."""
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -23,7 +23,7 @@ class Colorize(enum.Enum):
 
 
 class Compare:
-    """A table of measurements, those of the same task merged.
+    """A table of measurements; measurements of the same task are merged.
 
     >>> from undertow.utils.benchmark import Measurement, TaskSpec
     >>> def measured(size, time):
@@ -54,15 +54,15 @@ class Compare:
             self._results.append(result)
 
     def trim_significant_figures(self) -> None:
-        """Show only the digits that the spread of the times leaves standing."""
+        """Show only the significant digits, given the spread of the times."""
         self._trim = True
 
     def highlight_warnings(self) -> None:
-        """Mark times that scatter much."""
+        """Mark times with a large spread."""
         self._warn = True
 
     def colorize(self, rowwise: bool = False) -> None:
-        """Colour the best times of each column, or row."""
+        """Highlight the best times of each column, or row."""
         self._colors = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
 
     def print(self) -> None:

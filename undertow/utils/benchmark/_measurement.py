@@ -1,4 +1,4 @@
-"""What was measured of one statement: the times, their median and spread, and how far they can be trusted."""
+"""The measurement of one statement: the times, their median and spread, and warnings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _UNITS = {"ns": ("nanosecond", 1e-9), "us": ("microsecond", 1e-6), "ms": ("millisecond", 1e-3), "s": ("second", 1.0)}
 _WARN_SPREAD = 0.1  # of the median
 _LEAST_ERROR = 25e-9  # of any clock
-_WARN_TIME = 1e-6  # shorter runs are the clock's own
+_WARN_TIME = 1e-6  # shorter runs are dominated by the clock's resolution
 
 
 def select_unit(t: float) -> tuple[str, float]:
-    """The unit in which a time of seconds reads best, and its length in seconds.
+    """Return a suitable unit for a time in seconds, and the length of the unit in seconds.
 
     >>> select_unit(2e-5)
     ('us', 1e-06)
@@ -31,12 +31,12 @@ def select_unit(t: float) -> tuple[str, float]:
 
 
 def unit_to_english(u: str) -> str:
-    """The unit's whole name."""
+    """Return the full name of a unit."""
     return _UNITS[u][0]
 
 
 def trim_sigfig(x: float, n: int) -> float:
-    """`x` to n digits that count."""
+    """Round `x` to n significant digits."""
     if x == 0:
         return 0.0
     scale = 10.0 ** (math.ceil(math.log10(abs(x))) - n)
@@ -44,13 +44,13 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """Each once, where it came first."""
+    """Return the unique elements in order of first occurrence."""
     return list(dict.fromkeys(elements))
 
 
 @contextlib.contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """A block with this many threads."""
+    """Context manager that sets the number of threads."""
     before = undertow.get_num_threads()
     try:
         undertow.set_num_threads(n)
@@ -61,7 +61,7 @@ def set_torch_threads(n: int) -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True)
 class TaskSpec:
-    """What is timed, and what it is called in tables."""
+    """The statement to time, and its labels in tables."""
 
     stmt: str
     setup: str
@@ -83,13 +83,13 @@ class TaskSpec:
 
     @property
     def setup_str(self) -> str:
-        """What ran first, for a summary."""
+        """Return the setup code for a summary."""
         if not self.setup or self.setup == "pass":
             return ""
         return "setup:\n" + "\n".join(f"  {line}" for line in self.setup.splitlines()) if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Title, description and setup, a line each."""
+        """Return title, description and setup, one line each."""
         return "\n".join(part for part in (self.title, self.description or "", self.setup_str) if part)
 
 
@@ -101,7 +101,7 @@ def _quantile(times: list[float], q: float) -> float:
 
 @dataclasses.dataclass
 class Measurement:
-    """Times of runs of `number_per_run` repetitions.
+    """The times of runs of `number_per_run` repetitions.
 
     >>> Measurement(2, [2.0, 4.0, 6.0], TaskSpec("x + y", "pass")).median
     2.0
@@ -119,7 +119,7 @@ class Measurement:
 
     @property
     def times(self) -> list[float]:
-        """Seconds of one repetition in each run."""
+        """The time per repetition of each run, in seconds."""
         return [t / self.number_per_run for t in self.raw_times]
 
     @property
@@ -129,18 +129,18 @@ class Measurement:
 
     @property
     def median(self) -> float:
-        """The middle one of the times."""
+        """The median of the times."""
         return statistics.median(self.times)
 
     @property
     def iqr(self) -> float:
-        """The distance between the quarters."""
+        """The interquartile range."""
         times = sorted(self.times)
         return _quantile(times, 0.75) - _quantile(times, 0.25)
 
     @property
     def significant_figures(self) -> int:
-        """How many digits of the median the middle half of the runs leaves standing, nine times in ten."""
+        """The number of significant digits of the median, estimated from the interquartile range with 90% confidence."""
         times = sorted(self.times)
         middle = times[len(times) // 4 : math.ceil(len(times) * 3 / 4)]
         error = max(1.645 * statistics.pstdev(middle) / math.sqrt(len(middle)), _LEAST_ERROR)
@@ -148,7 +148,7 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the spread is large or the runs were short."""
+        """Whether the spread is large or the runs are short."""
         return bool(self._warnings())
 
     def _warnings(self) -> list[str]:
@@ -159,16 +159,16 @@ class Measurement:
             found.append(f"WARNING: Interquartile range is {share * 100:.1f}% of the median measurement.")
             found.append("         This suggests significant environmental influence.")
         if statistics.median(self.raw_times) < _WARN_TIME:
-            found.append(f"WARNING: each run took less than {_WARN_TIME * 1e6:.0f} us, which the clock cannot tell well.")
+            found.append(f"WARNING: each run took less than {_WARN_TIME * 1e6:.0f} us, which is close to the clock's resolution.")
         return found
 
     def meets_confidence(self, threshold: float = _WARN_SPREAD) -> bool:
-        """Whether the quarters lie within this share of the median."""
+        """Return True if the interquartile range is below this fraction of the median."""
         return self.iqr / self.median < threshold
 
     @property
     def as_row_name(self) -> str:
-        """What names the row in a table."""
+        """The name of the row in a table."""
         return self.task_spec.sub_label or self.task_spec.stmt or "[Unknown]"
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ class Measurement:
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:
-        """Those of the same task as one."""
+        """Merge measurements of the same task."""
         tasks: dict[TaskSpec, list[float]] = {}
         for m in measurements:
             tasks.setdefault(m.task_spec, []).extend(m.times)

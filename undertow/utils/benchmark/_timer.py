@@ -1,4 +1,4 @@
-"""`Timer`: runs a statement many times and says how long it takes."""
+"""`Timer`: runs a statement many times and measures its time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Language(enum.Enum):
-    """What statements are written in; Python alone can be timed here."""
+    """The language of a statement; only Python is supported."""
 
     PYTHON = 0
     CPP = 1
@@ -64,21 +64,21 @@ class Timer:
         return max(self._timer.timeit(number), 1e-9)
 
     def timeit(self, number: int = 1000000) -> Measurement:
-        """One run of `number` repetitions, after a short one that is not counted."""
+        """Time one run of `number` repetitions, after a short warm-up run."""
         with set_torch_threads(self._task_spec.num_threads):
             self._timeit(max(number // 100, 2))
             return Measurement(number, [self._timeit(number)], self._task_spec)
 
     def repeat(self, repeat: int = -1, number: int = -1) -> NoReturn:
-        """Refused, as in torch."""
+        """Raise, as in torch."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def autorange(self, callback: Callable[[int, float], Any] | None = None) -> NoReturn:
-        """Refused, as in torch."""
+        """Raise, as in torch."""
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _block_size(self, min_run_time: float) -> int:
-        """So many repetitions that the clock's own time is nothing beside theirs."""
+        """Return a number of repetitions for which the overhead of the clock is negligible."""
         overhead = min(self._overhead() for _ in range(5))
         number = 1
         while True:
@@ -103,7 +103,7 @@ class Timer:
         return Measurement(number, times, self._task_spec)
 
     def blocked_autorange(self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2) -> Measurement:
-        """Runs of as many repetitions as the clock needs, for at least `min_run_time` seconds in all."""
+        """Time blocks of repetitions, large enough for the clock, for at least `min_run_time` seconds in total."""
         with set_torch_threads(self._task_spec.num_threads):
             return self._blocks(self._block_size(min_run_time), lambda times: False, min_run_time, callback)
 
@@ -115,7 +115,7 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], Any] | None = None,
     ) -> Measurement:
-        """The same until the quarters lie within `threshold` of the median, at most `max_run_time` seconds."""
+        """Time blocks until the interquartile range is below `threshold` of the median, for at most `max_run_time` seconds."""
 
         def enough(times: list[float]) -> bool:
             return len(times) > 3 and sum(times) >= min_run_time and Measurement(number, times, self._task_spec).meets_confidence(threshold)
@@ -125,5 +125,5 @@ class Timer:
             return self._blocks(number, enough, max_run_time, callback)
 
     def collect_callgrind(self, number: int = 100, **options: Any) -> NoReturn:
-        """Refused: run the program under valgrind itself."""
+        """Raise: run the program under valgrind instead."""
         raise NotImplementedError("benchmark.Timer.collect_callgrind is not planned; run the program under valgrind --tool=callgrind")

@@ -1,4 +1,4 @@
-"""Datasets, samplers and `DataLoader`, with torch's names and orders."""
+"""Datasets, samplers and `DataLoader`, with torch's interface and order of samples."""
 
 from undertow._lazy import explain_missing as _explain_missing
 from undertow.utils.data._collate import default_collate, default_convert
@@ -31,5 +31,5 @@ __all__ = [
 ]
 
 TYPE_CHECKING = False
-if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

@@ -1,4 +1,4 @@
-"""Samples to batches: `default_collate` puts a dimension in front, `default_convert` only makes arrays tensors."""
+"""Collation of samples: `default_collate` adds a batch dimension, `default_convert` only converts arrays to tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _is_text(array: Any) -> bool:
 
 
 def _like(original: Any, made: list[Any]) -> Any:
-    """`made` in a container like `original`, a list where it cannot be built from one."""
+    """Return `made` in a container like `original`, or a list if such a container cannot be built."""
     if isinstance(original, tuple) and hasattr(original, "_fields"):
         return type(original)(*made)
     if isinstance(original, MutableSequence):
@@ -52,7 +52,7 @@ def _like_mapping(original: Any, made: dict[Any, Any]) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy arrays and scalars as tensors, inside containers too; everything else as it is.
+    """Convert NumPy arrays and scalars to tensors, also inside containers; return everything else unchanged.
 
     >>> import numpy as np
     >>> from undertow.utils.data import default_convert
@@ -71,7 +71,7 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """A batch of samples: tensors stacked, numbers as tensors, containers of them alike.
+    """Combine samples to a batch: stack tensors, convert numbers to tensors, and handle containers recursively.
 
     >>> from undertow.utils.data import default_collate
     >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])

@@ -1,9 +1,9 @@
-"""Objects through a socket between processes: a pickle, and the memory of tensors and arrays beside it, uncopied.
+"""Send objects between processes through a socket: a pickle, and the memory of tensors and arrays out of band, without a copy.
 
-Note [How Batches Cross]: Measured per batch of 4 MB on two cores, as time and as work of the receiving process: a pickle
-with the bytes in it 15 and 3.4 ms; the bytes beside it 1.9 and 1.7; a fresh memfd mapped by the receiver 5.5 and 2.3
-(faulting pages in costs more than copying them); a memfd kept and copied from 1.5 and 1.7. So the bytes go through the
-socket. There is no shared memory to leak, and a worker that is killed takes nothing with it.
+Note [How Batches Cross]: Measured for batches of 4 MB on two cores, as wall time and CPU time of the receiver: a
+pickle that contains the bytes 15 and 3.4 ms; the bytes out of band 1.9 and 1.7; a new memfd mapped by the receiver 5.5 and 2.3
+(page faults cost more than copying); a memfd that is kept and copied from 1.5 and 1.7. So the bytes are sent through the
+socket. There is no shared memory that could leak if a worker is killed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import socket
     from typing import Any
 
-_IN_BAND = 4096  # a buffer below this costs less inside the pickle
+_IN_BAND = 4096  # smaller buffers are cheaper inside the pickle
 _JOINED = 65536
 
 
@@ -33,14 +33,14 @@ class _Pickler(pickle.Pickler):
                 "If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on the queue)."
             )
         if type(obj) is Tensor and obj.untyped_storage().nbytes() > 2 * obj.numel() * obj.itemsize + _IN_BAND:
-            part = obj.detach().clone().requires_grad_(obj.requires_grad)  # a row must not take its whole dataset along
+            part = obj.detach().clone().requires_grad_(obj.requires_grad)  # so that a row does not include the storage of its whole dataset
             part.__dict__.update(obj.__dict__)
             return part.__reduce_ex__(5)
         return NotImplemented
 
 
 def packed(obj: Any) -> list[Any]:
-    """The parts of a message, to be sent one after the other."""
+    """Return the parts of a message, to be sent in order."""
     out = io.BytesIO()
     buffers: list[memoryview] = []
 
@@ -58,7 +58,7 @@ def packed(obj: Any) -> list[Any]:
 
 
 def send(sock: socket.socket, parts: list[Any]) -> None:
-    """Send a message, the small parts of it in one go."""
+    """Send a message; small parts are combined."""
     first, *rest = parts
     if rest and len(first) + rest[0].nbytes <= _JOINED:
         first = b"".join([first, rest.pop(0)])
@@ -81,7 +81,7 @@ def _take(sock: socket.socket, count: int) -> bytearray:
 
 
 def receive(sock: socket.socket) -> Any:
-    """The next message; EOFError when there will be none."""
+    """Return the next message; raise EOFError if the other end is closed."""
     length, count = struct.unpack("<QQ", _take(sock, 16))
     sizes = struct.unpack(f"<{count}Q", _take(sock, 8 * count))
     pickled = _take(sock, length)

@@ -1,4 +1,4 @@
-"""What a worker process of a DataLoader runs: takes indices, gives batches or what went wrong."""
+"""The code of a DataLoader's worker process: receives indices, returns batches or failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _worker_info: WorkerInfo | None = None
 
 
 class WorkerInfo:
-    """Which worker this process is: `id` of `num_workers`, its `seed` and its copy of the `dataset`."""
+    """Information about a worker process: its `id` of `num_workers`, its `seed` and its copy of the `dataset`."""
 
     def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
         self.id = id
@@ -31,19 +31,19 @@ class WorkerInfo:
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process of a DataLoader, which it is; None anywhere else."""
+    """Return information about the worker in a worker process of a DataLoader; None elsewhere."""
     return _worker_info
 
 
 class _MessageOfKeyError(str):
-    """KeyError shows the repr of its argument; a traceback should keep its lines."""
+    """A string that is its own repr: KeyError shows the repr of its argument, which would escape the line breaks of a traceback."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Failure:
-    """An exception on its way from a worker: its class, and its traceback as text."""
+    """An exception sent by a worker: its class, and its traceback as text."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         self.cls = type(error)
@@ -57,15 +57,15 @@ class Failure:
         state = dict(vars(self))
         try:
             pickle.dumps(self.cls)
-        except Exception:  # a class made inside a function: its name must do
+        except Exception:  # a local class cannot be pickled: send only its name
             state["cls"] = RuntimeError
         return state
 
     def reraise(self) -> None:
-        """Raise the same exception here, its traceback in the message."""
+        """Raise the same exception in this process, with its traceback in the message."""
         message = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
         if self.cls is StopIteration:
-            raise RuntimeError(message)  # as itself it would end the parent's loop without a word
+            raise RuntimeError(message)  # StopIteration itself would silently end the parent's loop
         if self.cls is KeyError:
             raise KeyError(_MessageOfKeyError(message))
         try:
@@ -76,15 +76,15 @@ class Failure:
 
 
 class Exhausted:
-    """The worker's iterable dataset has ended."""
+    """Sent when the worker's iterable dataset is exhausted."""
 
 
 class Resumed:
-    """A persistent worker begins another epoch; its random numbers go on."""
+    """Sent to start another epoch of a persistent worker; its random numbers continue."""
 
 
 class Fetcher:
-    """Batches out of a dataset, by index or by iteration."""
+    """Fetches batches from a dataset, by index or by iteration."""
 
     def __init__(self, dataset: Any, iterable: bool, batched: bool, collate: Callable[[Any], Any], drop_last: bool) -> None:
         self._dataset = dataset
@@ -96,7 +96,7 @@ class Fetcher:
         self._ended = False
 
     def fetch(self, index: Any) -> Any:
-        """The batch of these indices; of an iterable dataset, of as many samples as there are indices."""
+        """Return the batch of these indices; for an iterable dataset, a batch of as many samples."""
         if self._iterator is not None:
             return self._collate(self._next(index))
         if not self._batched:
@@ -136,7 +136,7 @@ def _seed(base: int, worker: int) -> None:
 
 
 def _receive_tasks(sock: socket.socket, tasks: queue.SimpleQueue) -> None:
-    """Take tasks off the socket at once, so that the parent never waits to send one; None when it has gone."""
+    """Receive tasks immediately, so that the parent never blocks while sending; put None when the parent is gone."""
     from undertow.utils.data._transport import receive
 
     try:
@@ -147,14 +147,14 @@ def _receive_tasks(sock: socket.socket, tasks: queue.SimpleQueue) -> None:
 
 
 def _send_results(sock: socket.socket, results: queue.SimpleQueue) -> None:
-    """Send what is ready while the next batch is made."""
+    """Send finished batches while the next one is prepared."""
     from undertow.utils.data._transport import send
 
     while (parts := results.get()) is not None:
         try:
             send(sock, parts)
         except OSError:
-            return  # nobody reads any more
+            return  # the parent no longer reads
 
 
 def run(
@@ -168,12 +168,12 @@ def run(
     init: Callable[[int], Any] | None,
     dataset: Any,
 ) -> None:
-    """A worker's life: until the parent closes the socket of tasks."""
+    """Run a worker until the parent closes the task socket."""
     import undertow
 
     global _worker_info
     for sock in others:
-        sock.close()  # forked copies of the parent's ends; while they are open, no one sees them closed
+        sock.close()  # forked copies of the parent's ends; while they are open, the other side does not see them closed
     undertow.set_num_threads(1)
     _seed(base_seed, worker)
     _worker_info = WorkerInfo(worker, num_workers, base_seed + worker, dataset)
@@ -185,7 +185,7 @@ def run(
     try:
         _serve(tasks, results, make_fetcher, init, worker)
     except KeyboardInterrupt:
-        pass  # the parent gets it too, and says so
+        pass  # the parent gets it too, and reports it
     results.put(None)
     sender.join()
 

@@ -1,7 +1,7 @@
-"""The parent's side of a DataLoader's worker processes: starts them, gives out indices, brings batches into order.
+"""The parent's side of a DataLoader's worker processes: starts them, distributes indices, puts batches in order.
 
-Each worker has two sockets of its own and no lock is shared, so a worker that dies can neither leave another waiting nor
-go unnoticed: its sockets close.
+Each worker has its own two sockets and no lock is shared. A worker that dies cannot block others, and is always noticed: its
+sockets close.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_GRACE = 5.0  # seconds that a worker has to end by itself
+_GRACE = 5.0  # seconds that a worker has to exit by itself
 
 
 class _Handle:
@@ -32,16 +32,16 @@ class _Handle:
         self.process = process
         self.tasks = tasks
         self.results = results
-        self.active = True  # may be given tasks
+        self.active = True  # whether it may get tasks
 
 
 def _stop(handles: list[_Handle], owner: int) -> None:
-    """End the workers. A fork of the parent has copies of the handles and must leave the workers alone."""
+    """Stop the workers. A fork of the parent has copies of the handles, and must not stop them."""
     if os.getpid() != owner:
         return
     for h in handles:
         h.tasks.close()
-        h.results.close()  # whoever is still sending gets an error, and ends
+        h.results.close()  # a worker that is still sending gets an error, and exits
     deadline = time.monotonic() + _GRACE
     for h in handles:
         h.process.join(max(0.0, deadline - time.monotonic()))
@@ -57,12 +57,12 @@ def _stop(handles: list[_Handle], owner: int) -> None:
 
 
 class WorkerPool:
-    """The processes of one loader, from the first epoch until they are stopped or collected."""
+    """The processes of one loader, from the first epoch until they are stopped or garbage-collected."""
 
     def __init__(self, loader: Any, make_fetcher: Callable[[], _worker.Fetcher], base_seed: int) -> None:
         self._handles: list[_Handle] = []
         self._finish = weakref.finalize(self, _stop, self._handles, os.getpid())
-        self._given: dict[int, _Handle] = {}  # tasks without an answer yet
+        self._given: dict[int, _Handle] = {}  # tasks without a result yet
         self._ready: dict[int, Any] = {}
         self._timeout = loader.timeout
         self._in_order = loader.in_order
@@ -85,7 +85,7 @@ class WorkerPool:
 
     def _begin(self) -> None:
         self._numbers = itertools.count()
-        self._wanted = 0  # the number of the task whose batch comes next
+        self._wanted = 0  # the number of the task whose batch is next
         self._given.clear()
         self._ready.clear()
         self._turns = itertools.cycle(self._handles)
@@ -93,7 +93,7 @@ class WorkerPool:
             h.active = True
 
     def resume(self) -> None:
-        """Another epoch with the same processes."""
+        """Start another epoch with the same processes."""
         while self._given:
             self._receive()
         self._begin()
@@ -108,23 +108,23 @@ class WorkerPool:
         self._begin()
 
     def stop(self) -> None:
-        """End the processes and wait for them."""
+        """Stop the processes and wait for them."""
         self._finish()
         self._given.clear()
         self._ready.clear()
 
     @property
     def stopped(self) -> bool:
-        """Whether the processes have been ended, for good."""
+        """Whether the processes have been stopped."""
         return not self._handles
 
     @property
     def pids(self) -> list[int]:
-        """The processes' ids."""
+        """Return the process ids."""
         return [h.process.pid for h in self._handles]
 
     def give(self, index: Any) -> bool:
-        """Hand indices to the worker whose turn it is; False if none takes any more."""
+        """Give indices to the next worker; return False if no worker accepts tasks."""
         for _ in self._handles:
             h = next(self._turns)
             if h.active:
@@ -142,11 +142,11 @@ class WorkerPool:
 
     @property
     def pending(self) -> bool:
-        """Whether any task is without its batch."""
+        """Return True if a task has no batch yet."""
         return bool(self._given or self._ready)
 
     def take(self) -> Any:
-        """The next batch in order, an Exhausted, or a Failure."""
+        """Return the next batch in order, an Exhausted, or a Failure."""
         while True:
             if self._in_order and self._wanted in self._ready:
                 self._wanted += 1
@@ -156,7 +156,7 @@ class WorkerPool:
             self._receive()
 
     def _receive(self) -> None:
-        """Wait for a message of any worker."""
+        """Wait for a message from any worker."""
         waiting = {h.results: h for h in {id(h): h for h in self._given.values()}.values()}
         sentinels = {h.process.sentinel: h for h in waiting.values()}
         found = wait([*waiting, *sentinels], self._timeout or None)
@@ -193,6 +193,6 @@ class WorkerPool:
         pids = ", ".join(str(h.process.pid) for h in dead)
         self.stop()
         raise RuntimeError(
-            f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {', '.join(reasons)}. What it was doing is lost with it; with num_workers=0 "
+            f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {', '.join(reasons)}. Its current batch is lost; with num_workers=0 "
             "the dataset runs in this process"
         )

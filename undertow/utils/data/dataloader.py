@@ -1,4 +1,4 @@
-"""`DataLoader`: batches of a dataset, made here or in worker processes."""
+"""`DataLoader`: batches of a dataset, prepared in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class _Forever(Sampler[None]):
-    """Stands for the indices of an iterable dataset, which has none."""
+    """Placeholder for the indices of an iterable dataset, which has none."""
 
     def __iter__(self) -> Iterator[None]:
         while True:
@@ -37,9 +37,9 @@ class _Forever(Sampler[None]):
 class DataLoader(Generic[_T_co]):
     """Iterates over the batches of a dataset, with torch's arguments and, for the same seed, torch's order.
 
-    With num_workers > 0, that many processes make batches ahead, `prefetch_factor` each; batches come in order unless
-    in_order=False. An exception in a worker is raised here with the worker's traceback; a worker that dies raises
-    RuntimeError. Workers are forked, or started as `multiprocessing_context` says.
+    With num_workers > 0, that many processes prepare batches in advance, `prefetch_factor` each; batches are in order unless
+    in_order=False. An exception in a worker is raised in this process with the worker's traceback; a worker that dies raises
+    RuntimeError. Workers are forked, or started with `multiprocessing_context`.
 
     >>> import undertow as ut
     >>> from undertow.utils.data import DataLoader, TensorDataset
@@ -50,10 +50,10 @@ class DataLoader(Generic[_T_co]):
     """
 
     if TYPE_CHECKING:
-        dataset: Any  # a Dataset, or anything with samples by index
+        dataset: Any  # a Dataset, or any object with samples by index
     prefetch_factor: int | None
     if TYPE_CHECKING:
-        multiprocessing_context: Any  # None, the name of a start method, or a context of multiprocessing
+        multiprocessing_context: Any  # None, the name of a start method, or a multiprocessing context
         collate_fn: Callable[[list[Any]], Any]
     _initialized = False
 
@@ -200,7 +200,7 @@ class DataLoader(Generic[_T_co]):
         return whole + bool(rest and not self.drop_last)
 
     def check_worker_number_rationality(self) -> None:
-        """Warn if there are more workers than processors."""
+        """Warn if there are more workers than CPUs."""
         available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if available is not None and self.num_workers > available:
             warnings.warn(
@@ -211,7 +211,7 @@ class DataLoader(Generic[_T_co]):
 
 
 class _FetcherMaker:
-    """Makes a worker's fetcher; can be pickled, as spawned workers need it."""
+    """Creates a worker's fetcher; can be pickled, which spawned workers require."""
 
     def __init__(self, arguments: tuple[Any, ...]) -> None:
         self._arguments = arguments
@@ -221,7 +221,7 @@ class _FetcherMaker:
 
 
 class _Iterator:
-    """Batches made in this process; what both ways of making them share."""
+    """Iterates over batches prepared in this process; base class of the iterator with workers."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._set(loader)
@@ -231,7 +231,7 @@ class _Iterator:
         self._loader = loader
         self._make_fetcher = loader._fetcher()
         self._begin()
-        self._base_seed = fresh_seed(loader.generator)  # once for all epochs of persistent workers, as torch's
+        self._base_seed = fresh_seed(loader.generator)  # once for all epochs of persistent workers, as in torch
 
     def _begin(self) -> None:
         self._indices = iter(self._loader._index_sampler)
@@ -256,13 +256,13 @@ class _Iterator:
                 f"but {self._yielded} samples have been fetched. "
             )
             if self._loader.num_workers > 0:
-                message += "Every worker has a copy of the dataset: does each take its own part only, by get_worker_info()?"
+                message += "Every worker has a copy of the dataset: check that each uses only its own part, with get_worker_info()."
             warnings.warn(message, stacklevel=2)
         return batch
 
 
 class _WorkerIterator(_Iterator):
-    """Batches made by worker processes, ahead of the time."""
+    """Iterates over batches that worker processes prepare in advance."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         from undertow.utils.data._workers import WorkerPool
@@ -308,4 +308,4 @@ class _WorkerIterator(_Iterator):
         raise StopIteration
 
 
-_BaseDataLoaderIter, _MultiProcessingDataLoaderIter = _Iterator, _WorkerIterator  # by torch's names, for isinstance
+_BaseDataLoaderIter, _MultiProcessingDataLoaderIter = _Iterator, _WorkerIterator  # torch's names, for isinstance

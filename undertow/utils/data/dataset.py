@@ -1,4 +1,4 @@
-"""Datasets: what a `DataLoader` takes samples from, and ways to put several together or take parts."""
+"""Datasets: the sources of samples for a `DataLoader`, and combinations and subsets of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Dataset(Generic[_T_co]):
-    """Samples by index: a subclass has `__getitem__`, usually `__len__`, and may have `__getitems__` for a whole batch.
+    """Samples by index: a subclass defines `__getitem__`, usually `__len__`, and optionally `__getitems__` for a whole batch.
 
     >>> from undertow.utils.data import Dataset
     >>> class Squares(Dataset):
@@ -43,7 +43,7 @@ class Dataset(Generic[_T_co]):
 
 
 class IterableDataset(Dataset[_T_co]):
-    """Samples by iteration: a subclass has `__iter__`. In a worker process, `get_worker_info` says which part is its."""
+    """Samples by iteration: a subclass defines `__iter__`. In a worker process, use `get_worker_info` to select its part."""
 
     def __iter__(self) -> Iterator[_T_co]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -53,7 +53,7 @@ class IterableDataset(Dataset[_T_co]):
 
 
 class TensorDataset(Dataset["tuple[Tensor, ...]"]):
-    """Rows of tensors that have as many of them each.
+    """The rows of tensors with the same number of rows.
 
     >>> import undertow as ut
     >>> from undertow.utils.data import TensorDataset
@@ -74,7 +74,7 @@ class TensorDataset(Dataset["tuple[Tensor, ...]"]):
 
 
 class StackDataset(Dataset["Any"]):
-    """Several datasets side by side: a sample is a tuple, or a dict, of a sample of each."""
+    """Several datasets in parallel: a sample is a tuple, or a dict, with a sample of each."""
 
     if TYPE_CHECKING:
         datasets: tuple[Dataset[Any], ...] | dict[str, Dataset[Any]]
@@ -116,7 +116,7 @@ class StackDataset(Dataset["Any"]):
 
 
 class ConcatDataset(Dataset[_T_co]):
-    """Several datasets one behind the other."""
+    """A concatenation of datasets."""
 
     datasets: list[Dataset[_T_co]]
     cumulative_sizes: list[int]
@@ -131,7 +131,7 @@ class ConcatDataset(Dataset[_T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Where each of the datasets ends."""
+        """Return the end position of each dataset."""
         ends, total = [], 0
         for d in sequence:
             total += len(d)
@@ -151,7 +151,7 @@ class ConcatDataset(Dataset[_T_co]):
 
 
 class ChainDataset(IterableDataset["Any"]):
-    """Several iterable datasets one behind the other."""
+    """A concatenation of iterable datasets."""
 
     if TYPE_CHECKING:
         datasets: Iterable[Dataset[Any]]
@@ -201,7 +201,7 @@ class Subset(Dataset[_T_co]):
 
 
 def random_split(dataset: Dataset[_T], lengths: Sequence[float], generator: Generator | None = None) -> list[Subset[_T]]:
-    """Parts of a dataset with no sample in common, of given lengths, or of given fractions that add up to 1.
+    """Split a dataset randomly into disjoint subsets of given lengths, or of given fractions that add up to 1.
 
     >>> import undertow as ut
     >>> from undertow.utils.data import random_split

@@ -1,4 +1,4 @@
-"""`DistributedSampler`: each of several processes takes its own part of a dataset."""
+"""`DistributedSampler`: each of several processes gets its own part of a dataset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """Every `num_replicas`-th index from `rank` on, of an order that all ranks share and that `set_epoch` changes.
+    """Every `num_replicas`-th index starting at `rank`, of a permutation that all ranks share and that `set_epoch` changes.
 
     >>> from undertow.utils.data import DistributedSampler
     >>> list(DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
@@ -31,7 +31,7 @@ class DistributedSampler(Sampler[int]):
         self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0, drop_last: bool = False
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("DistributedSampler: there are no process groups here, so num_replicas and rank must be given")
+            raise RuntimeError("DistributedSampler: process groups are not used, so num_replicas and rank must be given")
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset
@@ -54,7 +54,7 @@ class DistributedSampler(Sampler[int]):
         else:
             indices = list(range(count))
         missing = self.total_size - count
-        if missing > 0:  # some samples twice, so that all ranks take as many
+        if missing > 0:  # repeat some samples, so that all ranks get the same number
             indices += (indices * math.ceil(missing / max(count, 1)))[:missing]
         return iter(indices[self.rank : self.total_size : self.num_replicas])
 
@@ -62,5 +62,5 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Another order for another epoch, the same on all ranks."""
+        """Set the epoch, which changes the order, in the same way on all ranks."""
         self.epoch = epoch

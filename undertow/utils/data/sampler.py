@@ -1,4 +1,4 @@
-"""Samplers: the order in which indices of a dataset are taken. For the same seed the same order as torch's."""
+"""Samplers: the order of the indices of a dataset. For the same seed it is torch's order."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 def fresh_seed(generator: Generator | None = None) -> int:
-    """A seed drawn from a generator, or from the default one."""
+    """Draw a seed from a generator, or from the default generator."""
     return int(undertow.empty((), dtype=undertow.int64).random_(generator=generator).item())
 
 
 class Sampler(Generic[_T_co]):
-    """Gives indices, or lists of them, by iteration; `__len__` is how many, where that is known."""
+    """Yields indices, or lists of indices; `__len__` is their number, if known."""
 
     def __init__(self, data_source: Any = None) -> None:
         pass
@@ -48,7 +48,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices by chance: each once, or with replacement, or as many as `num_samples` says."""
+    """Random indices: each once, or with replacement; `num_samples` of them if given."""
 
     def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Generator | None = None) -> None:
         self.data_source = data_source
@@ -62,7 +62,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices an iteration gives."""
+        """The number of indices per iteration."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -84,7 +84,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in an order by chance."""
+    """The given indices in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
@@ -99,7 +99,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Indices by chance, each as likely as its weight says."""
+    """Random indices with probabilities given by weights."""
 
     if TYPE_CHECKING:
         weights: Tensor
@@ -124,7 +124,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of a sampler's indices; the last may be shorter, or is left out.
+    """Batches of a sampler's indices; the last may be shorter, or is dropped.
 
     >>> from undertow.utils.data import BatchSampler
     >>> list(BatchSampler(range(5), batch_size=2, drop_last=False))

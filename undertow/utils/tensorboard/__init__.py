@@ -1,4 +1,4 @@
-"""Events for TensorBoard, as torch.utils.tensorboard: written by the `tensorboard` package, which must be installed."""
+"""Events for TensorBoard, like torch.utils.tensorboard: written by the `tensorboard` package, which must be installed."""
 
 from undertow.utils.tensorboard.writer import FileWriter, SummaryWriter
 

@@ -1,6 +1,6 @@
-"""One function per kind of thing that TensorBoard shows: each gives the message that goes into an event.
+"""One function per kind of data that TensorBoard shows: each returns the message of an event.
 
-Knows nothing of files. Values may be tensors, arrays or numbers.
+Does not write files. Values may be tensors, arrays or numbers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# The edges TensorBoard's histograms have had since TensorFlow: from 1e-12 in steps of a tenth, on both sides of zero.
+# TensorFlow's histogram edges, which TensorBoard uses: from 1e-12, each 10% larger than the previous one, on both sides of zero.
 _POSITIVE = 1e-12 * 1.1 ** np.arange(int(np.log(1e32) / np.log(1.1)) + 1)
 _EDGES = np.concatenate([-_POSITIVE[_POSITIVE < 1e20][::-1], [0.0], _POSITIVE[_POSITIVE < 1e20]])
 
 
 def to_array(x: Any) -> Any:
-    """The values as a NumPy array."""
+    """Convert the values to a NumPy array."""
     if isinstance(x, undertow.Tensor):
         x = x.detach()
         return (x.float() if x.dtype is undertow.bfloat16 else x).numpy()
@@ -45,7 +45,7 @@ def _tensor(array: Any) -> TensorProto:
 
 
 def scalar(tag: str, value: Any, new_style: bool = False, double_precision: bool = False) -> Summary:
-    """One number."""
+    """Create the summary of a number."""
     array = to_array(value)
     if array.size != 1:
         raise AssertionError(f"scalar should be 0D: {tag} has shape {array.shape}")
@@ -59,7 +59,7 @@ def scalar(tag: str, value: Any, new_style: bool = False, double_precision: bool
 
 
 def histogram(tag: str, values: Any, bins: Any = "tensorflow", max_bins: int | None = None) -> Summary:
-    """How the values are distributed."""
+    """Create a histogram of the values."""
     flat = to_array(values).astype(np.float64).ravel()
     if flat.size == 0:
         raise ValueError("The input has no element.")
@@ -80,7 +80,7 @@ def histogram(tag: str, values: Any, bins: Any = "tensorflow", max_bins: int | N
 
 
 def _as_picture(array: Any, dataformats: str) -> Any:
-    """Height, width, channels; many pictures side by side, as square as may be."""
+    """Convert to (height, width, channels); several images are arranged in a grid that is as square as possible."""
     letters = dataformats.upper()
     if len(letters) != array.ndim or len(set(letters)) != len(letters):
         raise AssertionError(f"size of input tensor and input format are different: {array.shape} and {dataformats}")
@@ -100,7 +100,7 @@ def _as_picture(array: Any, dataformats: str) -> Any:
 
 
 def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") -> Summary:
-    """A picture: bytes, or fractions from 0 to 1."""
+    """Create the summary of an image: bytes, or numbers from 0 to 1."""
     from PIL import Image
 
     array = to_array(tensor)
@@ -116,7 +116,7 @@ def image(tag: str, tensor: Any, rescale: float = 1, dataformats: str = "NCHW") 
 
 
 def text(tag: str, text: str) -> Summary:
-    """Words, in Markdown."""
+    """Create the summary of a Markdown text."""
     from tensorboard.plugins.text.plugin_data_pb2 import TextPluginData
 
     content = TextPluginData(version=0).SerializeToString()
@@ -125,7 +125,7 @@ def text(tag: str, text: str) -> Summary:
 
 
 def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127, weights: Any = None) -> Summary:
-    """Precision against recall, at evenly spaced thresholds."""
+    """Create a precision-recall curve with evenly spaced thresholds."""
     from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData
 
     count = min(num_thresholds, 127)
@@ -140,7 +140,7 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
 
 
 def custom_scalars(layout: dict[str, Any]) -> Summary:
-    """Which scalars share a chart."""
+    """Create the layout of charts: which scalars share a chart."""
     from tensorboard.plugins.custom_scalar import layout_pb2
 
     categories = []
@@ -160,7 +160,7 @@ def custom_scalars(layout: dict[str, Any]) -> Summary:
 def hparams(
     hparam_dict: dict[str, Any], metric_dict: dict[str, Any], hparam_domain_discrete: dict[str, Any] | None = None
 ) -> tuple[Summary, Summary, Summary]:
-    """Options of a run and the names of its results: the experiment, the start and the end of a session."""
+    """Create the summaries of hyperparameters and metrics: the experiment, the start and the end of a session."""
     from google.protobuf import struct_pb2
     from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 

@@ -1,4 +1,4 @@
-"""`SummaryWriter`: scalars, histograms, pictures and text of a run, in event files that TensorBoard reads."""
+"""`SummaryWriter`: writes scalars, histograms, images and text of a run to event files for TensorBoard."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
 class FileWriter:
     """One event file in a folder."""
 
-    event_writer: Any  # tensorboard's, which has no types
+    event_writer: Any  # from tensorboard, which has no type annotations
 
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = "") -> None:
         self.event_writer = EventFileWriter(str(log_dir), max_queue, flush_secs, filename_suffix)
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """Return the folder."""
         return self.event_writer.get_logdir()
 
     def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
-        """Writes an event, with the time and the step."""
+        """Write an event with the time and the step."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
         self.event_writer.add_event(event)
 
     def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
-        """Writes what one of `summary`'s functions made."""
+        """Write the result of one of the functions in `summary`."""
         self.add_event(Event(summary=summary), global_step, walltime)
 
     def flush(self) -> None:
-        """Writes what is waiting."""
+        """Write pending events."""
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Writes what is waiting, and ends."""
+        """Write pending events and close the file."""
         self.event_writer.close()
 
     def reopen(self) -> None:
-        """Goes on after `close`, in a new file."""
+        """Continue after `close`, in a new file."""
         self.event_writer.reopen()
 
 
 class SummaryWriter:
-    """Writes the events of a run into `log_dir`; without one, into runs/ and a folder named by the time and the machine."""
+    """Writes the events of a run to `log_dir`; by default to a folder in runs/ named after the time and the machine."""
 
     log_dir: str
     purge_step: int | None
@@ -80,14 +80,14 @@ class SummaryWriter:
         if self.file_writer is None:
             self.file_writer = FileWriter(self.log_dir, *self._options)
             self.all_writers = {self.file_writer.get_logdir(): self.file_writer}
-            if self.purge_step is not None:  # what a run that was cut off wrote after this step is dropped
+            if self.purge_step is not None:  # drop events that an interrupted run wrote after this step
                 self.file_writer.add_event(Event(step=self.purge_step, file_version="brain.Event:2"))
                 self.file_writer.add_event(Event(step=self.purge_step, session_log=SessionLog(status=SessionLog.START)))
                 self.purge_step = None
         return self.file_writer
 
     def get_logdir(self) -> str:
-        """The folder."""
+        """Return the folder."""
         return self.log_dir
 
     def _add(self, made: Any, step: Any, walltime: float | None) -> None:
@@ -102,11 +102,11 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """One number."""
+        """Write a number."""
         self._add(summary.scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
     def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: Any = None, walltime: float | None = None) -> None:
-        """Several numbers in one chart, each in a file of its own."""
+        """Write several numbers for one chart, each in its own file."""
         base = self._get_file_writer().get_logdir()
         for tag, value in tag_scalar_dict.items():
             folder = f"{base}/{main_tag.replace('/', '_')}_{tag}"
@@ -117,19 +117,19 @@ class SummaryWriter:
     def add_histogram(
         self, tag: str, values: Any, global_step: Any = None, bins: Any = "tensorflow", walltime: float | None = None, max_bins: int | None = None
     ) -> None:
-        """How values are distributed."""
+        """Write a histogram of values."""
         self._add(summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
     def add_image(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None, dataformats: str = "CHW") -> None:
-        """A picture."""
+        """Write an image."""
         self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
 
     def add_images(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None, dataformats: str = "NCHW") -> None:
-        """Pictures side by side."""
+        """Write several images in a grid."""
         self._add(summary.image(tag, img_tensor, dataformats=dataformats), global_step, walltime)
 
     def add_figure(self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None) -> None:
-        """A figure of matplotlib's, or a list of them."""
+        """Write a matplotlib figure, or a list of figures."""
         import numpy as np
 
         figures = figure if isinstance(figure, list) else [figure]
@@ -147,7 +147,7 @@ class SummaryWriter:
             self.add_image(tag, drawn[0], global_step, walltime, dataformats="HWC")
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
-        """Words, in Markdown."""
+        """Write a Markdown text."""
         self._add(summary.text(tag, text_string), global_step, walltime)
 
     def add_pr_curve(
@@ -160,17 +160,17 @@ class SummaryWriter:
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Precision against recall."""
+        """Write a precision-recall curve."""
         self._add(summary.pr_curve(tag, labels, predictions, num_thresholds, weights), global_step, walltime)
 
     def add_custom_scalars(self, layout: dict[str, Any]) -> None:
-        """Which scalars share a chart: {category: {chart: ["Multiline" or "Margin", tags]}}."""
+        """Write the layout of charts: {category: {chart: ["Multiline" or "Margin", tags]}}."""
         self._add(summary.custom_scalars(layout), None, None)
 
     def add_hparams(
         self, hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any = None, run_name: str | None = None, global_step: Any = None
     ) -> None:
-        """The options of a run beside its results."""
+        """Write the hyperparameters of a run with its results."""
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
         folder = os.path.join(self._get_file_writer().get_logdir(), run_name or str(time.time()))
@@ -183,11 +183,11 @@ class SummaryWriter:
     def add_embedding(
         self, mat: Any, metadata: Any = None, label_img: Any = None, global_step: Any = None, tag: str = "default", metadata_header: Any = None
     ) -> None:
-        """Points for the projector, with a label each."""
+        """Write points with labels for the projector."""
         from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
         if label_img is not None:
-            raise NotImplementedError("SummaryWriter.add_embedding: pictures as labels are not written here; metadata are")
+            raise NotImplementedError("SummaryWriter.add_embedding: images as labels are not supported; use metadata")
         points = summary.to_array(mat)
         base, part = self._get_file_writer().get_logdir(), f"{0 if global_step is None else global_step:05}/{tag.replace('/', '%2F')}"
         os.makedirs(os.path.join(base, part), exist_ok=True)
@@ -207,47 +207,47 @@ class SummaryWriter:
             file.write(str(self._projector))
 
     def _not_here(self) -> NoReturn:
-        raise NotImplementedError("SummaryWriter: graphs need a tracer, and sound, video and meshes are not written here")
+        raise NotImplementedError("SummaryWriter: graphs, audio, video and meshes are not supported")
 
     def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def add_onnx_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def add_video(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def add_audio(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def add_mesh(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def add_image_with_boxes(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def add_histogram_raw(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def add_pr_curve_raw(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raises: not supported."""
+        """Raise: not supported."""
         self._not_here()
 
     def flush(self) -> None:
-        """Writes what is waiting."""
+        """Write pending events."""
         for writer in self.all_writers.values():
             writer.flush()
 
     def close(self) -> None:
-        """Writes what is waiting, and ends; what is added later goes into a new file."""
+        """Write pending events and close the file; later events go to a new file."""
         for writer in self.all_writers.values():
             writer.close()
         self.file_writer, self.all_writers = None, {}
