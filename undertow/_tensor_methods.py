@@ -193,6 +193,11 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     return run(equation, *operands)
 
 
+def is_distributed(self: Tensor) -> bool:
+    """Return False: there are no distributed tensors."""
+    return False
+
+
 def _of_module(module: str, name: str) -> Callable[..., Any]:
     """Return a method that calls a function of a module, which is loaded on first use."""
 
@@ -256,6 +261,6 @@ def install() -> None:
     for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):
         setattr(Tensor, func.__name__, func)
     for name in _NEVER:
-        setattr(Tensor, name, property(lambda self: False))
-    Tensor.is_distributed = lambda self: False
+        setattr(Tensor, name, property(lambda self: False, doc="False: this device or layout is not supported."))
+    Tensor.is_distributed = is_distributed
     Tensor.__array_priority__ = 1000  # NumPy's operators defer to ours

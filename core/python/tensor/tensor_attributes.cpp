@@ -213,39 +213,39 @@ PyObject* constant(PyObject*, void*) {
 PyGetSetDef getset[] = {
     attribute_row<"shape", get_shape>("The sizes."),
     attribute_row<"dtype", get_dtype>("The element type."),
-    attribute_row<"device", get_device>(),
-    attribute_row<"layout", get_layout>(),
-    attribute_row<"ndim", get_ndim>(),
-    attribute_row<"itemsize", get_itemsize>(),
-    attribute_row<"nbytes", get_nbytes>(),
+    attribute_row<"device", get_device>("The device of the tensor."),
+    attribute_row<"layout", get_layout>("The layout; always undertow.strided."),
+    attribute_row<"ndim", get_ndim>("The number of dimensions."),
+    attribute_row<"itemsize", get_itemsize>("The size of one element in bytes."),
+    attribute_row<"nbytes", get_nbytes>("The size of all elements in bytes."),
     attribute_row<"requires_grad", get_requires_grad, set_requires_grad>(
         "Whether gradients are computed for this tensor."),
-    attribute_row<"is_leaf", get_is_leaf>("True if no recorded operation computed this tensor."),
-    attribute_row<"output_nr", get_output_nr>(),
-    attribute_row<"_version", get_version>("The version counter: the number of in-place writes to the memory."),
-    attribute_row<"_base", get_base>("The tensor of which this is a view, or None."),
-    attribute_row<"grad_fn", get_grad_fn>("The node that computed this tensor."),
+    attribute_row<"is_leaf", get_is_leaf>("Whether the tensor was created by the user, not by a recorded operation."),
+    attribute_row<"output_nr", get_output_nr>("The index of this tensor among the outputs of its grad_fn."),
+    attribute_row<"_version", get_version>("The number of in-place writes to the memory."),
+    attribute_row<"_base", get_base>("The tensor that this is a view of, or None."),
+    attribute_row<"grad_fn", get_grad_fn>("The node that created this tensor."),
     attribute_row<"grad", get_grad, set_grad_attribute>("The accumulated gradient."),
     attribute_row<"grad_dtype", get_grad_dtype, set_grad_dtype>(
-        "The dtype gradients are cast to before they are accumulated; None takes any."),
+        "The dtype to which gradients are cast before they are accumulated; None for any."),
     attribute_row<"_grad", get_grad, set_grad_attribute>(),
-    attribute_row<"retains_grad", get_retains_grad>(),
+    attribute_row<"retains_grad", get_retains_grad>("Whether retain_grad() was called on this non-leaf."),
     attribute_row<"data", get_data, set_data>("The same memory without history and with its own version counter."),
     attribute_row<"T", get_view<ops::reversed_dims>>("The dimensions reversed."),
-    attribute_row<"mT", get_view<ops::matrix_transpose>>("The last two dimensions exchanged."),
-    attribute_row<"H", get_view<ops::hermitian>>("The conjugate transpose of a matrix."),
-    attribute_row<"mH", get_view<ops::matrix_hermitian>>("The conjugate transpose of the last two dimensions."),
+    attribute_row<"mT", get_view<ops::matrix_transpose>>("The last two dimensions swapped."),
+    attribute_row<"H", get_view<ops::hermitian>>("A matrix transposed and conjugated."),
+    attribute_row<"mH", get_view<ops::matrix_hermitian>>("The last two dimensions swapped, and conjugated."),
     attribute_row<"real", get_view<real_part>, set_part<real_part>>("The real part, a view."),
     attribute_row<"imag", get_view<imag_part>, set_part<imag_part>>("The imaginary part, a view."),
     attribute_row<"_backward_hooks", get_hooks, set_hooks>(),
-    attribute_row<"name", get_name>(),
-    attribute_row<"is_cuda", constant<false>>(),
-    attribute_row<"is_cpu", is_cpu>(),
-    attribute_row<"is_sparse", constant<false>>(),
-    attribute_row<"is_quantized", constant<false>>(),
-    attribute_row<"is_meta", is_meta>(),
-    attribute_row<"is_nested", constant<false>>(),
-    attribute_row<"is_mps", constant<false>>(),
+    attribute_row<"name", get_name>("The name of the tensor, or None."),
+    attribute_row<"is_cuda", constant<false>>("False: there are no CUDA tensors."),
+    attribute_row<"is_cpu", is_cpu>("Whether the tensor is on the CPU."),
+    attribute_row<"is_sparse", constant<false>>("False: there are no sparse tensors."),
+    attribute_row<"is_quantized", constant<false>>("False: there are no quantized tensors."),
+    attribute_row<"is_meta", is_meta>("Whether the tensor is on the meta device."),
+    attribute_row<"is_nested", constant<false>>("False: there are no nested tensors."),
+    attribute_row<"is_mps", constant<false>>("False: there are no MPS tensors."),
     {"__dict__", get_tensor_dict, set_tensor_dict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -284,9 +284,9 @@ PyObject* with_dim(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject
   return f(self, args, given);
 }
 template <Text name, Fast f>
-PyMethodDef dim_method() {
+PyMethodDef dim_method(const char* doc) {
   return {name.text, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_dim<name, f>)),
-          METH_FASTCALL | METH_KEYWORDS, nullptr};
+          METH_FASTCALL | METH_KEYWORDS, doc};
 }
 PyObject* dim(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).dim()); }
 PyObject* numel(PyObject* s, PyObject*) { return PyLong_FromLongLong(self_of(s).numel()); }
@@ -365,31 +365,35 @@ PyObject* detach_(PyObject* s, PyObject*) {
 PyGetSetDef* tensor_getset() { return getset; }
 
 void add_tensor_methods(std::vector<PyMethodDef>& m) {
-  m.insert(m.end(),
-           {dim_method<"size", size>(),
-            dim_method<"stride", stride>(),
-            method<"dim", dim>(METH_NOARGS),
-            method<"ndimension", dim>(METH_NOARGS),
-            method<"numel", numel>(METH_NOARGS),
-            method<"nelement", numel>(METH_NOARGS),
-            method<"element_size", element_size>(METH_NOARGS),
-            method<"storage_offset", storage_offset>(METH_NOARGS),
-            method<"data_ptr", data_ptr>(METH_NOARGS),
-            method<"is_contiguous", is_contiguous>(METH_VARARGS | METH_KEYWORDS),
-            method<"is_complex", is_complex_>(METH_NOARGS),
-            method<"is_floating_point", is_floating_point>(METH_NOARGS),
-            method<"is_signed", is_signed>(METH_NOARGS),
-            method<"is_conj", is_conj>(METH_NOARGS),
-            method<"is_neg", is_neg>(METH_NOARGS),
-            method<"is_inference", is_inference>(METH_NOARGS),
-            method<"_is_view", is_view>(METH_NOARGS),
-            method<"retain_grad", retain_grad_>(METH_NOARGS, "Keeps the gradient of this non-leaf in .grad."),
-            method<"requires_grad_", requires_grad_>(METH_VARARGS | METH_KEYWORDS, "Sets requires_grad in place."),
-            method<"register_hook", register_hook>(METH_O, "Calls hook(grad) when the gradient is computed."),
-            method<"register_post_accumulate_grad_hook", register_post_accumulate>(
-                METH_O, "Calls hook(tensor) after .grad was updated."),
-            method<"tolist", tolist>(METH_NOARGS, "The elements as nested lists."),
-            method<"detach_", detach_>(METH_NOARGS)});
+  m.insert(
+      m.end(),
+      {dim_method<"size", size>("Return the shape, or the size of one dimension."),
+       dim_method<"stride", stride>("Return the strides, or the stride of one dimension."),
+       method<"dim", dim>(METH_NOARGS, "Return the number of dimensions."),
+       method<"ndimension", dim>(METH_NOARGS, "Return the number of dimensions."),
+       method<"numel", numel>(METH_NOARGS, "Return the number of elements."),
+       method<"nelement", numel>(METH_NOARGS, "Return the number of elements."),
+       method<"element_size", element_size>(METH_NOARGS, "Return the size of one element in bytes."),
+       method<"storage_offset", storage_offset>(METH_NOARGS,
+                                                "Return the offset of the first element in the storage, in elements."),
+       method<"data_ptr", data_ptr>(METH_NOARGS, "Return the address of the first element."),
+       method<"is_contiguous", is_contiguous>(
+           METH_VARARGS | METH_KEYWORDS,
+           "Return True if the elements are contiguous in memory, in the given memory format."),
+       method<"is_complex", is_complex_>(METH_NOARGS, "Return True if the dtype is complex."),
+       method<"is_floating_point", is_floating_point>(METH_NOARGS, "Return True if the dtype is floating point."),
+       method<"is_signed", is_signed>(METH_NOARGS, "Return True if the dtype is signed."),
+       method<"is_conj", is_conj>(METH_NOARGS, "Return True if the tensor is a conjugate view."),
+       method<"is_neg", is_neg>(METH_NOARGS, "Return True if the tensor is a negative view."),
+       method<"is_inference", is_inference>(METH_NOARGS, "Return True if the tensor was created in inference mode."),
+       method<"_is_view", is_view>(METH_NOARGS),
+       method<"retain_grad", retain_grad_>(METH_NOARGS, "Keep this non-leaf's gradient in .grad."),
+       method<"requires_grad_", requires_grad_>(METH_VARARGS | METH_KEYWORDS, "Set requires_grad in place."),
+       method<"register_hook", register_hook>(METH_O, "Call hook(grad) when the gradient is computed."),
+       method<"register_post_accumulate_grad_hook", register_post_accumulate>(
+           METH_O, "Call hook(tensor) after .grad has been updated."),
+       method<"tolist", tolist>(METH_NOARGS, "Return the elements as nested lists."),
+       method<"detach_", detach_>(METH_NOARGS, "Detach the tensor from its graph, in place.")});
   add_more_tensor_methods(m);
   add_dlpack_methods(m);
 }
