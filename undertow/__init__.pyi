@@ -6,7 +6,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 
-# Modules, loaded when they are first named.
+# Modules, loaded on first use.
 from . import __config__ as __config__
 from . import amp as amp
 from . import array_api as array_api
@@ -42,7 +42,7 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 
-# What is written in Python, by module.
+# Names defined in Python, by module.
 from ._functions.creation import as_tensor as as_tensor
 from ._functions.creation import asarray as asarray
 from ._functions.creation import empty_permuted as empty_permuted

@@ -16,26 +16,26 @@ COMPILED = "not planned: there is no compiler and no graph representation; progr
 SPARSE = "not planned: tensors are strided; gradients of embeddings are dense"
 QUANTIZED = "not planned: no quantized dtypes or kernels"
 DISTRIBUTED = "planned: training over several processes"
-VENDOR = "not planned: the call of one vendor's library; use the public operator of the same name without the prefix"
+VENDOR = "not planned: a function of a vendor's library; use the public operator of the same name without the prefix"
 SYMBOLIC = "not planned: shapes are numbers; nothing is traced symbolically"
 OTHER_DEVICE = "not planned: a device other than CPU and CUDA"
 COPIES = "not planned: the operator without _copy, followed by clone(), does the same"
 COMPLEX_HALF = "not planned: no dtype below float16 and bfloat16, no complex of halves"
-SPECIAL = "planned: the rarer special functions"
-LAYERS = "planned: the rarest functions behind layers; torch.nn and torch.nn.functional have what programs use"
+SPECIAL = "planned: rarely used special functions"
+LAYERS = "planned: rarely used layer functions; torch.nn and torch.nn.functional have the common ones"
 NAMED = "not planned: named dimensions"
 NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
-TESTS = "not planned: of the machinery of torch's own tests, common_utils, common_device_type, common_dtype and common_cuda are here"
+TESTS = "not planned: of torch's own test utilities, only common_utils, common_device_type, common_dtype and common_cuda exist"
 INTERNAL = "not planned: torch's internals have no counterpart here"
 STORAGES = "not planned: storages have one class, UntypedStorage, seen by elements as TypedStorage"
-DISTRIBUTIONS = "not planned: helpers inside torch's distributions"
-NUMERICAL = "planned: rarer numerical functions"
-PIPES = "not planned: data pipes, which torch has given up; Dataset, IterableDataset and DataLoader are here"
-FOREIGN = "not planned: a part of torch's C++ that it shows by accident"
+DISTRIBUTIONS = "not planned: internal helpers of torch's distributions"
+NUMERICAL = "planned: rarely used numerical functions"
+PIPES = "not planned: data pipes, which torch no longer develops; use Dataset, IterableDataset and DataLoader"
+FOREIGN = "not planned: a part of torch's C++ that is visible by accident"
 FILES = "not planned: files of torch.save and safetensors are read and written in one way, on little-endian machines"
-PROFILES = "not planned: the inner parts of torch's profilers; torch.profiler.profile and torch.autograd.profiler.profile are here"
+PROFILES = "not planned: internals of torch's profilers; use torch.profiler.profile and torch.autograd.profiler.profile"
 LEGACY = "not planned: torch's oldest constructors, one class for each dtype; use tensor(data, dtype=...) or empty(sizes, dtype=...)"
-LIBRARIES = "not planned: switches of libraries that Undertow does not use: its kernels are its own, and give the same bits with any switch"
+LIBRARIES = "not planned: switches of libraries that Undertow does not use; it has its own kernels, whose results do not depend on them"
 BUILD = "not planned: flags of torch's build; __config__.show() says how Undertow was built"
 ONE_PLACE = "not planned: a second name; its functions are in the package itself"
 MIXED_PRECISION = "not planned: the older names of mixed precision; use torch.amp.autocast and torch.amp.GradScaler"
@@ -84,29 +84,29 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.distributions", DISTRIBUTIONS),
     (r"torch\.(serialization|profiler)", INTERNAL),
     (r"torch\.(lobpcg|quasirandom|linalg|from_file)", NUMERICAL),
-    (r"torch\.optim", "planned: the rarer optimizers"),
+    (r"torch\.optim", "planned: rarely used optimizers"),
     (r"torch\.utils\.data", PIPES),
-    (r"torch\.masked", "not planned: tensors with a mask of their own"),
+    (r"torch\.masked", "not planned: masked tensors"),
     (r"torch\.(AVG|SUM|TYPE_CHECKING|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
     (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
     (r"torch\.(Gradient|GraphExecutorState|IODescriptor|JITException|LiteScriptModule|\w*Logger\w*|Node|OperatorInfo|PRIVATE_OPS)", FOREIGN),
     (r"torch\.(PyTorchFile\w+|Tag|ThroughputBenchmark|Type|USE_\w+|Use|Value|(Buffer|Module|Parameter)Dict|cpp|bit|classproperty)", FOREIGN),
     (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
     (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
-    (r"torch\.ops", "not planned: of torch.ops, only what the program made with torch.library.custom_op; torch's own operators are functions"),
-    (r"torch\.return_types", "not planned: the types of operators that are not here"),
+    (r"torch\.ops", "not planned: torch.ops has only operators created with torch.library.custom_op; torch's own operators are functions"),
+    (r"torch\.return_types", "not planned: the result types of operators that do not exist here"),
     (r"torch\.(random\.thread_safe_generator|linalg\.common_notes|utils\.checkpoint\.SAC_IGNORED_OPS|testing\.FileCheck)", FOREIGN),
     (r"torch\.(Tensor\.)?(hash_tensor|slice_inverse)", FOREIGN),
     (r"torch\.Tensor\.(const_data_ptr|index|map2_|reinforce|resize(_as)?(_sparse_)?|to_padded_tensor|volatile)", FOREIGN),
-    (r"torch\.(set|clear|is|get)_autocast_\w+", "not planned: autocast is switched by the block `with torch.autocast`"),
+    (r"torch\.(set|clear|is|get)_autocast_\w+", "not planned: use `with torch.autocast` to enable autocast"),
     (r"torch\.autograd\.graph\.(region_\w+|set_\w+)", CUDA),
     (r"torch\.autograd\.profiler", "not planned: reports of CUDA's profilers"),
     (r"torch\.backends", LIBRARIES),
-    (r"torch\.func", "planned: the rarest of the transforms' helpers"),
+    (r"torch\.func", "planned: rarely used helpers of transforms"),
     (r"torch\.overrides", TESTS),
     (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
     (r"torch\.utils", "not planned: tools for torch's own build, backends and C++"),
-    (r"torch\.hub", "not planned: what torch.hub needs to run code of others"),
+    (r"torch\.hub", "not planned: the parts of torch.hub that download and run code"),
     (r"torch\.native_norm", LAYERS),
     (r"torch\.(\w+\.)*_\w*", INTERNAL),
 )

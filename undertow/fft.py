@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, as torch.fft has them: promotion, lengths and norms here, the transforms in the core."""
+"""Discrete Fourier transforms with the interface of torch.fft. Promotion, lengths and norms are handled here, the transforms in the core."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ _LONG = {"bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDoub
 
 
 def _norm(mode: str | None, forward: bool) -> int:
-    """What a transform divides by: the length in one direction alone, or its root in both."""
+    """Return the normalization mode: divide by the length in one direction, or by its square root in both."""
     if mode == "ortho":
         return _BY_ROOT
     if mode not in (None, "backward", "forward"):
-        raise RuntimeError(f'Invalid normalization mode: "{mode}"; known are "forward", "backward" and "ortho"')
+        raise RuntimeError(f'Invalid normalization mode: "{mode}"; expected "forward", "backward" or "ortho"')
     return _BY_LENGTH if (mode == "forward") == forward else _NONE
 
 
 def _real(input: Tensor) -> Tensor:
-    """Integers as floating numbers; half types are refused."""
+    """Convert integers to floating point; half-precision dtypes raise."""
     if input.dtype in (ut.float16, ut.bfloat16):
         raise RuntimeError(f"Unsupported dtype {_LONG[str(input.dtype).rpartition('.')[2]]}: transforms need float32 or float64")
     return input if input.is_floating_point() or input.is_complex() else input.to(ut.get_default_dtype())
@@ -95,7 +95,7 @@ def _count(n: int) -> int:
 
 
 def _resized(input: Tensor, sizes: dict[int, int]) -> Tensor:
-    """Cut at the end, or with zeros behind it, in the dimensions that change."""
+    """Truncate or zero-pad at the end of the given dimensions."""
     pad = [0] * (2 * input.dim())
     for d, n in sizes.items():
         if n < input.shape[d]:
@@ -105,7 +105,7 @@ def _resized(input: Tensor, sizes: dict[int, int]) -> Tensor:
 
 
 def _given(result: Tensor, out: Tensor | None) -> Tensor:
-    """The result, written to `out` where there is one."""
+    """Return the result, written to `out` if it is given."""
     return result if out is None else _to_out("fft", result, out)
 
 
@@ -119,7 +119,7 @@ def _one(input: Tensor, n: int | None, dim: int) -> tuple[Tensor, int]:
 
 @overridable
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The transform of `input` along dim, cut or filled with zeros to n numbers.
+    """Compute the discrete Fourier transform of `input` along `dim`, truncated or zero-padded to n elements.
 
     >>> import undertow as ut
     >>> fft(ut.tensor([1.0, 0.0, 2.0, -1.0]))
@@ -132,7 +132,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 
 @overridable
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of fft."""
+    """Compute the inverse of `fft`."""
     x, d = _one(_real(input), n, dim)
     kind = _norm(norm, forward=False)
     return _given(_c2c(x, [d], kind, False) if x.is_complex() else _r2c(x, [d], kind, False).conj(), out)
@@ -140,7 +140,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 @overridable
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The first half of the transform of real numbers: the other is its conjugate."""
+    """Compute the first half of the transform of a real input; the other half is its conjugate."""
     x, d = _one(_check_real(input, "rfft"), n, dim)
     return _given(_r2c(x, [d], _norm(norm, forward=True), True), out)
 
@@ -155,19 +155,19 @@ def _to_real(input: Tensor, n: int | None, dim: int, kind: int, conjugate: bool)
 
 @overridable
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of rfft: n real numbers."""
+    """Compute the inverse of `rfft`: n real numbers."""
     return _given(_to_real(input, n, dim, _norm(norm, forward=False), False), out)
 
 
 @overridable
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The transform of a signal of which `input` is one half and whose other is the conjugate: real numbers."""
+    """Compute the transform of a Hermitian signal, of which `input` is one half; the result is real."""
     return _given(_to_real(input, n, dim, _norm(norm, forward=True), True), out)
 
 
 @overridable
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of hfft."""
+    """Compute the inverse of `hfft`."""
     x, d = _one(_check_real(input, "ihfft"), n, dim)
     return _given(_r2c(x, [d], _norm(norm, forward=False), True).conj(), out)
 
@@ -176,7 +176,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 
 def _axes(input: Tensor, s: Any, dim: Any) -> tuple[list[int], list[int]]:
-    """The dimensions, all or as many of the last as `s` has numbers; and their lengths, -1 keeping the input's."""
+    """Return the dimensions (by default all, or the last len(s)) and their lengths; -1 in `s` means the input's length."""
     s = [s] if isinstance(s, int) else s
     dim = [dim] if isinstance(dim, int) else dim
     if dim is not None:
@@ -205,19 +205,19 @@ def _all_complex(input: Tensor, s: Any, dim: Any, norm: str | None, forward: boo
 
 @overridable
 def fftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """fft along several dimensions, of lengths s."""
+    """Compute `fft` along several dimensions, with lengths `s`."""
     return _given(_all_complex(input, s, dim, norm, True), out)
 
 
 @overridable
 def ifftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of fftn."""
+    """Compute the inverse of `fftn`."""
     return _given(_all_complex(input, s, dim, norm, False), out)
 
 
 @overridable
 def rfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """fftn of real numbers, of the last dimension one half."""
+    """Compute `fftn` of a real input; the last dimension has only the first half."""
     x = _check_real(input, "rfftn", "real-valued input tensor")
     dims, lengths = _some_axes(x, s, dim, "rfftn")
     return _given(_r2c(_resized(x, dict(zip(dims, lengths, strict=True))), dims, _norm(norm, forward=True), True), out)
@@ -230,7 +230,7 @@ def _some_axes(input: Tensor, s: Any, dim: Any, name: str) -> tuple[list[int], l
 
 
 def _halved_axes(x: Tensor, s: Any, dim: Any, name: str) -> tuple[list[int], list[int]]:
-    """As _axes, for an input of which one half is given: its last length is that of the whole."""
+    """Like `_axes`, for a half-spectrum input: its last length is that of the full signal."""
     dims, lengths = _some_axes(x, s, dim, name)
     s = [s] if isinstance(s, int) else s
     if s is None or s[-1] == -1:
@@ -240,7 +240,7 @@ def _halved_axes(x: Tensor, s: Any, dim: Any, name: str) -> tuple[list[int], lis
 
 @overridable
 def irfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of rfftn: real numbers."""
+    """Compute the inverse of `rfftn`; the result is real."""
     x = _complex(input)
     dims, lengths = _halved_axes(x, s, dim, "irfftn")
     x = _resized(x, dict(zip(dims, [*lengths[:-1], lengths[-1] // 2 + 1], strict=True)))
@@ -249,7 +249,7 @@ def irfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None
 
 @overridable
 def hfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """hfft along the last of several dimensions, fft along the others."""
+    """Compute `hfft` along the last of several dimensions, `fft` along the others."""
     x = _complex(input)
     dims, lengths = _halved_axes(x, s, dim, "hfftn")
     x = _resized(x, dict(zip(dims, [*lengths[:-1], lengths[-1] // 2 + 1], strict=True)))
@@ -261,7 +261,7 @@ def hfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None 
 
 @overridable
 def ihfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of hfftn."""
+    """Compute the inverse of `hfftn`."""
     if input.is_complex():
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {_LONG[str(input.dtype).rpartition('.')[2]]}")
     x = _real(input)
@@ -273,37 +273,37 @@ def ihfftn(input: Tensor, s: _Sizes = None, dim: _Sizes = None, norm: str | None
 
 @overridable
 def fft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """fftn along the last two dimensions, or those given."""
+    """Compute `fftn` along the last two dimensions, or along `dim`."""
     return fftn(input, s, dim, norm, out=out)
 
 
 @overridable
 def ifft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """ifftn along the last two dimensions, or those given."""
+    """Compute `ifftn` along the last two dimensions, or along `dim`."""
     return ifftn(input, s, dim, norm, out=out)
 
 
 @overridable
 def rfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """rfftn along the last two dimensions, or those given."""
+    """Compute `rfftn` along the last two dimensions, or along `dim`."""
     return rfftn(input, s, dim, norm, out=out)
 
 
 @overridable
 def irfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """irfftn along the last two dimensions, or those given."""
+    """Compute `irfftn` along the last two dimensions, or along `dim`."""
     return irfftn(input, s, dim, norm, out=out)
 
 
 @overridable
 def hfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """hfftn along the last two dimensions, or those given."""
+    """Compute `hfftn` along the last two dimensions, or along `dim`."""
     return hfftn(input, s, dim, norm, out=out)
 
 
 @overridable
 def ihfft2(input: Tensor, s: _Sizes = None, dim: _Sizes = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """ihfftn along the last two dimensions, or those given."""
+    """Compute `ihfftn` along the last two dimensions, or along `dim`."""
     return ihfftn(input, s, dim, norm, out=out)
 
 
@@ -329,7 +329,7 @@ def fftfreq(
     device: _device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of fft of n numbers, d apart: from zero up, then the negative ones.
+    """Return the frequencies of an `fft` of n samples with spacing d: zero and positive frequencies, then negative ones.
 
     >>> fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
@@ -353,7 +353,7 @@ def rfftfreq(
     device: _device | str | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies of rfft of n numbers, d apart."""
+    """Return the frequencies of an `rfft` of n samples with spacing d."""
     _check_frequencies("rfftfreq", dtype)
     places = ut.arange(n // 2 + 1, dtype=dtype or ut.get_default_dtype(), device=device)
     return _given(_spaced(places, n, d), out).requires_grad_(requires_grad)
@@ -366,7 +366,7 @@ def _shift(input: Tensor, dim: int | Sequence[int] | None, rounding: int) -> Ten
 
 @overridable
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """The zero frequency moved to the middle.
+    """Shift the zero frequency to the center.
 
     >>> import undertow as ut
     >>> fftshift(ut.tensor([0, 1, 2, -2, -1]))
@@ -377,8 +377,8 @@ def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 @overridable
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """The inverse of fftshift."""
+    """Undo `fftshift`."""
     return _shift(input, dim, 1)
 
-if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

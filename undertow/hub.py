@@ -1,4 +1,4 @@
-"""Weights from the net, kept in a cache folder, as `torch.hub`. Code is never downloaded: `load` takes local folders only."""
+"""Download weights to a cache folder, like `torch.hub`. Code is never downloaded: `load` accepts only local folders."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _list = list
 
 
 def _get_torch_home() -> str:
-    """The folder of all of torch's caches."""
+    """Return the root folder of torch's caches."""
     home = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
     return os.path.expanduser(os.environ.get("TORCH_HOME", home))
 
 
 def get_dir() -> str:
-    """The folder of the cache: what `set_dir` said, else $TORCH_HOME/hub, else torch's own."""
+    """Return the cache folder: set by `set_dir`, otherwise $TORCH_HOME/hub, otherwise torch's default."""
     return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Chooses the folder of the cache."""
+    """Set the cache folder."""
     global _chosen
     _chosen = os.path.expanduser(d)
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Copies what is at `url` into the file `dst`, which appears only when it is whole and its SHA-256 begins with `hash_prefix`."""
+    """Download `url` to the file `dst`, which is created only if the download is complete and its SHA-256 begins with `hash_prefix`."""
     from urllib.request import Request, urlopen
 
     dst = os.path.expanduser(dst)
@@ -72,7 +72,7 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> dict[str, Any]:
-    """The state dict at `url`, downloaded into `model_dir` (the cache's checkpoints) unless it is there already."""
+    """Load the state dict at `url`; it is downloaded to `model_dir` (default: checkpoints in the cache) unless the file exists."""
     from urllib.parse import urlparse
 
     import undertow
@@ -89,13 +89,13 @@ def load_state_dict_from_url(
 
 
 def _entries(repo: Any, source: str) -> ModuleType:
-    """The `hubconf.py` of a folder, as a module."""
+    """Import the `hubconf.py` of a folder."""
     import importlib.util
 
     if source.lower() not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     if source.lower() == "github":
-        raise RuntimeError(f"hub: {repo} is code of others: Undertow downloads weights, never code; clone it and give source='local'")
+        raise RuntimeError(f"hub: {repo} contains code, and Undertow downloads only weights; clone the repository and pass source='local'")
     folder = os.path.abspath(repo)
     spec = importlib.util.spec_from_file_location("hubconf", os.path.join(folder, "hubconf.py"))
     assert spec is not None and spec.loader is not None
@@ -116,18 +116,18 @@ def _entry(module: ModuleType, model: str) -> Any:
 
 
 def load(repo_or_dir: Any, model: str, *args: Any, source: str = "github", **kwargs: Any) -> Any:
-    """What the entry `model` of a local folder's `hubconf.py` gives for these arguments; `source` must be "local"."""
+    """Call the entry `model` of a local folder's `hubconf.py` with the given arguments; `source` must be "local"."""
     for option in ("trust_repo", "force_reload", "verbose", "skip_validation"):
         kwargs.pop(option, None)
     return _entry(_entries(repo_or_dir, source), model)(*args, **kwargs)
 
 
 def list(github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None, verbose: bool = True) -> _list[str]:  # type: ignore[valid-type]
-    """The entries of a local folder's `hubconf.py`."""
+    """Return the names of the entries in a local folder's `hubconf.py`."""
     module = _entries(github, "local" if os.path.isdir(github) else "github")
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
 
 
 def help(github: Any, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None) -> Any:
-    """The documentation of an entry."""
+    """Return the docstring of an entry."""
     return _entry(_entries(github, "local" if os.path.isdir(github) else "github"), model).__doc__

@@ -1,7 +1,7 @@
-"""Operators of a program's own, by name, as `torch.library`: `custom_op` and what is registered for it.
+"""User-defined operators, like `torch.library`: `custom_op` and the functions registered for it.
 
-An operator here is a Python function that a name finds again (`ops.mylib.name`), with an optional derivative. There is no
-dispatcher: kernels are chosen by the device type of the first tensor, and a fake kernel is kept for tensors on "meta".
+An operator is a Python function that can be found by name (`ops.mylib.name`), with an optional derivative. There is no
+dispatcher: kernels are selected by the device type of the first tensor, and a fake kernel is used for tensors on "meta".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _tensors(values: Iterable[Any]) -> list[Tensor]:
 
 
 class CustomOpDef:
-    """What `custom_op` gives: the operator, which can be called, and where its parts are registered."""
+    """The result of `custom_op`: a callable operator, with methods that register its parts."""
 
     __name__: str
 
@@ -57,7 +57,7 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
     def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
-        """The function for tensors on these device types; None stands for all."""
+        """Register the function for tensors on these device types; None means all."""
         if fn is None:
             return lambda f: self.register_kernel(device_types, f)
         for device in [device_types] if device_types is None or isinstance(device_types, str) else device_types:
@@ -65,16 +65,16 @@ class CustomOpDef:
         return fn
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """The function for tensors without values, on the device "meta"."""
+        """Register the function for tensors without values, on the device "meta"."""
         self._fake = fn
         return fn
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None) -> None:
-        """The derivative: `backward(ctx, *grads)`, with what `setup_context(ctx, inputs, output)` kept."""
+        """Register the derivative: `backward(ctx, *grads)`, which uses what `setup_context(ctx, inputs, output)` saved."""
         self._backward, self._setup, self._function = backward, setup_context, None
 
     def register_vmap(self, func: Callable[..., Any] | None = None) -> Any:
-        """The rule for `vmap`: `func(info, in_dims, *args)` gives the result and its batch dimension."""
+        """Register the rule for `vmap`: `func(info, in_dims, *args)` returns the result and its batch dimension."""
         if func is None:
             return self.register_vmap
         self._vmap, self._function = func, None
@@ -87,11 +87,11 @@ class CustomOpDef:
         device = tensors[0].device.type if tensors else "cpu"
         if device == "meta":
             if self._fake is None:
-                raise NotImplementedError(f"{self._qualname}: no fake kernel for tensors on meta; give one with register_fake")
+                raise NotImplementedError(f"{self._qualname}: no fake kernel for tensors on meta; register one with register_fake")
             return self._fake
         kernel = self._kernels.get(device) or self._kernels.get(None)
         if kernel is None:
-            raise NotImplementedError(f"{self._qualname}: no kernel for device type {device!r}; there are {sorted(map(str, self._kernels))}")
+            raise NotImplementedError(f"{self._qualname}: no kernel for device type {device!r}; kernels exist for {sorted(map(str, self._kernels))}")
         return kernel
 
     def _run(self, values: Sequence[Any]) -> Any:
@@ -99,7 +99,7 @@ class CustomOpDef:
         return self._kernel(values)(*bound.args, **bound.kwargs)
 
     def _recorded(self) -> Any:
-        """An autograd Function of this operator; made once its derivative is known."""
+        """The autograd Function of this operator; created after the derivative is registered."""
         if self._function is not None:
             return self._function
         op = self
@@ -127,7 +127,7 @@ class CustomOpDef:
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> Any:
                 if op._backward is None:
-                    raise RuntimeError(f"{op._qualname}: there is no derivative for it; give one with register_autograd")
+                    raise RuntimeError(f"{op._qualname}: it has no derivative; register one with register_autograd")
                 return op._backward(ctx, *grads)
 
         if op._vmap is not None:
@@ -150,14 +150,14 @@ class CustomOpDef:
 def _split(name: str) -> tuple[str, str]:
     namespace, found, rest = name.partition("::")
     if not found or not namespace or not rest:
-        raise ValueError(f"an operator's name is namespace::name, but got {name!r}")
+        raise ValueError(f"an operator's name must be namespace::name, but got {name!r}")
     return namespace, rest
 
 
 def custom_op(
     name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, device_types: Any = None, schema: str | None = None, tags: Any = None
 ) -> Any:
-    """Makes a function an operator by the name `namespace::name`; without `fn`, a decorator.
+    """Make a function an operator with the name `namespace::name`; without `fn`, return a decorator.
 
     >>> import undertow as ut
     >>> @ut.library.custom_op("demo::double", mutates_args=())
@@ -178,7 +178,7 @@ def _found(op: Any) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
     if not isinstance(op, str) or op not in _ops:
-        raise ValueError(f"no operator {op!r}; custom_op makes one. There are {sorted(_ops)}")
+        raise ValueError(f"no operator {op!r}; create it with custom_op. Existing operators: {sorted(_ops)}")
     return _ops[op]
 
 
@@ -187,7 +187,7 @@ def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     if func is None:
         return lambda f: register_fake(op, f)
     if isinstance(op, str) and op not in _ops and _refused:
-        return func  # for tracing an operator of a library that could not be loaded: neither is there
+        return func  # for tracing an operator of a library that could not be loaded; both are missing
     return _found(op).register_fake(func)
 
 
@@ -210,7 +210,7 @@ _WORDS = {"Tensor": "Tensor", "int": "SymInt", "float": "float", "bool": "bool",
 
 
 def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
-    """The function's annotations in the words of a schema, for those of plain types.
+    """Return the function's schema from its annotations, which must be plain types.
 
     >>> from undertow import Tensor
     >>> from undertow.library import infer_schema

@@ -4,7 +4,7 @@ from undertow._C import _LinAlgError, _ops
 from undertow._lazy import explain_missing as _explain_missing
 from undertow._namespace import publish
 
-# The core spells them with the module's name, as torch's own core does: some share a name with another operator.
+# The core prefixes the names with the module's name, like torch's core, because some operators outside of linalg have the same name.
 _found: dict[str, object] = {}
 publish("linalg", _found)
 globals().update({name.removeprefix("linalg_"): fn for name, fn in _found.items()})

@@ -1,4 +1,4 @@
-"""Operators by namespace and name: `ops.mylib.name` of what a program made with `library.custom_op`."""
+"""Operators by namespace and name: `ops.mylib.name` for operators created with `library.custom_op`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class _Namespace:
         try:
             return _ops[f"{self.name}::{name}"]
         except KeyError:
-            raise AttributeError(f"no operator {self.name}::{name}; library.custom_op makes one", name=name, obj=self) from None
+            raise AttributeError(f"no operator {self.name}::{name}; create it with library.custom_op", name=name, obj=self) from None
 
 
 def load_library(path: str) -> None:
-    """Refuses, as torch refuses a library that cannot be loaded: what is compiled against PyTorch's C++ needs PyTorch."""
+    """Raise, as torch does for a library that cannot be loaded: libraries compiled against PyTorch's C++ need PyTorch."""
     from undertow import library
 
     library._refused.append(path)
-    raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded: there is no libtorch here")
+    raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded without libtorch")
 
 
 def __getattr__(name: str) -> _Namespace:

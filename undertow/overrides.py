@@ -1,7 +1,7 @@
-"""`__torch_function__`: classes and modes that take over operators.
+"""`__torch_function__`: classes and modes that override operators.
 
-The core finds who takes over a call; `_dispatch` here asks them in order: the innermost mode, then
-the arguments, a subclass before its base, otherwise from left to right.
+The core finds the overrides of a call; `_dispatch` calls them in order: the innermost mode, then the
+arguments, a subclass before its base class, otherwise from left to right.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _stack = _Stack()
 
 
 class DisableTorchFunctionSubclass:
-    """In this context subclasses' `__torch_function__` is not called; modes still are.
+    """Context manager: `__torch_function__` of subclasses is not called; modes still are.
 
     >>> import undertow as ut
     >>> class Loud(ut.Tensor): ...
@@ -71,7 +71,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """In this context no `__torch_function__` is called, a mode's neither."""
+    """Context manager: no `__torch_function__` is called, neither of subclasses nor of modes."""
 
     __slots__ = ("_modes",)
 
@@ -85,7 +85,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 
 class _Without:
-    """A mode's own code runs without it: the outer modes remain."""
+    """Context manager that disables a mode while its own code runs; the outer modes remain."""
 
     __slots__ = ("_mode",)
 
@@ -100,7 +100,7 @@ class _Without:
 
 
 class TorchFunctionMode:
-    """Takes over every operator in its context: override `__torch_function__` in a subclass.
+    """Overrides every operator in its context: define `__torch_function__` in a subclass.
 
     >>> import undertow as ut
     >>> class Names(ut.overrides.TorchFunctionMode):
@@ -133,12 +133,12 @@ class TorchFunctionMode:
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
-        """An instance, to be entered by `with`; the older spelling of a call."""
+        """Return an instance for use in `with`; the older form of a constructor call."""
         return cls(*args, **kwargs)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that lets everything pass."""
+    """A mode that does not change operators."""
 
     def __torch_function__(
         self,
@@ -151,7 +151,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 def _get_current_function_mode() -> TorchFunctionMode | None:
-    """The innermost mode of this thread."""
+    """Return the innermost mode of this thread."""
     return _stack.modes[-1] if _stack.modes else None
 
 
@@ -166,7 +166,7 @@ def _dispatch(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Ask the innermost mode, then each of the arguments; the core calls this."""
+    """Call the override of the innermost mode, then of each argument, until one handles the call. Called by the core."""
     if _stack.modes:
         with _Without() as mode:
             result = mode.__torch_function__(func, types, args, kwargs)
@@ -183,7 +183,7 @@ def _dispatch(
     name = resolve_name(func) or repr(func)
     strangers = [each for each in types if _is_torchs(each)]
     if strangers:
-        raise TypeError(f"{name}: {strangers[0].__module__}.{strangers[0].__name__} is PyTorch's; bring it here by undertow.from_torch")
+        raise TypeError(f"{name}: {strangers[0].__module__}.{strangers[0].__name__} is a PyTorch class; convert it with undertow.from_torch")
     modes = f" nor in mode {_stack.modes[-1]!r}" if _stack.modes else ""
     raise TypeError(
         f"no implementation found for '{name}' on types that implement __torch_function__: "
@@ -192,12 +192,12 @@ def _dispatch(
 
 
 def _is_torchs(cls: type) -> bool:
-    """Whether these are PyTorch's own tensors: their override calls our function again, and would do so for ever."""
+    """Return True for PyTorch's own tensors: their override would call our function again, without end."""
     return cls.__module__.partition(".")[0] == "torch" and cls.__module__ != Tensor.__module__
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a call with these arguments is taken over.
+    """Return True if a call with these arguments is overridden.
 
     >>> import undertow as ut
     >>> ut.overrides.has_torch_function((ut.ones(1), 2))
@@ -207,16 +207,16 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
-    """`has_torch_function` of separate arguments."""
+    """`has_torch_function` with separate arguments."""
     return _C._has_torch_function(relevant_args)
 
 
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Let those among `relevant_args` that take over answer `public_api(*args, **kwargs)`.
+    """Call the overrides of `relevant_args` for `public_api(*args, **kwargs)`.
 
-    For functions written in Python, after `has_torch_function` said yes.
+    For functions written in Python, after `has_torch_function` has returned True.
     """
     overloaded = _C._overloaded_args(tuple(relevant_args))
     types = tuple(type(each) for each in overloaded)
@@ -226,7 +226,7 @@ def handle_torch_function(
 def wrap_torch_function(
     dispatcher: Callable[..., Iterable[Any]],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function so that the arguments named by `dispatcher(...)` may take it over.
+    """Decorate a function so that the arguments returned by `dispatcher(...)` can override it.
 
     >>> import undertow as ut
     >>> @ut.overrides.wrap_torch_function(lambda a: (a,))
@@ -251,7 +251,7 @@ def wrap_torch_function(
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether `inp` is a tensor or has a `__torch_function__`.
+    """Return True if `inp` is a tensor or has a `__torch_function__`.
 
     >>> import undertow as ut
     >>> ut.overrides.is_tensor_like(ut.ones(1)), ut.overrides.is_tensor_like(1.0)
@@ -261,7 +261,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether `func` is a method of Tensor, or reads or writes one of its attributes.
+    """Return True if `func` is a method of Tensor, or a getter or setter of one of its attributes.
 
     >>> import undertow as ut
     >>> ut.overrides.is_tensor_method_or_property(ut.Tensor.add), ut.overrides.is_tensor_method_or_property(ut.add)
@@ -275,7 +275,7 @@ def _methods() -> set[Any]:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """What `__torch_function__` may take over, by the module or class it is found in.
+    """Return the functions that `__torch_function__` can override, by the module or class that has them.
 
     >>> import undertow as ut
     >>> ut.exp in ut.overrides.get_overridable_functions()[ut]
@@ -300,7 +300,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """What `__torch_function__` is not asked about: functions that make tensors out of none, and what every object has.
+    """Return the functions that `__torch_function__` cannot override: functions that create tensors, and methods of every object.
 
     >>> import undertow as ut
     >>> ut.zeros in ut.overrides.get_ignored_functions()
@@ -314,7 +314,7 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 
 def resolve_name(func: Callable[..., Any]) -> str | None:
-    """A name by which people know `func`: undertow.exp, Tensor.mul, Tensor.shape.__get__.
+    """Return the public name of `func`: undertow.exp, Tensor.mul, Tensor.shape.__get__.
 
     >>> import undertow as ut
     >>> ut.overrides.resolve_name(ut.Tensor.shape.__get__)
@@ -333,7 +333,7 @@ def resolve_name(func: Callable[..., Any]) -> str | None:
 
 
 class enable_reentrant_dispatch:
-    """For code written against torch; there is nothing to enable."""
+    """Context manager for code written for torch; it has no effect."""
 
     def __enter__(self) -> None: ...
 
@@ -344,7 +344,7 @@ _unwrapped: frozenset[Any] | None = None
 
 
 def get_default_nowrap_functions() -> frozenset[Any]:
-    """Functions whose results the default `__torch_function__` leaves as they are."""
+    """Return the functions whose results the default `__torch_function__` does not convert."""
     global _unwrapped
     if _unwrapped is None:
         names = ("_base", "grad", "_grad")
@@ -353,7 +353,7 @@ def get_default_nowrap_functions() -> frozenset[Any]:
 
 
 def _convert(result: Any, cls: type[Tensor]) -> Any:
-    """The tensors in a result as instances of `cls`."""
+    """Convert the tensors in a result to instances of `cls`."""
     if cls is Tensor:
         return result
     if isinstance(result, Tensor):
@@ -373,7 +373,7 @@ def _default_torch_function(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """`Tensor.__torch_function__`: run the function, give its results the subclass."""
+    """`Tensor.__torch_function__`: run the function and convert its results to the subclass."""
     if not all(issubclass(cls, each) for each in types) or any(_is_torchs(type(a)) for a in args):
         return NotImplemented
     with DisableTorchFunctionSubclass():

@@ -1,4 +1,4 @@
-"""torch.profiler's names: profiles with a schedule over steps, on top of `undertow.autograd.profiler`."""
+"""The interface of torch.profiler: profiles with a schedule over steps, built on `undertow.autograd.profiler`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ProfilerActivity(Enum):
-    """What can be profiled. Here only the CPU is."""
+    """Activities to profile; only the CPU is supported."""
 
     CPU = 0
     XPU = 1
@@ -39,7 +39,7 @@ class ProfilerActivity(Enum):
 
 
 class ProfilerAction(Enum):
-    """What a schedule says of a step."""
+    """The action of a schedule for a step."""
 
     NONE = 0
     WARMUP = 1
@@ -51,12 +51,12 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def kineto_available() -> bool:
-    """True: `profile` with its schedules is here, which is what programs ask by this."""
+    """Return True: `profile` with schedules is supported, which is what programs check with this."""
     return True
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What this build can profile.
+    """Return the activities that this build can profile.
 
     >>> import undertow as ut
     >>> [activity.name for activity in ut.profiler.supported_activities()]
@@ -68,7 +68,7 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Skip some steps, then again and again: wait, warm up, record. `repeat=0` goes on for ever.
+    """Return a schedule: skip some steps, then repeat cycles of wait, warm-up and recording. `repeat=0` repeats without end.
 
     >>> import undertow as ut
     >>> plan = ut.profiler.schedule(wait=1, warmup=1, active=2)
@@ -78,7 +78,7 @@ def schedule(
     if min(wait, warmup, repeat, skip_first, skip_first_wait) < 0 or active <= 0:
         raise AssertionError(
             f"Invalid profiler schedule arguments: wait={wait}, warmup={warmup}, active={active}, repeat={repeat}, skip_first={skip_first}; "
-            "active must be positive, the others not negative"
+            "active must be positive, the others must not be negative"
         )
     length = wait + warmup + active
 
@@ -103,7 +103,7 @@ def schedule(
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[profile], None]:
-    """For `on_trace_ready`: write each trace into `dir_name`, where TensorBoard's plugin finds it."""
+    """Return a function for `on_trace_ready` that writes each trace to `dir_name`, where TensorBoard's plugin finds it."""
     import os
     import socket
     import time
@@ -118,10 +118,10 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
 
 
 class profile:
-    """Profile a context, or some of its steps by a `schedule`; call `step()` after each.
+    """Context manager that profiles a block, or some of its steps by a `schedule`; call `step()` after each step.
 
-    `on_trace_ready(prof)` is called whenever a cycle of the schedule ends, and at the end of the context if
-    something is being recorded. `key_averages()`, `events()` and the exports speak of the last cycle.
+    `on_trace_ready(prof)` is called whenever a cycle of the schedule ends, and at the end of the block if recording is
+    active. `key_averages()`, `events()` and the exports refer to the last cycle.
 
     >>> import undertow as ut
     >>> seen = []
@@ -186,17 +186,17 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Begin with the schedule's first step."""
+        """Start with the schedule's first step."""
         self._follow()
 
     def stop(self) -> None:
-        """End; a trace that is being recorded is ready then."""
+        """Stop; if a trace is being recorded, it is then ready."""
         self._end_step()
         if self._recording:
             self._save()
 
     def step(self) -> None:
-        """Say that a step has ended and the next begins."""
+        """Mark the end of a step and the start of the next one."""
         self._end_step()
         before = self.current_action
         self.step_num += 1
@@ -206,7 +206,7 @@ class profile:
         elif self._recording and self.current_action not in _RECORDING:
             import warnings
 
-            warnings.warn("Incorrect schedule: RECORD followed by NONE; what was recorded is dropped", stacklevel=2)
+            warnings.warn("Incorrect schedule: RECORD followed by NONE; the recorded data is dropped", stacklevel=2)
             self._stop_recording()
         self._follow()
 
@@ -240,11 +240,11 @@ class profile:
         return self.profiler
 
     def events(self) -> EventList:
-        """Every event of the last cycle."""
+        """Return all events of the last cycle."""
         return self._last()._finished()
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False) -> EventList:
-        """The events of one name together."""
+        """Group the events of the last cycle by name."""
         return self._last().key_averages(group_by_input_shape, group_by_stack_n)
 
     def export_chrome_trace(self, path: str) -> None:
@@ -255,5 +255,5 @@ class profile:
         """Write the last cycle's folded stacks; needs `with_stack=True`."""
         self._last().export_stacks(path, metric)
 
-if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

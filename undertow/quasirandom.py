@@ -1,4 +1,4 @@
-"""Quasirandom points: `SobolEngine`, the same points as torch's, scrambled by the same draws."""
+"""Quasirandom points: `SobolEngine`, with the same points and the same scrambling as torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["SobolEngine"]
 
 
 def _directions(dimension: int, bits: int) -> list[list[int]]:
-    """The direction numbers of each dimension, as fractions of 2^bits."""
+    """Return the direction numbers of each dimension, as fractions of 2^bits."""
     from base64 import b85decode
 
     from undertow._sobol_numbers import DEGREES, PACKED
@@ -44,7 +44,7 @@ def _directions(dimension: int, bits: int) -> list[list[int]]:
 
 
 class SobolEngine:
-    """Points of low discrepancy in the unit cube of `dimension`, the first of them the origin unless they are scrambled.
+    """Low-discrepancy points in the unit cube of `dimension` dimensions; the first is the origin, unless they are scrambled.
 
     >>> SobolEngine(2).draw(4)
     tensor([[0.0000, 0.0000],
@@ -65,7 +65,7 @@ class SobolEngine:
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if not 1 <= dimension <= self.MAXDIM:
-            raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}] (torch's goes on to 21201)")
+            raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}] (torch's goes up to 21201)")
         self.dimension, self.scramble, self.seed = dimension, scramble, seed
         self.sobolstate = undertow.tensor(_directions(dimension, self.MAXBIT), dtype=undertow.int64)
         self.shift = undertow.zeros(dimension, dtype=undertow.int64)
@@ -85,12 +85,12 @@ class SobolEngine:
         lower = undertow.randint(2, (self.dimension, bits, bits), generator=generator).tril()
         lower.diagonal(dim1=-2, dim2=-1).fill_(1)
         high_first = undertow.arange(bits - 1, -1, -1)
-        columns = (self.sobolstate.unsqueeze(-1) >> high_first) & 1  # each number as its bits, the highest first
+        columns = (self.sobolstate.unsqueeze(-1) >> high_first) & 1  # the bits of each number, highest first
         mixed = undertow.matmul(columns.float(), lower.mT.float()).long() % 2
         self.sobolstate = (mixed << high_first).sum(-1)
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
-        """The next `n` points."""
+        """Return the next `n` points."""
         dtype = undertow.get_default_dtype() if dtype is None else dtype
         index = undertow.arange(self.num_generated, self.num_generated + n)
         gray = index ^ index >> 1
@@ -106,7 +106,7 @@ class SobolEngine:
         return result if out is None else out.resize_(result.shape).copy_(result)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
-        """The next 2^m points; refused where the points so far would not make a power of two with them."""
+        """Return the next 2^m points; raise if the total number of points would not be a power of two."""
         n = 2**m
         total = self.num_generated + n
         if total & (total - 1):
@@ -117,13 +117,13 @@ class SobolEngine:
         return self.draw(n, out=out, dtype=dtype)
 
     def reset(self) -> SobolEngine:
-        """Begin again with the first point."""
+        """Start again with the first point."""
         self.quasi = self.shift.clone()
         self.num_generated = 0
         return self
 
     def fast_forward(self, n: int) -> SobolEngine:
-        """Leave out `n` points."""
+        """Skip `n` points."""
         self.num_generated += n
         return self
 

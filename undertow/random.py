@@ -1,4 +1,4 @@
-"""Seeds and states of the default generator, as `torch.random`. Draws nothing itself."""
+"""Seeds and states of the default generator, like `torch.random`."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ __all__ = ["manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_stat
 
 
 def manual_seed(seed: int) -> Generator:
-    """Starts the default generator's stream of this seed; negative seeds count back from 2**64."""
+    """Seed the default generator; 2**64 is added to negative seeds."""
     return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
-    """Seeds the default generator from the system's entropy; returns the seed."""
+    """Seed the default generator from the system's entropy, and return the seed."""
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed the default generator's stream started from."""
+    """Return the current seed of the default generator."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The default generator's state, as a uint8 tensor in torch's layout."""
+    """Return the default generator's state as a uint8 tensor in torch's layout."""
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Puts the default generator back into a state that `get_rng_state` gave."""
+    """Set the state of the default generator to one returned by `get_rng_state`."""
     default_generator.set_state(new_state)
 
 
@@ -47,7 +47,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "cpu",
 ) -> Iterator[None]:
-    """Whatever is drawn inside, the default generator goes on afterwards as if it had not been."""
+    """Context manager that restores the default generator's state at the end of the block."""
     if not enabled:
         yield
         return
@@ -57,5 +57,5 @@ def fork_rng(
     finally:
         set_rng_state(state)
 
-if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+if not TYPE_CHECKING:  # a type checker that saw it would accept every name
     __getattr__ = _explain_missing(__name__)

@@ -1,6 +1,6 @@
-"""The types of results with names, as `torch.return_types`: `max`, `sort`, `linalg_svd`, …
+"""Named result types, like `torch.return_types`: `max`, `sort`, `linalg_svd`, …
 
-Each is the type of what its operator returns, found by calling the operator once on a small matrix.
+Each type is found by calling its operator once on a small matrix.
 """
 
 from __future__ import annotations

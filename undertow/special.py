@@ -1,4 +1,4 @@
-"""Special functions: error functions, gamma functions and their kin."""
+"""Special functions: error functions, gamma functions and others."""
 
 from undertow._functions.bessel_and_polynomials import functions as _functions
 from undertow._lazy import explain_missing as _explain_missing

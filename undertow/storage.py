@@ -1,4 +1,4 @@
-"""Storages: `UntypedStorage`, the bytes tensors share, and `TypedStorage`, its older face by elements."""
+"""Storages: `UntypedStorage`, the bytes that tensors share, and `TypedStorage`, its older interface by elements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 def _from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-    """A storage over a file's bytes; what is written to it reaches the file only if shared, which also makes the file as long as asked."""
+    """Create a storage over a file's bytes. If `shared`, writes change the file, and the file is extended to `nbytes`."""
     import mmap
 
     with open(filename, "r+b" if shared and os.path.exists(filename) else "w+b" if shared else "rb") as file:
@@ -28,14 +28,14 @@ def _from_file(filename: str, shared: bool = False, nbytes: int = 0) -> UntypedS
         if shared and size < nbytes:
             file.truncate(nbytes)
         elif size < nbytes:
-            raise RuntimeError(f"UntypedStorage.from_file: {filename} has {size} bytes, but {nbytes} are asked for")
+            raise RuntimeError(f"UntypedStorage.from_file: {filename} has {size} bytes, but {nbytes} are requested")
         if not nbytes:
             return UntypedStorage(0)
         return _C._storage_from_buffer(mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY))
 
 
 class TypedStorage:
-    """A storage seen as elements of one dtype.
+    """A storage viewed as elements of one dtype.
 
     >>> import undertow as ut
     >>> s = ut.tensor([1.0, 2.0]).storage()
@@ -66,31 +66,31 @@ class TypedStorage:
         return _C._tensor_over(self._untyped_storage, self.dtype, 0, (self.size(),), (1,))
 
     def untyped(self) -> UntypedStorage:
-        """The bytes."""
+        """Return the untyped storage."""
         return self._untyped_storage
 
     @property
     def device(self) -> _device:
-        """Where the bytes are."""
+        """The device of the storage."""
         return self._untyped_storage.device
 
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return self._untyped_storage.nbytes() // self.dtype.itemsize
 
     def __len__(self) -> int:
         return self.size()
 
     def nbytes(self) -> int:
-        """The number of bytes."""
+        """Return the number of bytes."""
         return self._untyped_storage.nbytes()
 
     def element_size(self) -> int:
-        """The bytes of one element."""
+        """Return the size of one element in bytes."""
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
-        """The address of the first element."""
+        """Return the address of the first element."""
         return self._untyped_storage.data_ptr()
 
     def _cdata_of(self) -> int:
@@ -99,15 +99,15 @@ class TypedStorage:
     _cdata = property(_cdata_of)
 
     def tolist(self) -> list[Any]:
-        """The elements."""
+        """Return the elements as a list."""
         return self._as_tensor().tolist()
 
     def clone(self) -> TypedStorage:
-        """A copy."""
+        """Return a copy."""
         return type(self)(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
 
     def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
-        """Take over the elements of another storage of the same size, converting them."""
+        """Copy the elements of another storage of the same size, with conversion."""
         self._as_tensor().copy_(source._as_tensor())
         return self
 
@@ -122,7 +122,7 @@ class TypedStorage:
         return self
 
     def is_shared(self) -> bool:
-        """Whether forked processes share the bytes."""
+        """Return True if the memory is shared with forked processes."""
         return self._untyped_storage.is_shared()
 
     def __getitem__(self, index: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Names for annotations, as `torch.types`."""
+"""Type aliases for annotations, like `torch.types`."""
 
 from __future__ import annotations
 

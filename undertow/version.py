@@ -1,4 +1,4 @@
-"""The version, and what the package was built with, as `torch.version`. The build reads the version from this file."""
+"""The version and build information, like `torch.version`. The build reads the version from this file."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ import torch
 try:
     torch.ops.load_library("libvision.so")
 except OSError as error:
-    print("no libtorch" in str(error))
+    print("without libtorch" in str(error))
 keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU) | torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 print(len(keys), torch._C.DispatchKey.CPU in keys)
 

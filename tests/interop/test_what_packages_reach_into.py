@@ -27,7 +27,7 @@ def test_a_storage_over_a_file_is_private_unless_shared(tmp_path):
 
 def test_a_file_shorter_than_asked_is_refused_and_none_is_made(tmp_path):
     (tmp_path / "short").write_bytes(b"abc")
-    with pytest.raises(RuntimeError, match="has 3 bytes, but 4 are asked for"):
+    with pytest.raises(RuntimeError, match="has 3 bytes, but 4 are requested"):
         ut.UntypedStorage.from_file(str(tmp_path / "short"), nbytes=4)
     with pytest.raises(FileNotFoundError):
         ut.UntypedStorage.from_file(str(tmp_path / "none"), nbytes=4)

@@ -1,4 +1,4 @@
-# The types of results with names.
+# Named result types.
 from undertow._C import Tensor
 from undertow._functions.histogram import Histogram, Histogramdd
 

@@ -1,4 +1,4 @@
-"""The names that torch has beyond Undertow's own; see README.md, and undertow/_lazy.py, which reads this list."""
+"""The names of torch that Undertow itself does not have; see README.md, and undertow/_lazy.py, which reads this list."""
 # ruff: noqa: I001
 
 # Modules.
@@ -16,7 +16,7 @@ from . import sparse as sparse
 from . import torch_version as torch_version
 from . import xpu as xpu
 
-# Names of torch itself, by the module that has them here.
+# Names of torch itself, by the module that defines them.
 from ._C import has_lapack as has_lapack
 from ._C import has_mkl as has_mkl
 from ._C import has_openmp as has_openmp

@@ -1,4 +1,4 @@
-# undertow._C, the compiled module: its types, and the functions that core/python writes by hand.
+# undertow._C, the compiled module: its types, and the hand-written functions of core/python.
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
@@ -128,7 +128,7 @@ class _NodeBase(Node):
     def _sequence_nr(self) -> _int: ...
     def _set_sequence_nr(self, number: _int, /) -> None: ...
 
-# A node too, but its classes have a metaclass of their own, which Node's does not go with.
+# A node too, but its classes have their own metaclass, which is not compatible with Node's.
 class _FunctionBase:
     @property
     def requires_grad(self) -> _bool: ...
@@ -200,7 +200,7 @@ def is_inference_mode_enabled() -> _bool: ...
 def is_anomaly_enabled() -> _bool: ...
 def is_anomaly_check_nan_enabled() -> _bool: ...
 
-# ---- what the Python layers ask of the core ----
+# ---- internal functions for the Python modules ----
 
 _ops: dict[str, Callable[..., Any]]
 

@@ -1,4 +1,4 @@
-# The operators behind undertow.nn: `_C._ops["_nn.im2col"]`. No module of this name exists when a program runs.
+# The operators behind undertow.nn: `_C._ops["_nn.im2col"]`. No module of this name exists at run time.
 from collections.abc import Sequence
 
 from undertow import return_types

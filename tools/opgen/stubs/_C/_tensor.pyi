@@ -1,4 +1,4 @@
-# Tensor: what core/python and undertow/_tensor_methods.py write by hand, then the operators that are methods.
+# Tensor: the hand-written methods of core/python and undertow/_tensor_methods.py, then the operators that are methods.
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
@@ -165,7 +165,7 @@ class Tensor:
     def _is_view(self) -> _bool: ...
 
     # ---- conversion ----
-    # A complex tensor's item is complex. torch's stub says as little: with complex in the union no comparison would pass.
+    # A complex tensor's item is complex, but complex is left out, as in torch's stub: with it in the union no comparison would type-check.
     def item(self) -> _int | _float: ...
     def tolist(self) -> Any: ...
     def numpy(self, *, force: _bool = False) -> Array: ...

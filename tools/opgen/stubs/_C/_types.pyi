@@ -1,4 +1,4 @@
-# Names of types that the other stubs share.
+# Type aliases that the other stubs share.
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, SupportsIndex, TypeAlias

@@ -1,4 +1,4 @@
-# The functions that layers are made of: activations, losses, normalizations.
+# The functions that layers use: activations, losses, normalizations.
 from collections.abc import Sequence
 from typing import Literal, overload
 
