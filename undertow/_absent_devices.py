@@ -53,21 +53,21 @@ def fill(kind: str, namespace: dict[str, Any]) -> list[str]:
     """
     answers, raising = DEVICES[kind]
     namespace.update({name: answer(name, value) for name, value in answers.items()})
-    namespace.update({name: refusal(kind, name) for name in raising.split()})
+    namespace.update({name: unavailable(kind, name) for name in raising.split()})
     return sorted((*answers, *raising.split()))
 
 
-def refusal(kind: str, name: str) -> Callable[..., Any]:
+def unavailable(kind: str, name: str) -> Callable[..., Any]:
     """Create a function that needs the device: it raises torch's exception class, and its message begins like torch's."""
 
-    def refused(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
         if kind == "accelerator":
             raise RuntimeError("Cannot access accelerator device when none is available.")
         raise AssertionError(f"Torch not compiled with {kind.upper()} enabled; {kind}.{name}: this build of Undertow computes on the CPU only")
 
-    refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = "Raises: there is no such device."
-    return refused
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Raises: there is no such device."
+    return function
 
 
 def answer(name: str, value: Any) -> Callable[..., Any]:

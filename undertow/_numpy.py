@@ -57,7 +57,7 @@ _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin
 _ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
 
 
-def _refuse(name: str) -> RuntimeError:
+def _unsupported(name: str) -> RuntimeError:
     return RuntimeError(
         f"Can't call numpy() on Tensor that requires grad: {name} has no counterpart here that would keep its history. Use tensor.detach().numpy() "
         "if it need not be kept"
@@ -140,7 +140,7 @@ def _recorded(ufunc: str, name: str, method: str, inputs: tuple[Any, ...], kwarg
         return _reduced(_REDUCE[ufunc], name, inputs[0], **kwargs)
     function = _find(ufunc)
     if function is None or (kwargs and method == "__call__"):
-        raise _refuse(f"{name}({', '.join(kwargs)}=...)" if kwargs else name)
+        raise _unsupported(f"{name}({', '.join(kwargs)}=...)" if kwargs else name)
     if method == "__call__":
         return function(*(_operand(x) for x in inputs))
     if method == "accumulate" and ufunc in _ACCUMULATE and set(kwargs) <= {"axis"}:
@@ -148,12 +148,12 @@ def _recorded(ufunc: str, name: str, method: str, inputs: tuple[Any, ...], kwarg
     if method == "outer" and not kwargs:
         a, b = (undertow.as_tensor(x) for x in inputs)
         return function(a.reshape(*a.shape, *[1] * b.dim()), b)
-    raise _refuse(name)
+    raise _unsupported(name)
 
 
 def _reduced(own: str, name: str, x: Tensor, axis: Any = 0, keepdims: bool = False, **rest: Any) -> Tensor:
     if any(value is not None for value in rest.values()):
-        raise _refuse(f"{name}({', '.join(rest)}=...)")
+        raise _unsupported(f"{name}({', '.join(rest)}=...)")
     axes = tuple(range(x.dim())) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     function = getattr(undertow, own)
     if own != "prod":
@@ -197,7 +197,7 @@ def _where(condition: Any, x: Any, y: Any) -> Tensor:
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Tensor:
     low, high = bounds.pop("min", a_min), bounds.pop("max", a_max)
     if bounds:
-        raise _refuse("np.clip with " + ", ".join(bounds))
+        raise _unsupported("np.clip with " + ", ".join(bounds))
     return undertow.clamp(a, None if low is None else _operand(low), None if high is None else _operand(high))
 
 
@@ -257,18 +257,18 @@ def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
         return getattr(undertow.fft, name)(*args, **{_FFT_ARGUMENTS.get(k, k): v for k, v in kwargs.items()})
     if func.__module__ != "numpy":
-        raise _refuse(f"{func.__module__.replace('numpy', 'np')}.{name}")
+        raise _unsupported(f"{func.__module__.replace('numpy', 'np')}.{name}")
     if name in _BY_METHOD:
         return _by_method(name, *args, **kwargs)
     own = _FUNCTIONS.get(name)
     if own is None:
-        raise _refuse(f"np.{name}")
+        raise _unsupported(f"np.{name}")
     try:
         return own(*args, **kwargs)
     except TypeError as error:
         if "argument" not in str(error):
             raise
-        raise _refuse(f"np.{name} with these arguments ({error})") from error
+        raise _unsupported(f"np.{name} with these arguments ({error})") from error
 
 
 def _norm(x: Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -277,7 +277,7 @@ def _norm(x: Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) 
 
 def _by_method(name: str, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: Any = False, **rest: Any) -> Any:
     if out is not None or dtype is not None or rest or not isinstance(a, Tensor):
-        raise _refuse(f"np.{name} with out, dtype, where or initial")
+        raise _unsupported(f"np.{name} with out, dtype, where or initial")
     keepdims = keepdims is True
     if name in ("cumsum", "cumprod"):
         return getattr(undertow, name)(a.reshape(-1) if axis is None else a, 0 if axis is None else axis)

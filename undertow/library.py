@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CustomOpDef", "custom_op", "infer_schema", "register_autograd", "register_fake", "register_kernel", "register_vmap"]
 
 _ops: dict[str, CustomOpDef] = {}
-_refused: list[str] = []  # libraries of compiled operators that could not be loaded
+_unloadable: list[str] = []  # libraries of compiled operators that could not be loaded
 
 
 def _tensors(values: Iterable[Any]) -> list[Tensor]:
@@ -186,7 +186,7 @@ def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: An
     """See `CustomOpDef.register_fake`."""
     if func is None:
         return lambda f: register_fake(op, f)
-    if isinstance(op, str) and op not in _ops and _refused:
+    if isinstance(op, str) and op not in _ops and _unloadable:
         return func  # for tracing an operator of a library that could not be loaded; both are missing
     return _found(op).register_fake(func)
 

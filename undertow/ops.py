@@ -26,7 +26,7 @@ def load_library(path: str) -> None:
     """Raise, as torch does for a library that cannot be loaded: libraries compiled against PyTorch's C++ need PyTorch."""
     from undertow import library
 
-    library._refused.append(path)
+    library._unloadable.append(path)
     raise OSError(f"{path}: operators compiled for PyTorch cannot be loaded without libtorch")
 
 

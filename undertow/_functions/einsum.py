@@ -135,11 +135,11 @@ def _sizes(terms: Sequence[Labels], shapes: Sequence[Shape]) -> dict[int, int]:
                 sizes[label] = size
             elif size not in (1, seen):
                 covered = dim - sum(other > 0 for other in labels[:dim])
-                _refuse_broadcast(label, size, operand, covered, seen)
+                _raise_broadcast_error(label, size, operand, covered, seen)
     return sizes
 
 
-def _refuse_broadcast(label: int, size: int, operand: int, dim: int, seen: int) -> None:
+def _raise_broadcast_error(label: int, size: int, operand: int, dim: int, seen: int) -> None:
     if label > 0:
         raise RuntimeError(
             f"einsum(): subscript {chr(label)} has size {size} for operand {operand} which does "

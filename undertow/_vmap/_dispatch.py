@@ -104,7 +104,7 @@ def dispatch(key: str, args: list[Any]) -> Any:
             "longer runs; return tensors from the function instead"
         )
     if op.inplace and level_of(args[0]) != number:
-        refuse_inplace(op, level)
+        raise_inplace_error(op, level)
     if forward_ad._current_level >= 0:
         args = [_settled(a, level) for a in args]
     found = RULES.get(op.rule)
@@ -124,7 +124,7 @@ def _settled(a: Any, level: Level) -> Any:
     return tuple(_settled(t, level) for t in a) if type(a) is tuple else a
 
 
-def refuse_inplace(op: Operator, level: Level) -> None:
+def raise_inplace_error(op: Operator, level: Level) -> None:
     what = "inplace arithmetic" if op.rule in ("pointwise", "copy", "masked_fill") else op.public
     raise RuntimeError(
         f"vmap: {what}(self, *extra_args) is not possible because there exists a Tensor `other` in "

@@ -57,13 +57,13 @@ def _inplace(op: Operator, level: Level, args: list[Any], is_batched: bool) -> N
     if not owns_samples:
         op(*args)
         return
-    _refuse_same(op, any(split(a, level)[1] for a in args[1:]))
+    _check_same(op, any(split(a, level)[1] for a in args[1:]))
     one = undertow.empty_like(value.select(0, 0))
     op(one, *args[1:])
     value.copy_(one.expand(value.shape))
 
 
-def _refuse_same(op: Operator, depends: bool) -> None:
+def _check_same(op: Operator, depends: bool) -> None:
     if depends:
         raise RuntimeError(
             "Vmap does not currently support same randomness with a batched tensor input. "
@@ -75,7 +75,7 @@ def _same(op: Operator, level: Level, args: list[Any], is_batched: bool) -> Any:
     if not is_batched:
         return op(*args)
     if not op.key.startswith(("rand_like", "randn_like", "randint_like")):
-        _refuse_same(op, True)
+        _check_same(op, True)
     return op(split(args[0], level)[0].select(0, 0), *args[1:])  # only the shape matters
 
 

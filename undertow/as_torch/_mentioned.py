@@ -88,7 +88,7 @@ class Mentioned(abc.ABCMeta):
     def __repr__(cls) -> str:
         return f"<{cls._torch_name}, which is not in Undertow>"
 
-    def _refuse(cls, *args: Any, **kwargs: Any) -> Any:
+    def _raise_missing(cls, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(_missing_names.sentence(cls._torch_name))
 
     def __getattr__(cls, name: str) -> Any:
@@ -102,7 +102,7 @@ class Mentioned(abc.ABCMeta):
     def __getitem__(cls, item: Any) -> Any:
         return cls
 
-    __call__ = __bool__ = __iter__ = __len__ = __contains__ = __enter__ = __exit__ = _refuse
+    __call__ = __bool__ = __iter__ = __len__ = __contains__ = __enter__ = __exit__ = _raise_missing
 
 
 def _as_it_is(fn: Any) -> Any:

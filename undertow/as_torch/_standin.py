@@ -89,11 +89,11 @@ class StandIn:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def _refuse(self) -> Any:
+    def _raise_missing(self) -> Any:
         raise NotImplementedError(_missing_names.sentence(self._name))
 
     def _pass_on(self, *args: Any) -> Any:
-        return self if _defining() else self._refuse()
+        return self if _defining() else self._raise_missing()
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -106,14 +106,14 @@ class StandIn:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not _defining():
-            self._refuse()
+            self._raise_missing()
         if len(args) == 1 and not kwargs and _is_test(args[0]):
             return unittest.skip(_missing_names.sentence(self._name))(args[0])
         return StandIn(self._name)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
-            return self._refuse()
+            return self._raise_missing()
 
         return (type(self._name.rpartition(".")[2], (), {"__new__": __new__}),)
 
@@ -127,7 +127,7 @@ class StandIn:
         return False
 
     def __iter__(self) -> Any:
-        return iter(()) if _defining() else self._refuse()
+        return iter(()) if _defining() else self._raise_missing()
 
     def __contains__(self, item: Any) -> bool:
         return False
@@ -139,10 +139,10 @@ class StandIn:
         return False
 
     def __enter__(self) -> Any:
-        return self._refuse()
+        return self._raise_missing()
 
     def __exit__(self, *exc: Any) -> None:
-        self._refuse()
+        self._raise_missing()
 
     def __repr__(self) -> str:
         return f"<{self._name}, which is not in Undertow>"

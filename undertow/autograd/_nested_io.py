@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from undertow import Tensor
 
 
-def _refuse(value: object, accepted: str) -> ValueError:
+def _unsupported(value: object, accepted: str) -> ValueError:
     return ValueError(
         "Auto nesting doesn't know how to process an input object of type "
         f"{type(value).__name__}. Accepted types: {accepted}, or lists/tuples of them"
@@ -35,7 +35,7 @@ def _leaves(value: Any, *, with_none: bool = False) -> Iterator[Any]:
         for each in value.values():
             yield from _leaves(each, with_none=with_none)
     elif value is not None:
-        raise _refuse(value, "Tensors or None" if with_none else "Tensors")
+        raise _unsupported(value, "Tensors or None" if with_none else "Tensors")
 
 
 def _map(value: Any, function: Callable[[Any], Any]) -> Any:
@@ -49,7 +49,7 @@ def _map(value: Any, function: Callable[[Any], Any]) -> Any:
         return type(value)(*mapped) if hasattr(value, "_fields") else type(value)(mapped)
     if isinstance(value, dict):
         return {key: _map(each, function) for key, each in value.items()}
-    raise _refuse(value, "Tensors")
+    raise _unsupported(value, "Tensors")
 
 
 def _unflatten(flat: Sequence[Any], like: Any) -> Any:

@@ -73,13 +73,13 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         check_tensors(leaves, f"{_WHO}: expected f(*primals)")
         halves = [unpack_dual(t) for t in leaves]
         if strict and any(t is None for _, t in halves):
-            _refuse_independent()
+            _raise_independent()
         moved = [undertow.zeros_like(p) if t is None else t for p, t in halves]
         out = tree_unflatten([p for p, _ in halves], out_spec), tree_unflatten(moved, out_spec)
         return (*out, _primals_of(aux)) if has_aux else out
 
 
-def _refuse_independent() -> None:
+def _raise_independent() -> None:
     raise RuntimeError(
         "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is "
         "not allowed with strict=True."
@@ -106,7 +106,7 @@ def _by_pulling_twice(func: Any, flat: list[Tensor], directions: list[Tensor], s
         leaves, _ = tree_flatten(output)
         check_tensors(leaves, f"{_WHO}: expected f(*primals)")
         if strict and not all(physical(t).requires_grad for t in leaves):
-            _refuse_independent()
+            _raise_independent()
         return result
 
     output, push, *aux = _linearize(checked, flat, spec, has_aux)

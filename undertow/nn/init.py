@@ -86,8 +86,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         candidates, pending = result, undertow.ones_like(tensor, dtype=undertow.bool)
         while True:
             heights = candidates.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
-            refused = undertow.empty_like(tensor).uniform_(generator=generator).log_().gt(heights)
-            pending = undertow.where(pending, refused, pending)
+            rejected = undertow.empty_like(tensor).uniform_(generator=generator).log_().gt(heights)
+            pending = undertow.where(pending, rejected, pending)
             if not pending.any():
                 return tensor if result is tensor else tensor.copy_(result)
             candidates = undertow.empty_like(tensor).uniform_(a, b, generator=generator)

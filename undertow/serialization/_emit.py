@@ -113,7 +113,7 @@ class Emitter:
             if writer is None and name_of(kind) is not None:
                 writer = Emitter._allowed_tensor if isinstance(obj, Tensor) else Emitter._allowed
             if writer is None:
-                self._refuse(obj)
+                self._raise_unsupported(obj)
             writer(self, obj)
 
     def _user_global(self, value: Any) -> None:
@@ -142,7 +142,7 @@ class Emitter:
             self._value(state)
             self._out += b"b"
 
-    def _refuse(self, obj: Any) -> None:
+    def _raise_unsupported(self, obj: Any) -> None:
         kind = type(obj)
         name = f"{kind.__module__}.{kind.__qualname__}"
         hint = "load could only build it by running code"

@@ -101,7 +101,7 @@ class Machine:
                     break
                 operation = _OPERATIONS.get(code)
                 if operation is None:
-                    self._refuse_opcode(code)
+                    self._reject_opcode(code)
                 operation(self)
             if len(self._stack) != 1 or self._marks:
                 raise UnpicklingError(f"corrupt pickle: {len(self._stack)} objects are left at its end; there should be one")
@@ -113,7 +113,7 @@ class Machine:
                 raise  # the function that places storages may be the user's own
             raise UnpicklingError(f"corrupt pickle, at byte {self.at}: {type(error).__name__}: {error}") from error
 
-    def _refuse_opcode(self, code: int) -> None:
+    def _reject_opcode(self, code: int) -> None:
         import pickletools
 
         known = {ord(op.code): op.name for op in pickletools.opcodes}

@@ -62,7 +62,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(text: str) -> Any:
+def _reject_constant(text: str) -> Any:
     raise ValueError(f"{text} is not valid JSON")
 
 
@@ -73,7 +73,7 @@ def read_header(source: Source) -> tuple[dict[str, dict[str, Any]], dict[str, st
         raise _wrong(f"its header length is {length} bytes, more than the {_LARGEST_HEADER} allowed")
     text = source.read(8, length, "the header")
     try:
-        header = json.loads(text.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant)
+        header = json.loads(text.decode("utf-8"), object_pairs_hook=_no_duplicates, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
         raise _wrong(f"its header is not valid JSON: {error}") from error
     if not isinstance(header, dict):

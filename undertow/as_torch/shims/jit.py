@@ -168,8 +168,8 @@ def wait(future: Any) -> Any:
     return future
 
 
-def _refused(*args: Any, **kwargs: Any) -> NoReturn:
+def _unsupported(*args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError("jit.save and jit.load: TorchScript files are not supported, because nothing is compiled; save a state_dict instead")
 
 
-save = load = _refused
+save = load = _unsupported

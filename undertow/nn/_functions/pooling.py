@@ -63,7 +63,7 @@ def _check_line(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(input.shape)}")
 
 
-# ---- the largest element ----
+# ---- max pooling ----
 
 
 @overridable
@@ -191,7 +191,7 @@ def max_pool3d(
     return found if return_indices else found[0]
 
 
-# ---- means ----
+# ---- average pooling ----
 
 
 @overridable
@@ -260,7 +260,7 @@ def avg_pool3d(
     return means if out is None else given("avg_pool3d", means, out)
 
 
-# ---- a given number of windows ----
+# ---- adaptive pooling ----
 
 
 def _whole(input: Tensor, output_size: Any, n: int, kind: str) -> tuple[int, ...]:

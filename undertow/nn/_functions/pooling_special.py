@@ -28,7 +28,7 @@ __all__: list[str] = [
 ]
 
 
-# ---- windows at random distances ----
+# ---- fractional max pooling ----
 
 
 def _fractional(
@@ -111,7 +111,7 @@ def fractional_max_pool3d(
     return found if return_indices else found[0]
 
 
-# ---- norms of windows ----
+# ---- power-average pooling ----
 
 
 def _norm_of(pooled: Tensor, norm_type: float, size: int) -> Tensor:
@@ -144,7 +144,7 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints |
     return _norm_of(avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, d * h * w)
 
 
-# ---- back to where the largest elements stood ----
+# ---- max unpooling ----
 
 
 def _unpooled_size(input: Tensor, kernel: Any, stride: Any, padding: Any, output_size: Any) -> list[int]:

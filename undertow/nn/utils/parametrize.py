@@ -165,7 +165,7 @@ def _inject_new_class(module: Module) -> None:
     """Give the module its own class, on which properties can be defined."""
     cls = type(module)
 
-    def refuse_state(self: Any) -> Any:
+    def raise_on_pickle(self: Any) -> Any:
         raise RuntimeError(
             "Serialization of parametrized modules is only supported through state_dict(). Pickle the state dict, and register the "
             "parametrizations again on the module that loads it."
@@ -178,7 +178,7 @@ def _inject_new_class(module: Module) -> None:
             own.__dict__ = copy.deepcopy(self.__dict__, memo)
         return own
 
-    body: dict[str, Any] = {"__getstate__": refuse_state, "__module__": __name__}
+    body: dict[str, Any] = {"__getstate__": raise_on_pickle, "__module__": __name__}
     if not hasattr(cls, "__deepcopy__"):
         body["__deepcopy__"] = deep_copy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), body)
