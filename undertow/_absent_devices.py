@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_FEW = {"is_available": False, "device_count": 0, "manual_seed": None, "manual_seed_all": None, "empty_cache": None}
-_CUDA = {
+_FEW: dict[str, Any] = {"is_available": False, "device_count": 0, "manual_seed": None, "manual_seed_all": None, "empty_cache": None}
+_CUDA: dict[str, Any] = {
     **_FEW,
     "is_bf16_supported": False,
     "is_initialized": False,

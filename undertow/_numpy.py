@@ -201,6 +201,11 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Tensor
     return undertow.clamp(a, None if low is None else _operand(low), None if high is None else _operand(high))
 
 
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+    first, second = _promoted(a, b)
+    return undertow.tensordot(first, second, dims=axes)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "concatenate": _joined("cat"),
     "stack": _joined("stack"),
@@ -211,7 +216,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "inner": _all_tensors("inner"),
     "outer": lambda a, b: undertow.outer(*(t.reshape(-1) for t in _promoted(a, b))),
     "kron": _all_tensors("kron"),
-    "tensordot": lambda a, b, axes=2: undertow.tensordot(*_promoted(a, b), dims=axes),
+    "tensordot": _tensordot,
     "einsum": lambda equation, *operands: undertow.einsum(equation, *_promoted(*operands)),
     "transpose": lambda a, axes=None: a.permute(tuple(range(a.dim()))[::-1] if axes is None else tuple(axes)),
     "swapaxes": lambda a, axis1, axis2: a.transpose(axis1, axis2),

@@ -28,7 +28,7 @@ def _overridable(func: Callable[..., Any]) -> Callable[..., Any]:
     method.__name__ = func.__name__
     method.__qualname__ = f"Tensor.{func.__name__}"
     method.__doc__ = func.__doc__
-    method.__wrapped__ = func  # type: ignore[attr-defined]
+    method.__wrapped__ = func  # type: ignore[attr-defined]  # as functools.wraps does
     return method
 
 
@@ -223,7 +223,7 @@ _ELSEWHERE = (
 )
 _NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu")  # unsupported devices and layouts
 _PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)
-_OVERRIDABLE = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
+_OVERRIDABLE: tuple[Callable[..., Any], ...] = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
 
 
 def __torch_function__(
@@ -251,16 +251,17 @@ def _generator_reduce(self: Any) -> tuple[Any, ...]:
 
 def install() -> None:
     """Set the methods on the C type."""
-    _C.Generator.__reduce__ = _generator_reduce  # type: ignore[method-assign]
+    _C.Generator.__reduce__ = _generator_reduce  # type: ignore[method-assign]  # on the C type
+    tensor: Any = Tensor  # whose stub declares them
     for func in _OVERRIDABLE:
         setattr(Tensor, func.__name__, _overridable(func))
-    Tensor.backward = backward
-    Tensor.__torch_function__ = classmethod(__torch_function__)
-    _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl
-    Tensor.__dir__ = __dir__
+    tensor.backward = backward
+    tensor.__torch_function__ = classmethod(__torch_function__)
+    _C.Parameter.__torch_function__ = _C._disabled_torch_function_impl  # type: ignore[method-assign, assignment]  # as torch.nn.Parameter has it
+    tensor.__dir__ = __dir__
     for func in (__array_ufunc__, __array_function__, __array_namespace__, to_device):
         setattr(Tensor, func.__name__, func)
     for name in _NEVER:
         setattr(Tensor, name, property(lambda self: False, doc="False: this device or layout is not supported."))
-    Tensor.is_distributed = is_distributed
-    Tensor.__array_priority__ = 1000  # NumPy's operators defer to ours
+    tensor.is_distributed = is_distributed
+    tensor.__array_priority__ = 1000  # NumPy's operators defer to ours

@@ -122,7 +122,7 @@ def load(repo_or_dir: Any, model: str, *args: Any, source: str = "github", **kwa
     return _entry(_entries(repo_or_dir, source), model)(*args, **kwargs)
 
 
-def list(github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None, verbose: bool = True) -> _list[str]:  # type: ignore[valid-type]
+def list(github: Any, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None, verbose: bool = True) -> _list[str]:
     """Return the names of the entries in a local folder's `hubconf.py`."""
     module = _entries(github, "local" if os.path.isdir(github) else "github")
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]

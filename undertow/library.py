@@ -95,7 +95,7 @@ class CustomOpDef:
         return kernel
 
     def _run(self, values: Sequence[Any]) -> Any:
-        bound = inspect.BoundArguments(self._signature, dict(zip(self._signature.parameters, values, strict=True)))  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(self._signature, dict(zip(self._signature.parameters, values, strict=True)))
         return self._kernel(values)(*bound.args, **bound.kwargs)
 
     def _recorded(self) -> Any:
@@ -132,7 +132,8 @@ class CustomOpDef:
 
         if op._vmap is not None:
             rule = op._vmap
-            Recorded.vmap = staticmethod(lambda info, in_dims, *values: rule(info, in_dims, *values))
+            given = staticmethod(lambda info, in_dims, *values: rule(info, in_dims, *values))
+            Recorded.vmap = given  # type: ignore[method-assign]  # only where the operator has a rule
         Recorded.__name__ = f"{self._namespace}_{self._name}"
         self._function = Recorded
         return Recorded
@@ -226,7 +227,7 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
         return _WORDS[name.rpartition(".")[2]]
 
     signature = inspect.signature(prototype_function)
-    parts = []
+    parts: list[str] = []
     for name, parameter in signature.parameters.items():
         mark = f"(a{len(parts)}!)" if mutates_args != "unknown" and name in mutates_args else ""
         default = "" if parameter.default is parameter.empty else f"={parameter.default}"

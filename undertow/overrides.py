@@ -15,7 +15,7 @@ from undertow._C import _has_torch_function_unary as has_torch_function_unary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 __all__ = [
@@ -162,7 +162,7 @@ def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
 def _dispatch(
     func: Callable[..., Any],
     types: tuple[type, ...],
-    overloaded: tuple[Any, ...],
+    overloaded: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:

@@ -212,7 +212,7 @@ class profile:
 
     def _follow(self) -> None:
         if self.current_action in _RECORDING and not self._recording:
-            self.profiler = _profile(**self._options)  # type: ignore[arg-type]
+            self.profiler = _profile(**self._options)  # type: ignore[arg-type]  # by name
             self.profiler.__enter__()
             self._recording = True
         if self._recording and self.record_steps:

@@ -91,4 +91,4 @@ def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = Non
     return undertow.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
 
-Tensor.new_tensor = _new_tensor
+Tensor.new_tensor = _new_tensor  # type: ignore[method-assign]  # the stub declares it

@@ -65,7 +65,8 @@ def _parse(equation: str) -> tuple[list[Labels], Labels | None]:
     """Return the operands' labels and the output's labels (None if the equation has no output)."""
     arrow = equation.find("->")
     end = len(equation) if arrow < 0 else arrow
-    terms, start = [], 0
+    terms: list[Labels] = []
+    start = 0
     while start <= end:
         comma = equation.find(",", start, end)
         stop = end if comma < 0 else comma

@@ -29,7 +29,8 @@ class Histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class Histogramdd(NamedTuple):
@@ -38,16 +39,21 @@ class Histogramdd(NamedTuple):
     hist: Tensor
     bin_edges: tuple[Tensor, ...]
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 def _remade(name: str, *parts: Any) -> Any:
     return (Histogram if name == "histogram" else Histogramdd)(*parts)
 
 
+def _reduced(self: Any) -> tuple[Any, ...]:
+    return _remade, (type(self).__name__, *self)
+
+
 for _type in (Histogram, Histogramdd):
     _type.__name__ = _type.__qualname__ = _type.__name__.lower()  # torch's names; pickle finds the class through _remade
-    _type.__reduce__ = lambda self: (_remade, (type(self).__name__, *self))  # type: ignore[method-assign]
+    _type.__reduce__ = _reduced  # type: ignore[method-assign]  # the same for both
 
 
 def _even_edges(column: Tensor, bins: int, bounds: Sequence[float] | None) -> Tensor:
@@ -167,7 +173,7 @@ def histogramdd(
         raise RuntimeError("undertow.histogramdd: input tensor should have at least 2 dimensions")
     dims = input.size(-1)
     points = input.detach().reshape([-1, dims])
-    each = [bins] * dims if isinstance(bins, int) else list(bins)
+    each: list[int | Tensor] = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(each) != dims:
         raise RuntimeError(
             f"histogramdd: The size of bins must be equal to the innermost dimension of the input, {dims}, "

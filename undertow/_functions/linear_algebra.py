@@ -21,7 +21,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     >>> ut.lu(ut.eye(2) * 3)[1]
     tensor([1, 2], dtype=undertow.int32)
     """
-    parts = undertow.linalg.lu_factor_ex(A, pivot=pivot)
+    parts: tuple[Tensor, ...] = undertow.linalg.lu_factor_ex(A, pivot=pivot)
     if not get_infos:
         parts = tuple(parts[:2])
     return parts if out is None else given_each("lu", parts, out)

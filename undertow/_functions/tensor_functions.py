@@ -7,7 +7,11 @@ from undertow._C import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
+
+    from undertow._C import memory_format as _memory_format
+    from undertow._C._types import Number
 
 __all__ = [
     "addmv_",
@@ -127,8 +131,16 @@ def _in_place(name: str) -> Any:
     return function
 
 
-addmv_ = _in_place("addmv_")
-detach_ = _in_place("detach_")
-embedding_renorm_ = _in_place("embedding_renorm_")
-index_put_ = _in_place("index_put_")
-resize_as_ = _in_place("resize_as_")
+if TYPE_CHECKING:
+
+    def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
+    def detach_(input: Tensor) -> Tensor: ...
+    def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor: ...
+    def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor: ...
+    def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Tensor: ...
+else:
+    addmv_ = _in_place("addmv_")
+    detach_ = _in_place("detach_")
+    embedding_renorm_ = _in_place("embedding_renorm_")
+    index_put_ = _in_place("index_put_")
+    resize_as_ = _in_place("resize_as_")

@@ -36,16 +36,17 @@ def _channels_apart(t: Tensor, level: Level) -> Tensor:
 
 @rule("convolution")
 def convolution(op: Operator, level: Level, args: list[Any]) -> Any:
-    input, weight, bias, *windows, groups = args
+    input, weight, bias, *windows = args  # the last of them is the number of groups
     own_bias, bias_is_batched = split(bias, level)
     shared = None if bias_is_batched else own_bias
     if not split(weight, level)[1] and not split(input, level)[1]:
-        out = undertow.convolution(input, weight, None, *windows, groups).unsqueeze(0)
+        out = undertow.convolution(input, weight, None, *windows).unsqueeze(0)
     elif not split(weight, level)[1]:
-        out = _apart(undertow.convolution(_joined(input, level), weight, shared, *windows, groups), level)
+        out = _apart(undertow.convolution(_joined(input, level), weight, shared, *windows), level)
     else:
         images, weights = _side_by_side(input, level), _joined(weight, level)
-        out = _channels_apart(undertow.convolution(images, weights, None, *windows, groups * level.size), level)
+        windows[-1] *= level.size
+        out = _channels_apart(undertow.convolution(images, weights, None, *windows), level)
         bias_is_batched = bias is not None
         own_bias = own_bias if own_bias is None or split(bias, level)[1] else own_bias.unsqueeze(0)
     if not bias_is_batched:

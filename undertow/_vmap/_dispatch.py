@@ -94,7 +94,7 @@ def dispatch(key: str, args: list[Any]) -> Any:
     """Run an operator that has a batched argument, or is random under vmap. Called by the core."""
     op = OPERATORS[key]
     if op.rule == "random":
-        return RULES["random"](op, None, args)  # type: ignore[arg-type]
+        return RULES["random"](op, None, args)  # type: ignore[arg-type]  # it asks for no level
     number = _greatest_level(args)
     level = alive.get(number)
     if level is None:

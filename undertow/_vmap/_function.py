@@ -194,7 +194,7 @@ def _generated(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
     body: dict[str, Any] = {"forward": staticmethod(forward), "backward": staticmethod(backward), "generate_vmap_rule": True}
     if cls.jvp is not Function.jvp:
         body["jvp"] = staticmethod(jvp)
-    over_samples = type(f"Vmapped{cls.__name__}", (Function,), body)
+    over_samples: type[Function] = type(f"Vmapped{cls.__name__}", (Function,), body)
     with outside(level):
         results = over_samples.apply(*values)
     wrapped = _wrapped(results, shapes["flags"], level)

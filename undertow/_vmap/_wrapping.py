@@ -12,7 +12,7 @@ from undertow.autograd import forward_ad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from undertow import Tensor
     from undertow._vmap._levels import Level
@@ -22,11 +22,11 @@ value_of = _C._batched_value
 make_batched = _C._make_batched
 
 
-def wrap_all(result: object, number: int) -> object:
+def wrap_all(result: Tensor | Iterable[Tensor], number: int) -> Tensor | list[Tensor]:
     """Wrap every tensor in the result as batched at a level."""
     if isinstance(result, _C.Tensor):
         return make_batched(result, number)
-    return [make_batched(t, number) for t in result]  # type: ignore[attr-defined]
+    return [make_batched(t, number) for t in result]
 
 
 def peel(t: Tensor, number: int) -> Tensor | None:

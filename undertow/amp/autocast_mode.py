@@ -99,6 +99,7 @@ class _Mode(TorchFunctionMode):
                 return func(*args, **kwargs)
             with self:  # a Python function composed of operators, which are handled one by one
                 return inner(*args, **kwargs)
+        sources: tuple[_dtype, ...]
         if kind == "lower":
             dtype, sources = half, (undertow.float32, undertow.bfloat16, undertow.float16)
         else:

@@ -11,7 +11,7 @@ from undertow.linalg import det, eigh, eigvalsh, inv, matrix_power, slogdet, svd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
 __all__ = [
     *("cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power", "matrix_rank"),
@@ -44,7 +44,8 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
     """Contract two arrays over some dimensions."""
-    return undertow.tensordot(*promoted(x1, x2), dims=axes)
+    a, b = promoted(x1, x2)
+    return undertow.tensordot(a, b, dims=axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
@@ -74,7 +75,7 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     return undertow.linalg.cholesky(x, upper=upper)
 
 
-def qr(x: Tensor, /, *, mode: str = "reduced") -> _QR:
+def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> _QR:
     """Return the QR factorization."""
     return _QR(*undertow.linalg.qr(x, mode))
 

@@ -58,9 +58,9 @@ class _Loader(SourceFileLoader):
         for cls in names:  # PyTorch's test names use `nn_Linear`, without our package name
             names[cls] = names[cls].removeprefix("undertow.")
         if "_getattr_qual" in vars(module):
-            module._getattr_qual = _or_a_stand_in(module._getattr_qual)
+            vars(module)["_getattr_qual"] = _or_a_stand_in(vars(module)["_getattr_qual"])
         if vars(module).get("IS_CI") and PathFinder.find_spec("xmlrunner", sys.path) is None:
-            module.IS_CI = False  # CI is set on many machines that do not have the report writer that IS_CI requires
+            vars(module)["IS_CI"] = False  # CI is set on many machines that do not have the report writer that IS_CI requires
 
 
 def spec(fullname: str) -> ModuleSpec | None:

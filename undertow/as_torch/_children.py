@@ -40,7 +40,7 @@ def follow() -> None:
     def get_preparation_data(name: str) -> dict[str, Any]:
         return {_KEY: _Reinstall(), **own(name)}  # first, so that it is unpickled before any object of the program
 
-    get_preparation_data.__undertow_own__ = own
+    get_preparation_data.__undertow_own__ = own  # type: ignore[attr-defined]  # where unfollow finds it
     spawn.get_preparation_data = get_preparation_data
     # The fork server would import the program's main module without the hook.
     preload = getattr(forkserver._forkserver, "_preload_modules", None)

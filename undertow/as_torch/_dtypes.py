@@ -29,7 +29,7 @@ class _Named:
 
     name: str
 
-    __class__ = property(lambda self: undertow.dtype)  # type: ignore[assignment]  # tables check that each is one
+    __class__ = property(lambda self: undertow.dtype)  # tables check that each is one
     itemsize = property(lambda self: _SIZES.get(self.name, 1))
     is_floating_point = property(lambda self: self.name.startswith("float"))
     is_complex = property(lambda self: self.name == "complex32")

@@ -21,6 +21,7 @@ from undertow.as_torch.shims.torch_version import TorchVersion
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import FrameType
     from typing import Any
 
 TORCH_VERSION = "2.13.0"
@@ -145,7 +146,7 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
             return instead
         raise AttributeError(_missing_names.sentence(f"{torch_name}.{name}"), name=name, obj=module)
 
-    __getattr__.__undertow_own__ = own
+    __getattr__.__undertow_own__ = own  # type: ignore[attr-defined]  # where the next one looks for it
     vars(module)["__getattr__"] = __getattr__
 
 
@@ -212,10 +213,10 @@ class TorchFinder(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if fullname == "functorch" or fullname.startswith("functorch."):  # torch's second package
-            ours = f"{_SHIMS}._functorch" + (fullname[len("functorch") :] or "._package")
-            if not _exists(ours):
+            shim = f"{_SHIMS}._functorch" + (fullname[len("functorch") :] or "._package")
+            if not _exists(shim):
                 return self.find_spec("torch._functorch" + fullname[len("functorch") :], path, target)
-            return ModuleSpec(fullname, _AliasLoader(importlib.import_module(ours)), is_package=True)
+            return ModuleSpec(fullname, _AliasLoader(importlib.import_module(shim)), is_package=True)
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         if fullname == "torch":
@@ -241,7 +242,7 @@ class TorchFinder(MetaPathFinder):
         from importlib.metadata import Distribution
 
         class Torch(Distribution):
-            version = str(self.torch.__version__)  # type: ignore[assignment]
+            version = str(self.torch.__version__)
 
             def read_text(self, filename: str) -> str | None:
                 if filename != "METADATA":
@@ -258,7 +259,7 @@ class TorchFinder(MetaPathFinder):
 
 def _asked_by_import() -> bool:
     """Return True for an import statement, whose error should give the reason; False for a call of importlib.util.find_spec."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_name in ("_find_spec", "find_spec"):
         if frame.f_code.co_filename.endswith("util.py") or "importlib.util" in frame.f_code.co_filename:
             return False

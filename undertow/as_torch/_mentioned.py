@@ -51,7 +51,7 @@ def _asks(code: CodeType, at: int) -> tuple[str, tuple[str, ...], bool]:
         chain.append(str(one.argval) + ("()" if one.opname == "LOAD_METHOD" else ""))
     starts = {one.offset: i for i, one in enumerate(instructions)}
     guarded = False
-    for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
+    for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]  # private to dis
         if entry.start <= at < entry.end and entry.target in starts:
             handler = [one.opname for one in instructions[starts[entry.target] : starts[entry.target] + 2]]
             is_with = handler[-1] == "WITH_EXCEPT_START"

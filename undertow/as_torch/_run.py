@@ -67,8 +67,8 @@ def _run_script(path: str) -> None:
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     file = os.path.join(os.getcwd(), path)  # absolute, otherwise unchanged
     if path.endswith(".pyc"):
-        loader = SourcelessFileLoader("__main__", file)
-        code = loader.get_code("__main__")
+        loader: SourcelessFileLoader | SourceFileLoader = SourcelessFileLoader("__main__", file)
+        code: Any = loader.get_code("__main__")
     else:
         loader = SourceFileLoader("__main__", file)
         code = compile(loader.get_data(file), file, "exec", dont_inherit=True)
@@ -92,7 +92,7 @@ def _run_container(path: str) -> None:
     if sys.flags.safe_path:
         sys.path.insert(0, path)
     _main_namespace()
-    runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]
+    runpy._run_module_as_main("__main__", alter_argv=False)  # type: ignore[attr-defined]  # private to runpy
 
 
 def _run_code(source: str, filename: str, **names: Any) -> None:
@@ -142,7 +142,7 @@ def main() -> None:
         else:
             sys.argv = ["-m", *rest[1:]]
             _main_namespace()
-            runpy._run_module_as_main(rest[0])  # type: ignore[attr-defined]
+            runpy._run_module_as_main(rest[0])  # type: ignore[attr-defined]  # private to runpy
     elif arguments[0].startswith("-"):
         print(f"unknown option {arguments[0]}: options of python itself go before -m\n{USAGE}", file=sys.stderr, end="")
         raise SystemExit(2)

@@ -157,7 +157,7 @@ class StandIn:
 class _MissingDType(StandIn):
     """A stand-in for a dtype: tables of dtypes check that each entry is one."""
 
-    __class__ = property(lambda self: undertow.dtype)  # type: ignore[assignment]
+    __class__ = property(lambda self: undertow.dtype)
 
 
 _DTYPES = re.compile(r"torch\.(float[48]_\w+|complex32|chalf|uint(16|32|64|[1-7])|int[1-7]|bits\w+|qu?int\w+)$")

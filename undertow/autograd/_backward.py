@@ -109,7 +109,7 @@ def _renamed_grads(grad_tensors: Grads, grad_variables: Grads) -> Grads:
 if TYPE_CHECKING:
 
     @overload
-    def grad(
+    def grad(  # type: ignore[overload-overlap]  # True is a bool too; the first that fits counts
         outputs: Outputs,
         inputs: Output | Sequence[Output],
         grad_outputs: Grads = None,
@@ -217,13 +217,13 @@ def _materialized(
     """Replace each gradient that is None by zeros."""
     made: list[Tensor] = []
     for result, wanted in zip(results, inputs, strict=True):
-        if result is None and not isinstance(wanted, Tensor):
-            raise RuntimeError(
-                "materialize_grads cannot be used when the given input is a GradientEdge"
-            )
-        made.append(
-            undertow.zeros_like(wanted, requires_grad=requires_grad) if result is None else result
-        )
+        if result is None:
+            if not isinstance(wanted, Tensor):
+                raise RuntimeError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge"
+                )
+            result = undertow.zeros_like(wanted, requires_grad=requires_grad)
+        made.append(result)
     return tuple(made)
 
 
@@ -280,11 +280,11 @@ def _run_under_vmap(
             )
     levels = vmaps()
     results = _engine_run_backward(
-        tuple(lower(o, levels) for o in outputs),
+        tuple(lower(o, levels) for o in outputs),  # type: ignore[arg-type]  # an edge raises
         tuple(None if g is None else lower(g, levels) for g in grads),
         retain_graph,
         create_graph,
-        tuple(lower(x, levels) for x in inputs),
+        tuple(lower(x, levels) for x in inputs),  # type: ignore[arg-type]  # an edge raises
         **options,
     )
     return tuple(None if g is None else lift(g, levels) for g in results)

@@ -102,7 +102,7 @@ def gradients(
     if not kept:
         return (None,) * len(inputs)
     roots, grads = zip(*kept, strict=True)
-    return _grad(roots, inputs, grads, allow_unused=True, create_graph=create_graph, retain_graph=True)  # type: ignore[return-value]
+    return _grad(roots, inputs, grads, allow_unused=True, create_graph=create_graph, retain_graph=True)
 
 
 def filled(grads: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, create_graph: bool, stage: str) -> tuple[Tensor, ...]:

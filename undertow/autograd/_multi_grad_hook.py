@@ -133,7 +133,7 @@ def register_multi_grad_hook(
         raise ValueError(f"Expects mode to be one of {modes} but got {mode}")
     tensors = tuple(tensors)
     if mode == "any":
-        hooks: list[Callable[[Any], None]] = [_any_hook(fn)] * len(tensors)  # type: ignore[arg-type]
+        hooks: list[Callable[[Any], None]] = [_any_hook(fn)] * len(tensors)  # type: ignore[arg-type]  # takes one gradient in this mode
     else:
         hooks = _all_hooks([_get_grad_fn_or_grad_acc(t) for t in tensors], fn)
     pairs = zip(tensors, hooks, strict=True)

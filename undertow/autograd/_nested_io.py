@@ -93,14 +93,14 @@ class NestedIOFunction(Function):
 
     __call__ = _do_forward
 
-    def backward(self, *gradients: Any) -> Any:  # type: ignore[override]
+    def backward(self, *gradients: Any) -> Any:  # type: ignore[override]  # of an instance, as old programs have it
         """Call `backward_extended` with gradients in the structure of the outputs."""
-        result: Any = self.backward_extended(*_unflatten(gradients, self._nested_output))  # type: ignore[func-returns-value]
+        result: Any = self.backward_extended(*_unflatten(gradients, self._nested_output))
         return tuple(_leaves(result, with_none=True))
 
-    def forward(self, *args: Any) -> Any:  # type: ignore[override]
+    def forward(self, *args: Any) -> Any:  # type: ignore[override]  # of an instance, as old programs have it
         """Call `forward_extended` with the nested inputs, without history."""
-        result: Any = self.forward_extended(*_map(self._nested_input, lambda t: t.data))  # type: ignore[func-returns-value]
+        result: Any = self.forward_extended(*_map(self._nested_input, lambda t: t.data))
         del self._nested_input
         self._nested_output = result
         return tuple(_leaves(result))
@@ -111,7 +111,7 @@ class NestedIOFunction(Function):
         self._to_save_nested = args
 
     @property
-    def saved_tensors(self) -> Any:  # type: ignore[override]
+    def saved_tensors(self) -> Any:
         """The saved tensors, in their original structure."""
         return _unflatten(super().saved_tensors, self._to_save_nested)
 
@@ -123,10 +123,10 @@ class NestedIOFunction(Function):
         """Mark outputs, nested or not, that have no derivative."""
         self.non_differentiable = tuple(_leaves((args, kwargs)))
 
-    def forward_extended(self, *input: Any) -> None:
+    def forward_extended(self, *input: Any) -> Any:
         """Compute the outputs; implemented by the user."""
         raise NotImplementedError
 
-    def backward_extended(self, *grad_output: Any) -> None:
+    def backward_extended(self, *grad_output: Any) -> Any:
         """Compute the gradients; implemented by the user."""
         raise NotImplementedError

@@ -110,12 +110,12 @@ class FunctionEvent(_Times):
         return self.name
 
     @property
-    def cpu_time_total(self) -> float:  # type: ignore[override]
+    def cpu_time_total(self) -> float:  # type: ignore[override]  # computed here
         """The time from start to end."""
         return self.time_range.elapsed_us()
 
     @property
-    def self_cpu_time_total(self) -> float:  # type: ignore[override]
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]  # computed here
         """The time without the events inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 

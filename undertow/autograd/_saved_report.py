@@ -125,7 +125,7 @@ def _described(row: SavedRow) -> str:
     return f"{row.name}: {kind} {list(row.shape or ())}{' (packed)' if row.packed else ''}"
 
 
-def _table(head: Sequence[str], lines: list[tuple[str, ...]]) -> list[str]:
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     """Format rows in aligned columns; the first column is right-aligned."""
     widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
     return [

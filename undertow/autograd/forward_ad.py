@@ -132,7 +132,7 @@ class dual_level(_DecoratorContextManager):
 
     __slots__ = ()
 
-    def __enter__(self) -> int:  # type: ignore[override]
+    def __enter__(self) -> int:  # type: ignore[override]  # gives the level
         return enter_dual_level()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -149,7 +149,7 @@ class _set_fwd_grad_enabled(_DecoratorContextManager):
         self.prev = _C._is_fwd_grad_enabled()
         _C._set_fwd_grad_enabled(mode)
 
-    def __enter__(self) -> None:  # type: ignore[override]
+    def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:

@@ -102,7 +102,7 @@ class _HookMixin:
         return backward_hooks, handle
 
 
-class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):  # type: ignore[misc]
+class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):
     """The class of a `ctx`, which is also the `grad_fn` of the results of `forward`. Not created directly."""
 
     _forward_cls: type[Function]
@@ -116,7 +116,7 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):  # type: ign
             )
         return vjp if vjp is not Function.vjp else backward
 
-    def apply(self, *args: Any) -> Any:  # type: ignore[override]
+    def apply(self, *args: Any) -> Any:  # type: ignore[override]  # of an instance
         """Call the user's backward as the engine does."""
         if self._forward_cls.boxed_grads_call:
             return self._get_user_fn()(self, list(args))
@@ -147,7 +147,7 @@ class FunctionMeta(type):
         super().__init__(name, bases, attrs)
 
 
-class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):  # type: ignore[misc]
+class Function(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     """Base class of operations written in Python: define `forward` and `backward` in a subclass and call `apply`.
 
     >>> import undertow as ut

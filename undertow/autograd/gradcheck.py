@@ -131,6 +131,19 @@ def _picked(values: np.ndarray, part: str) -> np.ndarray:
 class _Check:
     """The state of one call of gradcheck."""
 
+    if TYPE_CHECKING:
+        eps: float
+        atol: float
+        rtol: float
+        nondet_tol: float
+        check_undefined_grad: bool
+        check_grad_dtypes: bool
+        check_batched_grad: bool
+        check_batched_forward_grad: bool
+        check_forward_ad: bool
+        check_backward_ad: bool
+        fast_mode: bool
+
     def __init__(self, func: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
         self.func, self.inputs = func, as_tuple(inputs)
         self.__dict__.update(options)

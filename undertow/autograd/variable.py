@@ -29,7 +29,7 @@ class Variable(metaclass=VariableMeta):
 
     _execution_engine = _C._ImperativeEngine()
 
-    def __new__(  # type: ignore[misc]
+    def __new__(
         cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None
     ) -> Any:
         if volatile:

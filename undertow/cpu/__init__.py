@@ -6,14 +6,15 @@ from undertow._absent_devices import NoContext, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-is_available = answer("is_available", True)
-is_initialized = answer("is_initialized", True)
-device_count = answer("device_count", 1)
-current_device = answer("current_device", "cpu")
-set_device = answer("set_device", None)
-synchronize = answer("synchronize", None)
+is_available: Callable[..., bool] = answer("is_available", True)
+is_initialized: Callable[..., bool] = answer("is_initialized", True)
+device_count: Callable[..., int] = answer("device_count", 1)
+current_device: Callable[..., str] = answer("current_device", "cpu")
+set_device: Callable[..., None] = answer("set_device", None)
+synchronize: Callable[..., None] = answer("synchronize", None)
 
 
 class Stream(NoContext):
@@ -22,7 +23,8 @@ class Stream(NoContext):
     def wait_stream(self, stream: Any) -> None:
         """Do nothing: there is nothing to wait for."""
 
-    record_event = wait_event = wait_stream
+    record_event = wait_stream
+    wait_event = wait_stream
 
 
 class Event:

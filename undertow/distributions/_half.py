@@ -21,9 +21,9 @@ class HalfDistribution(TransformedDistribution):
     """The distribution of |X|, where X follows the subclass's `_whole` with location 0 and this scale."""
 
     arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive}
-    support: constraints.Constraint = constraints.nonnegative  # type: ignore[assignment]
-    has_rsample = True  # type: ignore[assignment]
-    _whole = Distribution  # the distribution of X; set by subclasses
+    support: constraints.Constraint = constraints.nonnegative
+    has_rsample = True
+    _whole: type[Distribution] = Distribution  # the distribution of X; set by subclasses
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(self._whole(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)

@@ -73,5 +73,5 @@ class Bernoulli(OddsDistribution, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (undertow.logit(self.probs),)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         return x.exp().log1p()

@@ -51,7 +51,7 @@ class Categorical(Distribution):
         return logits_to_probs(self.logits)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property

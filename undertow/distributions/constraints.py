@@ -63,7 +63,7 @@ class dependent_property(property, _Dependent):
         super().__init__(fn)
         self.is_discrete, self.event_dim = is_discrete, event_dim
 
-    def __call__(self, fn: Any) -> Any:  # type: ignore[override]
+    def __call__(self, fn: Any) -> Any:  # type: ignore[override]  # as a decorator
         return dependent_property(fn, is_discrete=self.is_discrete, event_dim=self.event_dim)
 
 

@@ -131,7 +131,7 @@ class ContinuousBernoulli(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor) -> Tensor:
         low, high = (limit - 0.5 for limit in self._lims)
         outside = (x <= low) | (x > high)
         cut = undertow.where(outside, x, low * undertow.ones_like(x))

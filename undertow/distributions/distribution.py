@@ -150,13 +150,13 @@ class Distribution:
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """Return the instance for `expand` of a user-defined class to fill: the given one, or a new one if `__init__` is that of `cls`."""
-        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
+        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]  # only compared
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom .expand() method."
             )
         return type(self).__new__(type(self)) if _instance is None else _instance
 
-    def _like(self, instance: Any, batch_shape: Any, event_shape: Any = (), **parameters: Tensor) -> Any:
+    def _like(self, instance: Any, batch_shape: Any, event_shape: Any = (), **parameters: object) -> Any:
         """Create the result of `expand`: an instance of the same class, or the given one, with other parameters, unchecked."""
         new = type(self).__new__(type(self)) if instance is None else instance
         new.__dict__.update(parameters)

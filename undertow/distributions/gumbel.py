@@ -31,14 +31,14 @@ class Gumbel(TransformedDistribution):
         loc: Tensor
         scale: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"loc": constraints.real, "scale": constraints.positive}
-    support: constraints.Constraint = constraints.real  # type: ignore[assignment]
+    support: constraints.Constraint = constraints.real
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         finfo = undertow.finfo(self.loc.dtype)
-        both = (finfo.tiny, 1 - finfo.eps)
+        both: tuple[Any, Any] = (finfo.tiny, 1 - finfo.eps)
         if not is_number(loc, scale):
-            both = tuple(undertow.full_like(self.loc, end) for end in both)  # type: ignore[assignment]
+            both = (undertow.full_like(self.loc, both[0]), undertow.full_like(self.loc, both[1]))
         ones = undertow.ones_like(self.scale)
         parts = [ExpTransform().inv, AffineTransform(loc=0, scale=-ones), ExpTransform().inv, AffineTransform(loc=loc, scale=-self.scale)]
         super().__init__(Uniform(*both, validate_args=validate_args), parts, validate_args=validate_args)

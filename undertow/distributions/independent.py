@@ -44,11 +44,11 @@ class Independent(Distribution):
         super().__init__(shape[:batch], shape[batch:], validate_args=validate_args)
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:  # type: ignore[override]  # as the base says
         return self.base_dist.has_rsample
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         inner, n = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(inner, n) if n else inner
 
@@ -67,7 +67,7 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
         inner = self.base_dist.expand(undertow.Size(batch_shape) + self._event_shape[: self.reinterpreted_batch_ndims])
         return self._like(
-            _instance, batch_shape, self._event_shape, base_dist=inner, reinterpreted_batch_ndims=self.reinterpreted_batch_ndims  # type: ignore[arg-type]
+            _instance, batch_shape, self._event_shape, base_dist=inner, reinterpreted_batch_ndims=self.reinterpreted_batch_ndims
         )
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

@@ -44,7 +44,7 @@ class LKJCholesky(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         beta = self._beta.expand((*batch_shape, self.dim))
-        return self._like(_instance, batch_shape, self._event_shape, dim=self.dim, concentration=self.concentration.expand(batch_shape), _beta=beta)  # type: ignore[arg-type]
+        return self._like(_instance, batch_shape, self._event_shape, dim=self.dim, concentration=self.concentration.expand(batch_shape), _beta=beta)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         y = self._beta.sample(sample_shape).unsqueeze(-1)

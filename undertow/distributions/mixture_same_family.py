@@ -39,7 +39,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(component_distribution.batch_shape[:-1], event, validate_args=validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         return self.component_distribution.support
 
     def _weights(self) -> Tensor:

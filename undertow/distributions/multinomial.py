@@ -39,7 +39,7 @@ class Multinomial(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         grown = {"_categorical": self._categorical.expand(batch_shape), "_binomial": self._binomial, "total_count": self.total_count}
-        return self._like(_instance, batch_shape, self._event_shape, **grown)  # type: ignore[arg-type]
+        return self._like(_instance, batch_shape, self._event_shape, **grown)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:

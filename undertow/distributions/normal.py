@@ -68,5 +68,5 @@ class Normal(LocationScale, ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal())
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         return -0.25 * x.pow(2) / y + 0.5 * undertow.log(-math.pi / y)

@@ -74,8 +74,8 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     """
 
     arg_constraints: dict[str, constraints.Constraint] = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support: constraints.Constraint = constraints.simplex  # type: ignore[assignment]
-    has_rsample = True  # type: ignore[assignment]
+    support: constraints.Constraint = constraints.simplex
+    has_rsample = True
 
     def __init__(self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)

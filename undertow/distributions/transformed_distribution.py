@@ -49,11 +49,11 @@ class TransformedDistribution(Distribution):
         super().__init__(forward[:cut], forward[cut:], validate_args=validate_args)
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:  # type: ignore[override]  # as the base says
         return self.base_dist.has_rsample
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         if not self.transforms:
             return self.base_dist.support
         last = self.transforms[-1].codomain

@@ -46,9 +46,17 @@ class Transform:
     `domain` and `codomain` are the constraints of x and y; their `event_dim` is the number of dimensions of one event.
     """
 
-    bijective: bool = False
-    domain: constraints.Constraint = constraints.real
-    codomain: constraints.Constraint = constraints.real
+    if TYPE_CHECKING:  # some subclasses compute them
+
+        @property
+        def bijective(self) -> bool: ...
+        @property
+        def domain(self) -> constraints.Constraint: ...
+        @property
+        def codomain(self) -> constraints.Constraint: ...
+    else:
+        bijective = False
+        domain = codomain = constraints.real
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
@@ -123,7 +131,7 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented if not isinstance(other, Transform) else False
-        pairs = zip(self._parameters(), other._parameters(), strict=True)  # type: ignore[attr-defined]
+        pairs = zip(self._parameters(), other._parameters(), strict=True)
         return all(bool((a == b).all()) if isinstance(a == b, undertow.Tensor) else a == b for a, b in pairs)
 
     def __hash__(self) -> int:
@@ -141,15 +149,15 @@ class _InverseTransform(Transform):
         self._inv = transform
 
     @property
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         return self._inv.codomain
 
     @property
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return self._inv.bijective
 
     @property
@@ -200,7 +208,7 @@ class ComposeTransform(Transform):
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else list(parts)
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         if not self.parts:
             return constraints.real
         event = self.parts[-1].codomain.event_dim
@@ -209,7 +217,7 @@ class ComposeTransform(Transform):
         return _grown(self.parts[0].domain, event)
 
     @property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         if not self.parts:
             return constraints.real
         event = self.parts[0].domain.event_dim
@@ -218,7 +226,7 @@ class ComposeTransform(Transform):
         return _grown(self.parts[-1].codomain, event)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return all(part.bijective for part in self.parts)
 
     @property
@@ -244,13 +252,14 @@ class ComposeTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         if not self.parts:
             return undertow.zeros_like(x)
-        event, total = self.domain.event_dim, 0
+        total: Any = 0
+        event = self.domain.event_dim
         for i, part in enumerate(self.parts):
             after = y if i == len(self.parts) - 1 else part(x)
             total = total + sum_last(part.log_abs_det_jacobian(x, after), event - part.domain.event_dim)
             event += part.codomain.event_dim - part.domain.event_dim
             x = after
-        return total  # type: ignore[return-value]
+        return total
 
     def forward_shape(self, shape: Any) -> Any:
         for part in self.parts:
@@ -273,7 +282,7 @@ class _Rising(Transform):
     """An increasing function."""
 
     bijective = True
-    sign = 1  # type: ignore[assignment]
+    sign = 1
 
 
 class ExpTransform(_Rising):
@@ -409,11 +418,11 @@ class AffineTransform(Transform):
         return self._event_dim
 
     @property
-    def domain(self) -> constraints.Constraint:  # type: ignore[override]
+    def domain(self) -> constraints.Constraint:
         return _grown(constraints.real, self._event_dim)
 
     @property
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         return _grown(constraints.real, self._event_dim)
 
     @property
@@ -447,14 +456,14 @@ class CumulativeDistributionTransform(Transform):
 
     bijective = True
     codomain: constraints.Constraint = constraints.unit_interval
-    sign = 1  # type: ignore[assignment]
+    sign = 1
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:

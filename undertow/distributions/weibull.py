@@ -29,7 +29,7 @@ class Weibull(TransformedDistribution):
         concentration: Tensor
         concentration_reciprocal: Tensor
     arg_constraints: dict[str, constraints.Constraint] = {"scale": constraints.positive, "concentration": constraints.positive}
-    support: constraints.Constraint = constraints.positive  # type: ignore[assignment]
+    support: constraints.Constraint = constraints.positive
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)

@@ -39,7 +39,7 @@ class Wishart(ExponentialFamily):
     has_rsample = True
 
     @property
-    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
+    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]  # df depends on the size
         definite = constraints.positive_definite
         return {
             "covariance_matrix": definite,
@@ -158,7 +158,7 @@ class Wishart(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, ...]:
         return (-self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2)
 
-    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:  # type: ignore[override]
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         p = self._event_shape[-1]
         half = y + (p + 1) / 2
         return half * (p * math.log(2) - undertow.linalg.slogdet(-2 * x).logabsdet) + undertow.mvlgamma(half, p=p)

@@ -120,7 +120,7 @@ def start_processes(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False, start_method: str = "spawn"
 ) -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` processes; with join=False, return a `ProcessContext` to wait for."""
-    context = multiprocessing.get_context(start_method)
+    context: Any = multiprocessing.get_context(start_method)  # of a class that has Process, for every method
     processes, errors = [], []
     for i in range(nprocs):
         ours, theirs = context.Pipe(duplex=False)

@@ -10,6 +10,9 @@ from undertow._lazy import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from undertow import Generator, Tensor
 
 __all__ = [
@@ -225,10 +228,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     return tensor
 
 
-def _deprecated(name: str):
+def _deprecated(name: str) -> Callable[..., Tensor]:
     new = globals()[name + "_"]
 
-    def old(*args, **kwargs):
+    def old(*args: Any, **kwargs: Any) -> Tensor:
         warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
         return new(*args, **kwargs)
 

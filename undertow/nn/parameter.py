@@ -9,12 +9,12 @@ from undertow._C import Parameter, Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Self
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
 
 
-class _BufferMeta(type(Tensor)):
+class _BufferMeta(type(Tensor)):  # type: ignore[misc]  # the metaclass of the core, which has no name
     """Metaclass that makes every tensor marked as a buffer an instance of `Buffer`."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -31,7 +31,10 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     ['mean']
     """
 
-    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+    if TYPE_CHECKING:
+        persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         import undertow
 
         tensor: Any = undertow.empty(0) if data is None else data.detach().requires_grad_(data.requires_grad)
@@ -95,7 +98,7 @@ class UninitializedTensorMixin:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__name__", "") in _WITHOUT_SHAPE:
-            return super().__torch_function__(func, types, args, {} if kwargs is None else kwargs)  # type: ignore[misc]
+            return super().__torch_function__(func, types, args, {} if kwargs is None else kwargs)  # type: ignore[misc]  # Tensor's
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a `LazyModule` or explicitly "
             f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize "
@@ -103,23 +106,23 @@ class UninitializedTensorMixin:
         )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter with an unknown shape."""
 
     cls_to_become: type[Any] = Parameter
 
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Self:
         import undertow
 
         return Tensor._make_subclass(cls, undertow.empty(0, device=device, dtype=dtype), requires_grad)
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer with an unknown shape."""
 
     cls_to_become: type[Any] = Tensor
 
-    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Any:
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True) -> Self:
         import undertow
 
         buffer: Any = Tensor._make_subclass(cls, undertow.empty(0, device=device, dtype=dtype), requires_grad)

@@ -173,7 +173,7 @@ class Elementwise(Optimizer):
         elif p.dtype in _NATIVE:
             _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], row)
         else:  # half types are computed in float32 and rounded once
-            wide = [None if s is None else s.float() for s in (p, *states)]
+            wide: list[Any] = [None if s is None else s.float() for s in (p, *states)]
             _C._optim_update(self._algorithm, [[wide[0]], [g.float()], *([] if s is None else [s] for s in wide[1:])], row)
             for narrow, computed in zip((p, *states), wide, strict=True):
                 if narrow is not None:

@@ -76,7 +76,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = self.mode_worse
         self.cooldown_counter = self.num_bad_epochs = 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]  # as in torch: it watches a metric
         """Update the schedule with the metric of one epoch."""
         current = float(metrics)
         if epoch is None:
@@ -182,7 +182,7 @@ class CyclicLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = _each("base_lr", groups, base_lr)
 
-    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
+    def _set_momentum(self: CyclicLR | OneCycleLR, group: dict[str, Any], momentum: float) -> None:
         if self.use_beta1:
             group["betas"] = (momentum, *group["betas"][1:])
         else:
@@ -233,7 +233,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     T_i: int
     T_mult: int
     eta_min: float | int
-    T_cur: int
+    T_cur: float
     last_epoch: int
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:

@@ -167,7 +167,7 @@ class LBFGS(Optimizer):
             p.copy_(before)
         return loss, grad
 
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]  # as in torch: it needs a closure
         """Perform up to max_iter iterations; `closure` is called in each."""
         with undertow.no_grad():
             return self._step(undertow.enable_grad()(closure))
@@ -175,7 +175,7 @@ class LBFGS(Optimizer):
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         lr, tolerance_change = group["lr"], group["tolerance_change"]
-        state = self.state[self._params[0]]
+        state: Any = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         original = closure()

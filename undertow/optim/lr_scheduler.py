@@ -91,11 +91,11 @@ class LRScheduler:
         step, weak = optimizer.step.__func__, ref(optimizer)
 
         def counted(*args: Any, **kwargs: Any) -> Any:
-            owner = weak()
+            owner: Any = weak()
             owner._opt_called = True
             return step.__get__(owner, type(owner))(*args, **kwargs)
 
-        counted._wrapped_by_lr_sched = True
+        counted._wrapped_by_lr_sched = True  # type: ignore[attr-defined]  # torch's mark
         optimizer.step = counted
 
     def _initial_step(self) -> None:
@@ -456,7 +456,7 @@ class SequentialLR(_Several):
         elif hasattr(sched, "last_epoch"):
             sched.last_epoch -= 1
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # as in torch: it is given no epoch
         """Advance to the next epoch."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
@@ -471,7 +471,7 @@ class SequentialLR(_Several):
 class ChainedScheduler(_Several):
     """Several schedules applied together in each epoch."""
 
-    optimizer: Optimizer | None
+    optimizer: Optimizer
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
@@ -481,7 +481,7 @@ class ChainedScheduler(_Several):
         self._schedulers, self.optimizer = list(schedulers), optimizer
         self._last_lr = [_copy(group["lr"]) for group in self._schedulers[-1].optimizer.param_groups]
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # as in torch: it is given no epoch
         """Advance to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()

@@ -60,10 +60,10 @@ class Optimizer:
     """Base class of all optimizers: `params` are tensors, (name, tensor) pairs, or groups with their own options."""
 
     if TYPE_CHECKING:
-        _optimizer_step_pre_hooks: dict[int, Callable]
-        _optimizer_step_post_hooks: dict[int, Callable]
+        _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]
+        _optimizer_step_post_hooks: OrderedDict[int, Callable[..., Any]]
     # Wrappers that never call __init__ have no hooks.
-    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = MappingProxyType({})  # type: ignore[assignment]
+    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = MappingProxyType({})  # type: ignore[assignment]  # an empty one that cannot be filled
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -88,7 +88,7 @@ class Optimizer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__ and not getattr(cls.step, "hooked", False):
-            cls.step = Optimizer.profile_hook_step(cls.step)
+            cls.step = Optimizer.profile_hook_step(cls.step)  # type: ignore[method-assign]  # the same, with hooks around it
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,7 +112,7 @@ class Optimizer:
                 hook(self, args, kwargs)
             return out
 
-        step.hooked = True
+        step.hooked = True  # type: ignore[attr-defined]  # __init_subclass__ looks for it
         return step
 
     def __getstate__(self) -> dict[str, Any]:
@@ -280,7 +280,7 @@ class Optimizer:
             if isinstance(value, dict):
                 return {k: taken(param, v, k) for k, v in value.items()}
             if isinstance(value, Iterable) and not isinstance(value, str):
-                return type(value)(taken(param, v) for v in value)
+                return type(value)(taken(param, v) for v in value)  # type: ignore[call-arg]  # a list, tuple or set
             return value
 
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)

@@ -19,7 +19,7 @@ from undertow.storage import TypedStorage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, NoReturn
 
 _STORAGE_NAMES = {dtype: f"{name}Storage" for name, dtype in DTYPES.items()}
 _BATCH = 1000
@@ -142,7 +142,7 @@ class Emitter:
             self._value(state)
             self._out += b"b"
 
-    def _raise_unsupported(self, obj: Any) -> None:
+    def _raise_unsupported(self, obj: Any) -> NoReturn:
         kind = type(obj)
         name = f"{kind.__module__}.{kind.__qualname__}"
         hint = "load could only build it by running code"

@@ -24,7 +24,7 @@ from undertow.serialization._allowed import is_allowed_class, set_state
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
 MOST_KEY_PARTS = 64
 _LARGEST_INT_KEY = 1 << 60  # beyond Python's hash modulus a file could choose ints that all collide
@@ -113,7 +113,7 @@ class Machine:
                 raise  # the function that places storages may be the user's own
             raise UnpicklingError(f"corrupt pickle, at byte {self.at}: {type(error).__name__}: {error}") from error
 
-    def _reject_opcode(self, code: int) -> None:
+    def _reject_opcode(self, code: int) -> NoReturn:
         import pickletools
 
         known = {ord(op.code): op.name for op in pickletools.opcodes}

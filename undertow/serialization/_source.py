@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO, Any
 
+    from typing_extensions import TypeIs
+
 
 class Source:
     """The bytes of `file` from its current position to its end. Positions are relative to that."""
@@ -91,6 +93,6 @@ class Source:
         self._file.seek(self._start + at)
 
 
-def is_path(f: Any) -> bool:
+def is_path(f: Any) -> TypeIs[str | os.PathLike[str]]:
     """Return True if `f` is a path, not a file object."""
     return isinstance(f, (str, os.PathLike))

@@ -67,7 +67,7 @@ def _array(t: ut.Tensor) -> np.ndarray:
     return t.to(ut.float32).numpy() if t.dtype == ut.bfloat16 else t.numpy()
 
 
-def _difference_lines(absolute: Any, relative: Any, where: tuple[Any, Any], rtol: float, atol: float) -> str:
+def _difference_lines(absolute: Any, relative: Any, where: Sequence[Any], rtol: float, atol: float) -> str:
     """Return the lines about the greatest differences; tolerances are shown unless both are zero."""
     exact = rtol == 0 and atol == 0
     lines = []
@@ -113,7 +113,7 @@ def _compare_arrays(actual: np.ndarray, expected: np.ndarray, rtol: float, atol:
     if a.dtype.kind in "iu":
         values[0] = int(values[0])
     where = tuple(tuple(int(i) for i in p) for p in places)
-    raise _Mismatch(AssertionError, head + _difference_lines(*values, where, rtol, atol), at)
+    raise _Mismatch(AssertionError, head + _difference_lines(values[0], values[1], where, rtol, atol), at)
 
 
 def _argmax(x: np.ndarray) -> int:

@@ -104,8 +104,8 @@ class _Wanted:
         self.shape = x.shape
         self.rows: list[_Rows] = []
         if users and not x._backward_hooks:  # hooks need the whole gradient
-            rows = [_rows_of(node, x) for node in users]
-            self.rows = [] if None in rows else rows
+            rows = [r for node in users if (r := _rows_of(node, x)) is not None]
+            self.rows = rows if len(rows) == len(users) else []
         self.edges: list[Any] = [r.edge for r in self.rows] or [x]
         self.parts: list[Tensor | None] = [None] * len(self.edges)
         self.left = len(self.edges)
@@ -206,7 +206,7 @@ def run(
     finally:
         for handle in handles:
             handle.remove()
-    if ready is not None:
+    if ready is not None or grads is None:
         return []
     for (i, number), grad in zip(places, grads, strict=True):
         wanted[i].put(number, grad)

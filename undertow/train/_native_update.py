@@ -39,7 +39,7 @@ class NativeOptimizer(Optimizer):
             return
         indices = grad.indices.to(undertow.int64)
         whole = [var, *self._states(var)]
-        rows = [None if t is None else t.detach().index_select(0, indices) for t in whole]
+        rows: list[Any] = [None if t is None else t.detach().index_select(0, indices) for t in whole]
         self._run(rows[0], grad.values, rows[1:], self._constants(var))
         for t, changed in zip(whole, rows, strict=True):
             if t is not None:

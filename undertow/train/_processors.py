@@ -45,6 +45,9 @@ class _DenseProcessor(_Processor):
 class _RefVariableProcessor(_DenseProcessor):
     """A `Variable`: its constraint is applied after the update."""
 
+    if TYPE_CHECKING:
+        _v: Variable
+
     def update_op(self, optimizer: Optimizer, g: Tensor | IndexedSlices) -> None:
         super().update_op(optimizer, g)
         if self._v.constraint is not None:

@@ -19,7 +19,7 @@ from undertow.autograd.graph import saved_tensors_hooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from undertow import Tensor
@@ -45,7 +45,7 @@ class _Hooks:
         self.owner, self.pack, self.unpack = owner, pack, unpack
 
     @contextlib.contextmanager
-    def active(self):
+    def active(self) -> Iterator[None]:
         around = frames()
         around.append(self)
         try:

@@ -79,7 +79,7 @@ def _canonical(func: Any) -> Any:
 
 
 class _Mode(TorchFunctionMode):
-    def __init__(self, policy: Callable[..., Any], kept: dict[Any, list[_Kept]], allow_mutation: bool) -> None:
+    def __init__(self, policy: Callable[..., Any], kept: dict[Any, list[_Kept | None]], allow_mutation: bool) -> None:
         super().__init__()
         self.policy, self.kept, self.allow_mutation = policy, kept, allow_mutation
 

@@ -77,7 +77,7 @@ class TreeSpec:
             a == b for a, b in zip(self.children_specs, other.children_specs, strict=True)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # compared by value
 
     def __repr__(self) -> str:
         if self.type is None:
@@ -159,16 +159,16 @@ def _children(tree: Any) -> tuple[type, Any, list[Any]] | None:
 def _joined(spec: TreeSpec, children: list[Any]) -> Any:
     t = spec.type
     if t in (tuple, list):
-        return t(children)  # type: ignore[misc]
+        return t(children)
     if t in (dict, OrderedDict):
-        return t(zip(spec.context, children, strict=True))  # type: ignore[misc]
+        return t(zip(spec.context, children, strict=True))
     if t is defaultdict:
         return defaultdict(spec.context[0], zip(spec.context[1], children, strict=True))
     if t is deque:
         return deque(children, spec.context)
     if t in _registered:
         return _registered[t][1](children, spec.context)
-    return t(*children) if hasattr(t, "_fields") else t(children)  # type: ignore[misc]
+    return t(*children) if hasattr(t, "_fields") else t(children)  # type: ignore[misc]  # a class of the program
 
 
 def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:

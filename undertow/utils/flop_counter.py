@@ -93,7 +93,8 @@ class FlopCounterMode:
 
     def __enter__(self) -> FlopCounterMode:
         self._counts = {"Global": {}}
-        self._names, self._open = ModuleNames(), []
+        self._names = ModuleNames()
+        self._open: list[record_function] = []
         self._handles = (
             register_module_forward_pre_hook(self._enter_module),
             register_module_forward_hook(self._leave_module, always_call=True),
@@ -119,7 +120,8 @@ class FlopCounterMode:
             return
         self._profile.__exit__(None, None, None)
         self._convolutions.__exit__(None, None, None)
-        events, self._profile = self._profile.function_events or [], None
+        events: list[FunctionEvent] = self._profile.function_events or []
+        self._profile = None
         of_convolution: dict[int, int] = {}
         for event in events:
             if event.name in _PRODUCTS and len(event.input_shapes) >= 2:

@@ -105,7 +105,7 @@ def unserializable_hook(fn: Callable[..., Any]) -> Callable[..., Any]:
     ... def log(grad):
     ...     print(grad)
     """
-    fn.__undertow_unserializable__ = True  # type: ignore[attr-defined]
+    fn.__undertow_unserializable__ = True  # type: ignore[attr-defined]  # pickling looks for it
     return fn
 
 

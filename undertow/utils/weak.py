@@ -23,7 +23,7 @@ class WeakIdRef(ref["Any"]):
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
-        super().__init__(key, callback)  # type: ignore[call-arg]
+        super().__init__(key, callback)  # type: ignore[call-arg]  # typeshed has it in __new__
         self._id = id(key)
 
     def __hash__(self) -> int:
@@ -105,7 +105,7 @@ class WeakIdKeyDictionary(MutableMapping["Any", "Any"]):
             return NotImplemented
         return {id(k): v for k, v in self.items()} == {id(k): v for k, v in other.items()}
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # compared by value
 
 
 WeakTensorKeyDictionary = WeakIdKeyDictionary

@@ -39,9 +39,9 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int, out: Tensor
     return given("_chunk_cat", undertow.cat(parts, dim + 1), out)
 
 
-def _inside(mask: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
+def _inside(mask: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
     """Return the indices, with zero where the mask is False: there they may be out of range."""
-    return tuple(i if i is None else undertow.where(mask, i, 0) for i in indices)  # type: ignore[misc]
+    return tuple(i if i is None else undertow.where(mask, i, 0) for i in indices)
 
 
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: Any) -> Tensor:
@@ -52,7 +52,7 @@ def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor |
 
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor) -> Tensor:
     """Return `input` with the values added at `indices` where the mask is True."""
-    return input.index_put(_inside(mask, indices), values.masked_fill(~mask, 0), accumulate=True)  # type: ignore[arg-type]
+    return input.index_put(_inside(mask, indices), values.masked_fill(~mask, 0), accumulate=True)
 
 
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, out: Any = None) -> tuple[Tensor, ...]:

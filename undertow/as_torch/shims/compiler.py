@@ -60,7 +60,8 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-assume_constant_result = substitute_in_graph = allow_in_graph
+assume_constant_result = allow_in_graph
+substitute_in_graph = allow_in_graph
 
 
 class set_stance:
@@ -82,7 +83,8 @@ def is_compiling() -> bool:
     return False
 
 
-is_dynamo_compiling = is_exporting = is_compiling
+is_dynamo_compiling = is_compiling
+is_exporting = is_compiling
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:

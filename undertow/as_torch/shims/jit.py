@@ -65,6 +65,9 @@ class ScriptFunction:
 class Attribute:
     """A value with its type annotation."""
 
+    value: Any
+    type: Any
+
     def __init__(self, value: Any, type: Any) -> None:
         self.value, self.type = value, type
 
@@ -74,7 +77,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'undertow.as_torch.shims.jit' has no attribute {name!r}")
     from undertow.nn import Module
 
-    class ScriptModule(Module):  # type: ignore[valid-type]
+    class ScriptModule(Module):
         """A module that runs eagerly; the results of `script` are not instances."""
 
     globals().update(dict.fromkeys(("RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"), ScriptModule))
@@ -115,7 +118,15 @@ def _itself(fn: Any = None, *args: Any, **options: Any) -> Any:
     return fn if callable(fn) else lambda f: f
 
 
-ignore = unused = export = interface = _overload = _overload_method = script_if_tracing = _script_if_tracing = script_method = _itself
+ignore = _itself
+unused = _itself
+export = _itself
+interface = _itself
+_overload = _itself
+_overload_method = _itself
+script_if_tracing = _itself
+_script_if_tracing = _itself
+script_method = _itself
 
 
 def freeze(mod: Any, *args: Any, **options: Any) -> Any:
@@ -172,4 +183,5 @@ def _unsupported(*args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError("jit.save and jit.load: TorchScript files are not supported, because nothing is compiled; save a state_dict instead")
 
 
-save = load = _unsupported
+save = _unsupported
+load = _unsupported

@@ -58,4 +58,4 @@ class _Aten:
         return overloads
 
 
-aten = _Aten()
+aten: _Aten = _Aten()

@@ -63,7 +63,7 @@ def _projected(
             if w is None:
                 raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
         biases = (None, None, None) if bias is None else bias.chunk(3)
-        return tuple(_linear(x, w, b) for x, w, b in zip((q, k, v), separate, biases, strict=True))  # type: ignore[return-value]
+        return tuple(_linear(x, w, b) for x, w, b in zip((q, k, v), separate, biases, strict=True))
     if weight is None:
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     if k is v:
@@ -77,7 +77,7 @@ def _projected(
         return _linear(q, w_q, b_q), keys[0], keys[1]
     weights = weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
-    return tuple(_linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True))  # type: ignore[return-value]
+    return tuple(_linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True))
 
 
 def _one_more(mask: Tensor | None) -> Tensor | None:

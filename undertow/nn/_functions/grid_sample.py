@@ -143,7 +143,8 @@ def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_m
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-grid_sampler_2d = grid_sampler_3d = grid_sampler
+grid_sampler_2d = grid_sampler
+grid_sampler_3d = grid_sampler
 
 
 @overridable

@@ -15,6 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from undertow._C._functions import cosine_similarity, pairwise_distance
+else:
+    cosine_similarity, pairwise_distance = _ops["cosine_similarity"], _ops["pairwise_distance"]
+
 __all__: list[str] = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -38,8 +42,6 @@ __all__: list[str] = [
 ]
 
 _nn = {name[4:]: fn for name, fn in _ops.items() if name.startswith("_nn.")}
-cosine_similarity = _ops["cosine_similarity"]
-pairwise_distance = _ops["pairwise_distance"]
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:

@@ -9,8 +9,10 @@ from undertow.nn import functional as F
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
+
+    from undertow import Tensor
 
 _REDUCTIONS = ("none", "mean", "sum")
 _PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -38,13 +40,43 @@ def _operator(name: str) -> Callable[..., Any]:
     return loss
 
 
-cosine_embedding_loss = _operator("cosine_embedding_loss")
-ctc_loss = _operator("ctc_loss")
-hinge_embedding_loss = _operator("hinge_embedding_loss")
-kl_div = _operator("kl_div")
-margin_ranking_loss = _operator("margin_ranking_loss")
-poisson_nll_loss = _operator("poisson_nll_loss")
-triplet_margin_loss = _operator("triplet_margin_loss")
-bilinear = F.bilinear
+if TYPE_CHECKING:
+    from undertow.nn.functional import bilinear as bilinear
+
+    def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor: ...
+    def ctc_loss(
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
+        blank: int = 0,
+        reduction: int = 0,
+        zero_infinity: bool = False,
+    ) -> Tensor: ...
+    def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor: ...
+    def kl_div(input: Tensor, target: Tensor, reduction: int = 0, log_target: bool = False) -> Tensor: ...
+    def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Tensor: ...
+    def poisson_nll_loss(
+        input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: int = 0
+    ) -> Tensor: ...
+    def triplet_margin_loss(
+        anchor: Tensor,
+        positive: Tensor,
+        negative: Tensor,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        reduction: int = 0,
+    ) -> Tensor: ...
+else:
+    cosine_embedding_loss = _operator("cosine_embedding_loss")
+    ctc_loss = _operator("ctc_loss")
+    hinge_embedding_loss = _operator("hinge_embedding_loss")
+    kl_div = _operator("kl_div")
+    margin_ranking_loss = _operator("margin_ranking_loss")
+    poisson_nll_loss = _operator("poisson_nll_loss")
+    triplet_margin_loss = _operator("triplet_margin_loss")
+    bilinear = F.bilinear
 
 __all__: list[str] = [*_PARAMETERS, "bilinear"]

@@ -177,7 +177,8 @@ def create_block_mask(
     mask = undertow.nn.functional.pad(mask, (0, -KV_LEN % kv, 0, -Q_LEN % q))
     count = mask.unflatten(-1, (-1, kv)).unflatten(-3, (-1, q)).sum((-3, -1))
     full = (count == q * kv) & separate_full_blocks
-    return BlockMask((Q_LEN, KV_LEN), *_table((count > 0) & ~full), *(_table(full) if separate_full_blocks else (None, None)), (q, kv), mask_mod)
+    full_table: tuple[Tensor | None, Tensor | None] = _table(full) if separate_full_blocks else (None, None)
+    return BlockMask((Q_LEN, KV_LEN), *_table((count > 0) & ~full), *full_table, (q, kv), mask_mod)
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, block_mask: BlockMask | None, enable_gqa: bool) -> None:

@@ -7,7 +7,7 @@ from undertow._C import Parameter, Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, Self
 
     from undertow.nn.modules.module import Module
@@ -20,11 +20,14 @@ class Changes:
         _parameters: dict[str, Any]
         _buffers: dict[str, Any]
 
+        def children(self) -> Iterator[Module]: ...
+        def parameters(self, recurse: bool = True) -> Iterator[Parameter]: ...
+
     def apply(self, fn: Callable[[Module], None]) -> Self:
         """Call `fn` on every submodule, then on the module itself."""
         for module in self.children():
             module.apply(fn)
-        fn(self)
+        fn(self)  # type: ignore[arg-type]  # Module is the only class with this part
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:

@@ -138,8 +138,7 @@ class BackwardHook:
                     stacklevel=4,
                 )
             return result
-        single = isinstance(result, Tensor)
-        values = (result,) if single else result
+        values = (result,) if isinstance(result, Tensor) else result
         self.n_outputs = len(values)
         wrapped, self.output_indices = self._apply(on_node, values)
-        return wrapped[0] if single else wrapped
+        return wrapped[0] if isinstance(result, Tensor) else wrapped

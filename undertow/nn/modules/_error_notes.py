@@ -69,10 +69,11 @@ def name_layer(error: Exception, module: Any, args: tuple[Any, ...], kwargs: dic
             place.path = f"{name}.{place.path}" if place.path else name
             error.args = (place.text(),)
         return
-    error._layer = None
+    error._layer = None  # type: ignore[attr-defined]  # outer modules look for it
     wanted = isinstance(error, (RuntimeError, ValueError, IndexError)) and not isinstance(error, (NotImplementedError, RecursionError))
     has_tensors = any(isinstance(t, Tensor) for t in (*args, *kwargs.values()))
     if not wanted or not has_tensors or not _is_ours(module) or not _raised_here(error) or len(error.args) != 1 or not isinstance(error.args[0], str):
         return
-    place = error._layer = _Place(module, error.args[0], _described(module, args, kwargs))
+    place = _Place(module, error.args[0], _described(module, args, kwargs))
+    error._layer = place  # type: ignore[attr-defined]  # outer modules look for it
     error.args = (place.text(),)

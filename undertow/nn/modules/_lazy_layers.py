@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from undertow import Tensor
-    from undertow._C import Parameter
 
 __all__ = ["LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyLinear"]
 
@@ -20,8 +19,8 @@ __all__ = ["LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "Laz
 class LazyLinear(LazyModuleMixin, Linear):
     """A Linear layer that infers in_features from its first input."""
 
-    weight: Tensor
-    bias: Parameter
+    weight: UninitializedParameter
+    bias: UninitializedParameter
     in_features: int
     cls_to_become: type[Any] = Linear
 
@@ -64,12 +63,12 @@ class _LazyConv(LazyModuleMixin):
         if bias:
             self.bias = UninitializedParameter(device=device, dtype=dtype)
         else:
-            self.register_parameter("bias", None)  # type: ignore[attr-defined]
+            self.register_parameter("bias", None)  # type: ignore[attr-defined]  # of the layer that follows among the bases
 
     def reset_parameters(self) -> None:
         """Initialize like the layer, once the sizes are known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()  # type: ignore[misc]
+            super().reset_parameters()  # type: ignore[misc]  # of the layer that follows among the bases
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Set in_channels from the input's channels."""
@@ -83,7 +82,7 @@ class _LazyConv(LazyModuleMixin):
         self.in_channels = input.shape[-n - 1]
         if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
-        self.weight.materialize(self._weight_shape())  # type: ignore[attr-defined]
+        self.weight.materialize(self._weight_shape())  # type: ignore[attr-defined]  # of the layer that follows among the bases
         if self.bias is not None:
             self.bias.materialize((self.out_channels,))
         self.reset_parameters()

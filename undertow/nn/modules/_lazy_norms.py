@@ -61,7 +61,7 @@ class _LazyNorm(LazyModuleMixin):
     def reset_parameters(self) -> None:
         """Set initial values, once the shapes are known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]  # of the layer that follows among the bases
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Set num_features from the input's channels."""

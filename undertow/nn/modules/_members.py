@@ -68,10 +68,11 @@ class Members:
         return getattr(module, name)
 
     def _named_members(
-        self, members: Callable[[Module], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+        self, members: Callable[[Members], Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
         seen: set[Any] = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        walk: Iterator[tuple[str, Members]] = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        modules = walk if recurse else [(prefix, self)]
         for module_prefix, module in modules:
             for key, value in members(module):
                 if value is None or value in seen:
@@ -122,8 +123,8 @@ class Members:
         if self in memo:
             return
         if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
+            memo.add(self)  # type: ignore[arg-type]  # Module is the only class with this part
+        yield prefix, self  # type: ignore[misc]  # Module is the only class with this part
         for name, module in self._modules.items():
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)

@@ -113,6 +113,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """Return the new states."""
+        c: Any  # None where h is
         h, c = hx if hx is not None else (None, None)
         self._check(input, ("hx[0]", h), ("hx[1]", c))
         is_batched = input.dim() == 2

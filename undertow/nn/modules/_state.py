@@ -44,6 +44,10 @@ class StateDict:
         _parameters: dict[str, Any]
         _buffers: dict[str, Any]
         _modules: dict[str, Any]
+        _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+        _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
+        _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+        _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
     _non_persistent_buffers_set: set[str]
     _version: int
 
@@ -68,7 +72,7 @@ class StateDict:
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after the module's state is saved."""
-        hook._from_public_api = True
+        hook._from_public_api = True  # type: ignore[attr-defined]  # torch's mark
         handle = RemovableHandle(self._state_dict_hooks)
         self._state_dict_hooks[handle.id] = hook
         return handle
@@ -132,7 +136,8 @@ class StateDict:
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
         handle = RemovableHandle(self._load_state_dict_pre_hooks)
-        self._load_state_dict_pre_hooks[handle.id] = WrappedHook(hook, self if with_module else None)
+        owner: Any = self if with_module else None
+        self._load_state_dict_pre_hooks[handle.id] = WrappedHook(hook, owner)
         return handle
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -147,7 +152,7 @@ class StateDict:
 
     def _load_from_state_dict(
         self,
-        state_dict: Mapping[str, Any],
+        state_dict: dict[str, Any],
         prefix: str,
         local_metadata: dict[str, Any],
         strict: bool,
@@ -240,7 +245,7 @@ class StateDict:
         metadata = getattr(state_dict, "_metadata", None)
         state_dict = OrderedDict(state_dict)
         if metadata is not None:
-            state_dict._metadata = metadata
+            state_dict._metadata = metadata  # type: ignore[attr-defined]  # torch keeps versions there
 
         def load(module: Any, local: Any, prefix: str) -> None:
             local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})

@@ -11,7 +11,7 @@ from undertow.nn.modules.module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
 __all__ = [
     "CELU",
@@ -156,7 +156,7 @@ class Tanhshrink(Module):
 class GELU(Module):
     """x times the cumulative normal distribution function of x, or its tanh approximation."""
 
-    def __init__(self, approximate: str = "none") -> None:
+    def __init__(self, approximate: Literal["none", "tanh"] = "none") -> None:
         super().__init__()
         self.approximate = approximate
 

@@ -86,7 +86,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Initialize all weights."""
         self.head.reset_parameters()
-        for first, second in self.tail:
+        for first, second in self.tail:  # type: ignore[attr-defined]  # each is a Sequential of two
             first.reset_parameters()
             second.reset_parameters()
 

@@ -58,7 +58,7 @@ class _NormBase(Module):
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            self.num_batches_tracked.zero_()  # type: ignore[union-attr]  # there with track_running_stats
 
     def reset_parameters(self) -> None:
         """Reset the running statistics, set weight to one and bias to zero."""

@@ -299,9 +299,10 @@ def _pairs(given: Any, name: str) -> Iterator[tuple[str, Any]]:
     for i, item in enumerate(given):
         if not isinstance(item, Iterable):
             raise TypeError(f"{name} update sequence element #{i} should be Iterable; is {type(item).__name__}")
-        if len(item) != 2:
-            raise ValueError(f"{name} update sequence element #{i} has length {len(item)}; 2 is required")
-        yield item[0], item[1]
+        pair: Any = item
+        if len(pair) != 2:
+            raise ValueError(f"{name} update sequence element #{i} has length {len(pair)}; 2 is required")
+        yield pair[0], pair[1]
 
 
 def _describe(value: Any, kind_of_elements: str | None = None) -> str:
@@ -453,8 +454,10 @@ class ParameterDict(Module):
         """Add values from a mapping or from pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError("ParametersDict.update should be called with an iterable of key/value pairs, but got " + type(parameters).__name__)
-        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)  # torch sorts the keys of these
-        for key, value in sorted(parameters.items(), key=lambda pair: pair[0]) if plain else _pairs(parameters, "ParameterDict"):
+        pairs: Iterable[tuple[str, Any]] = _pairs(parameters, "ParameterDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):  # torch sorts the keys of these
+            pairs = sorted(parameters.items(), key=lambda pair: pair[0])
+        for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:

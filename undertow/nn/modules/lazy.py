@@ -28,6 +28,7 @@ class LazyModuleMixin:
     cls_to_become: type[Any] | None = None
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -37,7 +38,7 @@ class LazyModuleMixin:
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Save like any module, but store uninitialized parameters directly: they cannot be detached."""
-        hidden = self._non_persistent_buffers_set  # type: ignore[attr-defined]
+        hidden = self._non_persistent_buffers_set
         for name, value in (*self._parameters.items(), *self._buffers.items()):
             if value is not None and name not in hidden:
                 destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()

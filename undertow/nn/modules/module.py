@@ -72,6 +72,7 @@ class Module(StateDict, Members, Changes):
     call_super_init: bool = False
     if TYPE_CHECKING:
         _compiled_call_impl: Any
+        _is_full_backward_hook: bool | None
     _compiled_call_impl = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -220,7 +221,7 @@ class Module(StateDict, Members, Changes):
             return
         from undertow.nn.parameter import Buffer
 
-        buffers = own.get("_buffers")
+        buffers: Any = own.get("_buffers")
         if isinstance(value, Buffer) or (buffers is not None and name in buffers):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"cannot assign '{undertow.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
@@ -359,7 +360,17 @@ class Module(StateDict, Members, Changes):
         return object.__hash__(self)
 
 
-if not TYPE_CHECKING:  # torch has these names here; type checkers find them in their own modules
+if TYPE_CHECKING:
+    from undertow.nn.modules._hooks import register_module_backward_hook as register_module_backward_hook
+    from undertow.nn.modules._hooks import register_module_buffer_registration_hook as register_module_buffer_registration_hook
+    from undertow.nn.modules._hooks import register_module_forward_hook as register_module_forward_hook
+    from undertow.nn.modules._hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
+    from undertow.nn.modules._hooks import register_module_full_backward_hook as register_module_full_backward_hook
+    from undertow.nn.modules._hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
+    from undertow.nn.modules._hooks import register_module_module_registration_hook as register_module_module_registration_hook
+    from undertow.nn.modules._hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
+    from undertow.nn.modules._state import _IncompatibleKeys as _IncompatibleKeys
+else:  # torch has these names here
     __getattr__ = names_from(
         __name__,
         {

@@ -28,9 +28,9 @@ def _check_options(input_size: Any, hidden_size: Any, num_layers: int, dropout: 
     for name, value in switches.items():
         if not isinstance(value, bool):
             raise TypeError(f"{name} should be of type bool, got: {type(value).__name__}")
-    if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+    if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):  # type: ignore[operator]  # complex raises
         raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
-    if dropout > 0 and num_layers == 1:
+    if dropout > 0 and num_layers == 1:  # type: ignore[operator]  # compared above
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
             f"but got dropout={dropout} and num_layers={num_layers}",
@@ -62,7 +62,7 @@ class RNNBase(Module):
     bidirectional: bool
     proj_size: int
     __constants__: list[str] = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
-    _names = ("hx",)  # names of the states in error messages
+    _names: tuple[str, ...] = ("hx",)  # names of the states in error messages
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from undertow._C import Tensor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, Self
+    from typing import Any, Literal, Self
 
     from undertow.nn.modules.module import Module
 
@@ -26,9 +26,9 @@ def _check_amount(amount: Any) -> None:
 def _count(amount: Any, size: int) -> int:
     """Return how many of `size` elements to prune."""
     if isinstance(amount, numbers.Integral):
-        if amount > size:
+        if amount > size:  # type: ignore[operator]  # typeshed gives Integral no order
             raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-        return amount
+        return amount  # type: ignore[return-value]  # as it was given: topk raises for a bool
     return round(amount * size)
 
 
@@ -44,6 +44,8 @@ class BasePruningMethod(ABC):
 
     PRUNING_TYPE = "unstructured"
     _tensor_name: str
+    if TYPE_CHECKING:
+        dim: int  # of structured methods
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
@@ -130,7 +132,7 @@ class PruningContainer(BasePruningMethod):
                 "Can only add pruning methods acting on the parameter named "
                 f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
             )
-        self._pruning_methods += (method,)
+        self._pruning_methods += (method,)  # type: ignore[operator]  # None is kept, as in torch
 
     def __len__(self) -> int:
         return len(self._pruning_methods)
@@ -174,7 +176,7 @@ class Identity(BasePruningMethod):
         return default_mask
 
     @classmethod
-    def apply(cls, module: Module, name: str) -> Self:
+    def apply(cls, module: Module, name: str) -> Self:  # type: ignore[override]  # as in torch: it takes what this method needs
         """Add a mask of ones."""
         return super().apply(module, name)
 
@@ -209,7 +211,7 @@ class RandomUnstructured(_ByScore):
         return undertow.topk(undertow.rand_like(t).view(-1), k=count).indices
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: int | float) -> Self:
+    def apply(cls, module: Module, name: str, amount: int | float) -> Self:  # type: ignore[override]  # as in torch: it takes what this method needs
         """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount)
 
@@ -221,7 +223,9 @@ class L1Unstructured(_ByScore):
         return undertow.topk(t.abs().reshape(-1), k=count, largest=False).indices
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None) -> Self:
+    def apply(  # type: ignore[override]  # as in torch: it takes what this method needs
+        cls, module: Module, name: str, amount: int | float, importance_scores: Tensor | None = None
+    ) -> Self:
         """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
@@ -261,7 +265,9 @@ class RandomStructured(_Structured):
         return scores > undertow.kthvalue(scores, k=count).values
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: int | float, dim: int = -1) -> Self:
+    def apply(  # type: ignore[override]  # as in torch: it takes what this method needs
+        cls, module: Module, name: str, amount: int | float, dim: int = -1
+    ) -> Self:
         """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount, dim=dim)
 
@@ -269,10 +275,10 @@ class RandomStructured(_Structured):
 class LnStructured(_Structured):
     """Prunes the channels with the smallest norms."""
 
-    n: int | float | str
+    n: int | float | Literal["fro", "nuc"]
     dim: int
 
-    def __init__(self, amount: int | float, n: int | float | str, dim: int = -1) -> None:
+    def __init__(self, amount: int | float, n: int | float | Literal["fro", "nuc"], dim: int = -1) -> None:
         super().__init__(amount)
         self.n, self.dim = n, dim
 
@@ -282,7 +288,9 @@ class LnStructured(_Structured):
         return undertow.topk(norm, k=t.shape[dim] - count, largest=True).indices
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: int | float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Self:
+    def apply(  # type: ignore[override]  # as in torch: it takes what this method needs
+        cls, module: Module, name: str, amount: int | float, n: int | float | Literal["fro", "nuc"], dim: int, importance_scores: Tensor | None = None
+    ) -> Self:
         """Prune a parameter of a module."""
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
@@ -302,6 +310,6 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(default_mask.dtype)
 
     @classmethod
-    def apply(cls, module: Module, name: str, mask: Tensor) -> Self:
+    def apply(cls, module: Module, name: str, mask: Tensor) -> Self:  # type: ignore[override]  # as in torch: it takes what this method needs
         """Prune a parameter of a module."""
         return super().apply(module, name, mask=mask)

@@ -91,7 +91,7 @@ class ParametrizationList(ModuleList):
             raise ValueError(f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(first).__name__}")
         self.is_tensor = isinstance(first, Tensor)
         self.ntensors = 1 if self.is_tensor else len(first)
-        if self.is_tensor:
+        if isinstance(first, Tensor):
             if original.dtype != first.dtype:
                 raise ValueError(
                     f"When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: {original.dtype}\n"
@@ -258,7 +258,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
-    original = parametrizations.original if parametrizations.is_tensor else None
+    original: Any = parametrizations.original if parametrizations.is_tensor else None
     if not leave_parametrized and original is None:
         raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.")
     if leave_parametrized:

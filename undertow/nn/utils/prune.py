@@ -19,7 +19,7 @@ from undertow.nn.utils._prune_methods import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     from undertow.nn.modules.module import Module
 
@@ -74,7 +74,14 @@ def random_structured(module: Module, name: str, amount: int | float, dim: int) 
     return module
 
 
-def ln_structured(module: Module, name: str, amount: int | float, n: Any, dim: int, importance_scores: Tensor | None = None) -> Module:
+def ln_structured(
+    module: Module,
+    name: str,
+    amount: int | float,
+    n: int | float | Literal["fro", "nuc"],
+    dim: int,
+    importance_scores: Tensor | None = None,
+) -> Module:
     """Prune the channels along one dimension with the smallest n-norms."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module

@@ -13,7 +13,7 @@ from undertow._C import Tensor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any, Self
+    from typing import Any, NamedTuple, Self
 
 __all__ = [
     "PackedSequence",
@@ -26,7 +26,15 @@ __all__ = [
     "unpad_sequence",
 ]
 
-_Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
+if TYPE_CHECKING:
+
+    class _Fields(NamedTuple):
+        data: Tensor
+        batch_sizes: Tensor
+        sorted_indices: Tensor | None
+        unsorted_indices: Tensor | None
+else:
+    _Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:

@@ -11,7 +11,7 @@ import traceback
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 _worker_info: WorkerInfo | None = None
@@ -98,22 +98,22 @@ class Fetcher:
     def fetch(self, index: Any) -> Any:
         """Return the batch of these indices; for an iterable dataset, a batch of as many samples."""
         if self._iterator is not None:
-            return self._collate(self._next(index))
+            return self._collate(self._next(self._iterator, index))
         if not self._batched:
             return self._collate(self._dataset[index])
         if callable(getattr(self._dataset, "__getitems__", None)):
             return self._collate(self._dataset.__getitems__(index))
         return self._collate([self._dataset[i] for i in index])
 
-    def _next(self, index: Any) -> Any:
+    def _next(self, iterator: Iterator[Any], index: Any) -> Any:
         if self._ended:
             raise StopIteration
         if not self._batched:
-            return next(self._iterator)
+            return next(iterator)
         samples = []
         for _ in index:
             try:
-                samples.append(next(self._iterator))
+                samples.append(next(iterator))
             except StopIteration:
                 self._ended = True
                 break
@@ -196,6 +196,7 @@ def _serve(tasks: queue.SimpleQueue, results: queue.SimpleQueue, make_fetcher: C
     where = f"in DataLoader worker process {worker}"
     fetcher: Any = None
     failure = None
+    result: Any
     try:
         if init is not None:
             init(worker)

@@ -48,7 +48,7 @@ class IterableDataset(Dataset[_T_co]):
     def __iter__(self) -> Iterator[_T_co]:
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
-    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]  # iterated, and so is the sum
         return ChainDataset([self, other])
 
 
@@ -170,7 +170,7 @@ class ChainDataset(IterableDataset["Any"]):
         for d in self.datasets:
             if not isinstance(d, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
-            total += len(d)  # type: ignore[arg-type]
+            total += len(d)  # type: ignore[arg-type]  # raises if it has no length
         return total
 
 
@@ -192,8 +192,9 @@ class Subset(Dataset[_T_co]):
 
     def __getitems__(self, indices: list[int]) -> list[_T_co]:
         chosen = [self.indices[i] for i in indices]
-        if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__(chosen)
+        together = getattr(self.dataset, "__getitems__", None)
+        if callable(together):
+            return together(chosen)
         return [self.dataset[i] for i in chosen]
 
     def __len__(self) -> int:
@@ -208,7 +209,7 @@ def random_split(dataset: Dataset[_T], lengths: Sequence[float], generator: Gene
     >>> [len(part) for part in random_split(range(10), [0.7, 0.3])]
     [7, 3]
     """
-    count = len(dataset)  # type: ignore[arg-type]
+    count = len(dataset)  # type: ignore[arg-type]  # raises if it has no length
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         sizes = []
         for i, fraction in enumerate(lengths):
@@ -218,8 +219,8 @@ def random_split(dataset: Dataset[_T], lengths: Sequence[float], generator: Gene
         for i in range(count - sum(sizes)):
             sizes[i % len(sizes)] += 1
         lengths = sizes
-        for i, length in enumerate(lengths):
-            if length == 0:
+        for i, size in enumerate(sizes):
+            if size == 0:
                 warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
     if sum(lengths) != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")

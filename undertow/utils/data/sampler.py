@@ -148,5 +148,5 @@ class BatchSampler(Sampler[list[int]]):
             yield batch
 
     def __len__(self) -> int:
-        whole, rest = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]
+        whole, rest = divmod(len(self.sampler), self.batch_size)  # type: ignore[arg-type]  # raises if it has no length
         return whole + bool(rest and not self.drop_last)

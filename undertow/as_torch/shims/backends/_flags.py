@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def flags_of(module: str) -> Callable[..., Any]:
+def flags_of(module: str) -> Callable[..., contextlib.AbstractContextManager[None]]:
     """Return a context manager that sets attributes of `module` and restores them on exit."""
 
     @contextlib.contextmanager

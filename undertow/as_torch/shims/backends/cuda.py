@@ -8,7 +8,7 @@ from undertow._absent_devices import answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class _Matmul:
@@ -19,9 +19,9 @@ class _Matmul:
     fp32_precision = "none"
 
 
-matmul = _Matmul()
+matmul: _Matmul = _Matmul()
 _attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-is_built = answer("is_built", False)
+is_built: Callable[..., bool] = answer("is_built", False)
 
 
 def enable_flash_sdp(enabled: bool) -> None:

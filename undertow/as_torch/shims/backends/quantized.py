@@ -1,4 +1,4 @@
 """Engines for quantized tensors: none."""
 
 engine = "none"
-supported_engines = ["none"]
+supported_engines: list[str] = ["none"]

@@ -17,7 +17,10 @@ def range_push(*args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
 
 
-mark = range_end = range_pop = range_start = range_push
+mark = range_push
+range_end = range_push
+range_pop = range_push
+range_start = range_push
 
 
 @contextmanager

@@ -47,9 +47,9 @@ class _Relaxed(_Comparison):
     def _with_tensor(self, actual: Any, expected: Any, at: tuple) -> None:
         numbers = [_is_number(x) or isinstance(x, bool) for x in (actual, expected)]
         if any(numbers):
-            values = [x.item() if hasattr(x, "item") and hasattr(x, "shape") and self._numel(x) == 1 else x for x in (actual, expected)]
-            if all(_is_number(v) or isinstance(v, bool) for v in values):
-                return self.compare(*values, at) if any(isinstance(v, bool) for v in values) else self._numbers(*values, at)
+            a, e = (x.item() if hasattr(x, "item") and hasattr(x, "shape") and self._numel(x) == 1 else x for x in (actual, expected))
+            if all(_is_number(v) or isinstance(v, bool) for v in (a, e)):
+                return self.compare(a, e, at) if any(isinstance(v, bool) for v in (a, e)) else self._numbers(a, e, at)
         if any(not hasattr(x, "shape") and isinstance(x, Sequence) and not isinstance(x, str) for x in (actual, expected)):
             actual, expected = (x if hasattr(x, "shape") else ut.tensor(x) for x in (actual, expected))
         if not all(hasattr(x, "shape") for x in (actual, expected)):
@@ -119,11 +119,14 @@ class TestCase(unittest.TestCase):
         comparison = _Relaxed(True, rtol, atol, equal_nan, checks)
         if rtol is None and (self.precision or self.rel_tol):
             own = comparison.tolerances
-            comparison.tolerances = lambda *inputs: tuple(map(max, own(*inputs), (self.rel_tol, self.precision)))  # type: ignore[method-assign]
+            wider: Any = lambda *inputs: tuple(map(max, own(*inputs), (self.rel_tol, self.precision)))
+            comparison.tolerances = wider  # type: ignore[method-assign]  # of this one comparison
         with self._mismatch_message(msg):
             comparison.compare(x, y)
 
-    def assertNotEqual(self, x: Any, y: Any, msg: Any = None, *, atol: float | None = None, rtol: float | None = None, **kwargs: Any) -> None:
+    def assertNotEqual(  # type: ignore[override]  # the names of torch's arguments
+        self, x: Any, y: Any, msg: Any = None, *, atol: float | None = None, rtol: float | None = None, **kwargs: Any
+    ) -> None:
         try:
             self.assertEqual(x, y, msg, atol=atol, rtol=rtol, **kwargs)
         except AssertionError:

@@ -72,7 +72,7 @@ def slowTest(test: Callable[..., Any]) -> Callable[..., Any]:
             raise unittest.SkipTest("test is slow; run with PYTORCH_TEST_WITH_SLOW to enable test")
         return test(*args, **kwargs)
 
-    run.slow_test = True  # type: ignore[attr-defined]
+    run.slow_test = True  # type: ignore[attr-defined]  # torch's mark
     return run
 
 

@@ -87,8 +87,9 @@ def bound(test: Callable[..., Any], arguments: dict[str, Any]) -> Callable[..., 
         return test(self, **arguments)
 
     run.__dict__.pop(_NOTE, None)
-    run.__signature__ = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)])  # type: ignore[attr-defined]
-    del run.__wrapped__  # type: ignore[attr-defined]  # runners look through it at the arguments
+    own = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)])
+    run.__signature__ = own  # type: ignore[attr-defined]  # runners ask for it
+    del run.__wrapped__  # runners look through it at the arguments
     return run
 
 

@@ -69,7 +69,7 @@ class precisionOverride:
         self.d = d
 
     def __call__(self, test: Callable[..., Any]) -> Callable[..., Any]:
-        test.precision_overrides = self.d  # type: ignore[attr-defined]
+        test.precision_overrides = self.d  # type: ignore[attr-defined]  # torch's mark
         return test
 
 
@@ -80,7 +80,7 @@ class toleranceOverride:
         self.d = d
 
     def __call__(self, test: Callable[..., Any]) -> Callable[..., Any]:
-        test.tolerance_overrides = self.d  # type: ignore[attr-defined]
+        test.tolerance_overrides = self.d  # type: ignore[attr-defined]  # torch's mark
         return test
 
 
@@ -111,7 +111,7 @@ def deviceCountAtLeast(num_required_devices: int) -> Callable[[Any], Any]:
     """Pass the list of devices to tests that need one device; skip tests that need more."""
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
-        test.num_required_devices = num_required_devices  # type: ignore[attr-defined]
+        test.num_required_devices = num_required_devices  # type: ignore[attr-defined]  # torch's mark
         return test if num_required_devices <= 1 else unittest.skip(f"fewer than {num_required_devices} devices detected")(test)
 
     return decorate
