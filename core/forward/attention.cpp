@@ -1,5 +1,4 @@
-// attention.cpp: scaled dot-product attention, forward and backward: checks and masks; and softmax for rows that may be
-// fully masked.
+// attention.cpp: scaled dot-product attention, forward and backward: checks and masks.
 // build: small
 #include <cmath>
 #include <limits>
@@ -82,14 +81,6 @@ std::tuple<Tensor, Tensor, Tensor> _flash_attention_backward(const Tensor& dy, c
   else
     for (const Tensor& t : {dq, dk, dv}) fill_into(t, Scalar(0));
   return {to_dtype(dq, query.dtype()), to_dtype(dk, key.dtype()), to_dtype(dv, value.dtype())};
-}
-
-Tensor _safe_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  Tensor p = softmax(self, dim, dtype);
-  if (self.numel() == 0) return p;
-  const int64_t dims[1] = {dim};
-  Tensor nothing = eq(amax(self, IntSpan(dims, 1), true), Scalar(-std::numeric_limits<double>::infinity()));
-  return where(nothing, zeros_beside(p, {}, p.dtype()), p);
 }
 
 }  // namespace undertow::fwd

@@ -1,10 +1,15 @@
 // softmax.cpp: forward functions of ops/softmax.toml, and softmax.h.
 #include "core/forward/softmax.h"
 
+#include <limits>
+
 #include "core/forward/copy/copy.h"
+#include "core/forward/create/create.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/softmax.h"
 #include "core/tensor/layout.h"
+#include "generated/fwd_comparison.h"
+#include "generated/fwd_reduce.h"
 #include "generated/fwd_softmax.h"
 
 namespace undertow::fwd {
@@ -71,6 +76,13 @@ Tensor softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
 }
 Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   return normalised(self, dim, dtype, true);
+}
+Tensor _safe_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  Tensor p = softmax(self, dim, dtype);
+  if (self.numel() == 0) return p;
+  const int64_t dims[1] = {dim};
+  Tensor nothing = eq(amax(self, IntSpan(dims, 1), true), Scalar(-std::numeric_limits<double>::infinity()));
+  return where(nothing, zeros_beside(p, {}, p.dtype()), p);
 }
 Tensor _softmax_backward_data(const Tensor& grad_output, const Tensor& output, int64_t dim, DType input_dtype) {
   return backward(grad_output, output, dim, input_dtype, false);

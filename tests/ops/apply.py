@@ -16,16 +16,16 @@ import undertow as ut
 
 TOLERANCE = {"float16": (4e-3, 1e-3), "bfloat16": (2e-2, 1e-2), "float32": (2e-5, 1e-6), "complex64": (2e-5, 1e-5),
              "float64": (1e-10, 1e-12), "complex128": (1e-10, 1e-12)}
-# What a refusal of a dtype says. A message about anything else, a shape or a bug of ours, is none.
+# Matches error messages about an unsupported dtype, but not those about a shape or a bug of ours.
 ABOUT_DTYPES = re.compile(
     r"not implemented for|dtype|floating.point|complex|\b[bB]ool(ean)?\b|integral|Low precision|scalar type|tensors? but got|input type|unsigned type|"
     r"Integer division|expected float32 or float64|integers have no derivative|converted to type \w+ without overflow"
 )
-REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
+ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 
 
 def cases_of(key: str, e) -> list[Case]:
-    """Those of the generator that the entry's `samples` names, if it names one, and the hand-made ones."""
+    """Those of the generator that the entry's `samples` names, if any, and the handwritten ones."""
     by_hand = cases.CASES.get(key) or cases.CASES.get(plain_id(key)) or []
     name = e.spec.get("samples")
     return [*GENERATORS[name](e), *by_hand] if name in GENERATORS else by_hand
@@ -45,7 +45,7 @@ def call(function, args, kwargs, dtype: str):
 
 
 def attempt(function, args, kwargs, dtype: str):
-    """The result, or None where the operator refuses the dtype. Any other error is a failure."""
+    """The result, or None if the operator does not support the dtype. Any other error is a failure."""
     try:
         return call(function, args, kwargs, dtype)
     except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ def attempt(function, args, kwargs, dtype: str):
 
 
 def accepted(key: str, e, c: Case, number: int = 0, floating: str = "float64"):
-    """(dtype, arguments, keywords, result) in a floating dtype, or in one that the operator takes instead; or None."""
+    """(dtype, arguments, keywords, result) in a floating dtype, or in another that the operator supports; or None."""
     for dtype in (floating, "int64", "complex128"):
         args, kwargs = drawn(key, c, dtype, number)
         if (result := attempt(find(e), args, kwargs, dtype)) is not None:
@@ -90,7 +90,7 @@ def reference_of(e, c: Case):
             import scipy
             import scipy.special
         except ImportError:
-            return None  # NumPy lacks the special functions; without SciPy their derivatives alone are checked
+            return None  # NumPy lacks the special functions; without SciPy only their derivatives are checked
         names["scipy"] = scipy
     return eval(text, names)  # noqa: S307 - from our own tables
 
@@ -101,7 +101,7 @@ def undifferentiable(e) -> set[str]:
 
 
 def smooth_arguments(e) -> bool:
-    """Has any argument a derivative?"""
+    """Whether any argument has a derivative."""
     return bool(e.is_composite or set(e.grad) - undifferentiable(e))
 
 
@@ -119,7 +119,7 @@ def float_arrays(e, c: Case, args) -> list[tuple]:
 
 
 def as_function(function, args, kwargs, places):
-    """The operator as a function of its floating tensors alone, with those tensors' arrays."""
+    """The operator as a function of only its floating tensors, with those tensors' arrays."""
     fixed = {k: tensors_of(v, "float64") for k, v in kwargs.items()}
     arrays = [args[p[0]] if len(p) == 1 else args[p[0]][p[1]] for p in places]
 

@@ -1,4 +1,4 @@
-"""The properties of vmap that an entry must have: the whole batch at once gives what one sample at a time gives."""
+"""The properties of vmap that an entry must have: a whole batch at once gives the same as one sample at a time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ import undertow.autograd.forward_ad as fw
 from undertow._vmap import _dispatch
 
 SIZE = 3
-# Entries of which vmap refuses some or all arguments, because numbers or shapes would differ from sample to sample.
-REFUSED = {
+# Entries for which vmap raises with some or all arguments, because numbers or shapes would differ from sample to sample.
+MAY_RAISE = {
     "item", "allclose", "equal", "nonzero", "nonzero.numpy", "argwhere", "where.condition", "masked_select", "one_hot", "_repeat_indices", "_unique",
     "_unique_dim", "_unique_consecutive", "tensor_split.tensor", "narrow.Tensor", "bincount", "quantile", "nanquantile",
     "resize_", "resize_as_", "nonzero_static", "repeat_interleave.indices", "repeat_interleave.Tensor",
 }
-# Their elements' order is their meaning: samples of them are copies.
+# The order of their elements matters, so their samples are copies.
 ORDERED = {"searchsorted", "bucketize", "searchsorted.number", "bucketize.number", "embedding_bag", "_embedding_bag", "_unique_dim", "_unique_consecutive"}
-# They take positive definite matrices: samples of them are multiples.
+# They take positive definite matrices, so their samples are multiples.
 DEFINITE = {"linalg_cholesky", "cholesky"}
 # Errors of a single call after which there is nothing to compare: the operator has no derivative there, or the result does
 # not fit into what it is written to. Any other error is a failure.
@@ -37,7 +37,7 @@ NOTHING_TO_COMPARE = re.compile(
 )
 
 
-# Single properties that do not fit single entries, each with its reason.
+# Properties that do not apply to single entries, each with its reason.
 _WITHOUT_DERIVATIVE = {
     "has integers or truth values as results": (
         "to_bool", "to_uint8", "to_int8", "to_int16", "to_int32", "to_int64", "argwhere", "where.condition", "nonzero_static", "argsort", "__rlshift__",
@@ -68,7 +68,7 @@ def is_random(key: str) -> bool:
 
 
 def samples(t: ut.Tensor, key: str) -> list[ut.Tensor]:
-    """The tensor and others of the same elements in other orders, so that what holds for it holds for them."""
+    """The tensor, and others with the same elements in other orders, which are valid inputs if it is."""
     if plain_id(key) in ORDERED or not t.numel():
         return [t] * SIZE
     if plain_id(key) in DEFINITE:
@@ -78,7 +78,7 @@ def samples(t: ut.Tensor, key: str) -> list[ut.Tensor]:
 
 
 def places(args) -> list[tuple]:
-    """Where tensors stand in the arguments, with a second number inside lists."""
+    """The positions of tensors in the arguments, with a second number inside lists."""
     found = []
     for i, a in enumerate(args):
         if isinstance(a, ut.Tensor):
@@ -120,7 +120,7 @@ def compare(got, wanted, what: str) -> None:
 
 
 def choices(e, which):
-    """All tensors batched, and each one alone; of a function that writes self, self always."""
+    """All tensors batched, and each one alone; self is always batched if the function writes to it."""
     alone = [[p] for p in which] if len(which) > 1 else []
     return [which] + [c for c in alone if e.variants & {"function", "method"} or (0,) in c]
 
@@ -141,18 +141,18 @@ def on(function, args, which, options):
     return lambda *tensors: function(*placed(args, which, tensors), **options)
 
 
-def vmap_or_refusal(key: str, mapped, *batches):
-    """The result; None where vmap may refuse, and does so by name."""
+def vmap_or_none(key: str, mapped, *batches):
+    """The result, or None if vmap raises for an entry that it may raise for."""
     try:
         return mapped(*batches)
     except RuntimeError as error:
-        if plain_id(key) in REFUSED and ("vmap" in str(error) or "stack expects each tensor" in str(error)):
+        if plain_id(key) in MAY_RAISE and ("vmap" in str(error) or "stack expects each tensor" in str(error)):
             return None
         raise
 
 
 def none_there(error: Exception) -> bool:
-    """Has a single call failed for a reason that leaves nothing to compare?"""
+    """Whether a single call failed for a reason that leaves nothing to compare."""
     if not NOTHING_TO_COMPARE.search(str(error)):
         raise error
     return True
@@ -172,7 +172,7 @@ def check_vmap(key: str, e) -> int:
                     continue
             for dim in (0,) if e.name in cases.LAYOUT_MATTERS else (0, -1):
                 stacked = [ut.stack(b, dim) for b in batches]
-                got = vmap_or_refusal(key, ut.vmap(f, in_dims=dim), *stacked)
+                got = vmap_or_none(key, ut.vmap(f, in_dims=dim), *stacked)
                 ran += 1
                 if got is not None:
                     compare(got, wanted, f"{key} case {number}, batched {which}, in_dims={dim}")
@@ -192,7 +192,7 @@ def check_nested(key: str, e) -> int:
             if none_there(error):
                 continue
         both = [ut.stack([ut.stack(row) for row in r]) for r in rows]
-        got = vmap_or_refusal(key, ut.vmap(ut.vmap(f)), *both)
+        got = vmap_or_none(key, ut.vmap(ut.vmap(f)), *both)
         ran += 1
         if got is not None:
             compare(got, [ut.stack(list(column)) for column in zip(*wanted, strict=True)], f"{key} case {number}, twice")
@@ -202,14 +202,14 @@ def check_nested(key: str, e) -> int:
         grid = [one_by_one(partial(f, x), inner) for x in outer]
         in_dims = (0, *[None] * len(inner)), (None, *[0] * len(inner))
         stacked = [ut.stack(outer), *(ut.stack(s) for s in inner)]
-        got = vmap_or_refusal(key, ut.vmap(ut.vmap(f, in_dims=in_dims[1]), in_dims=in_dims[0]), *stacked)
+        got = vmap_or_none(key, ut.vmap(ut.vmap(f, in_dims=in_dims[1]), in_dims=in_dims[0]), *stacked)
         if got is not None:
             compare(got, [ut.stack(list(column)) for column in zip(*grid, strict=True)], f"{key} case {number}, crossed")
     return ran
 
 
 def check_inplace(key: str, e) -> int:
-    """Written in place under vmap, every sample is what it becomes alone; and the result is the input."""
+    """In place under vmap, every sample becomes what it becomes alone, and the result is the input."""
     function, ran = find(e, "inplace"), 0
     for number, args, options in tensor_cases(key, e):
         for which in choices(e, places(args)):
@@ -223,7 +223,7 @@ def check_inplace(key: str, e) -> int:
                 if none_there(error):
                     continue
             stacked = [ut.stack(b) for b in batches]
-            got = vmap_or_refusal(key, ut.vmap(f), *stacked)
+            got = vmap_or_none(key, ut.vmap(f), *stacked)
             ran += 1
             if got is None:
                 continue
@@ -236,7 +236,7 @@ def check_inplace(key: str, e) -> int:
 
 def differentiable_cases(key: str, e):
     function = find(e)
-    for number, c in enumerate(cases_of(key, e)):  # at a kink too: nothing is moved here
+    for number, c in enumerate(cases_of(key, e)):  # at a kink too: no input is changed here
         args, kwargs = drawn(key, c, "float64", number)
         found = [p for p in float_arrays(e, c, args) if _has_gradient(e, p)]
         if not found:
@@ -262,7 +262,7 @@ def _cotangents(outputs, seed: int):
 
 
 def check_gradient(key: str, e) -> int:
-    """A batch of cotangents in one backward pass gives the gradients of each; and vmap's own output differentiates as the loop's."""
+    """A batch of cotangents in one backward pass gives the gradients of each, and vmap's output differentiates like that of the loop."""
     ran = 0
     for number, f, tensors in differentiable_cases(key, e):
         inputs = [t.clone().requires_grad_() for t in tensors]
@@ -283,10 +283,10 @@ def check_gradient(key: str, e) -> int:
         together = grad(outputs, inputs, weights, is_grads_batched=True)
         ran += 1
         compare(_found(together), [ut.stack(list(column)) for column in zip(*rows, strict=True)], f"{key} case {number}: batched gradients")
-        if plain_id(key) in REFUSED | cases.LAYOUT_MATTERS:
+        if plain_id(key) in MAY_RAISE | cases.LAYOUT_MATTERS:
             continue
         batches = [ut.stack(samples(t, key)).requires_grad_() for t in tensors]
-        mapped = vmap_or_refusal(key, ut.vmap(f), *batches)
+        mapped = vmap_or_none(key, ut.vmap(f), *batches)
         looped = one_by_one(f, [b.unbind(0) for b in batches])
         both = [[o for o in flatten(r) if o.requires_grad] for r in (mapped, looped)]
         assert len(both[0]) == len(both[1]), f"{key} case {number}: what requires grad under vmap"
@@ -336,7 +336,7 @@ def properties_of(key: str, e) -> list[str]:
     if "inplace" in e.variants and find(e, "inplace") is not None:
         names.append("inplace")
     if (e.grad or e.is_composite) and plain_id(key) not in cases.NOT_SMOOTH:
-        names += ["gradient"] if plain_id(key) in REFUSED else ["gradient", "tangent"]
+        names += ["gradient"] if plain_id(key) in MAY_RAISE else ["gradient", "tangent"]
     return [name for name in names if name not in EXCEPT.get(key, EXCEPT.get(plain_id(key), ()))]
 
 

@@ -26,7 +26,7 @@ def properties_of(key: str, e) -> list[str]:
     chosen = []
     if any(reference_of(e, c) for c in found) and e.name not in cases.RANDOM:
         chosen.append("values")
-    chosen += ["dtypes"] if is_hidden(e) else ["dtypes", "refused"]  # nobody can pass nonsense to a hidden operator
+    chosen += ["dtypes"] if is_hidden(e) else ["dtypes", "errors"]  # users cannot call a hidden operator with bad arguments
     arrays = [a for c in found for a in c.args if isinstance(a, Array)]
     in_lists = [b for c in found for a in c.args if isinstance(a, list) for b in a if isinstance(b, Array)]
     deterministic = e.name not in cases.RANDOM
@@ -35,7 +35,7 @@ def properties_of(key: str, e) -> list[str]:
         if any(a.shape and 0 not in a.shape for a in arrays) and e.variants & {"function", "method"}:
             chosen.append("expanded")
     smooth = smooth_arguments(e) and any(c.differentiable for c in found) and e.name not in cases.NOT_SMOOTH
-    smooth = smooth and bool(e.variants & {"function", "method"})  # what only writes cannot write to a leaf
+    smooth = smooth and bool(e.variants & {"function", "method"})  # an in-place operator cannot write to a leaf
     if smooth and (arrays or in_lists) and deterministic:
         chosen += ["first_derivative", "second_derivative"]
         if HAS_FORWARD_MODE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from apply import REFUSALS, as_function, attempt, cases_of, drawn, float_arrays, is_real_only, same, undifferentiable
+from apply import ERRORS, as_function, attempt, cases_of, drawn, float_arrays, is_real_only, same, undifferentiable
 from numeric import check_gradient, check_second, check_tangent, flatten
 from samples import seed_of, tensors_of, to_numpy
 from table import find, formula
@@ -52,7 +52,7 @@ def check_forward_mode(key: str, e) -> None:
 
 
 def check_no_derivative(key: str, e) -> None:
-    """An argument whose derivative is declared not to exist records a graph, and asking for the gradient is refused by name."""
+    """An argument whose derivative is declared not to exist records a graph, and asking for the gradient raises an error that names it."""
     asked = 0
     for number, c in enumerate(cases_of(key, e)):
         args, kwargs = drawn(key, c, "float64", number)
@@ -66,7 +66,7 @@ def check_no_derivative(key: str, e) -> None:
 
 
 def check_constants(key: str, e) -> None:
-    """A floating argument without a derivative is refused where it requires one, and taken where no graph is recorded."""
+    """A floating argument without a derivative raises if it requires one, and is accepted where no graph is recorded."""
     left = set(e.spec["constants"])
     for number, c in enumerate(cases_of(key, e)):
         args, kwargs = drawn(key, c, "float64", number)
@@ -83,7 +83,7 @@ def check_constants(key: str, e) -> None:
 
 
 def check_inplace(key: str, e) -> None:
-    """name_() gives what name() gives, returns its tensor, counts one version, and has the same gradient."""
+    """name_() gives the same values as name(), returns its tensor, adds one version, and has the same gradient."""
     function, inplace, ran = find(e), find(e, "inplace"), 0
     for number, c in enumerate(cases_of(key, e)):
         for dtype in ("float64", "int64"):
@@ -130,7 +130,7 @@ def gradient_inplace(e, c, function, inplace, args, rest, dtype: str) -> None:
 
 
 def check_saved_names(key: str, e) -> None:
-    """Everything the formulas use is there as `_saved_*` on the node."""
+    """Everything the formulas use is an attribute `_saved_*` of the node."""
     for number, c in enumerate(cases_of(key, e)):
         args, kwargs = drawn(key, c, "float64", number)
         full = list(tensors_of(tuple(args), "float64"))
@@ -139,7 +139,7 @@ def check_saved_names(key: str, e) -> None:
             t.requires_grad_()
         try:
             outputs = [o for o in flatten(find(e)(*full, **{k: tensors_of(v, "float64") for k, v in kwargs.items()})) if o.grad_fn is not None]
-        except REFUSALS:
+        except ERRORS:
             continue
         if not outputs or outputs[0].grad_fn.name() != e.node:
             continue

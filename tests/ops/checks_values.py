@@ -1,4 +1,4 @@
-"""Properties of what an operator computes: values, dtypes, layouts, out=, threads, and what it refuses."""
+"""Properties of what an operator computes: values, dtypes, layouts, out=, threads and errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import table
 from apply import (
-    REFUSALS,
+    ERRORS,
     TOLERANCE,
     accepted,
     attempt,
@@ -31,14 +31,14 @@ import undertow as ut
 
 
 def axes(dim, array):
-    """Dims as NumPy says them: a tuple, and None for all; a scalar has none, where torch allows 0 and -1."""
+    """Dims in NumPy's form: a tuple, and None for all; a scalar has none, where torch allows 0 and -1."""
     if isinstance(array, np.ndarray) and array.ndim == 0:
         return None
     return (tuple(dim) or None) if isinstance(dim, list) else dim
 
 
 def widened(args, made_from, floats: bool):
-    """What the reference computes with: NumPy's own half precision and its small integers' functions are too coarse.
+    """The dtype of the reference: NumPy's half precision and its functions of small integers are too inaccurate.
 
     Indices and other tensors of a fixed dtype stay as they are."""
     def one(a, spec):
@@ -54,7 +54,7 @@ def widened(args, made_from, floats: bool):
 
 
 def check_values(key: str, e) -> None:
-    """Values, shapes and, for pointwise entries, dtypes against the NumPy reference, in every dtype that is accepted."""
+    """Values, shapes and, for pointwise entries, dtypes against the NumPy reference, in every supported dtype."""
     function, ran = find(e), 0
     for number, c in enumerate(cases_of(key, e)):
         reference = reference_of(e, c)
@@ -66,8 +66,8 @@ def check_values(key: str, e) -> None:
             if e.is_pointwise and not computes_in(e, dtype):
                 continue
             args, kwargs = drawn(key, c, dtype, number)
-            if dtype in c.refuses:
-                with pytest.raises(REFUSALS):
+            if dtype in c.raises_for:
+                with pytest.raises(ERRORS):
                     call(function, args, kwargs, dtype)
                 continue
             if e.is_pointwise:
@@ -96,23 +96,23 @@ def check_values(key: str, e) -> None:
 
 
 def check_dtypes(key: str, e) -> None:
-    """The dtypes that dtypes.txt lists work, and the others are refused; a pointwise entry does what its table says."""
+    """The dtypes that dtypes.txt lists work, and the others raise; a pointwise entry supports the dtypes of its table."""
     c = cases_of(key, e)[0]
-    assert key in table.dtypes_listed(), "write dtypes.txt anew: python tests/ops/table.py dtypes"
+    assert key in table.dtypes_listed(), "rewrite dtypes.txt: python tests/ops/table.py dtypes"
     works, letters = 0, dict(zip(DTYPES, table.dtypes_listed()[key], strict=True))
     for dtype in DTYPES:
         args, kwargs = drawn(key, c, dtype)
-        if dtype in c.refuses:
-            continue  # check_values sees to it
+        if dtype in c.raises_for:
+            continue  # check_values tests it
         if dtype == "bool" and e.is_pointwise and any(a.type == "Scalar" for a in e.args):
-            continue  # a number beside a bool makes it an integer: the table's classes are of the promoted dtype
+            continue  # a number promotes a bool to an integer, and the table's classes refer to the promoted dtype
         result = attempt(find(e), args, kwargs, dtype)
         if result is None:
-            assert letters[dtype] == ".", f"{dtype} is in dtypes.txt but refused"
-            assert not (e.is_pointwise and computes_in(e, dtype)), f"{dtype} is in the table but refused"
+            assert letters[dtype] == ".", f"{dtype} is in dtypes.txt but raises"
+            assert not (e.is_pointwise and computes_in(e, dtype)), f"{dtype} is in the table but raises"
             continue
         works += 1
-        assert letters[dtype] != ".", f"{dtype} works, but dtypes.txt has it as refused"
+        assert letters[dtype] != ".", f"{dtype} works, but dtypes.txt does not list it"
         assert not e.is_pointwise or computes_in(e, dtype), f"{dtype} is not in the table but gave {result}"
         if not e.is_pointwise:
             continue
@@ -128,7 +128,7 @@ def check_dtypes(key: str, e) -> None:
 
 
 def relaid(a: np.ndarray, how: str) -> ut.Tensor:
-    """A tensor with the values of `a` and another place in memory."""
+    """A tensor with the values of `a` and another memory layout."""
     if how == "transposed":
         t = to_tensor(np.ascontiguousarray(a.T))
         return t.as_strided(a.shape, t.stride()[::-1], t.storage_offset())
@@ -151,7 +151,7 @@ def moved(t: ut.Tensor, d: int, size: int):
 
 
 def check_layouts(key: str, e) -> None:
-    """Transposed, strided and offset tensors give what contiguous ones give."""
+    """Transposed, strided and offset tensors give the same as contiguous ones."""
     ran = 0
     for number, c in enumerate(cases_of(key, e)):
         found = accepted(key, e, c, number)
@@ -170,7 +170,7 @@ def check_layouts(key: str, e) -> None:
 
 
 def check_expanded(key: str, e) -> None:
-    """Tensors with stride zero give what their copies give."""
+    """Tensors with stride zero give the same as their copies."""
     ran = 0
     for number, c in enumerate(cases_of(key, e)):
         found = accepted(key, e, c, number)
@@ -198,7 +198,7 @@ def check_expanded(key: str, e) -> None:
 
 
 def check_out(key: str, e) -> None:
-    """out= is filled, resized when empty, returned, and refused in a narrower kind of dtype."""
+    """out= is filled, resized when empty, returned, and raises in a narrower kind of dtype."""
     function, ran = find(e), 0
     for number, c in enumerate(cases_of(key, e)):
         found = accepted(key, e, c, number)
@@ -220,44 +220,44 @@ def check_out(key: str, e) -> None:
     assert ran, "no case has a tensor to write"
 
 
-def check_refused(key: str, e) -> None:
-    """Nonsense raises an ordinary exception with a message; it never crashes and is never accepted."""
+def check_errors(key: str, e) -> None:
+    """Bad arguments raise an ordinary exception with a message; they never crash and are never accepted."""
     function = find(e)
     found = accepted(key, e, cases_of(key, e)[0])
     assert found, "the first case works in no dtype"
     dtype, args, kwargs, _ = found
     full, rest = list(tensors_of(tuple(args), dtype)), {k: tensors_of(v, dtype) for k, v in kwargs.items()}
 
-    def refuses(*a, **k):
+    def raises(*a, **k):
         try:
             result = function(*a, **k)
-        except REFUSALS as error:
-            assert str(error), "refused without a word"
+        except ERRORS as error:
+            assert str(error), "raised without a message"
         else:
-            assert result is NotImplemented, "accepted"  # which lets Python ask the other operand
+            assert result is NotImplemented, "accepted"  # which makes Python try the other operand
 
     if any(a.default is None for a in e.args):
-        refuses()
-    refuses(*full, **rest, no_such_argument=1)
+        raises()
+    raises(*full, **rest, no_such_argument=1)
     for i, a in enumerate(full):
         if isinstance(a, ut.Tensor):
-            refuses(*full[:i], "text", *full[i + 1 :], **rest)
-            refuses(*full[:i], object(), *full[i + 1 :], **rest)
+            raises(*full[:i], "text", *full[i + 1 :], **rest)
+            raises(*full[:i], object(), *full[i + 1 :], **rest)
     if e.is_pointwise and len([a for a in full if isinstance(a, ut.Tensor)]) > 1:
-        refuses(*[ut.ones(2 + i) if isinstance(a, ut.Tensor) else a for i, a in enumerate(full)], **rest)
+        raises(*[ut.ones(2 + i) if isinstance(a, ut.Tensor) else a for i, a in enumerate(full)], **rest)
     names = [a.name for a in e.args]
     if "dim" in names and e.args[names.index("dim")].type == "int" and isinstance(full[0], ut.Tensor):
         at = names.index("dim")
         far = full[0].dim() + 5
         if at < len(full):
-            refuses(*full[:at], far, *full[at + 1 :], **rest)
-            refuses(*full[:at], -far, *full[at + 1 :], **rest)
+            raises(*full[:at], far, *full[at + 1 :], **rest)
+            raises(*full[:at], -far, *full[at + 1 :], **rest)
         else:
-            refuses(*full, **{**rest, "dim": far})
+            raises(*full, **{**rest, "dim": far})
 
 
 def large(value, size: int = 300_000):
-    """The case's arrays made large: the first dimension grown."""
+    """The case's arrays with a larger first dimension."""
     if isinstance(value, Array) and len(value.shape) >= 1:
         rest = int(np.prod(value.shape[1:])) or 1
         return Array((max(1, size // rest), *value.shape[1:]), value.low, value.high, value.away)
@@ -265,7 +265,7 @@ def large(value, size: int = 300_000):
 
 
 def check_threads(key: str, e) -> None:
-    """One and two threads give the same bits, for a large input and for its gradient."""
+    """One and two threads give bitwise equal results, for a large input and for its gradient."""
     c = next(c for c in cases_of(key, e) if any(isinstance(a, Array) and a.shape and 0 not in a.shape for a in c.args))
     firsts = {a.shape[0] for a in c.args if isinstance(a, Array) and a.shape}
     if len(firsts) > 1:

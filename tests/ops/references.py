@@ -1,4 +1,4 @@
-"""NumPy references for entries that are no one-liners: by entry, used where neither its table nor its case has one.
+"""NumPy references that do not fit on one line, by entry; used if neither the table nor the case has one.
 
 A reference gives None for a result that is not unique, such as the indices of equal elements.
 """
@@ -12,7 +12,7 @@ import numpy as np
 try:
     import scipy.linalg
     import scipy.special
-except ImportError:  # their values are then compared with torch's alone, in tests/parity
+except ImportError:  # their values are then only compared with torch's, in tests/parity
     scipy = None
 
 
@@ -94,7 +94,7 @@ def _put(x, index, source):
 
 
 def _written(where):
-    """A copy with a part replaced; where(*args) says which part."""
+    """A copy with a part replaced; where(*args) selects the part."""
 
     def reference(x, source, *args):
         out = x.copy()

@@ -1,7 +1,7 @@
 """Inputs for operators: NumPy arrays by the names that table entries give under `samples`.
 
-A case holds arrays where the operator takes tensors; `realize` turns it into tensors of one dtype. Real floating
-numbers stand for every dtype: they are cut to integers, or given an imaginary part, as the dtype asks.
+A case has arrays in place of tensors; `realize` turns it into tensors of one dtype. Real floating
+numbers are used for every dtype: they are truncated to integers, or given an imaginary part, as the dtype requires.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Array:
     """A random tensor of the case's dtype, uniform in [low, high).
 
     `away` keeps it that far from zero, `distinct` its elements apart; `diagonal` is added there, so that matrices
-    have an inverse. A `constant` is not differentiated: the operator refuses it where it requires a gradient.
+    have an inverse. A `constant` is not differentiated: the operator raises if it requires a gradient.
     """
 
     shape: tuple[int, ...]
@@ -72,7 +72,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A tensor whose values and dtype do not follow the case's: indices, masks, constants."""
+    """A tensor whose values and dtype do not depend on the case's dtype: indices, masks, constants."""
 
     values: object
     dtype: str
@@ -96,11 +96,11 @@ class Case:
     reference: object = None  # a NumPy function of the same arguments, where the entry has none
     differentiable: bool = True  # off for inputs at a kink
     real_only: bool = False  # complex tensors make no sense here
-    refuses: frozenset[str] = frozenset()  # dtypes that the table has but these arguments do not go with
+    raises_for: frozenset[str] = frozenset()  # dtypes that the table has but that raise with these arguments
 
 
-def case(*args, reference=None, differentiable=True, real_only=False, refuses=(), **kwargs) -> Case:
-    return Case(args, kwargs, reference, differentiable, real_only, frozenset(refuses))
+def case(*args, reference=None, differentiable=True, real_only=False, raises_for=(), **kwargs) -> Case:
+    return Case(args, kwargs, reference, differentiable, real_only, frozenset(raises_for))
 
 
 def draw(value, rng: np.random.Generator, dtype: str):
@@ -177,7 +177,7 @@ def _ternary(*limits):
 
 
 def _reduction(e):
-    """Over everything, or over each kind of `dim` the signature takes, with and without keepdim."""
+    """Over all elements, or over each kind of `dim` the signature accepts, with and without keepdim."""
     args = {a.name: a for a in e.args}
     keepdims = [{}, {"keepdim": True}] if "keepdim" in args else [{}]
     arrays = [Array((3, 4, 2), distinct=True), Array((5,), distinct=True), Array((), distinct=True)]
@@ -211,7 +211,7 @@ def _lerp(e):
     return [case(Array((3, 4)), Array((3, 4)), weight), case(Array((3, 4)), Array((4,)), weight)]
 
 
-_WHOLE = {"low": 0.4, "high": 3.0}  # as an integer from 1 to 9: for operators that take nothing else
+_WHOLE = {"low": 0.4, "high": 3.0}  # as an integer from 1 to 9: for operators that accept nothing else
 
 
 GENERATORS = {

@@ -21,7 +21,7 @@ LETTERS = "?BbhilesfdFD"  # NumPy's letters, and s, for short, where it has no b
 
 
 def _load_generator():
-    """tools/opgen as a package of its own name, without putting the checkout's `undertow` in the way of the installed one."""
+    """tools/opgen imported under its own name, so that the checkout's `undertow` does not hide the installed one."""
     folder = ROOT / "tools" / "opgen"
     spec = importlib.util.spec_from_file_location("opgen_for_tests", folder / "__init__.py", submodule_search_locations=[str(folder)])
     package = importlib.util.module_from_spec(spec)
@@ -36,7 +36,7 @@ schema, formula, emit_kernels = _load_generator()
 
 @cache
 def entries() -> dict[str, object]:
-    """Every entry by its id: name, name.overload, and a trailing `#scalar` where a number stands for a tensor."""
+    """Every entry by its id: name, name.overload, and a trailing `#scalar` where a number replaces a tensor."""
     found = {}
     for e in schema.load(ROOT / "ops"):
         found[identify(e)] = e
@@ -75,7 +75,7 @@ def find(e, variant: str = "function"):
 
 
 def is_hidden(e) -> bool:
-    """Only formulas and composites call it: it takes every argument in its place, and checks no types."""
+    """Only formulas and composites call it: all arguments are positional, and types are not checked."""
     return not e.python_names
 
 
@@ -94,13 +94,13 @@ def hidden(e, variant: str):
 
 
 def default_of(e, name: str):
-    """The value in the signature; the glue leaves only what follows the last argument to its own defaults."""
+    """The value in the signature; the binding uses its own defaults only after the last argument."""
     text = next(a.default for a in e.args if a.name == name)
     return None if text is None else ast.literal_eval(text)
 
 
 def computes_in(e, dtype: str) -> bool:
-    """Does a pointwise entry have a loop for the dtype (after promotion)?"""
+    """Whether a pointwise entry has a loop for the dtype (after promotion)."""
     classes = emit_kernels.CLASSES[e.spec.get("dtypes", "all")]
     if e.spec.get("promote") == "float" and not dtype.startswith(("float", "bfloat", "complex")):
         dtype = "float32"
@@ -116,13 +116,13 @@ def computes_in(e, dtype: str) -> bool:
 
 @cache
 def dtypes_listed() -> dict[str, str]:
-    """dtypes.txt: for each entry a letter for every dtype that its first case works in, and a dot for one it refuses."""
+    """dtypes.txt: for each entry a letter for every dtype that its first case works in, and a dot for every other."""
     lines = (line.rsplit(maxsplit=1) for line in DTYPES_FILE.read_text().splitlines() if not line.startswith("#"))
     return dict(lines)
 
 
 def list_dtypes() -> None:
-    """Writes dtypes.txt anew, after a table's dtypes have been changed on purpose."""
+    """Rewrites dtypes.txt, after a table's dtypes have been changed on purpose."""
     import warnings
 
     from apply import attempt, cases_of, drawn

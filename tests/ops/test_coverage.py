@@ -15,7 +15,7 @@ from undertow.autograd import profiler
 
 
 @pytest.mark.parametrize("key", list(entries()))
-def test_an_entry_has_properties_or_names_an_entry_that_has(key: str):
+def test_an_entry_has_properties_or_names_one_that_does(key: str):
     e = entries()[key]
     assert ("samples" in e.spec) != ("tested_by" in e.spec), f"{key} needs either samples or tested_by"
     if "tested_by" in e.spec:
@@ -56,10 +56,10 @@ def test_a_family_of_cases_is_a_family_of_the_tables():
         assert not wrong, f"tests/ops/cases/{name}.py has cases of other families, or of no entry: {wrong}"
 
 
-def test_dtypes_are_listed_of_entries_that_exist():
+def test_dtypes_are_listed_for_existing_entries():
     assert set(dtypes_listed()) <= set(entries()), "write dtypes.txt anew: python tests/ops/table.py dtypes"
 
 
-def test_exceptions_are_of_entries_that_exist():
+def test_exceptions_name_existing_entries():
     names = {e.name for e in entries().values()}
     assert names >= cases.RANDOM | cases.LAYOUT_MATTERS | cases.NOT_SMOOTH

@@ -1,4 +1,4 @@
-"""Every operator on the meta device beside the CPU: the same shapes, dtypes and strides, from tensors without memory."""
+"""Every operator on the meta device gives the same shapes, dtypes and strides as on the CPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from table import entries, find
 
 import undertow as ut
 
-# What the result's shape depends on is in memory, so these raise, as torch's do.
+# The shape of the result depends on elements, so these raise, as in torch.
 DATA_DEPENDENT = {
     "item", "equal", "allclose", "nonzero", "argwhere", "masked_select", "_unique", "_unique_dim", "_unique_consecutive", "bincount",
     "index#mask", "_repeat_indices", "is_nonzero", "nonzero_static", "one_hot", "repeat_interleave.indices", "repeat_interleave.Tensor",
     "narrow.Tensor", "tensor_split.tensor", "where.condition",
 }
-# Forward is known; the number of elements that a gradient is made of is not.
+# The forward works; the size of a gradient depends on elements.
 GRADIENT_DEPENDS_ON_DATA = {"masked_scatter"}
 
 
@@ -67,11 +67,11 @@ def differentiate(result) -> bool:
 
 
 def both_differentiate(expected, result) -> bool:
-    """Whether gradients came of it; where a derivative does not exist, both must say so."""
+    """Whether there were gradients; if a derivative does not exist, both must raise."""
     try:
         differentiable = differentiate(expected)
-    except RuntimeError as refused:
-        with pytest.raises(RuntimeError, match=re.escape(str(refused))):
+    except RuntimeError as error:
+        with pytest.raises(RuntimeError, match=re.escape(str(error))):
             differentiate(result)
         return False
     assert differentiate(result) == differentiable
@@ -80,7 +80,7 @@ def both_differentiate(expected, result) -> bool:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("key", with_cases())
-def test_meta_has_the_geometry_of_the_cpu(key: str):
+def test_meta_tensors_have_the_same_geometry_as_on_the_cpu(key: str):
     e = entries()[key]
     compared = 0
     for number, case in enumerate(cases_of(key, e)):
@@ -100,7 +100,7 @@ def test_meta_has_the_geometry_of_the_cpu(key: str):
             return
         try:
             expected = find(e)(*here[0], **here[1])
-        except RuntimeError:  # a gradient that the operator refuses: compared without
+        except RuntimeError:  # the operator raises for this gradient: compare without it
             for t in leaves(here) + leaves(there):
                 t.requires_grad_(False)
             expected = find(e)(*here[0], **here[1])

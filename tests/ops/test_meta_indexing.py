@@ -1,4 +1,4 @@
-"""Indices, masks and values beside tensors without memory: what is allowed, and what raises because its shape depends on elements."""
+"""Indices, masks and values with meta tensors: what is allowed, and what raises because its shape depends on elements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_lists_slices_and_bools_index_a_meta_tensor():
     assert x[False].shape == (0, 3, 5)
 
 
-def test_a_mask_on_the_cpu_tells_the_shape_and_one_on_meta_raises():
+def test_a_mask_on_the_cpu_gives_the_shape_and_one_on_meta_raises():
     x = on_meta(3, 5)
     assert x[ut.tensor([True, False, True])].shape == (2, 5)
     assert x[ut.ones(3, 5, dtype=ut.bool)].shape == (15,)
@@ -40,7 +40,7 @@ def test_a_mask_on_the_cpu_tells_the_shape_and_one_on_meta_raises():
         x[ut.ones(3, 5, dtype=ut.bool, device="meta")]
 
 
-def test_a_cpu_tensor_refuses_indices_on_meta():
+def test_a_cpu_tensor_raises_for_indices_on_meta():
     for index in (ut.zeros(2, dtype=ut.int64, device="meta"), ut.ones(3, dtype=ut.bool, device="meta")):
         with pytest.raises(RuntimeError, match="indices should be either on cpu or on the same device"):
             ut.ones(3)[index]

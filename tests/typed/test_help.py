@@ -1,4 +1,4 @@
-"""`help` and `inspect.signature` of compiled functions: torch's parameter names, every overload, a sentence, an example that is true."""
+"""`help` and `inspect.signature` of compiled functions: torch's parameter names, every overload, a sentence, and an example that is correct."""
 
 import doctest
 import inspect
@@ -54,7 +54,7 @@ def test_every_method_of_the_tables_has_a_signature_without_the_tensor():
         (ut.Tensor.cumsum, "(self, /, dim, *, dtype=None)"),
     ],
 )
-def test_one_signature_stands_for_all_overloads(function, signature):
+def test_one_signature_covers_all_overloads(function, signature):
     assert str(inspect.signature(function)) == signature
 
 
@@ -73,6 +73,6 @@ def test_help_lists_the_overloads():
     text = pydoc.render_doc(ut.where, renderer=pydoc.plaintext)
     assert "where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor" in text
     assert "where(condition: Tensor) -> tuple[Tensor, ...]" in text
-    assert "input where condition holds, other elsewhere." in text
+    assert "Selects elements of input where condition is True, and of other elsewhere." in text
     assert ">>> ut.where(ut.tensor([True, False]), ut.tensor([1, 2]), 0)\n    tensor([1, 0])" in text
     assert "self" not in ut.sigmoid.__doc__

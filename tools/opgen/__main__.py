@@ -60,7 +60,7 @@ def generate(entries: list[schema.Entry]) -> dict[str, str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Leaves a file that would not change as it is, so that it is not rebuilt."""
+    """Does not rewrite an unchanged file, so that it is not rebuilt."""
     if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -89,7 +89,7 @@ def main() -> int:
     if a.check:
         stale = [name for name, text in emit_stub.stubs(entries).items() if not (ROOT / "undertow" / name).exists() or (ROOT / "undertow" / name).read_text() != text]
         if stale:
-            print(f"opgen: undertow/{stale[0]} is not what the tables say; run python -m tools.opgen --stubs", file=sys.stderr)
+            print(f"opgen: undertow/{stale[0]} does not match the tables; run python -m tools.opgen --stubs", file=sys.stderr)
             return 1
         print(f"opgen: {len({e.name for e in entries})} operators, {len(entries)} overloads, {len(files)} files: ok")
     if a.stubs:

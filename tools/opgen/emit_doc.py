@@ -1,6 +1,6 @@
 """Docstrings of functions and methods, for `help` and `inspect.signature`: a signature, a sentence, the overloads, an example.
 
-The first line is what CPython reads as `__text_signature__`. One Python signature stands for all overloads: where they differ
+The first line is what CPython reads as `__text_signature__`. One Python signature covers all overloads: where they differ
 in their positional parameters, the rest is `*args, **kwargs`, and the overloads are listed below the sentence.
 """
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .emit_stub import default, overload_groups, parameters, result_type, takes_
 from .public_names import python_args
 from .schema import Arg, Entry
 
-SOMETIMES = "..."  # the default of a parameter that some overloads need and others lack
+SOMETIMES = "..."  # the default of a parameter that some overloads require and others lack
 
 
 def shown(a: Arg, method: bool, first: bool) -> str:
@@ -22,13 +22,13 @@ def shown(a: Arg, method: bool, first: bool) -> str:
 
 
 def text_signature(list_: list[tuple[Entry, str]], method: bool) -> str:
-    """One signature that every call of any overload fits: "(input, dim=..., keepdim=False)"."""
+    """One signature that matches every call of any overload: "(input, dim=..., keepdim=False)"."""
     rows = []
     for group, kind in overload_groups(list_, method):
         args = [a for a in python_args(group[0], kind) if not (method and a.name == "out")]
         rows.append(([(shown(a, method, i == 0), a) for i, a in enumerate(args) if not a.kwonly], {a.name: a for a in args if a.kwonly}))
     longest = max((row[0] for row in rows), key=len)
-    agree = 0  # how many positional parameters have the same names wherever they are there
+    agree = 0  # how many positional parameters have the same name in every overload that has them
     while agree < len(longest) and all(len(row) <= agree or row[agree][0] == longest[agree][0] for row, _ in rows):
         agree += 1
     keywords: dict[str, list[Arg]] = {}
@@ -40,7 +40,7 @@ def text_signature(list_: list[tuple[Entry, str]], method: bool) -> str:
         return "(" + ", ".join([*common, "*args", "**kwargs"]) + ")"
 
     def value(found: list[Arg]) -> str:
-        """Its default, or none where every overload needs it."""
+        """Its default, or none if every overload requires it."""
         given = [default(a) for a in found if a.default is not None]
         if len(found) == len(rows):
             return f"={given[0]}" if len(given) == len(found) else f"={SOMETIMES}" if given else ""

@@ -7,7 +7,7 @@ from .emit_ops import HEADER, c_string, params
 from .formula import identifiers
 from .schema import Entry
 
-# dtype groups, each a translation unit of its own; see Note [Kernel Builds] in core/kernels/cpu/pointwise/loops.h.
+# dtype groups, each in its own translation unit; see Note [Kernel Builds] in core/kernels/cpu/pointwise/loops.h.
 GROUPS = {
     "float": [("float", "Float32"), ("double", "Float64")],
     "int": [("bool", "Bool"), ("uint8_t", "UInt8"), ("int8_t", "Int8"), ("int16_t", "Int16"), ("int32_t", "Int32"), ("int64_t", "Int64")],
@@ -41,7 +41,7 @@ def operands(e: Entry) -> list:
 
 
 def is_operand(e: Entry, name: str) -> bool:
-    """Is a number an operand that promotes, rather than a parameter in the tensors' dtype?"""
+    """Whether a number is an operand that promotes, rather than a parameter in the tensors' dtype."""
     return name in e.spec.get("operands", []) or bool(re.search(rf"(Tensor\|Scalar|Scalar\|Tensor)\s+{name}\b", e.spec["sig"]))
 
 
@@ -116,7 +116,7 @@ def kernel_source(family: str, group: str, entries: list[Entry]) -> str:
 
 
 def chooser_source(family: str, entries: list[Entry]) -> str:
-    """The CPU's loops of each operator in one table by dtype: of the instruction set that this machine has."""
+    """The CPU's loops of each operator in one table by dtype, for the instruction set of this machine."""
     kernels = pointwise_entries(entries)
     out = [HEADER.format(family=family), '#include "core/kernels/cpu/half/half_loops.h"', '#include "core/kernels/cpu/isa.h"', "",
            "namespace undertow::cpu {", ""]
@@ -148,8 +148,8 @@ def forward_source(family: str, entries: list[Entry]) -> str:
         k = kernel_name(e)
         promote = e.spec.get("promote", "arith").capitalize()
         # A global, filled when the library loads: a function-local static would test its guard on every call.
-        refusal = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
-        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, cpu::loops_of_{k}{refusal});")
+        bool_error = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
+        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, cpu::loops_of_{k}{bool_error});")
     out += ["}  // namespace", ""]
     for e in entries:
         if not e.is_pointwise:

@@ -1,4 +1,4 @@
-"""Recorders and nodes: for each entry the C++ operator that computes, and remembers how to differentiate."""
+"""Recorders and nodes: for each entry, the C++ operator that computes and records its derivative."""
 from __future__ import annotations
 
 import re
@@ -53,7 +53,7 @@ def flags_of(e: Entry) -> str:
 
 
 def declarations(e: Entry) -> list[str]:
-    # Defaults stand in declarations only where they cannot make overloads ambiguous: trailing ones, as written.
+    # Declarations have defaults only where overloads stay unambiguous: trailing ones, as written.
     out = [f"{e.cpp_return} {e.name}({params(e, defaults=not e.overload or e.variant == 0)});"]
     if "inplace" in e.variants:
         out.append(f"const Tensor& {e.name}_({params(e, defaults=True)});")
@@ -64,7 +64,7 @@ def declarations(e: Entry) -> list[str]:
 
 
 def node_name(e: Entry) -> str:
-    """C++ for the node's name: a constant, or made with the saved arguments that stand in it as {arg}."""
+    """C++ for the node's name: a constant, or a string with the saved arguments in place of {arg}."""
     saved = {s.arg for s in all_saved(e) if s.type == "std::string"}
     parts = re.split(r"\{(\w+)\}", e.node)
     if not saved.issuperset(parts[1::2]):
@@ -260,7 +260,7 @@ def watched(e: Entry, name: str) -> str:
 
 
 def tensors_of(e: Entry) -> str:
-    """The tensors a result is made from; a factory looks at their shapes alone."""
+    """The tensors a result is computed from; a factory uses only their shapes."""
     return "" if e.is_factory else "".join(f", {a.name}" for a in e.tensor_args)
 
 
@@ -270,7 +270,7 @@ def cut_mark(e: Entry) -> str:
 
 
 def slow_flags(e: Entry) -> str:
-    """Which flags of the arguments, or of the thread, send a call to slow_name; "" if none do."""
+    """The flags of the arguments or of the thread that send a call to slow_name; "" if there are none."""
     flags = ([] if e.spec.get("lazy_conj") or e.is_composite else ["kConj", "kNeg"]) + (["kBatched"] if e.is_batchable else [])
     test = f"flags & ({' | '.join(flags)})" if e.tensor_args and flags else ""
     if e.batch == "random":
@@ -288,7 +288,7 @@ def to_slow(e: Entry, inplace: bool = False) -> list[str]:
     check = f'check_one_device("{e.public}", {", ".join(a.name for a in e.tensor_args)});'
     if not slow.startswith("flags & ("):
         return [*([f"  if (UT_UNLIKELY({slow})) {away}"] if slow else []), f"  if (UT_UNLIKELY(flags & kOtherDevice)) {check}"]
-    # One test for both, so that tensors of the CPU pay nothing.
+    # One test for both, so that CPU tensors have no extra cost.
     both = slow.replace(")", " | kOtherDevice)", 1)
     return [f"  if (UT_UNLIKELY({both})) {{", f"    if ({slow}) {away}", f"    {check}", "  }"]
 
@@ -397,7 +397,7 @@ def inplace(e: Entry) -> str:
         lines.append(f"    {write}\n    wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
         lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n    return self;\n  }")
-    # Without a derivative the old history stays, as in torch (logical_not_, say).
+    # Without a derivative the old history stays, as in torch (logical_not_, for example).
     lines.append(f"  {write}\n  wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n  return self;\n}}")
     return "\n".join(ln for ln in lines if ln)
 
@@ -430,7 +430,7 @@ def out_variant(e: Entry) -> str:
     if message := e.spec.get("strict_out"):
         said = f', "{message}"' if isinstance(message, str) else ""
         strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype(){said});" for i in range(n)]
-    if e.spec.get("separate_out"):  # the size comes first: what is resized may come to lie on an argument
+    if e.spec.get("separate_out"):  # resize first: a resized tensor may then overlap an argument
         strict += [f"  check_separate(out{i or ''}, {value.format(i)}.sizes(), {t});" for i in range(n) for t in tensors]
     args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if e.is_pointwise and not strict:

@@ -18,7 +18,7 @@ KIND = {
 
 
 def kind_of(a: Arg) -> str:
-    """None stands for an empty list that is the default, as it does in torch."""
+    """None means the default empty list, as in torch."""
     return KIND[a.type + "?" if a.type == "int[1]" and a.default == "[]" else a.type]
 
 
@@ -62,7 +62,7 @@ def default_of(a: Arg) -> str:
 
 
 def convert(e: Entry, a: Arg, i: int) -> str:
-    if a.type == "device?" and e.is_factory and not e.tensor_args:  # where set_default_device and `with device:` say
+    if a.type == "device?" and e.is_factory and not e.tensor_args:  # the device of set_default_device or `with device:`
         return f"std::optional<Device> {a.name} = device_or_default(slot[{i}]);"
     return CONVERT[a.type].format(n=a.name, s=f"slot[{i}]", d=default_of(a))
 
@@ -200,7 +200,7 @@ def overload_table(id_: str, name: str, list_: list[tuple[Entry, str]], emitted:
 
 
 def method(name: str, list_: list[tuple[Entry, str]]) -> str:
-    """The method. Plain tensors with no arguments, or with ints alone, skip parsing where that cannot choose another overload."""
+    """The method. Plain tensors with no arguments, or with only ints, skip parsing if no other overload could be chosen."""
     fast = ""
     reach = -1  # the most positional arguments an earlier overload takes
     for k, (e, kind) in enumerate(list_):

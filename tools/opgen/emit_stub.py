@@ -1,12 +1,12 @@
 """Type stubs of what the package gets from the tables, so that editors and type checkers know every operator.
 
-A stub is a template of `tools/opgen/stubs` with the tables' declarations put in at its marks:
+A stub is a template of `tools/opgen/stubs` with the tables' declarations inserted at its marks:
 
     # opgen: functions MODULE     the functions of a module, "package" for the package's own
     # opgen: methods              the methods of Tensor
     # opgen: results              the classes of results with names
 
-What a template declares itself is left out of what is put in: a hand-written declaration is the more exact one.
+What a template declares itself is not inserted again: a handwritten declaration is more exact.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RESULT = {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "int": "_int", "
 
 
 def argument_type(entries: list[Entry], name: str, types: list[str]) -> str:
-    """The union of what the variants of an entry take, None last."""
+    """The union of the types that the variants of an entry accept, None last."""
     parts: list[str] = []
     for t in types:
         closed = entries[0].spec.get("choices", {}).get(name) if t.startswith("str") else None
@@ -42,7 +42,7 @@ def argument_type(entries: list[Entry], name: str, types: list[str]) -> str:
 
 
 def default(a: Arg) -> str:
-    """The default as Python spells it. A list of one number stands for any number of equal ones."""
+    """The default as Python spells it. A list of one number means any number of equal ones."""
     assert a.default is not None
     if a.is_ints and a.default.startswith("["):
         numbers = [n.strip() for n in a.default[1:-1].split(",") if n.strip()]
@@ -60,7 +60,7 @@ def result_type(e: Entry, kind: str, method: bool) -> str:
 
 
 def parameters(group: list[Entry], kind: str, method: bool, separate: bool) -> list[str]:
-    """The parameters of one declaration. `separate` spells the lone list of ints as separate ints, as in x.view(2, 4)."""
+    """The parameters of one declaration. `separate` writes the only list of ints as separate ints, as in x.view(2, 4)."""
     out, star, positional_only = [], False, 0
     rows = [python_args(e, kind) for e in group]
     for i, a in enumerate(rows[0]):
@@ -68,7 +68,7 @@ def parameters(group: list[Entry], kind: str, method: bool, separate: bool) -> l
             out.append("self")
             continue
         if method and a.name == "out":
-            continue  # as in torch, though the parser that functions and methods share would take it
+            continue  # as in torch, although the parser that functions and methods share would accept it
         if a.kwonly and not star:
             out.append("*")
             star = True

@@ -1,4 +1,4 @@
-"""Formulas: which names they use, what a node must save for them, and how they read inside a node's apply."""
+"""Formulas: which names they use, what a node must save for them, and how they are written inside a node's apply."""
 from __future__ import annotations
 
 import re
@@ -102,12 +102,12 @@ def in_node(entry: Entry, formula: str) -> tuple[list[str], str]:
             lines.append(f"std::vector<Tensor> {s.arg} = unpack_list({s.member}, this);")
         else:
             lines.append(f"const auto& {s.arg} = {s.member};")
-    # conj(x) of a real tensor is x: conj_of gives it back without counting a reference.
+    # conj(x) of a real tensor is x: conj_of returns it without counting a reference.
     return lines, re.sub(r"\bconj\((\w+)\)", r"conj_of(\1)", text)
 
 
 def check(entry: Entry, known: set[str]) -> None:
-    """Refuses a formula that is too long or names something that does not exist."""
+    """Raises for a formula that is too long or that uses an unknown name."""
     local = {a.name for a in entry.args} | set(entry.returns) | {"grad", "grads", "true", "false", "std", "DType", "Scalar", "Dims", "nullopt",
              "optional", "int64_t", "double", "Tensor", "Float32", "Int64", "Bool", "IntSpan", "self_t", "other_t", "needs", "wanted", "TensorSpan"}
     local |= {f"{a.name}_t" for a in entry.args} | set(FACTS) | set(LIST_FACTS) | {"value_or", "has_value", "defined", "size", "conj", "to_double",

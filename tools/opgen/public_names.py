@@ -1,4 +1,4 @@
-"""What Python sees of the tables: every function and method with its overloads, and the parameters of each."""
+"""The public Python names of the tables: every function and method with its overloads, and the parameters of each."""
 from __future__ import annotations
 
 from .schema import Arg, Entry

@@ -1,4 +1,4 @@
-"""The tables as objects: signatures, arguments, entries, and the checks that refuse a bad entry before C++ sees it."""
+"""The tables as objects: signatures, arguments, entries, and the checks that reject a bad entry before any C++ is generated."""
 from __future__ import annotations
 
 import re
@@ -14,14 +14,14 @@ KEYS = {
     "inplace_composite",  # a composite's in-place form as an expression of in-place operators
     "array",  # function (const T* in, T* out, size_t n) that computes whole runs of float or double
     "half",  # "direct": bfloat16 and float16 have loops of their own, see core/kernels/cpu/half/half_direct.h
-    "check",  # expression evaluated before a pointwise forward: refuses arguments
-    "bool_error",  # what to say to bool operands that are refused
-    "strict_out",  # out= must have exactly the result dtype; a text is what to say otherwise
+    "check",  # expression evaluated before a pointwise forward; raises for bad arguments
+    "bool_error",  # the error message for bool operands that have no loop
+    "strict_out",  # out= must have exactly the result dtype; a string is the error message
     "separate_out",  # out= must not share memory with an argument
-    "operands",  # Scalars that take part in promotion as operands, though no tensor can stand for them
-    "constants",  # floating tensors without a derivative: refused where they require one
+    "operands",  # Scalars that promote as operands, although they cannot be tensors
+    "constants",  # floating tensors without a derivative: an error if they require one
     "devices",  # "any": its tensors may be on different devices (copies, indices)
-    "hot",  # called often on small tensors: compiled for speed, where all others are made small
+    "hot",  # called often on small tensors: compiled for speed; all others are compiled for size
     "example",  # lines of a Python session, `>>> ut.relu(...)` and what it prints; part of the docstring, run by tests/typed/test_help.py
     "choices",  # choices.mode: the strings that an argument `mode` takes, where they are a closed set; for the type stubs
     "tested_by",  # in place of samples: the entry whose property tests call this one
@@ -41,11 +41,11 @@ TYPES = {
     "float?": ("std::optional<double>", "float | None"),
     "bool": ("bool", "bool"),
     "bool?": ("std::optional<bool>", "bool | None"),
-    "true": ("std::true_type", "Literal[True]"),  # a flag that chooses the overload, as where it changes the kind of result
+    "true": ("std::true_type", "Literal[True]"),  # a flag that selects the overload, for example if it changes the type of the result
     "false": ("std::false_type", "Literal[False]"),
     "int[]": ("IntSpan", "Sequence[int]"),
     "int[]?": ("std::optional<IntSpan>", "Sequence[int] | None"),
-    # A list of a known length may be spelled as one int, which stands for all its elements; any other list may not.
+    # A list of a known length may be given as one int, the value of all its elements; any other list may not.
     **{f"int[{n}]": ("IntSpan", "int | Sequence[int]") for n in (1, 2, 3)},
     **{f"int[{n}]?": ("std::optional<IntSpan>", "int | Sequence[int] | None") for n in (1, 2, 3)},
     "dtype": ("DType", "dtype"),
@@ -67,7 +67,7 @@ SAVED = {
 
 
 class TableError(Exception):
-    """An entry that the generator refuses; the message names file, entry and reason."""
+    """A bad entry; the message names file, entry and reason."""
 
 
 @dataclass
@@ -117,13 +117,13 @@ class Entry:
 
     @property
     def node(self) -> str:
-        """The node's public name; {arg} in it stands for a str argument that the node saves."""
+        """The node's public name; {arg} in it is replaced by a str argument that the node saves."""
         base = self.spec.get("node") or camel(self.name) + "Backward0"
         return base if isinstance(base, str) else base[self.variant]  # a list names one per Tensor|Scalar choice
 
     @property
     def node_class(self) -> str:
-        """Unique C++ name: overloads that share a node's public name have classes of their own."""
+        """Unique C++ name: overloads that share a node's public name have separate classes."""
         suffix = f"_{self.overload}" if self.overload else ""
         node = re.sub(r"\{\w+\}", "", self.node)
         node = node if node.startswith(camel(self.name)) else f"{node}_{self.name}"
@@ -164,7 +164,7 @@ class Entry:
 
     @property
     def is_factory(self) -> bool:
-        """Makes a fresh tensor: takes torch's device, layout, pin_memory and requires_grad keywords in Python."""
+        """Creates a tensor: takes torch's device, layout, pin_memory and requires_grad keywords in Python."""
         return bool(self.spec.get("factory"))
 
     @property
@@ -178,13 +178,13 @@ class Entry:
 
     @property
     def batch(self) -> str:
-        """The rule for batched tensors. Pointwise entries have one by nature, composites come apart into operators that have;
+        """The rule for batched tensors. Pointwise entries always have one, composites consist of operators that have one;
         "" is neither: such an operator runs once per sample, in a loop."""
         return self.spec.get("batch") or ("pointwise" if self.is_pointwise else "composite" if self.is_composite else "")
 
     @property
     def is_batchable(self) -> bool:
-        """Does the recorder look for batched arguments?"""
+        """Whether the recorder checks for batched arguments."""
         return self.batch == "random" or (bool(self.tensor_args) and self.batch != "composite")
 
     @property
@@ -197,7 +197,7 @@ class Entry:
 
     @property
     def grad_groups(self) -> list[list[int]]:
-        """Places among diff_args of the arguments whose gradients one formula gives: grad."input, weight" is one of two."""
+        """Positions in diff_args of the arguments whose gradients one formula computes: grad."input, weight" is one of two."""
         place = {a.name: i for i, a in enumerate(self.diff_args)}
         found = [[place[name] for name in names_in(k) if name in place] for k in self.spec.get("grad", {})]
         return sorted(group for group in found if group)
@@ -246,7 +246,7 @@ def split_top(text: str) -> list[str]:
 def parse_signature(sig: str, where: str) -> tuple[str, list[tuple[list[str], str, str | None, bool]], str]:
     m = re.fullmatch(r"(\w+)\((.*)\)\s*->\s*(.+)", sig.strip(), re.S)
     if not m:
-        raise TableError(f"{where}: cannot read the signature: {sig}")
+        raise TableError(f"{where}: cannot parse the signature: {sig}")
     args, kwonly = [], False
     for part in split_top(m[2]):
         if part == "*":
@@ -254,7 +254,7 @@ def parse_signature(sig: str, where: str) -> tuple[str, list[tuple[list[str], st
             continue
         a = re.fullmatch(r"(\S+)\s+(\w+)(?:\s*=\s*(.+))?", part)
         if not a:
-            raise TableError(f"{where}: cannot read the argument: {part}")
+            raise TableError(f"{where}: cannot parse the argument: {part}")
         types = a[1].split("|")
         for t in types:
             if t not in TYPES:
@@ -273,7 +273,7 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
         raise TableError(f"{where}: has no sig")
     fname, raw, ret = parse_signature(spec["sig"], where)
     if fname != name:
-        raise TableError(f"{where}: the signature is of {fname}")
+        raise TableError(f"{where}: the signature has another name: {fname}")
     choices: list[list[Arg]] = [[]]
     for types, arg, default, kwonly in raw:
         choices = [c + [Arg(t, arg, default, kwonly)] for c in choices for t in types]
@@ -291,17 +291,17 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
         grads = {name: v for k, v in spec.get("grad", {}).items() for name in names_in(k) if name in tensors}
         out.append(Entry(name, overload, args, returns, ret, spec, family, line, file, len(out), grads))
     if spec.get("half", "direct") != "direct" or ("half" in spec and "scalar" not in spec):
-        raise TableError(f"{where}: half is \"direct\", of a pointwise entry, or absent")
+        raise TableError(f"{where}: half must be \"direct\" and is only for pointwise entries")
     for key in ("operands", "constants"):
         for k in spec.get(key, []):
             if k not in {a[1] for a in raw}:
-                raise TableError(f"{where}: {key} names no argument {k}")
+                raise TableError(f"{where}: {key}: there is no argument {k}")
     for k, closed in spec.get("choices", {}).items():
         if not any(arg == k and any(t.startswith("str") for t in types) for types, arg, _, _ in raw) or not closed:
-            raise TableError(f"{where}: choices.{k} names no str argument, or no choice")
+            raise TableError(f"{where}: choices.{k}: there is no such str argument, or the list is empty")
     for k in (name for key in spec.get("grad", {}) for name in names_in(key)):
         if k not in {a[1] for a in raw}:
-            raise TableError(f"{where}: grad.{k} names no argument")
+            raise TableError(f"{where}: grad.{k}: there is no such argument")
     return out
 
 

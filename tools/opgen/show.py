@@ -35,7 +35,7 @@ def entry(entries: list[Entry], chosen: list[Entry]) -> str:
 
 
 def stub(entries: list[Entry], chosen: list[Entry]) -> str:
-    """What a type checker reads, file by file: functions, and methods of Tensor."""
+    """The type stubs, file by file: functions, and methods of Tensor."""
     names = {n for e in chosen for module, name in e.python_names for n in (name, name.removeprefix(f"{module}_"))}
     names |= {n + "_" for e in chosen for n in names if e.variants & {"inplace", "inplace_function"}}
     found = []

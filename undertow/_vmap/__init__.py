@@ -17,9 +17,9 @@ from undertow._vmap import (
     _pointwise,
     _random,
     _reduce,
-    _refused,
     _shape,
     _spatial,
+    _unsupported,
 )
 from undertow._vmap._api import vmap
 
@@ -35,9 +35,9 @@ __all__ = [
     "_pointwise",
     "_random",
     "_reduce",
-    "_refused",
     "_shape",
     "_spatial",
+    "_unsupported",
     "vmap",
 ]
 

@@ -1,4 +1,4 @@
-// complex.cpp: forward functions between real and complex tensors (ops/trigonometric.toml), and mvlgamma.
+// complex.cpp: forward functions between real and complex tensors (ops/complex.toml), and mvlgamma.
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
@@ -7,8 +7,8 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/promotion.h"
 #include "generated/fwd_arithmetic.h"
+#include "generated/fwd_complex.h"
 #include "generated/fwd_special.h"
-#include "generated/fwd_trigonometric.h"
 
 namespace undertow::fwd {
 

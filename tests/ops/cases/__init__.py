@@ -1,4 +1,4 @@
-"""Hand-made cases by entry, one module for each family of ops/, and the entries that some properties do not fit, with reasons."""
+"""Handwritten cases by entry, one module per family of ops/, and the entries to which some properties do not apply, with reasons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 FAMILIES = {path.stem: import_module(f"cases.{path.stem}") for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))}
 CASES = {key: found for module in FAMILIES.values() for key, found in module.CASES.items()}
 
-# An entry of the table whose results are random: shapes, dtypes and refusals only.
+# Entries whose results are random: only shapes, dtypes and errors are tested.
 RANDOM = {
     "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "randperm", "bernoulli", "cauchy", "exponential", "geometric",
     "binomial", "log_normal", "multinomial", "native_dropout", "normal", "poisson", "random", "uniform", "empty", "empty_like", "empty_strided", "new_empty",
@@ -20,5 +20,5 @@ LAYOUT_MATTERS = {
 }
 # Not a function of the values.
 NOT_SMOOTH = {"fill", "detach", "zero"}
-# Single properties that do not fit single entries, each with its reason.
+# Properties that do not apply to single entries, each with its reason.
 EXCEPT: dict[str, dict[str, str]] = {key: found for module in FAMILIES.values() for key, found in getattr(module, "EXCEPT", {}).items()}

@@ -24,7 +24,7 @@ def _mish_slope(x):
 
 
 CASES = {
-    "hardtanh": [case(DISTINCT, reference=lambda x: np.clip(x, -1, 1), refuses=("uint8",), real_only=True),
+    "hardtanh": [case(DISTINCT, reference=lambda x: np.clip(x, -1, 1), raises_for=("uint8",), real_only=True),
                  case(DISTINCT, 0, 1, reference=np.clip, real_only=True)],
     "prelu": [case(DISTINCT, Array((4,)), reference=lambda x, w: np.where(x > 0, x, w * x), real_only=True),
               case(DISTINCT, Array((1,)), reference=lambda x, w: np.where(x > 0, x, w * x), real_only=True)],
@@ -41,5 +41,5 @@ CASES = {
     "prelu_kernel": [case(DISTINCT, w, reference=lambda x, w: np.where(x > 0, x, w * x)) for w in (Array((4,)), Array(()))],
     "shrink_backward": [case(A, WIDE, 0.7, reference=lambda g, x, lambd: np.where(np.abs(x) <= lambd, 0, g))],
     "softplus_backward": [case(A, WIDE, 0.5, 1.5, reference=lambda g, x, beta, most: g * np.where(x * beta > most, 1, 1 / (1 + np.exp(-x * beta))))],
-    "threshold_backward": [case(A, WIDE, 1, reference=lambda g, x, threshold: np.where(x > threshold, g, 0), refuses=("bool",))],
+    "threshold_backward": [case(A, WIDE, 1, reference=lambda g, x, threshold: np.where(x > threshold, g, 0), raises_for=("bool",))],
 }

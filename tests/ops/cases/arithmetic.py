@@ -18,7 +18,7 @@ _OF_NUMBERS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.
 
 CASES = {
     "addcmul": [case(A, Array((4,)), Array((3, 1)), reference=lambda x, y, z: x + y * z)],
-    "addcdiv": [case(A, Array((4,)), Array((3, 1), away=0.5), reference=lambda x, y, z: x + y / z, refuses=WHOLE)],
+    "addcdiv": [case(A, Array((4,)), Array((3, 1), away=0.5), reference=lambda x, y, z: x + y / z, raises_for=WHOLE)],
     "div.mode": _quotients(NONZERO),
     "div.mode#other": _quotients(2),
     **{f"{name}.numbers": [case(7, 2.5, reference=f), case(7, 2, reference=f)] for name, f in _OF_NUMBERS.items()},

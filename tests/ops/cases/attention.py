@@ -8,10 +8,6 @@ from samples import Array, case
 Q, K = Array((2, 2, 3, 4)), Array((2, 2, 5, 4))
 
 
-def _softmax(x, dim):
-    return np.exp(x) / np.exp(x).sum(dim, keepdims=True)
-
-
 def _attention(q, k, v, mask=None, dropout_p=0.0, is_causal=False, scale=None):
     scores = q @ np.swapaxes(k, -1, -2) * (1 / np.sqrt(q.shape[-1]) if scale is None else scale)
     if is_causal:
@@ -27,7 +23,6 @@ def _with_logsumexp(q, k, v, dropout_p=0.0, is_causal=False, attn_mask=0, scale=
 
 
 CASES = {
-    "_safe_softmax": [case(Array((3, 4)), dim, reference=_softmax, real_only=True) for dim in (0, 1)],
     "scaled_dot_product_attention": [
         case(Q, K, K, reference=_attention, real_only=True),
         case(Q, K, K, None, 0.0, True, reference=_attention, real_only=True),

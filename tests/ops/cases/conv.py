@@ -1,4 +1,4 @@
-"""Cases for convolutions and sliding blocks, beside loops over every output and every tap."""
+"""Cases for convolutions and sliding blocks; the references are loops over every output and every tap."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ POSITIVE = Array((3, 4), 0.3, 2.0)
 
 
 def _conversion(dtype: str) -> list[Case]:
-    """x.float() and its kind. What loses digits has a derivative that finite differences in float64 do not see."""
-    array = POSITIVE if dtype == "uint8" else A  # a negative number has no one meaning there
+    """x.float() and similar. Finite differences in float64 cannot check conversions that lose precision."""
+    array = POSITIVE if dtype == "uint8" else A  # the conversion of a negative number is undefined there
     convert = to_bfloat16 if dtype == "bfloat16" else lambda x: x.astype(dtype)
     return [case(array, reference=convert, real_only=not dtype.startswith("complex"), differentiable=dtype in ("float64", "complex128"))]
 

@@ -1,4 +1,4 @@
-"""Cases for losses. Their references are means; sums and no reduction are seen by the derivative as well."""
+"""Cases for losses. Their references are means; sums and no reduction are covered by the derivative tests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def log_softmax(x, dim=1):
 
 
 def _likelihood(x, t, w=None, r=MEAN, ignore=-100):
-    """(loss, sum of the weights met): classes are dimension 1, or 0 of a vector."""
+    """(loss, total weight): classes are dimension 1, or 0 of a vector."""
     x, t = (x[None], np.asarray(t)[None]) if x.ndim == 1 else (x, t)
     keep = t != ignore
     at = np.where(keep, t, 0)
@@ -83,7 +83,7 @@ def _cross_entropy(x, t, w=None, r=MEAN, ignore=-100, smoothing=0.0):
     smooth = smooth if r == NONE else smooth.sum() if r == SUM else smooth.sum() / total
     return (1 - smoothing) * loss + smoothing / x.shape[1] * smooth
 def _alignments(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity):
-    """The loss as a sum over every path of classes that spells the target, and the recursion over its beginnings."""
+    """The loss as a sum over every path of classes that spells the target, and the recursion over its prefixes."""
     steps, batch, classes = log_probs.shape
     nll, alpha = np.empty(batch), np.full((batch, steps, 2 * targets.shape[1] + 1), -np.inf)
     for n, target in enumerate(targets.tolist()):

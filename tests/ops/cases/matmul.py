@@ -9,7 +9,6 @@ A, B = Array((3, 4)), Array((4, 2))
 V, W = Array((4,)), Array((4,))
 BATCH, OTHER = Array((2, 3, 4)), Array((2, 4, 2))
 INVERTIBLE = Array((3, 3), diagonal=4.0)
-SQUARE, MATRICES = Array((3, 3)), Array((2, 3, 3))
 
 CASES = {
     "matmul": [case(A, B, reference=np.matmul), case(V, W, reference=np.matmul), case(A, V, reference=np.matmul), case(V, B, reference=np.matmul),
@@ -37,6 +36,5 @@ CASES = {
     "linear": [case(A, Array((2, 4)), Array((2,)), reference=lambda x, w, b: x @ w.T + b), case(A, Array((2, 4)), reference=lambda x, w: x @ w.T)],
     "bilinear": [case(Array((2, 3)), Array((2, 4)), Array((5, 3, 4)))],
     "matrix_power": [case(INVERTIBLE, n, reference=np.linalg.matrix_power) for n in (0, 1, 3, -2)],
-    "linalg_diagonal": [case(MATRICES, reference=lambda a: np.diagonal(a, axis1=-2, axis2=-1))],
     "linalg_vander": [case(Array((3,)), reference=lambda x: np.vander(x, increasing=True)), case(Array((2, 3)), N=4)],
 }

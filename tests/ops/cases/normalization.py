@@ -1,4 +1,4 @@
-"""Cases for normalisations."""
+"""Cases for the entries of ops/normalization.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases for padding. NumPy's own is the reference."""
+"""Cases for padding; the reference is NumPy's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MODES = ("reflect", "edge", "wrap")
 
 
 def _widths(x, padding):
-    """torch's padding, from the last dimension on, as NumPy's; and the slices that negative numbers cut."""
+    """torch's padding, which starts at the last dimension, as NumPy's; and the slices for negative padding."""
     pairs = [(0, 0)] * (x.ndim - len(padding) // 2) + [tuple(padding[i : i + 2]) for i in range(0, len(padding), 2)][::-1]
     cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))
     return [(max(a, 0), max(b, 0)) for a, b in pairs], cut
@@ -30,7 +30,7 @@ def _mode(mode):
 
 
 def _added(g, sizes, padding, mode):
-    """Each element of g added at the place its copy was taken from: places are what padding does to their numbers."""
+    """Adds each element of g at the index it was copied from, found by padding the indices themselves."""
     place = _indexed(np.arange(np.prod(sizes)).reshape(sizes), padding, mode)
     out = np.zeros(int(np.prod(sizes)), dtype=g.dtype)
     np.add.at(out, place.reshape(-1), g.reshape(-1))

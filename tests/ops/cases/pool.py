@@ -1,4 +1,4 @@
-"""Cases for pooling: windows looked at one by one."""
+"""Cases for pooling; the references compute one window at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _out(n, kernel, stride, pad, dilation, ceil):
 
 
 def _windows(shape, kernel, stride, pad, dilation, ceil):
-    """For every place of the result, the indices of its window in the plane, those in the padding left out; and their spans."""
+    """For every element of the result, the indices of its window in the plane, without those in the padding; and their spans."""
     axes = []
     for n, k, s, p, d in zip(shape, kernel, stride or kernel, pad, dilation, strict=True):
         axes.append([([i for i in range(o * s - p, o * s - p + (k - 1) * d + 1, d) if 0 <= i < n], min(o * s - p + k, n + p) - (o * s - p))
@@ -69,7 +69,7 @@ def _adaptive_max(x, size):
 
 
 def _transposed(f, g, sizes, *more):
-    """The transpose of a linear f: where the derivative of sum(g * f(x)) by each element of x stands."""
+    """The transpose of a linear f: the derivative of sum(g * f(x)) with respect to each element of x."""
     out = np.zeros(int(np.prod(sizes)))
     for i in range(out.size):
         x = np.zeros(out.size)
@@ -107,7 +107,7 @@ def _real(*args, reference=None):
     return case(*args, reference=reference, real_only=True)
 
 
-PLACES = index([[[3, 0], [11, 3]], [[1, 2], [4, 5]]])  # of two planes of 3 by 4, one place twice
+PLACES = index([[[3, 0], [11, 3]], [[1, 2], [4, 5]]])  # of two planes of 3 by 4, one index twice
 APART = index([[[3, 0], [11, 7]], [[1, 2], [4, 5]]])
 DEEP = index([[[[[3, 0], [11, 7]]]]])
 HALVES = Fixed([[[0.5, 0.25], [0.1, 0.9]], [[0.0, 0.7], [0.3, 0.6]]], "float64")

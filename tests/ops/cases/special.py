@@ -27,7 +27,7 @@ def _legendre(x):
 A, DEGREES = Array((3, 4)), Fixed([[0.0] * 4, [1.0] * 4, [2.0] * 4], "float64")
 
 CASES = {
-    "mvlgamma": [case(Array((3, 4), 1.5, 3.0), 2, reference=_log_multigamma, refuses=("bool",)), case(Array((2,), 2.5, 4.0), 4, reference=_log_multigamma)],
+    "mvlgamma": [case(Array((3, 4), 1.5, 3.0), 2, reference=_log_multigamma, raises_for=("bool",)), case(Array((2,), 2.5, 4.0), 4, reference=_log_multigamma)],
     "polygamma": [case(n, POSITIVE) for n in (0, 1, 3)],
     "polygamma_of": [case(POSITIVE, 1)],
     "igamma": [case(Array((3, 4), 0.5, 3.0), Array((3, 4), 0.5, 3.0), differentiable=False)],

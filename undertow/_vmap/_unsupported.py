@@ -29,8 +29,8 @@ def dynamic(op: Operator, level: Level, args: list[Any]) -> Any:
     )
 
 
-@rule("refused")
-def refused(op: Operator, level: Level, args: list[Any]) -> Any:
+@rule("unsupported")
+def unsupported(op: Operator, level: Level, args: list[Any]) -> Any:
     raise RuntimeError(
         f"vmap over undertow.{op.public} isn't supported: its truth value differs between samples"
     )
