@@ -1,4 +1,4 @@
-"""What every test may count on: the installed package (or the one PYTHONPATH names), and the repository's tools."""
+"""Fixtures and options for all tests; makes the package (installed, or on PYTHONPATH) and the repository's tools importable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch_answers
 from paths import ROOT
 from skipped_tests import sentence
 
-# Programs that tests start must not take the source tree in the current folder for the installed package.
+# Programs that tests start must not mistake the source tree in the current folder for the installed package.
 os.environ["PYTHONSAFEPATH"] = "1"
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))  # last: an installed package comes before the source tree
@@ -51,7 +51,7 @@ _WRITTEN = pytest.StashKey[dict]()
 
 @pytest.fixture
 def same_as_torch(request) -> torch_answers.Answers:
-    """same_as_torch(story) fails unless story(undertow) ends as story(torch) did; see torch_answers.py."""
+    """same_as_torch(scenario) fails unless scenario(undertow) has the same outcome as scenario(torch); see torch_answers.py."""
     writing = request.config.getoption("--write-torch-answers")
     written = request.config.stash.setdefault(_WRITTEN, {}) if writing else None
     return torch_answers.Answers(request.path.stem, request.node.name, written)
@@ -59,7 +59,7 @@ def same_as_torch(request) -> torch_answers.Answers:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session, exitstatus):
-    """Stores the answers that were asked for; and ends the run with one line that says what was skipped, and how to run it."""
+    """Stores the requested answers, and ends the run with one line that says what was skipped and how to run it."""
     result = yield
     if (written := session.config.stash.get(_WRITTEN, None)) and exitstatus == 0:
         import torch

@@ -1,4 +1,4 @@
-"""The line at the end of a run of the tests that says how many were skipped, why, and how to run them."""
+"""The last line of a test run: how many tests were skipped, why, and how to run them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-# What a reason mentions, what is said of those tests, and how they can be run. The first that fits counts.
+# A word of the skip reason, how those tests are described, and how to run them. The first match counts.
 KINDS = [
     (r"tensorboard|pillow|PIL", "that need{s} tensorboard", "pip install tensorboard pillow"),
     (r"(?i)torch|expecttest", "that compare{s} with PyTorch", "make parity-deps, or pip install {torch} expecttest"),

@@ -1,7 +1,7 @@
-"""Stored answers of PyTorch: a test gives a story, a function of a library, and its ending here must be the one that PyTorch gave.
+"""Stored answers of PyTorch: a test gives a scenario, a function of a library, whose outcome here must be the same as on PyTorch.
 
-The endings are in data/torch_answers, one file for each test file; data/make_references.py writes them with PyTorch.
-Where PyTorch is installed, the fixture `same_as_torch` also runs the story there: our ending is compared element by element,
+The outcomes are in data/torch_answers, one file per test file; data/make_references.py writes them with PyTorch.
+Where PyTorch is installed, the fixture `same_as_torch` also runs the scenario there: our outcome is compared element by element,
 and a stored answer that has become wrong is found. Nothing here imports torch unless it is installed.
 """
 
@@ -61,21 +61,21 @@ def plain(value):
 
 
 def first_clause(text: str) -> str:
-    """What people search for: the first line, up to the first mark after which facts follow."""
+    """The part that people search for: the first line, up to the first mark after which details follow."""
     line = neutral(text).split("\n")[0]
     return re.split(r"[;:] |\. |, got|, but got| \(", line)[0].rstrip(".")
 
 
-def ending(story, library, seed: int) -> dict:
-    """What the story returns, or the class and the words of what it raises; and what it warns of."""
+def ending(scenario, library, seed: int) -> dict:
+    """The result of the scenario, or the class and message of its error; and its warnings."""
     library.manual_seed(seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            end = {"value": plain(story(library))}
+            end = {"value": plain(scenario(library))}
         except Exception as error:
             end = {"error": [type(error).__name__, neutral(str(error))[:LONGEST]]}
-    # oneDNN is a library of torch's; what it lacks does not concern us.
+    # oneDNN is part of torch; its limitations do not concern us.
     heard = {(w.category.__name__, first_clause(str(w.message))) for w in caught if "oneDNN" not in str(w.message)}
     return {**end, "warnings": [list(w) for w in sorted(heard)]}
 
@@ -116,7 +116,7 @@ def _array_differences(ours: Array, other, rtol: float, atol: float, at: str) ->
 
 
 def differences(ours, other, rtol: float, atol: float, at: str = "") -> list[str]:
-    """Where our plain data differ from others, which may be encoded."""
+    """The differences between our plain data and other data, which may be encoded."""
     if isinstance(ours, Array):
         return _array_differences(ours, other, rtol, atol, at)
     if isinstance(ours, dict) and isinstance(other, dict):
@@ -134,7 +134,7 @@ def differences(ours, other, rtol: float, atol: float, at: str = "") -> list[str
 
 
 def _unlike(mine: dict, other: dict, rtol: float, atol: float, whole_messages: bool, characters: int | None = None) -> list[str]:
-    """Where two endings differ. Of a message the first clause counts, or all of it, after which our facts may follow."""
+    """The differences between two outcomes. Of a message the first clause counts, or all of it; our details may follow."""
     if "error" in other:
         if "error" not in mine or mine["error"][0] != other["error"][0]:
             return [f"{mine!r} and {other['error']}"]
@@ -154,7 +154,7 @@ def stored(stem: str) -> dict:
 
 @functools.cache
 def installed(version: str):
-    """PyTorch, where the version that answered is installed."""
+    """PyTorch, if the version that gave the answers is installed."""
     if importlib.util.find_spec("torch") is None:
         return None
     import torch
@@ -163,13 +163,13 @@ def installed(version: str):
 
 
 class Answers:
-    """The stored answers that one test asks for, in order. Behind the fixture `same_as_torch`."""
+    """The stored answers that one test requests, in order; the object behind the fixture `same_as_torch`."""
 
     def __init__(self, stem: str, test: str, written: dict | None):
         self.stem, self.test, self.written, self.asked = stem, test, written, 0
 
-    def __call__(self, story, *, rtol: float = 1e-5, atol: float = 1e-6, whole_messages: bool = False, characters: int | None = None, seed: int = 0):
-        """Fails unless the story ends here as it did on PyTorch; gives our plain result, or [class, message] of the error.
+    def __call__(self, scenario, *, rtol: float = 1e-5, atol: float = 1e-6, whole_messages: bool = False, characters: int | None = None, seed: int = 0):
+        """Fails unless the scenario has the same outcome as on PyTorch; returns our plain result, or [class, message] of the error.
 
         Of a message its first clause is compared, or the first `characters` of that, or all of it with `whole_messages`.
         """
@@ -178,15 +178,15 @@ class Answers:
         if self.written is not None:
             import torch
 
-            self.written.setdefault(self.stem, {}).setdefault(self.test, []).append(encode(ending(story, torch, seed)))
-        mine, self.asked = ending(story, ut, seed), self.asked + 1
+            self.written.setdefault(self.stem, {}).setdefault(self.test, []).append(encode(ending(scenario, torch, seed)))
+        mine, self.asked = ending(scenario, ut, seed), self.asked + 1
         known = stored(self.stem) if self.written is None else {"torch": "", "answers": self.written[self.stem]}
         answers = known["answers"].get(self.test, [])
         assert len(answers) >= self.asked, f"no stored answer for {self.test} of {self.stem}: run tests/data/make_references.py, which needs torch"
         found = _unlike(mine, answers[self.asked - 1], rtol, atol, whole_messages, characters)
         assert not found, "ours and the stored answer of torch: " + "; ".join(found[:5])
         if (torch := installed(known["torch"])) is not None:
-            theirs = ending(story, torch, seed)
+            theirs = ending(scenario, torch, seed)
             found = _unlike(mine, theirs, rtol, atol, whole_messages, characters)
             assert not found, "ours and torch's: " + "; ".join(found[:5])
             found = _unlike(theirs, answers[self.asked - 1], rtol, atol, whole_messages=False)
@@ -195,7 +195,7 @@ class Answers:
 
 
 def write(answers: dict, version: str) -> None:
-    """Stores what was answered, a line for each test, so that a change is seen line by line."""
+    """Stores the answers, one line per test, so that a diff shows changes line by line."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for stem, tests in answers.items():
         lines = [f"  {json.dumps(name)}: {json.dumps(tests[name], separators=(',', ':'))}" for name in sorted(tests)]

@@ -1,4 +1,4 @@
-"""A program of PyTorch's idioms, each printing what it gives. test_idioms.py runs it on both libraries and compares the lines."""
+"""Common PyTorch idioms, each of which prints its results. test_idioms.py runs this program on both libraries and compares the lines."""
 
 import copy
 import io
@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset, random_split
 
 
 def case(f):
-    """Runs the idiom and prints its results, one to a line."""
+    """Runs the idiom and prints its results, one per line."""
     results = f()
     for number, result in enumerate(results if isinstance(results, tuple) else (results,)):
         print(f"{f.__name__}[{number}]:", result)
@@ -318,7 +318,7 @@ def mixed_precision():
 
 
 @case
-def refusals():
+def errors():
     out = []
     for e in [
         "torch.ones(2)@torch.ones(3)",

@@ -1,4 +1,4 @@
-"""What the documentation promises of nn.Module: hooks and their order, state dicts, containers. Run on both libraries by test_idioms.py."""
+"""What the documentation promises about nn.Module: hooks and their order, state dicts, containers. Run on both libraries by test_idioms.py."""
 
 import copy
 import pickle
@@ -19,7 +19,7 @@ from torch.nn.modules.module import (
 
 
 def case(f):
-    """Runs it and prints its results, one to a line."""
+    """Runs it and prints its results, one per line."""
     torch.manual_seed(0)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -31,7 +31,7 @@ def case(f):
 
 
 def error(f, *args, **kwargs):
-    """The class and the beginning of what it raises."""
+    """The class and the first words of the error it raises."""
     try:
         result = f(*args, **kwargs)
     except Exception as e:  # noqa: BLE001

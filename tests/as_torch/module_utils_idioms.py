@@ -1,4 +1,4 @@
-"""What the documentation promises of nn.utils, nn.init and lazy modules. Run on both libraries by test_idioms.py."""
+"""What the documentation promises about nn.utils, nn.init and lazy modules. Run on both libraries by test_idioms.py."""
 
 import copy
 import pickle
@@ -11,7 +11,7 @@ from torch.nn.utils import fusion, parametrizations, prune, rnn
 
 
 def case(f):
-    """Runs it and prints its results, one to a line."""
+    """Runs it and prints its results, one per line."""
     torch.manual_seed(0)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -23,7 +23,7 @@ def case(f):
 
 
 def error(f, *args, **kwargs):
-    """The class and the beginning of what it raises."""
+    """The class and the first words of the error it raises."""
     try:
         result = f(*args, **kwargs)
     except Exception as e:  # noqa: BLE001

@@ -1,4 +1,4 @@
-"""Names of PyTorch's that few programs use, each printing what it gives. test_idioms.py runs it on both libraries and compares the lines."""
+"""PyTorch names that few programs use; each case prints its results. test_idioms.py runs this program on both libraries and compares the lines."""
 
 import inspect
 import io
@@ -7,11 +7,11 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-torch.set_printoptions(precision=7)  # so that rounding shows in digits that are not compared
+torch.set_printoptions(precision=7)  # so that rounding only affects digits that are not compared
 
 
 def case(f):
-    """Runs the idiom and prints its results, one to a line."""
+    """Runs the idiom and prints its results, one per line."""
     torch.manual_seed(0)
     try:
         results = f()
@@ -22,7 +22,7 @@ def case(f):
         print(f"{f.__name__}[{number}]:", shown)
 
 
-def refused(f, *args, **kwargs):
+def result_or_error(f, *args, **kwargs):
     try:
         return f(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 - what is raised is the result
@@ -39,18 +39,18 @@ def foreach():
         torch._foreach_addcmul(a, a, a, 2), torch._foreach_addcdiv(a, a, a, [1, 2]), torch._foreach_addcmul(a, a, a, torch.tensor([1.0, 2.0])),
         torch._foreach_mul(a, torch.tensor(2.0)), torch._foreach_sqrt(a), torch._foreach_maximum(a, 2.5), torch._foreach_clamp_min(a, 2.5),
         torch._foreach_sub_(a, [torch.ones(2), torch.ones(3)]), torch._foreach_copy_(a, [torch.zeros(2), torch.zeros(3)]),
-        refused(torch._foreach_add, [], 1), refused(torch._foreach_add, a, [torch.ones(2)]), refused(torch._foreach_add, a, [1]),
+        result_or_error(torch._foreach_add, [], 1), result_or_error(torch._foreach_add, a, [torch.ones(2)]), result_or_error(torch._foreach_add, a, [1]),
     )  # fmt: skip
 
 
 @case
 def checks():
     return (
-        refused(torch._check, False), refused(torch._check, False, lambda: "said"), refused(torch._check, True), refused(torch._check, 3),
-        refused(torch._check_value, False, lambda: "v"), refused(torch._check_index, False, lambda: "i"), refused(torch._check, False, "text"),
-        refused(torch._check_type, False, lambda: "t"), refused(torch._check_with, KeyError, False, lambda: "k"), refused(torch._check_is_size, 2),
-        refused(torch._check_tensor_all, torch.tensor([True, False]), lambda: "all"), refused(torch._assert, False, "m"),
-        refused(torch._assert_async, torch.tensor(0)), refused(torch._assert_async, torch.tensor(1)),
+        result_or_error(torch._check, False), result_or_error(torch._check, False, lambda: "said"), result_or_error(torch._check, True), result_or_error(torch._check, 3),
+        result_or_error(torch._check_value, False, lambda: "v"), result_or_error(torch._check_index, False, lambda: "i"), result_or_error(torch._check, False, "text"),
+        result_or_error(torch._check_type, False, lambda: "t"), result_or_error(torch._check_with, KeyError, False, lambda: "k"), result_or_error(torch._check_is_size, 2),
+        result_or_error(torch._check_tensor_all, torch.tensor([True, False]), lambda: "all"), result_or_error(torch._assert, False, "m"),
+        result_or_error(torch._assert_async, torch.tensor(0)), result_or_error(torch._assert_async, torch.tensor(1)),
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def histograms():
 def orders_of_dimensions():
     x = torch.empty((1, 2, 3, 4))
     return (
-        torch.empty((2, 3, 5, 7)).dim_order(ambiguity_check=True), refused(x.dim_order, ambiguity_check=True), refused(x.dim_order, ambiguity_check="no"),
+        torch.empty((2, 3, 5, 7)).dim_order(ambiguity_check=True), result_or_error(x.dim_order, ambiguity_check=True), result_or_error(x.dim_order, ambiguity_check="no"),
         torch.empty((2, 3, 5, 7)).dim_order(ambiguity_check=[torch.contiguous_format, torch.channels_last]), x.size(dim=1), x.stride(dim=-1),
     )  # fmt: skip
 
@@ -129,14 +129,14 @@ def module_without_its_init():
         def forward(self, x):
             return x
 
-    return refused(Model(), torch.ones(1)).partition(" object")[0]
+    return result_or_error(Model(), torch.ones(1)).partition(" object")[0]
 
 
 @case
 def parameters_are_subclasses():
     x = torch.ones(2)
     torch.testing.assert_close(nn.Parameter(x), x, check_dtype=True)
-    return refused(torch.testing.assert_close, nn.Parameter(x), x, allow_subclasses=False).partition(" of type")[0]
+    return result_or_error(torch.testing.assert_close, nn.Parameter(x), x, allow_subclasses=False).partition(" of type")[0]
 
 
 @case
@@ -156,7 +156,7 @@ def sobol_points():
         engine, scrambled = SobolEngine(dimension), SobolEngine(dimension, scramble=True, seed=7)
         out += [engine.draw(37).sum(0)[-3:], engine.fast_forward(100).draw(2)[-1][-3:], engine.reset().draw_base2(4, dtype=torch.float64)[-1][-3:]]
         out += [scrambled.draw(6)[:, -2:], scrambled, engine.num_generated]
-    return *out, SobolEngine(3, True).draw(2), torch.rand(1), refused(engine.draw_base2, 3).partition(" (")[0]
+    return *out, SobolEngine(3, True).draw(2), torch.rand(1), result_or_error(engine.draw_base2, 3).partition(" (")[0]
 
 
 @case
@@ -187,7 +187,7 @@ def benchmark_tables():
     facts = (one.mean, one.median, one.iqr, one.has_warnings, one.meets_confidence(), one.title, one.as_row_name, one.significant_figures)
     ran = benchmark.Timer("x + y", globals={"x": torch.ones(2), "y": torch.ones(2)}, num_threads=2).blocked_autorange(min_run_time=0.01)
     shown = tuple("/".join(line.rstrip() for line in str(c).splitlines()) for c in (table, trimmed))
-    return *shown, *facts, str(one).splitlines()[1:], ran.num_threads, ran.median > 0, refused(benchmark.Timer, 3), refused(benchmark.Compare, [1])
+    return *shown, *facts, str(one).splitlines()[1:], ran.num_threads, ran.median > 0, result_or_error(benchmark.Timer, 3), result_or_error(benchmark.Compare, [1])
 
 
 @case
@@ -235,5 +235,5 @@ def corners_that_programs_import_from():
     return (
         *found, Block().width, product, _standard_normal((3,), torch.float32, "cpu"), _no_grad_trunc_normal_(torch.empty(3), 0.0, 1.0, -2.0, 2.0),
         _get_value(torch.tensor(2)), F._Reduction.get_enum("sum"), torch._C._nn.gelu(torch.ones(1)), isinstance(torch.ones(1), torch._C.TensorBase),
-        refused(torch.cuda.nvtx.range_push, "a"),
+        result_or_error(torch.cuda.nvtx.range_push, "a"),
     )  # fmt: skip

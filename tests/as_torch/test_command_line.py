@@ -1,4 +1,4 @@
-"""`python -m undertow.as_torch` does with a program what `python` does: argv, path, __main__, exit codes, tracebacks, children."""
+"""`python -m undertow.as_torch` runs a program as `python` does: argv, path, __main__, exit codes, tracebacks, children."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print(sys.modules["__main__"].__dict__ is globals())
 @pytest.mark.parametrize(
     "arguments", [["script.py", "-x", "--flag", "a b"], ["./folder/inner.py"], ["-m", "folder.inner", "-v"], ["-mfolder.inner"], ["folder"], ["-m", "folder"]]
 )
-def test_a_program_sees_what_python_would_show_it(tmp_path, arguments):
+def test_a_program_sees_the_same_environment_as_under_python(tmp_path, arguments):
     (tmp_path / "folder").mkdir()
     for name in ("script.py", "folder/inner.py", "folder/__main__.py"):
         (tmp_path / name).write_text(REPORT)
@@ -59,21 +59,21 @@ def test_torch_is_undertow_in_a_script(tmp_path):
 
 
 @pytest.mark.parametrize("code", ["raise SystemExit(3)", "import sys; sys.exit('a reason')", "1 / 0", "import os; os._exit(9)", "raise SystemExit", "x ="])
-def test_exit_codes_and_tracebacks_are_python_s(tmp_path, code):
+def test_exit_codes_and_tracebacks_match_python(tmp_path, code):
     (tmp_path / "script.py").write_text(f"def run():\n    {code}\nrun()\n")
     for arguments in (["script.py"], ["-c", code], ["-m", "script"]):
         plain, ours = both(*arguments, cwd=tmp_path)
         assert (ours.returncode, ours.stderr) == (plain.returncode, plain.stderr)
 
 
-def test_an_interrupted_program_dies_as_python_does(tmp_path):
+def test_an_interrupted_program_ends_as_under_python(tmp_path):
     code = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     plain, ours = both("-c", code, cwd=tmp_path)
     assert ours.returncode == plain.returncode
     assert ours.stderr == plain.stderr
 
 
-def test_a_script_that_is_not_there(tmp_path):
+def test_a_missing_script_fails_as_under_python(tmp_path):
     plain, ours = both("nowhere.py", cwd=tmp_path)
     assert (ours.returncode, ours.stderr) == (plain.returncode, plain.stderr)
     plain, ours = both("-m", "no_such_module", cwd=tmp_path)
@@ -145,7 +145,7 @@ def test_workers_of_a_data_loader_have_torch_too(tmp_path, method):
     assert done.stdout == "[([0.0, 1.0, 4.0, 9.0], [0, 1, 2, 3]), ([16.0, 25.0, 36.0, 49.0], [4, 5, 6, 7])]\n", done.stderr
 
 
-def test_options_of_python_are_refused_with_a_hint(tmp_path):
+def test_python_options_raise_with_a_hint(tmp_path):
     done = python(*AS_TORCH, "-O", "x.py", cwd=tmp_path)
     assert done.returncode == 2
     assert "go before -m" in done.stderr

@@ -1,4 +1,4 @@
-"""Hugging Face's loaders on the meta device: `from_pretrained` of files made here, and accelerate's empty weights."""
+"""Hugging Face's loaders on the meta device: `from_pretrained` with files written by the test, and accelerate's empty weights."""
 
 from __future__ import annotations
 

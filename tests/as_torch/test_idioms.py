@@ -1,4 +1,4 @@
-"""The programs *_idioms.py print on Undertow, line by line, what they print on PyTorch (stored in printed/)."""
+"""The programs *_idioms.py print the same lines on Undertow as on PyTorch (stored in printed/)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def lines(program: Path, *command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_every_idiom_gives_what_torch_gives(program):
+def test_every_idiom_matches_torch(program):
     ours = lines(program, "-m", "undertow.as_torch")
     assert len(ours) > 20
     compare(ours, (PRINTED / f"{program.stem}.txt").read_text().splitlines())
 
 
 def compare(ours: list[str], theirs: list[str]) -> None:
-    """Fails unless the lines are the same but for rounding."""
+    """Fails unless the lines are the same up to rounding."""
     assert len(ours) == len(theirs)
     for mine, other in zip(ours, theirs, strict=True):
         assert NUMBER.sub("#", mine) == NUMBER.sub("#", other)

@@ -1,4 +1,4 @@
-"""After `as_torch.install()` every way to import torch gives Undertow, and what is missing says so."""
+"""After `as_torch.install()` every way to import torch gives Undertow, and missing names raise a clear error."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ print(tuple(map(int, numbers)) >= (2, 1), torch.__version__.startswith("2.13.0+u
         assert run("import torch; from packaging.version import Version as V; print(V(torch.__version__) > V('2.0'))") == "True"
 
 
-def test_a_missing_name_says_which_and_whether_it_is_planned():
+def test_a_missing_name_is_named_with_whether_it_is_planned():
     assert run("""
 import torch
 for expression in ("torch.sparse_coo_tensor", "torch.distributed.TCPStore", "torch.nn.NoSuchLayer", "torch.no_such_thing",
@@ -64,7 +64,7 @@ print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "to_sparse"), geta
     ]
 
 
-def test_a_missing_module_says_which_and_can_be_probed_for():
+def test_a_missing_module_is_named_and_can_be_probed():
     assert run("""
 import importlib.util, torch
 try:
@@ -94,7 +94,7 @@ print(importlib.util.find_spec("torch.fx"), importlib.util.find_spec("torch.nn")
     ]
 
 
-def test_dtypes_print_as_torch_s_and_tensors_too():
+def test_dtypes_and_tensors_print_as_in_torch():
     assert run("""
 import torch
 x = torch.ones(2, dtype=torch.float64)
@@ -109,7 +109,7 @@ print(x.dtype, "torch" in __import__("sys").modules)
     ]
 
 
-def test_after_uninstalling_a_missing_name_is_undertow_s_affair():
+def test_after_uninstalling_a_missing_name_is_reported_by_undertow():
     assert run("""
 import torch, torch.nn
 undertow.as_torch.uninstall()
@@ -126,14 +126,14 @@ def test_names_that_load_on_first_use_arrive():
     assert run("import torch; print(torch.finfo(torch.float32).bits, torch.FloatTensor([1]).dtype, torch.vmap is undertow.vmap)") == "32 torch.float32 True"
 
 
-def test_installing_after_real_torch_is_refused():
+def test_installing_after_importing_torch_raises():
     code = "import sys, types; sys.modules['torch'] = types.ModuleType('torch')\nimport undertow.as_torch as a\ntry: a.install()\nexcept RuntimeError as e: print(e)"
     environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
     assert "torch is already imported" in done.stdout
 
 
-def test_installing_costs_no_more_than_what_it_needs():
+def test_installing_imports_only_what_it_needs():
     assert run("import sys, torch; print([m for m in ('numpy', 'undertow.nn', 'undertow.optim', 'inspect') if m in sys.modules])") == "[]"
 
 

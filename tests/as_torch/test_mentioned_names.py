@@ -1,4 +1,4 @@
-"""A missing name of torch's may be imported, annotated with and asked of by isinstance; its use says that it is missing."""
+"""A missing torch name may be imported, used in annotations and passed to isinstance; using it raises an error that names it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(tmp_path, code, *arguments):
     return done.stdout.splitlines()
 
 
-def test_what_is_only_mentioned_does_not_stop_a_program(tmp_path):
+def test_names_that_are_only_mentioned_do_not_stop_a_program(tmp_path):
     assert run(
         tmp_path,
         """
@@ -63,14 +63,14 @@ print(double(x).item(), is_distributed(x), is_sparse(x), isinstance(x, Mine), to
         ("torch.sparse_coo_tensor([[0]], [1.0])", "torch.sparse_coo_tensor"),
     ],
 )
-def test_what_needs_an_answer_is_refused_by_name(tmp_path, use, name):
+def test_functions_that_must_return_a_result_raise_and_name_themselves(tmp_path, use, name):
     code = "import torch\nfrom torch.fx import GraphModule, Tracer\nclass Mine(Tracer): pass\n"
     code += f"def use():\n    return {use}\ntry:\n    use()\nexcept (NotImplementedError, AttributeError) as error:\n    print(error)\n"
     (said,) = run(tmp_path, code)
     assert said.startswith(f"{name}") and "is not in Undertow: not planned" in said
 
 
-def test_who_has_a_plan_for_the_absence_is_told_of_it(tmp_path):
+def test_programs_that_check_for_a_missing_name_find_it_missing(tmp_path):
     assert run(
         tmp_path,
         """
@@ -107,7 +107,7 @@ except ImportError:
     ) == ["None False False None False None", "None", "torch has none"]
 
 
-def test_a_name_that_torch_has_not_either_is_an_error_at_once(tmp_path):
+def test_a_name_that_torch_lacks_too_raises_immediately(tmp_path):
     (tmp_path / "program.py").write_text("from torch.nn import NoSuchLayer\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     command = [sys.executable, "-m", "undertow.as_torch", "program.py"]
@@ -115,7 +115,7 @@ def test_a_name_that_torch_has_not_either_is_an_error_at_once(tmp_path):
     assert done.returncode == 1 and "ImportError: cannot import name 'NoSuchLayer'" in done.stderr
 
 
-def test_a_library_compiled_for_torch_is_refused_and_its_python_goes_on(tmp_path):
+def test_a_library_compiled_for_torch_raises_and_its_python_code_falls_back(tmp_path):
     assert run(
         tmp_path,
         """
@@ -135,7 +135,7 @@ print(hasattr(torch.ops, "libvision"), fake(3))
     ) == ["True", "2 True", "False 3"]
 
 
-def test_parse_to_reads_arguments_as_torch_does(tmp_path):
+def test_parse_to_parses_arguments_as_in_torch(tmp_path):
     code = """
 import torch
 parse = torch._C._nn._parse_to
@@ -145,7 +145,7 @@ for args, named in ((("cpu",), {}), ((torch.float64,), {}), (("cpu", torch.float
 try:
     parse("cpu", "cpu")
 except TypeError:
-    print("refused")
+    print("error")
 """
     ours = run(tmp_path, code)
     assert len(ours) == 8

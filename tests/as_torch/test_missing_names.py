@@ -1,4 +1,4 @@
-"""Every public name of torch's is here, or the table of missing names says whether it is planned."""
+"""Every public torch name exists here, or the table of missing names says whether it is planned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def has(space: object, name: str) -> bool:
 
 
 def here(name: str) -> object:
-    """What programs see of the name under as_torch."""
+    """What programs get for the name under as_torch."""
     module = Names(name[len("torch") :])
     return module if module.homes else getattr(Names(name.rpartition(".")[0][len("torch") :]), name.rpartition(".")[2])
 

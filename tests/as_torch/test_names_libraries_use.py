@@ -1,4 +1,4 @@
-"""What libraries written for torch take from its corners: lists of tensors, checks, Sobol points, containers by type, weak keys, FLOPs."""
+"""Less common parts of torch that libraries use: lists of tensors, checks, Sobol points, containers by type, weak keys, FLOPs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LISTS = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "options"), LISTS, ids=lambda v: v if isinstance(v, str) else "")
-def test_an_operator_over_lists_is_torchs(name, arguments, options, same_as_torch):
+def test_operators_over_lists_match_torch(name, arguments, options, same_as_torch):
     def result(lib):
         made = [[lib.tensor(t) for t in a] if isinstance(a, list) and isinstance(a[0], list) else a for a in arguments]
         out = getattr(shims if lib is ut else lib, name)(*made, **options)
@@ -57,7 +57,7 @@ def test_an_operator_over_lists_is_torchs(name, arguments, options, same_as_torc
     same_as_torch(result)
 
 
-def test_lists_of_different_lengths_and_unknown_names_are_refused():
+def test_lists_of_different_lengths_and_unknown_names_raise():
     with pytest.raises(RuntimeError, match="same number of tensors"):
         shims._foreach_add([ut.ones(1)], [ut.ones(1), ut.ones(1)])
     with pytest.raises(RuntimeError, match="at least one tensor"):
@@ -72,7 +72,7 @@ def test_lists_are_differentiable():
 
 
 @pytest.mark.parametrize("lib", [torch_names, torch] if torch else [torch_names], ids=["undertow", "torch"][: 1 + bool(torch)])
-def test_checks_raise_with_the_message_made_late(lib):
+def test_checks_build_their_message_only_when_they_fail(lib):
     lib._check(True, lambda: 1 / 0)
     for check, error in ((lib._check, RuntimeError), (lib._check_value, ValueError), (lib._check_type, TypeError), (lib._check_index, IndexError)):
         with pytest.raises(error, match="because"):
@@ -86,7 +86,7 @@ def test_checks_raise_with_the_message_made_late(lib):
 
 @pytest.mark.parametrize("dimension", [1, 2, 7, 60])
 @pytest.mark.parametrize("scramble", [False, True])
-def test_sobol_points_are_torchs(dimension, scramble, same_as_torch):
+def test_sobol_points_match_torch(dimension, scramble, same_as_torch):
     def drawn(lib):
         engine = lib.quasirandom.SobolEngine(dimension, scramble=scramble, seed=3)
         points = [engine.draw(n, dtype=lib.float64) for n in (1, 4, 0, 100)]
@@ -96,12 +96,12 @@ def test_sobol_points_are_torchs(dimension, scramble, same_as_torch):
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 7, 60])
-def test_sobol_points_are_scipys(dimension):
+def test_sobol_points_match_scipy(dimension):
     wanted = qmc.Sobol(dimension, scramble=False).random(128)
     np.testing.assert_array_equal(ut.quasirandom.SobolEngine(dimension).draw(128, dtype=ut.float64).numpy(), wanted)
 
 
-def test_unbalanced_and_empty_sets_of_points_are_refused():
+def test_unbalanced_and_empty_point_sets_raise():
     engine = ut.quasirandom.SobolEngine(2)
     engine.draw(1)
     with pytest.raises(ValueError, match="balance"):
@@ -122,7 +122,7 @@ def test_containers_are_found_by_their_type(tree, same_as_torch):
     assert _pytree._get_node_type(3) not in _pytree.SUPPORTED_NODES
 
 
-def test_weak_keys_are_known_by_identity():
+def test_weak_keys_are_compared_by_identity():
     a, b = ut.ones(1), ut.ones(1)
     known = WeakIdKeyDictionary({a: "a"})
     known[b] = "b"
@@ -132,7 +132,7 @@ def test_weak_keys_are_known_by_identity():
     assert len(known) == 1 and [key is a for key in known] == [True]
 
 
-def test_flops_are_torchs(same_as_torch):
+def test_flops_match_torch(same_as_torch):
     def counted(lib):
         mode = importlib.import_module(f"{lib.__name__}.utils.flop_counter").FlopCounterMode
         model = lib.nn.Sequential(lib.nn.Conv2d(2, 4, 3, groups=2), lib.nn.Flatten(), lib.nn.Linear(4 * 36, 3), lib.nn.ReLU())
@@ -149,7 +149,7 @@ def test_flops_are_torchs(same_as_torch):
     same_as_torch(counted)
 
 
-def test_numpy_takes_a_parameter_where_nothing_is_recorded():
+def test_numpy_accepts_a_parameter_while_nothing_is_recorded():
     for lib in filter(None, (ut, torch)):
         p = lib.nn.Parameter(lib.ones(2))
         with pytest.raises(RuntimeError, match="detach"):
@@ -158,6 +158,6 @@ def test_numpy_takes_a_parameter_where_nothing_is_recorded():
             assert p.view(-1).numpy().tolist() == [1.0, 1.0]
 
 
-def test_a_storage_weighs_what_it_holds():
+def test_getsizeof_includes_the_bytes_of_a_storage():
     small, large = (sys.getsizeof(ut.ones(n).untyped_storage()) for n in (1, 1001))
     assert large - small == 4000

@@ -1,4 +1,4 @@
-"""Packages written for PyTorch name types and dtypes that nothing here is of: that stops no program, and using one says which it is."""
+"""Types and dtypes without instances here: packages written for PyTorch may import them, and using one raises an error that names it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(code: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_dtypes_without_tensors_have_torch_s_sizes_and_limits():
+def test_dtypes_without_tensors_have_torchs_sizes_and_limits():
     assert run("""
 import copy, pickle, torch
 kinds = {torch.float8_e4m3fn: "a", torch.uint16: "b", torch.qint8: "c"}
@@ -35,7 +35,7 @@ print(hasattr(torch, "float8_e9m9"), hasattr(torch, "uint128"))
     ]
 
 
-def test_a_tensor_of_such_a_dtype_is_refused_by_name():
+def test_a_tensor_of_an_unsupported_dtype_raises_and_names_the_dtype():
     assert run("""
 import torch
 for make in (lambda d: torch.zeros(2, dtype=d), lambda d: torch.tensor([1], dtype=d), lambda d: torch.ones(2).to(d), lambda d: torch.ones(2).view(d)):
@@ -50,7 +50,7 @@ except TypeError as error:
 """) == ["True"] * 4 + ["torch.finfo() has no limits for torch.bits8"]
 
 
-def test_types_that_nothing_is_of_serve_isinstance_and_refuse_to_be_made():
+def test_placeholder_types_work_with_isinstance_and_cannot_be_instantiated():
     assert run("""
 import torch
 from torch.distributed.tensor import DTensor, Shard
@@ -78,7 +78,7 @@ print(torch.torch is torch)
     ]
 
 
-def test_masks_by_vmap_index_with_numbers_of_samples():
+def test_masks_under_vmap_index_with_sample_indices():
     assert run("""
 import torch
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex

@@ -1,4 +1,4 @@
-"""Names that programs import from torch's corners: trees, custom operators, hub, versions, helpers of layers and of loaders."""
+"""Less common names that programs import from torch: trees, custom operators, hub, versions, helpers of layers and loaders."""
 
 import hashlib
 import os
@@ -36,7 +36,7 @@ TREES = [
 
 
 @pytest.mark.parametrize("tree", TREES, ids=str)
-def test_trees_come_apart_as_torchs_do(tree, same_as_torch):
+def test_trees_are_flattened_as_in_torch(tree, same_as_torch):
     def seen(L):
         lib = _pytree if L is ut else torch_pytree
         leaves, spec = lib.tree_flatten(tree)
@@ -51,7 +51,7 @@ def test_trees_come_apart_as_torchs_do(tree, same_as_torch):
     same_as_torch(seen)
 
 
-def test_trees_of_another_shape_are_refused():
+def test_trees_of_different_structure_raise():
     for lib in filter(None, (_pytree, torch_pytree)):
         for other in ([1], (1, 2), {"a": 1, "b": 2}):
             with pytest.raises(ValueError):
@@ -61,7 +61,7 @@ def test_trees_of_another_shape_are_refused():
         assert lib.tree_map(lambda a, b: a + b, {"a": 1, "b": 2}, {"b": 10, "a": 20}) == {"a": 21, "b": 12}
 
 
-def test_a_class_of_the_program_is_a_container_once_registered():
+def test_a_registered_class_is_a_container():
     class Box:
         def __init__(self, inside, label):
             self.inside, self.label = inside, label
@@ -121,7 +121,7 @@ def test_a_custom_operator_may_write_into_its_argument(lib):
     assert fill(x, 4.0) is None and x.tolist() == [4.0, 4.0]
 
 
-def test_a_custom_operator_without_a_derivative_says_so_in_the_pass():
+def test_a_custom_operator_without_a_derivative_raises_in_backward():
     @ut.library.custom_op("tests::plain", mutates_args=())
     def plain(x: ut.Tensor) -> ut.Tensor:
         return x.detach().clone()
@@ -134,7 +134,7 @@ def test_a_custom_operator_without_a_derivative_says_so_in_the_pass():
         ut.ops.tests.other  # noqa: B018
 
 
-def test_weights_come_from_an_address_once_and_whole(tmp_path):
+def test_weights_are_downloaded_once_and_completely(tmp_path):
     source = tmp_path / "net.pt"
     ut.save({"weight": ut.ones(2)}, source)
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:8]
@@ -155,7 +155,7 @@ def test_weights_come_from_an_address_once_and_whole(tmp_path):
     assert sorted(os.listdir(cache)) == [f"net-{digest}.pt"]
 
 
-def test_code_is_taken_from_a_local_folder_and_never_downloaded(tmp_path):
+def test_code_is_loaded_from_a_local_folder_and_never_downloaded(tmp_path):
     (tmp_path / "hubconf.py").write_text("def small(n=2):\n    'A list.'\n    return [0] * n\n")
     assert ut.hub.load(str(tmp_path), "small", source="local", n=3) == [0, 0, 0]
     assert ut.hub.list(str(tmp_path)) == ["small"] and ut.hub.help(str(tmp_path), "small") == "A list."
@@ -166,7 +166,7 @@ def test_code_is_taken_from_a_local_folder_and_never_downloaded(tmp_path):
 
 
 @pytest.mark.parametrize("other", ["2.0", "1.13.1", "2.13", "2.13.0", "3", (2, 0), (2, 13), (3,), "2.9.1"])
-def test_versions_compare_as_torchs_do(other):
+def test_versions_compare_as_in_torch(other):
     def compared(make):
         v = make("2.13.0+x")
         return v > other, v >= other, v < other, v <= other
@@ -181,7 +181,7 @@ def test_versions_compare_as_torchs_do(other):
     assert TorchVersion("2.13.0") == "2.13.0" and hash(TorchVersion("1")) == hash("1")
 
 
-def test_helpers_of_layers_and_loaders_give_torchs_results():
+def test_helpers_of_layers_and_loaders_match_torch():
     from undertow.nn.modules import utils as ours
 
     for name, n in (("_single", 1), ("_pair", 2), ("_triple", 3), ("_quadruple", 4)):
@@ -196,21 +196,21 @@ def test_helpers_of_layers_and_loaders_give_torchs_results():
     assert default_collate is ut.utils.data.default_collate
 
 
-def test_types_of_results_have_torchs_names():
+def test_result_types_have_torchs_names():
     for name in dir(ut.return_types):
         assert getattr(ut.return_types, name).__name__ == name and name in stored()["torch.return_types"]
     assert isinstance(ut.ones(2, 2).max(1), ut.return_types.max) and not isinstance(ut.ones(2, 2).min(1), ut.return_types.max)
 
 
-def test_low_rank_decompositions_are_torchs(same_as_torch):
-    def story(lib):
+def test_low_rank_decompositions_match_torch(same_as_torch):
+    def scenario(lib):
         A = lib.randn(9, 3, dtype=lib.float64) @ lib.randn(3, 6, dtype=lib.float64)
         U, S, V = lib.svd_lowrank(A, q=3)
         assert lib.allclose(U * S @ V.mT, A)
         U2, S2, V2 = lib.pca_lowrank(A.mT, q=3)
         return S, S2, V2.abs(), lib.rand(())
 
-    same_as_torch(story, rtol=1e-6)
+    same_as_torch(scenario, rtol=1e-6)
     for q in (-1, 10):
         with pytest.raises(ValueError, match="must be non-negative integer and not greater"):
             ut.pca_lowrank(ut.ones(3, 4), q=q)
@@ -244,7 +244,7 @@ print("done")
 """
 
 
-def test_a_program_that_sets_switches_of_the_compiler_runs():
+def test_a_program_that_sets_compiler_options_runs():
     environment = {**os.environ, "PYTHONPATH": str(Path(ut.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", "-c", PROGRAM], env=environment, capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr

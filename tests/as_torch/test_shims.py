@@ -1,4 +1,4 @@
-"""The shims: found by programs written for torch, and by nobody else."""
+"""The shims are visible to programs written for torch, and only to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def native(path: str) -> object:
 
 
 @pytest.mark.parametrize("path", [p for p in PATHS if p and native(p) is not None])
-def test_a_shim_beside_a_module_lists_names_that_the_module_lacks(path):
+def test_a_shim_lists_only_names_that_its_module_lacks(path):
     shim = importlib.import_module(f"undertow.as_torch.shims.{path}")
     ours = native(path)
     for name in shim.__all__:

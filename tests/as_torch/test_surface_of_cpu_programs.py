@@ -1,4 +1,4 @@
-"""What programs ask and set on a machine without a GPU gives what a CPU-only PyTorch gives: queries, switches, refusals."""
+"""Queries, settings and errors on a machine without a GPU match those of a CPU-only PyTorch."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ANSWERS = {
     "torch.zeros(3, 2).fill_diagonal_(1, wrap=True)": "tensor([[1., 0.],\n        [0., 1.],\n        [0., 0.]])",
     "torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()": "(3, 1, 6)",
 }
-REFUSED = [
+ERROR_CASES = [
     "torch.ones(2, device='cuda')",
     "torch.ones(2).to('cuda')",
     "torch.ones(2).cuda()",
@@ -97,24 +97,24 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("expression", ANSWERS)
-def test_a_question_has_torch_s_answer(expression):
+def test_queries_match_torch(expression):
     assert repr(eval(expression, {"torch": ut})).replace("undertow.", "torch.") == ANSWERS[expression]
     if torch:
         assert repr(eval(expression, {"torch": torch})) == ANSWERS[expression]
 
 
-@pytest.mark.parametrize("expression", REFUSED)
-def test_what_torch_refuses_is_refused_with_its_class_and_first_words(expression, same_as_torch):
-    def refused(library):
+@pytest.mark.parametrize("expression", ERROR_CASES)
+def test_errors_have_torchs_class_and_first_words(expression, same_as_torch):
+    def error(library):
         with pytest.raises(Exception) as caught:
             eval(expression, {"torch": library if library is torch else ut})
         return caught.type.__name__, str(caught.value)[:18]
 
-    same_as_torch(refused)
+    same_as_torch(error)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_switches_remember_and_flags_put_back(library):
+def test_switches_keep_their_value_and_flags_restore_it(library):
     torch = ut if library == "undertow" else pytest.importorskip(library)
     if library == "torch" and torch.backends.flags_frozen():
         pytest.skip("PyTorch's test tools, which another test of this process imported, froze its flags")
@@ -147,7 +147,7 @@ AUTOCAST = [
 
 
 @pytest.mark.parametrize("expression", AUTOCAST)
-def test_autocast_on_the_cpu_chooses_torch_s_dtypes(expression, same_as_torch):
+def test_autocast_on_the_cpu_chooses_torchs_dtypes(expression, same_as_torch):
     def dtype(library):
         x = library.randn(3, 4)
         names = {"torch": library, "x": x, "h": x.to(library.bfloat16), "linear": library.nn.Linear(4, 2)}
@@ -161,8 +161,8 @@ def test_autocast_on_the_cpu_chooses_torch_s_dtypes(expression, same_as_torch):
     same_as_torch(dtype)
 
 
-def test_autocast_computes_what_torch_s_does_and_gradients_come_back_in_float32(same_as_torch):
-    def story(library):
+def test_autocast_matches_torch_and_gradients_are_float32(same_as_torch):
+    def scenario(library):
         linear, x = library.nn.Linear(4, 2), library.randn(3, 4)
         with library.autocast("cpu", dtype=library.bfloat16):
             loss = library.nn.functional.mse_loss(linear(x), x[:, :2])
@@ -170,7 +170,7 @@ def test_autocast_computes_what_torch_s_does_and_gradients_come_back_in_float32(
         assert linear.weight.grad.dtype is library.float32
         return [loss.item(), *linear.weight.grad.flatten().tolist()]
 
-    same_as_torch(story, rtol=2e-2, atol=1e-12)
+    same_as_torch(scenario, rtol=2e-2, atol=1e-12)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -209,7 +209,7 @@ def test_a_grad_scaler_skips_an_overflow_and_halves_its_scale(library):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_data_parallel_without_gpus_is_the_module_under_another_name(library):
+def test_data_parallel_without_gpus_wraps_the_module(library):
     torch = pytest.importorskip(library)
     inner = torch.nn.Linear(2, 2)
     model = torch.nn.DataParallel(inner)
@@ -219,14 +219,14 @@ def test_data_parallel_without_gpus_is_the_module_under_another_name(library):
     assert model.module is inner
 
 
-def test_compile_gives_back_the_function():
+def test_compile_returns_the_function():
     assert ut.compile(len) is len
     assert ut.compile(mode="max-autotune")(len) is len
     with pytest.raises(RuntimeError, match="mode or options"):
         ut.compile(len, mode="default", options={})
 
 
-def test_jit_gives_back_what_it_is_given_and_says_so_once():
+def test_jit_returns_its_argument_and_warns_once():
     ut.jit._said.clear()
     with pytest.warns(UserWarning, match="eagerly"):
         assert ut.jit.script(len) is len

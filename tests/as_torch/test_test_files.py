@@ -1,4 +1,4 @@
-"""Test files in the style of PyTorch's own load here whatever they import, and what is missing is said by the test that needs it."""
+"""Test files in the style of PyTorch's own load whatever they import; a missing name fails only the tests that use it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TestMissing(TestCase):
 """
 
 def run(folder: Path, text: str, tools: str = "") -> str:
-    """What pytest says of the file, run on Undertow."""
+    """What pytest reports for the file, run on Undertow."""
     (folder / "test_file.py").write_text(text)
     environment = {**os.environ, "UNDERTOW_TEST_TOOLS": tools, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     command = [sys.executable, "-m", "undertow.as_torch", "-m", "pytest", "-v", "-p", "no:cacheprovider", "test_file.py"]
@@ -66,11 +66,11 @@ def run(folder: Path, text: str, tools: str = "") -> str:
 
 
 @pytest.mark.parametrize("tools", ["own", "installed"])
-def test_a_missing_name_fails_only_what_uses_it(tmp_path, tools):
+def test_a_missing_name_fails_only_the_tests_that_use_it(tmp_path, tools):
     assert "5 passed, 1 skipped" in run(tmp_path, MISSING, tools)
 
 
-def test_programs_that_are_not_test_files_hear_of_a_missing_name_when_they_call_it(tmp_path):
+def test_other_programs_raise_when_they_call_a_missing_name(tmp_path):
     (tmp_path / "program.py").write_text("import torch.testing._internal.common_utils\nimport torch\ntorch.sparse_coo_tensor([[0]], [1.0])\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The programs of examples/torch_scripts run on Undertow, and print PyTorch's losses where it is installed.
+"""The programs of examples/torch_scripts run on Undertow and, if PyTorch is installed, print the same losses as with it.
 
 They start from the same seed, so from the same weights: the comparison is in float64, where rounding stays small.
 """
@@ -54,7 +54,7 @@ def command(name: str, steps: int) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_prints_the_losses_it_prints_on_torch(name):
+def test_a_program_prints_the_same_losses_as_on_torch(name):
     ours = losses(run("-m", "undertow.as_torch", *command(name, 4)))
     assert len(ours) >= 4
     assert all(abs(x) < 1e6 for x in ours)
@@ -71,5 +71,5 @@ def test_every_program_is_tested_and_named_in_the_readme():
 
 
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.py")), ids=lambda p: p.name)
-def test_programs_say_torch_and_nothing_else(path):
+def test_programs_import_only_torch(path):
     assert not re.search("undertow", path.read_text(), re.I)

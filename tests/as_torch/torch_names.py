@@ -1,4 +1,4 @@
-"""What `import torch` gives under as_torch, without installing it: Undertow's names, and the shims' where it lacks one."""
+"""What `import torch` gives under as_torch, without installing it: Undertow's names, and those of the shims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names of torch's modules: as an installed PyTorch has them, and as they are stored in torch_public_names.json."""
+"""The public names of torch's modules, read from an installed PyTorch or from torch_public_names.json."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found(name: str) -> object:
 
 
 def public(name: str, space: object) -> list[str]:
-    """The names torch means to be used: without what its modules happen to import."""
+    """The names that torch means to be public, without those that its modules happen to import."""
     names = [n for n in dir(space) if not n.startswith("_")]
     if isinstance(space, type):
         return names
@@ -49,7 +49,7 @@ def public(name: str, space: object) -> list[str]:
 
 @functools.cache
 def stored() -> dict[str, list[str]]:
-    """The names of each namespace, as the version of PyTorch had them that is named in the file."""
+    """The names of each namespace in the PyTorch version that the file records."""
     return json.loads(STORED.read_text())["names"]
 
 

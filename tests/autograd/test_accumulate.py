@@ -1,4 +1,4 @@
-"""How gradients reach `.grad`: what is stolen, what is copied, what is added in place, and in which layout."""
+"""How gradients reach `.grad`: what is moved, copied or added in place, and in which layout."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_accumulated_gradient_has_its_version_counted():
     assert x.grad._version == before + 1
 
 
-def test_whoever_holds_the_gradient_sees_it_grow():
+def test_references_to_the_gradient_see_it_accumulate():
     x = leaf(1.0)
     (x * 3).backward()
     seen = x.grad.detach()
@@ -84,7 +84,7 @@ def test_without_create_graph_the_gradient_requires_no_grad():
     assert x.grad.is_leaf
 
 
-def test_setting_grad_to_none_starts_anew():
+def test_setting_grad_to_none_starts_over():
     x = leaf(1.0)
     (x * 3).backward()
     first = x.grad
@@ -250,13 +250,13 @@ def test_a_tensor_cannot_be_its_own_gradient():
         x.grad = x
 
 
-def test_an_assigned_gradient_must_have_the_shape():
+def test_an_assigned_gradient_must_have_the_same_shape():
     x = leaf(1.0, 2.0)
     with pytest.raises(RuntimeError, match=r"^attempting to assign a gradient of size '\[3\]' to a tensor of size '\[2\]'"):
         x.grad = ut.ones(3)
 
 
-def test_an_assigned_gradient_must_have_the_dtype():
+def test_an_assigned_gradient_must_have_the_same_dtype():
     x = leaf(1.0)
     with pytest.raises(RuntimeError, match=r"^attempting to assign a gradient with dtype"):
         x.grad = ut.ones(1, dtype=ut.float64)
@@ -345,7 +345,7 @@ def test_gradients_are_cast_to_the_dtype_chosen_for_them():
     assert x.grad.dtype == ut.float16
 
 
-def test_a_gradient_of_another_dtype_is_refused_unless_it_was_chosen():
+def test_a_gradient_of_another_dtype_raises_unless_grad_dtype_allows_it():
     x = ut.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="attempting to assign a gradient with dtype .* to a tensor with grad_dtype"):
         x.grad = ut.ones(2, dtype=ut.float64)

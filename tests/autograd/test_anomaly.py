@@ -30,7 +30,7 @@ def test_a_node_made_before_says_so():
                 y.sum().backward()
 
 
-def test_the_failure_comes_out_even_where_warnings_are_errors():
+def test_the_failure_is_raised_even_if_warnings_are_errors():
     with ut.autograd.set_detect_anomaly(True), warnings.catch_warnings():
         y = failing(ut.ones(2, requires_grad=True))
         warnings.simplefilter("error")
@@ -38,7 +38,7 @@ def test_the_failure_comes_out_even_where_warnings_are_errors():
             y.sum().backward()
 
 
-def test_nothing_is_said_outside():
+def test_nothing_is_reported_outside_anomaly_mode():
     y = failing(ut.ones(2, requires_grad=True))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -46,7 +46,7 @@ def test_nothing_is_said_outside():
             y.sum().backward()
 
 
-def test_double_backward_names_what_induced_it():
+def test_double_backward_names_the_node_that_created_it():
     with ut.autograd.set_detect_anomaly(True):
         x = ut.ones(2, requires_grad=True)
         (g,) = ut.autograd.grad((x * x * x).sum(), x, create_graph=True)
@@ -56,7 +56,7 @@ def test_double_backward_names_what_induced_it():
     assert any("Error detected in" in str(w.message) for w in caught)
 
 
-def test_nans_are_found_unless_not_wanted():
+def test_nans_are_found_unless_check_nan_is_off():
     x, nan = ut.tensor([0.0], requires_grad=True), ut.tensor([float("nan")])
     with ut.autograd.set_detect_anomaly(True):
         with pytest.warns(UserWarning, match="Error detected in MulBackward0"):
@@ -66,7 +66,7 @@ def test_nans_are_found_unless_not_wanted():
         (x * nan).sum().backward()
 
 
-def test_the_mode_is_the_processs():
+def test_the_mode_applies_to_the_whole_process():
     with ut.autograd.set_detect_anomaly(True):
         seen = []
 

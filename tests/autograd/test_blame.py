@@ -1,11 +1,11 @@
-"""What only our own errors and bookkeeping say: who freed a graph, who changed a saved tensor, what memory a packed one holds."""
+"""What our own errors add to torch's: which call freed a graph, which operation changed a saved tensor; and the memory that packed tensors hold."""
 
 import pytest
 
 import undertow as ut
 
 
-def test_a_second_backward_names_the_node_the_call_that_freed_it_and_the_way_there():
+def test_a_second_backward_names_the_node_the_call_that_freed_it_and_the_path_to_it():
     x = ut.ones(3, requires_grad=True)
     z = (x.exp() * x).sum()
     z.backward()
@@ -35,7 +35,7 @@ def test_a_changed_saved_tensor_names_the_lines_when_they_are_recorded():
             z.sum().backward()
 
 
-def test_packing_hooks_let_the_original_memory_go():
+def test_packing_hooks_release_the_original_memory():
     x = ut.rand(100_000, requires_grad=True)
     with ut.autograd.graph.saved_tensors_hooks(lambda t: t.shape, ut.ones):
         before = ut._C._memory_stats()["in_use"]

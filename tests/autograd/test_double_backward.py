@@ -148,7 +148,7 @@ def test_second_derivative_of_as_strided_takes_a_gradient_that_is_a_view():
     v = ut.ones(2, 2, dtype=ut.float64).requires_grad_()
     (grad,) = ut.autograd.grad(x.as_strided((2, 2), (1, 1)), x, v, create_graph=True)
     rows = ut.arange(8.0, dtype=ut.float64).reshape(2, 4)
-    (again,) = ut.autograd.grad(grad, v, rows[1])  # its memory begins in the middle of rows'
+    (again,) = ut.autograd.grad(grad, v, rows[1])  # its memory begins inside that of rows
     assert again.tolist() == [[4.0, 5.0], [5.0, 6.0]]
 
 

@@ -89,7 +89,7 @@ def order_of(nodes: dict, root: ut.Tensor) -> list[str]:
     return order
 
 
-def test_later_made_nodes_run_first():
+def test_nodes_created_later_run_first():
     x = leaf(1.0)
     a = x * 2
     b = x * 3
@@ -122,7 +122,7 @@ def test_leaves_accumulate_as_soon_as_they_are_ready():
 # What runs.
 
 
-def test_only_what_leads_to_the_inputs_runs():
+def test_only_nodes_that_lead_to_the_inputs_run():
     x, y = leaf(1.0), leaf(2.0)
     ran = []
     a, b = x * 2, y * 3
@@ -145,7 +145,7 @@ def test_grad_of_an_intermediate_tensor():
     assert autograd.grad((y * 3).sum(), y)[0].tolist() == [3.0]
 
 
-def test_grad_of_a_tensor_and_of_what_it_was_made_from():
+def test_grad_of_a_tensor_and_of_its_own_input():
     x = leaf(2.0)
     y = x * x
     dy, dx = autograd.grad((y * 3).sum(), [y, x])
@@ -179,7 +179,7 @@ def test_grad_sums_over_roots_with_their_weights():
     assert g.tolist() == [430.0]
 
 
-def test_none_stands_for_one_among_scalar_roots():
+def test_none_means_one_for_scalar_roots():
     x = leaf(2.0)
     autograd.backward([(x * 3).sum(), x * 4], [None, ut.tensor([10.0])])
     assert x.grad.tolist() == [43.0]
@@ -221,7 +221,7 @@ def test_a_graph_without_saved_values_may_be_walked_again():
     assert x.grad.tolist() == [2.0]
 
 
-def test_a_second_pass_over_a_freed_graph_is_refused_and_names_why():
+def test_a_second_pass_over_a_freed_graph_raises_and_says_why():
     x = leaf(3.0)
     y = (x * x).sum()
     y.backward()
@@ -256,7 +256,7 @@ def test_grad_keeps_the_graph_when_asked():
     assert first.tolist() == autograd.grad(z, x)[0].tolist() == [6.0]
 
 
-def test_a_shared_subgraph_serves_two_roots_one_after_the_other():
+def test_two_roots_can_use_a_shared_subgraph_in_turn():
     x = leaf(3.0)
     shared = x + 1
     a, b = (shared * 2).sum(), (shared * 3).sum()

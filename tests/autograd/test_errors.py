@@ -1,4 +1,4 @@
-"""After something went wrong: what the message says, and that everything is usable afterwards."""
+"""Errors in a pass: their messages, and that everything stays usable afterwards."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_failed_grad_returns_the_modes():
 
 def test_gradients_that_had_arrived_are_dropped():
     x = leaf(2.0)
-    a, b = x * 2, x * 3  # b runs first and waits in x's buffer
+    a, b = x * 2, x * 3  # b runs first, and its gradient waits in x's buffer
     a.register_hook(lambda g: 1 / 0)
     z = (a + b).sum()
     for _ in range(3):
@@ -125,7 +125,7 @@ def test_a_warning_turned_error_in_a_hook_is_raised():
             y.backward()
 
 
-def test_an_out_argument_that_requires_grad_is_refused():
+def test_an_out_argument_that_requires_grad_raises():
     clause = r"functions with out=\.\.\. arguments don't support automatic differentiation, but one of the arguments requires grad"
     with pytest.raises(RuntimeError, match=clause):
         ut.mul(leaf(1.0), 2, out=ut.empty(1))
@@ -133,7 +133,7 @@ def test_an_out_argument_that_requires_grad_is_refused():
         assert ut.mul(leaf(1.0), 2, out=ut.empty(1)).tolist() == [2.0]
 
 
-def test_writing_to_a_view_made_in_no_grad_is_refused():
+def test_writing_to_a_view_made_in_no_grad_raises():
     base = leaf(1.0, 2.0) * 1
     with ut.no_grad():
         view = base.view(2, 1)
@@ -141,7 +141,7 @@ def test_writing_to_a_view_made_in_no_grad_is_refused():
         view.mul_(2)
 
 
-def test_writing_to_one_of_several_views_is_refused():
+def test_writing_to_one_of_several_views_raises():
     first, _ = (leaf(1.0, 2.0) * 1).unbind()
     clause = (r"^Output 0 of Unbind(Backward0)? is a view and is being modified inplace\. "
               r"This view is the output of a function that returns multiple views")

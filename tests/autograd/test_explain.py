@@ -77,7 +77,7 @@ def test_no_grad_names_the_first_operation_inside():
     assert (why.reason, why.operation) == ("no_grad", "mul")
 
 
-def test_inference_mode_is_told_from_no_grad():
+def test_inference_mode_is_distinguished_from_no_grad():
     w, x = leaf(), leaf()
 
     def loss():
@@ -102,7 +102,7 @@ def test_a_non_differentiable_operation_is_named(operation, apply):
     assert (why.reason, why.operation) == ("nondifferentiable", operation)
 
 
-def test_a_result_without_derivative_beside_one_that_has_it():
+def test_one_of_two_results_has_no_derivative():
     w, x = leaf(), leaf()
     why = explain_grad(w, lambda: (w.sort().indices * x).sum())
     assert (why.reason, why.operation) == ("nondifferentiable", "sort")
@@ -203,14 +203,14 @@ def test_an_integer_tensor_has_no_gradient():
     assert explain_grad(ut.tensor([1, 2]), leaf().sum()).reason == "integer"
 
 
-def test_a_tensor_made_by_detach_says_so():
+def test_a_tensor_made_by_detach_is_reported():
     w = leaf()
     kept = []
     explain_grad(w, lambda: (kept.append(w.detach()) or w * 2).sum())
     assert explain_grad(kept[0], (w * 2).sum()).reason == "detached"
 
 
-def test_a_non_leaf_wants_retain_grad():
+def test_a_non_leaf_needs_retain_grad():
     h = leaf() * 2
     loss = h.sum()
     why = explain_grad(h, loss)
@@ -219,7 +219,7 @@ def test_a_non_leaf_wants_retain_grad():
     assert explain_grad(h, loss).reason == "fine"
 
 
-# ---- used: what became of the gradient ----
+# ---- used: what happened to the gradient ----
 
 
 def test_a_good_gradient_is_fine():
@@ -241,14 +241,14 @@ def test_the_node_that_made_it_zero_is_named_with_its_line():
     assert (why.reason, why.operation, why.line) == ("zero", "ReluBackward0", where[0])
 
 
-def test_zero_by_cancelling_is_told_from_zero_by_a_node():
+def test_cancellation_is_distinguished_from_a_node_that_returns_zero():
     w = leaf()
     why = explain_grad(w, (w * 2 - w * 2).sum())
     assert why.reason == "zero"
     assert "add up to zero" in str(why)
 
 
-def test_one_dead_branch_beside_a_live_one_is_no_blame():
+def test_a_zero_branch_is_not_blamed_if_another_is_nonzero():
     w = leaf()
     assert explain_grad(w, ((w - 2).relu() + w * 2).sum()).reason == "fine"
 
@@ -380,7 +380,7 @@ def test_a_backward_that_returns_none_is_named():
     assert (why.reason, why.operation) == ("nondifferentiable", "ForgetsBackward")
 
 
-def test_wrong_arguments_are_refused_by_type():
+def test_arguments_of_the_wrong_type_raise():
     with pytest.raises(TypeError, match="expects a tensor"):
         explain_grad(3, leaf())
     with pytest.raises(TypeError, match="or a function"):
@@ -389,7 +389,7 @@ def test_wrong_arguments_are_refused_by_type():
         explain_grad(leaf(), lambda: None)
 
 
-def test_the_representation_is_short_and_the_text_says_it_in_words():
+def test_the_repr_is_short_and_the_text_explains():
     w = leaf()
     why = explain_grad(w, lambda: (w.detach() * leaf()).sum())
     assert repr(why).startswith("GradExplanation(reason='detached', operation='detach', line='")

@@ -1,4 +1,4 @@
-"""explain_grad without records, and what switches recording on and off."""
+"""explain_grad without records, and how recording is switched on and off."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def leaf(*shape: int, value: float = 1.0) -> ut.Tensor:
 # ---- without recording ----
 
 
-def test_without_recording_shared_memory_tells_detach_and_data():
+def test_without_recording_shared_memory_reveals_detach_and_data():
     w, x = leaf(), leaf()
     assert explain_grad(w, (w.detach() * x).sum()).operation == "detach"
     assert explain_grad(w, (w.data * x).sum()).operation == ".data"
 
 
-def test_without_recording_parts_of_one_buffer_are_told_apart():
+def test_without_recording_parts_of_one_buffer_are_distinguished():
     buffer = ut.ones(6)
     w, other, x = buffer[:3].detach().requires_grad_(), buffer[3:].detach(), leaf()
     assert explain_grad(w, (other * x).sum()).reason == "unused_or_cut"
     assert explain_grad(w, (buffer[2:5].detach() * x).sum()).reason == "detached"
 
 
-def test_without_recording_a_view_made_in_no_grad_tells_its_mode():
+def test_without_recording_a_view_made_in_no_grad_reveals_its_mode():
     w, x = leaf(), leaf()
     with ut.no_grad():
         view = w.view(3)
@@ -56,7 +56,7 @@ def test_without_recording_results_that_were_cut_off_are_named():
     assert "to made int32 [3]" in str(explain_grad(w, (w.int() * x).sum()))
 
 
-def test_without_recording_nothing_is_claimed_and_the_way_to_know_is_said():
+def test_without_recording_nothing_is_claimed_and_recording_is_suggested():
     w, x = leaf(), leaf()
     why = explain_grad(w, (x * 2).sum())
     assert why.reason == "unused_or_cut"
@@ -75,7 +75,7 @@ def test_without_recording_a_loss_from_an_operation_without_derivative():
 # ---- switching recording ----
 
 
-def test_anomaly_mode_records_what_is_made_of_what():
+def test_anomaly_mode_records_where_each_tensor_comes_from():
     w, x = leaf(), leaf()
     with autograd.set_detect_anomaly(True):
         loss = (w.detach() * x).sum()
@@ -88,7 +88,7 @@ def test_anomaly_mode_records_what_is_made_of_what():
     assert explain_grad(w, other).reason == "no_grad"
 
 
-def test_anomaly_mode_reaches_threads_that_come_later():
+def test_anomaly_mode_applies_to_threads_started_later():
     w, x = leaf(), leaf()
     results = []
 

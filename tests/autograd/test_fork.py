@@ -1,4 +1,4 @@
-"""A process that has run backward passes may fork, and both halves go on."""
+"""A process that has run backward passes may fork, and backward works in both processes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_backward_in_a_child_after_backward_in_the_parent():
     """)
 
 
-def test_a_graph_made_before_the_fork_is_differentiated_on_both_sides():
+def test_a_graph_made_before_the_fork_is_differentiated_in_both_processes():
     run("""
     x = ut.tensor(3.0, requires_grad=True)
     y = x * x

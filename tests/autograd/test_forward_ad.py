@@ -34,7 +34,7 @@ def test_halves_of_a_dual():
         assert b is halves.tangent and halves._fields == ("primal", "tangent")
 
 
-def test_leaving_the_level_takes_tangents_off():
+def test_leaving_the_level_removes_tangents():
     with fw.dual_level():
         x = fw.make_dual(ut.ones(2), ut.ones(2))
         y = x * 2
@@ -56,7 +56,7 @@ def test_one_level_at_a_time():
         fw.exit_dual_level(level=3)
 
 
-def test_duals_that_do_not_fit():
+def test_tangents_that_do_not_match_raise():
     with fw.dual_level():
         with pytest.raises(RuntimeError, match="different size"):
             fw.make_dual(ut.ones(2), ut.ones(3))

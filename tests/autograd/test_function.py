@@ -114,7 +114,7 @@ def test_the_three_hundredth_result_saved_differentiates_again():
     assert h.item() == pytest.approx(x.exp().item())
 
 
-# ---- what a pass wants ----
+# ---- needs_input_grad ----
 
 
 def wanted(run) -> list[tuple[bool, ...]]:
@@ -129,13 +129,13 @@ def wanted(run) -> list[tuple[bool, ...]]:
     return seen
 
 
-def test_needs_input_grad_names_what_grad_was_asked_for():
+def test_needs_input_grad_reflects_the_inputs_of_grad():
     assert wanted(lambda f, x, y: ut.autograd.grad(f(x, 3, y).sum(), x)) == [(True, False, False)]
     assert wanted(lambda f, x, y: ut.autograd.grad(f(x, 3, y).sum(), y)) == [(False, False, True)]
     assert wanted(lambda f, x, y: ut.autograd.grad(f(x, 3, y).sum(), [x, y])) == [(True, False, True)]
 
 
-def test_needs_input_grad_names_what_backward_was_asked_for():
+def test_needs_input_grad_reflects_the_inputs_of_backward():
     assert wanted(lambda f, x, y: f(x, 3, y).sum().backward(inputs=[y])) == [(False, False, True)]
     assert wanted(lambda f, x, y: f(x, 3, y).sum().backward()) == [(True, False, True)]
 
@@ -148,7 +148,7 @@ def test_needs_input_grad_sees_through_the_nodes_below():
     assert wanted(run) == [(True, False, False)]
 
 
-def test_needs_input_grad_of_a_function_that_wrote_through_a_view_names_what_is_wanted():
+def test_needs_input_grad_is_right_after_a_write_through_a_view():
     seen = []
 
     def forward(ctx, a, b):
@@ -167,7 +167,7 @@ def test_needs_input_grad_of_a_function_that_wrote_through_a_view_names_what_is_
     assert seen == [(True, False), (False, True), (True, True)]
 
 
-def test_after_the_pass_needs_input_grad_says_what_requires_grad():
+def test_after_the_pass_needs_input_grad_reflects_requires_grad():
     x, y = leaf(), leaf()
     z = Product.apply(x, y)
     ut.autograd.grad(z.sum(), x)
@@ -182,7 +182,7 @@ def test_needs_input_grad_can_be_replaced():
     assert define(forward).apply(leaf()).grad_fn.needs_input_grad == (False,)
 
 
-# ---- refusals ----
+# ---- errors ----
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_needs_input_grad_can_be_replaced():
         (lambda ctx, g: (g.reshape(2, 1), g), r"Function FBackward returned an invalid gradient at index 0"),
     ],
 )
-def test_wrong_gradients_are_refused_with_the_functions_name(backward, message):
+def test_errors_about_wrong_gradients_name_the_function(backward, message):
     with pytest.raises(RuntimeError, match=message):
         define(lambda ctx, a, b: a * b, backward).apply(leaf(), leaf()).sum().backward()
 
@@ -267,7 +267,7 @@ def test_once_differentiable_raises_for_second_derivatives_of_chosen_inputs_too(
         ut.autograd.grad(g.sum(), x)
 
 
-def test_once_differentiable_does_not_stand_in_the_way_of_other_inputs():
+def test_once_differentiable_does_not_affect_other_inputs():
     f = define(lambda ctx, a: a * 2, once_differentiable(lambda ctx, g: g * 2))
     x, w = leaf(), leaf()
     (g,) = ut.autograd.grad((f.apply(x) ** 2).sum(), x, create_graph=True)
@@ -305,11 +305,11 @@ def test_the_ctx_is_an_instance_of_the_functions_own_backward_class():
     assert fn.name() == type(fn).__name__ == "ProductBackward"
 
 
-def test_every_class_has_a_number_of_its_own():
+def test_every_class_has_its_own_number():
     assert Product._backward_cls._autograd_function_id != Exp._backward_cls._autograd_function_id
 
 
-def test_a_ctx_alone_collects_what_forward_says():
+def test_a_standalone_ctx_records_the_calls_of_forward():
     ctx = FunctionCtx()
     Product.forward(ctx, leaf(), leaf())
     ctx.mark_dirty(1)
@@ -355,7 +355,7 @@ def test_apply_may_be_overridden():
     assert F.apply(leaf(3.0)).item() == 9.0
 
 
-def test_vmap_and_its_rule_are_kept_for_those_who_ask():
+def test_vmap_and_generate_vmap_rule_are_kept_as_attributes():
     f = define(lambda a: a, setup_context=lambda ctx, i, o: None, vmap=lambda info, in_dims, a: (a, in_dims[0]), generate_vmap_rule=True)
     assert f.generate_vmap_rule and f.vmap(None, (0,), 5) == (5, 0)
     with pytest.raises(NotImplementedError, match="you must either override the vmap staticmethod or set generate_vmap_rule=True"):

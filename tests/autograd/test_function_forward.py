@@ -56,7 +56,7 @@ def test_an_operator_without_forward_mode_may_be_used_inside_forward():
 
 
 def without_forward_mode(a):
-    """A function that no rule makes differentiable in forward mode."""
+    """A function without a rule for forward mode."""
     return define(lambda ctx, x: x * 1).apply(a)
 
 

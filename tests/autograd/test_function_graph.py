@@ -90,7 +90,7 @@ def test_numbers_grow_in_the_order_of_the_calls():
     assert f.apply(x).grad_fn._sequence_nr() < f.apply(x).grad_fn._sequence_nr()
 
 
-def test_a_node_in_no_graph_can_be_looked_at():
+def test_a_node_outside_any_graph_can_be_inspected():
     seen = []
     define(lambda ctx, a: seen.append(ctx) or a * 1).apply(leaf().detach())
     (ctx,) = seen
@@ -278,7 +278,7 @@ def test_many_threads_call_and_differentiate_one_function():
     assert not failures
 
 
-def test_a_long_pass_without_the_interpreters_lock_comes_back_for_python():
+def test_a_long_pass_reacquires_the_gil_for_python_functions():
     x = ut.ones(200_000, requires_grad=True)
     define(lambda ctx, a: a * 2, lambda ctx, g: g * 2).apply(x * 1).exp().sum().backward()
     assert x.grad.shape == x.shape
@@ -380,7 +380,7 @@ def test_a_ring_through_both_a_result_and_its_ctx_is_collected():
     assert something() is None
 
 
-def test_a_saved_output_taken_from_a_lone_ctx_has_the_ctx_for_its_history():
+def test_a_saved_output_of_a_standalone_ctx_has_the_ctx_as_grad_fn():
     def forward(ctx, a):
         y = a.exp()
         ctx.save_for_backward(y)

@@ -163,7 +163,7 @@ def test_a_saved_intermediate_does_not_keep_the_result():
     assert y.grad_fn.saved_tensors[0].tolist() == [2.0, 4.0] and not y.grad_fn.saved_tensors[0].requires_grad
 
 
-def test_saving_an_inference_tensor_is_refused():
+def test_saving_an_inference_tensor_raises():
     with ut.inference_mode():
         t = ut.ones(2)
 
@@ -207,7 +207,7 @@ def test_a_second_derivative_that_would_lose_a_term_raises():
         g.sum().backward()
 
 
-def test_a_first_derivative_with_create_graph_does_not_mind_an_intermediate():
+def test_a_first_derivative_with_create_graph_accepts_an_intermediate():
     x = leaf()
     (g,) = ut.autograd.grad(intermediate().apply(x).sum(), x, create_graph=True)
     assert ut.allclose(g, x.exp())

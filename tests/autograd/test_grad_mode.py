@@ -1,4 +1,4 @@
-"""The switches of recording, as contexts, calls and decorators."""
+"""no_grad, enable_grad, inference_mode and related switches, as contexts, calls and decorators."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_decorated_function_may_call_itself():
     assert down(3) == [False] * 8
 
 
-def test_a_method_is_decorated_too():
+def test_a_method_can_be_decorated_too():
     class Model:
         @ut.no_grad()
         def forward(self, x):
@@ -138,7 +138,7 @@ def test_set_grad_enabled_is_a_call():
         ut.set_grad_enabled(True)
 
 
-def test_set_grad_enabled_is_a_context_restoring_the_mode_of_its_making():
+def test_set_grad_enabled_restores_the_mode_of_its_construction():
     with ut.set_grad_enabled(False):
         assert not ut.is_grad_enabled()
     context = ut.set_grad_enabled(False)
@@ -192,7 +192,7 @@ def test_inference_mode_switches_recording_off():
     assert not ut.is_inference_mode_enabled()
 
 
-def test_nothing_is_recorded_in_inference_mode_though_grad_mode_is_asked_for():
+def test_nothing_is_recorded_in_inference_mode_even_with_enable_grad():
     with ut.inference_mode(), ut.enable_grad():
         y = ut.ones(2, requires_grad=True) * 2
     assert y.is_inference()
@@ -261,7 +261,7 @@ def test_a_first_gradient_keeps_its_strides_where_the_policy_is_off():
     assert relaxed() == (2, 1) and first_strides() == (1, 3)
 
 
-def test_versions_can_be_preserved_by_those_who_know():
+def test_versions_can_be_preserved_explicitly():
     x = ut.ones(2, requires_grad=True)
     y = x.clone()
     z = y * y

@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck: right derivatives pass in every mode, wrong ones are shown. Runs on torch too."""
+"""gradcheck and gradgradcheck: correct derivatives pass in every mode, wrong ones are reported. Also runs on torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def x3(dtype=D):
 
 
 class Scaled(Function):
-    """2 x, with derivatives that can be told to be wrong."""
+    """2 x, with derivatives that can be made wrong."""
 
     backward_factor = 2.0
     jvp_factor = 2.0
@@ -65,7 +65,7 @@ def test_right_derivatives_pass_every_check(name, dtype, fast_mode):
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])
-def test_a_wrong_backward_is_shown_beside_the_numerical_jacobian(factors, fast_mode):
+def test_a_wrong_backward_is_shown_with_the_numerical_jacobian(factors, fast_mode):
     factors(backward=3.0)
     with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0") as error:
         gradcheck(Scaled.apply, x3(), fast_mode=fast_mode)
@@ -88,7 +88,7 @@ def test_without_raising_a_failure_is_false(factors):
     assert gradcheck(Scaled.apply, x3(), raise_exception=False) is False
 
 
-def test_a_backward_that_differs_between_runs_is_refused(monkeypatch):
+def test_a_nondeterministic_backward_raises(monkeypatch):
     calls = []
 
 
@@ -108,7 +108,7 @@ def test_a_gradient_for_zero_cotangents_must_be_zero(monkeypatch):
         gradcheck(Scaled.apply, x3()[:1].detach().requires_grad_())
 
 
-def test_a_batch_of_cotangents_must_give_each_ones_gradient(monkeypatch):
+def test_a_batch_of_cotangents_must_match_the_single_gradients(monkeypatch):
     def by_numbers(cls, ctx, g):
         return ut.tensor([2.0 * float(v) for v in g], dtype=D)
 
@@ -131,7 +131,7 @@ def test_inputs_must_require_grad_and_not_overlap():
         gradcheck(ut.sin, ut.ones(1, dtype=D).expand(3).requires_grad_())
 
 
-def test_single_precision_is_warned_of():
+def test_single_precision_warns():
     with pytest.warns(UserWarning, match="is not a double precision floating point or complex"):
         gradcheck(lambda x: x * 2, ut.ones(2, requires_grad=True), raise_exception=False)
 
@@ -144,7 +144,7 @@ def test_single_precision_is_warned_of():
         ({"check_batched_forward_grad": True}, "check_batched_forward_grad=True requires check_forward_ad"),
     ],
 )
-def test_switches_that_contradict_each_other_are_refused(options, text):
+def test_contradictory_switches_raise(options, text):
     with pytest.raises(AssertionError, match=text):
         gradcheck(ut.sin, x3(), **options)
 

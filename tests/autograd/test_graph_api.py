@@ -30,7 +30,7 @@ def test_every_grad_fn_is_a_node():
         graph.Node()
 
 
-def test_a_node_tells_about_itself():
+def test_a_node_has_a_name_and_metadata():
     node = (leaf(3) * 2).grad_fn
     assert node.name() == type(node).__name__ == "MulBackward0"
     assert [tuple(m.shape) for m in node._input_metadata] == [(3,)]
@@ -88,7 +88,7 @@ def test_variable_is_an_old_name_of_tensor():
         Variable(ut.ones(1), volatile=True)
 
 
-def test_the_engine_refuses_a_callback_outside_backward():
+def test_queueing_a_callback_outside_backward_raises():
     clause = "^Final callbacks can only be installed during backward pass"
     with pytest.raises(RuntimeError, match=clause):
         Variable._execution_engine.queue_callback(lambda: None)
@@ -239,7 +239,7 @@ def test_a_multi_grad_hook_waits_for_all():
     assert len(calls) == 3
 
 
-def test_a_multi_grad_hook_takes_inner_tensors_and_repeats():
+def test_a_multi_grad_hook_accepts_intermediate_and_repeated_tensors():
     y = leaf(1) * 2
     calls = []
     graph.register_multi_grad_hook((y, y), lambda grads: calls.append(listed(grads)))
@@ -247,7 +247,7 @@ def test_a_multi_grad_hook_takes_inner_tensors_and_repeats():
     assert calls == [[[3.0], [3.0]]]
 
 
-def test_a_multi_grad_hook_of_mode_any_takes_the_first():
+def test_a_multi_grad_hook_with_mode_any_runs_for_the_first():
     a, b = leaf(1), leaf(1)
     calls = []
     handle = graph.register_multi_grad_hook((a, b), lambda g: calls.append(g.tolist()), mode="any")
@@ -277,7 +277,7 @@ def test_a_multi_grad_hook_that_raises_can_run_again():
                 (a * b).sum().backward()
 
 
-def test_a_multi_grad_hook_refuses_other_modes_and_constants():
+def test_a_multi_grad_hook_raises_for_unknown_modes_and_constants():
     clause = r"^Expects mode to be one of \('all', 'any'\) but got foo"
     with pytest.raises(ValueError, match=clause):
         graph.register_multi_grad_hook([leaf(1)], print, mode="foo")
@@ -359,7 +359,7 @@ def test_a_handle_may_be_removed_twice_and_after_its_owner():
     handle.remove()
     assert handle.hooks_dict_ref() is None
     other.sum().backward()
-    assert other.grad.tolist() == [3.0]  # nobody else's hook went with it
+    assert other.grad.tolist() == [3.0]  # no other hook was removed with it
     kept.remove()
     kept.remove()
     other.sum().backward()

@@ -80,7 +80,7 @@ def test_a_hook_on_a_leaf_may_come_after_the_graph_was_made():
     assert x.grad.tolist() == [20.0]
 
 
-def test_a_removed_hook_runs_no_more():
+def test_a_removed_hook_no_longer_runs():
     x = leaf(1.0)
     handle = x.register_hook(lambda g: g * 10)
     (x * 2).sum().backward()
@@ -135,7 +135,7 @@ def test_a_hook_may_add_a_hook():
     assert seen[-2:] == ["first", "late"]
 
 
-def test_an_exception_in_a_hook_reaches_the_caller_and_leaves_all_usable():
+def test_an_exception_in_a_hook_reaches_the_caller_and_the_graph_stays_usable():
     x = leaf(1.0)
     y = x * 2
     handle = y.register_hook(lambda g: 1 / 0)
@@ -200,7 +200,7 @@ def test_a_retained_gradient_is_what_the_last_hook_returned():
     assert x.grad.tolist() == [20.0]
 
 
-def test_grad_captures_what_the_hooks_made_of_it():
+def test_grad_captures_the_gradient_after_the_hooks():
     x = leaf(1.0)
     y = x * 2
     y.register_hook(lambda g: g * 10)
@@ -363,7 +363,7 @@ def test_a_post_accumulate_hook_needs_requires_grad():
         ut.ones(1).register_post_accumulate_grad_hook(lambda t: None)
 
 
-def test_a_removed_post_accumulate_hook_runs_no_more():
+def test_a_removed_post_accumulate_hook_no_longer_runs():
     x = leaf(1.0)
     seen = []
     handle = x.register_post_accumulate_grad_hook(lambda t: seen.append(1))
@@ -376,7 +376,7 @@ def test_a_removed_post_accumulate_hook_runs_no_more():
 # Node hooks.
 
 
-def test_a_node_hook_gets_what_left_and_what_entered():
+def test_a_node_hook_gets_grad_inputs_and_grad_outputs():
     x, y = leaf(2.0), leaf(3.0)
     z = x * y
     seen = []
@@ -393,7 +393,7 @@ def test_a_node_hook_sees_none_for_an_operand_without_history():
     assert seen == [[False, True]]
 
 
-def test_a_node_hook_may_replace_what_leaves():
+def test_a_node_hook_may_replace_the_grad_inputs():
     x = leaf(2.0)
     z = x * 3
     z.grad_fn.register_hook(lambda gi, go: (gi[0] * 10, None))
@@ -401,7 +401,7 @@ def test_a_node_hook_may_replace_what_leaves():
     assert x.grad.tolist() == [30.0]
 
 
-def test_a_node_prehook_may_replace_what_enters():
+def test_a_node_prehook_may_replace_the_grad_outputs():
     x = leaf(2.0)
     z = x * 3
     z.grad_fn.register_prehook(lambda go: (go[0] * 10,))

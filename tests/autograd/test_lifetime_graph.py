@@ -22,7 +22,7 @@ def mark(tensor: ut.Tensor) -> weakref.ref:
 
 
 def in_use() -> int:
-    """Bytes of tensor memory in use, where the library tells."""
+    """Bytes of tensor memory in use, if the library reports them."""
     stats = getattr(ut._C, "_memory_stats", None)
     if stats is None:
         pytest.skip("memory statistics are undertow's own")
@@ -111,7 +111,7 @@ def test_nodes_die_with_the_last_tensor():
     assert gone() is None
 
 
-def test_a_node_held_from_python_keeps_what_is_below_it():
+def test_a_node_held_from_python_keeps_the_nodes_below_alive():
     x = ut.tensor(2.0, requires_grad=True)
     node = (x * x).grad_fn
     below = node.next_functions[0][0]

@@ -53,13 +53,13 @@ def test_forward_operations_are_events_in_order():
         ("aten::gt", lambda x: x > 0),
     ],
 )
-def test_what_a_user_calls_appears_under_torchs_name(expected, call):
+def test_functions_appear_under_torchs_names(expected, call):
     with profile() as prof:
         call(ut.ones(4))
     assert expected in names(prof)
 
 
-def test_reading_attributes_and_sizes_is_no_event():
+def test_reading_attributes_and_sizes_is_not_an_event():
     x = leaf(4)
     with profile() as prof:
         x.shape, x.size(), x.dim(), x.requires_grad, x.grad, len(x), x.numel()
@@ -77,7 +77,7 @@ def test_a_composite_call_contains_its_operators():
         assert linear.time_range.start <= child.time_range.start <= child.time_range.end <= linear.time_range.end
 
 
-def test_children_do_not_overlap_and_self_time_is_what_they_leave():
+def test_children_do_not_overlap_and_self_time_excludes_them():
     with profile() as prof:
         with record_function("outer"):
             leaf(8).exp().sin().sum().backward()
@@ -138,7 +138,7 @@ def test_operations_that_record_nothing_have_no_sequence_number():
     assert {event.sequence_nr for event in prof.function_events} == {-1}
 
 
-def test_shapes_are_kept_only_when_asked():
+def test_shapes_are_recorded_only_on_request():
     a, b = ut.ones(2, 3), ut.ones(3, 4)
     with profile(record_shapes=True) as prof:
         a.mm(b)
@@ -221,7 +221,7 @@ def test_a_backward_node_has_the_stack_of_its_forward():
     assert one(prof, "ExpBackward0").stack == one(prof, "aten::exp").stack != []
 
 
-def test_memory_is_what_large_tensors_took():
+def test_memory_of_large_tensors_is_recorded():
     x = ut.ones(100_000)
     with profile(profile_memory=True) as prof:
         y = x * 2
@@ -255,7 +255,7 @@ def test_averages_sum_the_events_of_one_name():
     assert sorted(a.count for a in by_shape) == [1, 3]
 
 
-def test_averages_can_be_told_apart_by_stack():
+def test_averages_can_be_grouped_by_stack():
     def first():
         return ut.ones(2).exp()
 
@@ -268,7 +268,7 @@ def test_averages_can_be_told_apart_by_stack():
     assert sorted(a.count for a in groups) == [1, 2]
 
 
-def test_the_total_is_the_time_of_what_is_on_top():
+def test_the_total_is_the_time_of_top_level_events():
     with profile() as prof:
         leaf(4).exp().sum().backward()
     top = sum(e.cpu_time_total for e in prof.function_events if e.cpu_parent is None)
@@ -279,7 +279,7 @@ def test_the_total_is_the_time_of_what_is_on_top():
     assert total.self_cpu_time_total == pytest.approx(top)
 
 
-def test_the_table_is_sorted_and_cut_as_asked():
+def test_the_table_is_sorted_and_cut_on_request():
     with profile() as prof:
         x = ut.ones(4)
         x.exp(), x.exp(), x.exp(), x.sin()
@@ -371,14 +371,14 @@ def test_profiles_do_not_nest():
         outer.__enter__()
 
 
-def test_an_unfinished_profile_says_so():
+def test_an_unfinished_profile_raises():
     prof = profile()
     assert "unfinished" in repr(prof)
     with pytest.raises(RuntimeError, match="didn't finish"):
         prof.key_averages()
 
 
-def test_after_the_profile_nothing_is_left_switched_on():
+def test_after_the_profile_everything_is_switched_off():
     with profile():
         ut.ones(2).exp()
     assert not ut._C._profiler_enabled()
@@ -387,7 +387,7 @@ def test_after_the_profile_nothing_is_left_switched_on():
     assert ut._C._trace_stop() == []
 
 
-def test_modes_and_subclasses_still_take_over_inside_a_profile():
+def test_modes_and_subclasses_still_override_inside_a_profile():
     seen = []
 
     class Names(ut.overrides.TorchFunctionMode):
@@ -445,7 +445,7 @@ def test_another_thread_is_not_profiled_but_a_pass_over_workers_is():
     assert names(prof).count("ExpBackward0") == 6
 
 
-def test_other_devices_are_refused_gently_and_vendor_tools_clearly():
+def test_other_devices_warn_and_vendor_tools_raise():
     with pytest.warns(UserWarning, match="not available"):
         profile(use_cuda=True)
     for tool in (profiler.emit_nvtx, profiler.emit_itt):
@@ -455,7 +455,7 @@ def test_other_devices_are_refused_gently_and_vendor_tools_clearly():
             pass
 
 
-def test_a_custom_function_is_an_event_of_its_own_name():
+def test_a_custom_function_is_an_event_with_its_name():
     class Square(ut.autograd.Function):
         @staticmethod
         def forward(ctx, x):

@@ -13,7 +13,7 @@ def leaf(*shape: int) -> ut.Tensor:
     return ut.ones(*shape, requires_grad=True)
 
 
-def test_a_schedule_says_what_to_do_with_each_step():
+def test_a_schedule_returns_an_action_for_each_step():
     plan = ut.profiler.schedule(wait=2, warmup=1, active=1, repeat=2, skip_first=1)
     short = {"NONE": ".", "WARMUP": "w", "RECORD": "r", "RECORD_AND_SAVE": "S"}
     assert "".join(short[plan(k).name] for k in range(12)) == "...wS..wS..."

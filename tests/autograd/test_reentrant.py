@@ -1,4 +1,4 @@
-"""Backward inside backward: nested on the same thread, deeper than any stack should go, and when it fails."""
+"""Backward inside backward: nested on the same thread, nested deeper than the stack allows, and failing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def leaf(value: float) -> ut.Tensor:
 
 
 def nested(depth: int, body) -> ut.Tensor:
-    """A tensor whose backward runs backward inside, `depth` times over, and calls body() in the innermost."""
+    """A tensor whose backward runs backward, nested `depth` times, and calls body() in the innermost."""
     with ut.enable_grad():
         y = leaf(1.0) * 2
 
@@ -85,7 +85,7 @@ def test_passes_nest_to_any_depth(depth):
 
 
 @pytest.mark.parametrize("depth", [1, 61, 130])
-def test_an_exception_in_the_innermost_pass_comes_out_of_the_outermost(depth):
+def test_an_exception_in_the_innermost_pass_is_raised_by_the_outermost(depth):
     def fail():
         raise KeyError("innermost")
 

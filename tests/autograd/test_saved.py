@@ -66,7 +66,7 @@ def test_saved_sizes_are_a_tuple():
 # Versions.
 
 
-def test_writing_to_a_saved_tensor_is_noticed():
+def test_writing_to_a_saved_tensor_is_detected():
     x = leaf(2.0)
     y = x * 1
     z = y * y
@@ -77,7 +77,7 @@ def test_writing_to_a_saved_tensor_is_noticed():
         z.sum().backward()
 
 
-def test_writing_to_a_saved_result_is_noticed():
+def test_writing_to_a_saved_result_is_detected():
     x = leaf(2.0)
     y = x.exp()
     y.mul_(2)
@@ -95,7 +95,7 @@ def test_writing_to_a_tensor_that_was_not_saved_is_fine():
     assert x.grad.tolist() == [2.0]
 
 
-def test_writing_through_a_view_is_noticed():
+def test_writing_through_a_view_is_detected():
     x = leaf(2.0, 3.0)
     y = x * 1
     z = y * y
@@ -104,7 +104,7 @@ def test_writing_through_a_view_is_noticed():
         z.sum().backward()
 
 
-def test_writing_through_detach_is_noticed():
+def test_writing_through_detach_is_detected():
     x = leaf(2.0)
     y = x * 1
     z = y * y
@@ -113,7 +113,7 @@ def test_writing_through_detach_is_noticed():
         z.sum().backward()
 
 
-def test_writing_through_data_is_not_noticed():
+def test_writing_through_data_is_not_detected():
     x = leaf(2.0)
     y = x * 1
     z = y * y
@@ -122,7 +122,7 @@ def test_writing_through_data_is_not_noticed():
     assert x.grad.tolist() == [12.0]
 
 
-def test_writing_in_no_grad_is_noticed():
+def test_writing_in_no_grad_is_detected():
     x = leaf(2.0)
     y = x * x
     with ut.no_grad():
@@ -268,7 +268,7 @@ def test_pack_is_given_a_saved_input_itself():
     with ut.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t) or t, lambda t: t):
         out = weight * middle
         result = out.exp()
-    assert sum(t is weight for t in seen) == 1  # a hook that moves activations away can leave parameters alone
+    assert sum(t is weight for t in seen) == 1  # a hook that moves activations away can leave parameters in place
     assert sum(t is middle for t in seen) == 1
     result.sum().backward()
     assert weight.grad.allclose(4 * result.detach())
@@ -291,7 +291,7 @@ def test_hooks_can_be_disabled():
     assert (x * x).grad_fn is not None
 
 
-def test_hooks_are_of_one_thread():
+def test_hooks_apply_to_one_thread():
     import threading
 
     x = leaf(2.0)
@@ -311,7 +311,7 @@ def test_a_pair_of_hooks_on_one_saved_tensor():
     assert x.grad.tolist() == [22.0]
 
 
-def test_one_saved_tensor_takes_one_pair():
+def test_one_saved_tensor_accepts_one_pair_of_hooks():
     y = leaf(2.0) * leaf(3.0)
     y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
     with pytest.raises(RuntimeError, match=r"^Calling register_hooks on a saved tensor whose hooks have already been set"):
@@ -367,7 +367,7 @@ def test_mutation_of_saved_tensors_can_be_allowed():
     assert x.grad.tolist() == [4.0]
 
 
-def test_the_count_of_writes_stays_with_a_tensor_that_gets_other_memory():
+def test_the_version_stays_with_a_tensor_whose_data_is_replaced():
     x = ut.ones(2)
     x.add_(1)
     x.add_(1)

@@ -44,7 +44,7 @@ def test_a_view_counts_for_the_whole_storage_it_keeps_alive():
     assert row.bytes == 4000
 
 
-def test_what_a_variable_outside_holds_is_not_the_graphs_alone():
+def test_memory_that_a_variable_holds_is_not_held_by_the_graph_alone():
     x = leaf(100)
     kept = x.exp()
     loss = (kept.sin() * 2).sum()
@@ -61,15 +61,15 @@ def test_a_parameter_is_held_but_not_by_the_graph_alone():
     assert report.total_bytes == report.exclusive_bytes == 200  # the factor; w itself is not needed
     report = saved_tensors_report((w * leaf(50)).sum())
     assert report.total_bytes == 400
-    assert report.exclusive_bytes == 200  # only the other leaf has nobody else
+    assert report.exclusive_bytes == 200  # only the other leaf has no other owner
 
 
-def test_a_view_that_only_the_graph_holds_makes_its_base_the_graphs():
+def test_a_view_held_only_by_the_graph_makes_its_base_held_by_the_graph():
     report = saved_tensors_report((leaf(10) * ut.full((1000,), 2.0)[:10]).sum())
     assert report.exclusive_bytes == 4000
 
 
-def test_lists_of_tensors_are_rows_of_their_own():
+def test_each_tensor_of_a_list_has_a_row():
     report = saved_tensors_report(leaf(8)[ut.tensor([1, 2, 3])].sum())
     (row,) = [r for r in report.rows if r.name == "indices"]
     assert (row.dtype, row.shape, row.bytes) == (ut.int64, (3,), 24)
@@ -95,7 +95,7 @@ def test_a_packed_tensor_is_reported_as_packed_and_not_unpacked():
     assert "packed" in str(report)
 
 
-def test_what_a_packed_tensor_keeps_is_counted_where_it_is_plainly_a_tensor():
+def test_memory_of_a_packed_value_is_counted_if_it_is_a_tensor():
     with save_on_cpu():
         loss = leaf(10).exp().sum()
     (row,) = saved_tensors_report(loss).rows
@@ -107,7 +107,7 @@ def test_what_a_packed_tensor_keeps_is_counted_where_it_is_plainly_a_tensor():
     assert (row.dtype, row.bytes, row.exclusive) == (ut.float16, 20, True)
 
 
-def test_a_packed_tensor_that_the_program_holds_too_is_not_the_graphs_alone():
+def test_a_packed_tensor_that_the_program_holds_too_is_not_held_by_the_graph_alone():
     packed = []
     with saved_tensors_hooks(lambda t: packed.append(t.half()) or packed[0], lambda t: t.float()):
         loss = leaf(10).exp().sum()
@@ -149,7 +149,7 @@ def test_a_loss_without_a_graph_has_an_empty_report():
     assert str(report).startswith("saved for backward: 0 B")
 
 
-def test_several_roots_nodes_and_edges_are_taken_together():
+def test_several_roots_nodes_and_edges_are_combined():
     x = leaf(10)
     a, b = x.exp(), x.sin()
     assert saved_tensors_report((a, b)).total_bytes == 80
@@ -157,7 +157,7 @@ def test_several_roots_nodes_and_edges_are_taken_together():
     assert saved_tensors_report(get_gradient_edge(b)).total_bytes == 40
 
 
-def test_something_else_is_refused():
+def test_arguments_of_another_type_raise():
     with pytest.raises(TypeError):
         saved_tensors_report(3)
 

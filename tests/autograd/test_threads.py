@@ -157,7 +157,7 @@ def test_large_operations_in_several_threads():
 # Modes belong to one thread.
 
 
-def test_no_grad_is_of_one_thread():
+def test_no_grad_applies_to_one_thread():
     with ut.no_grad():
         assert in_threads(2, lambda i: ut.is_grad_enabled()) == [True, True]
         assert not ut.is_grad_enabled()
@@ -172,7 +172,7 @@ def test_switching_grad_mode_in_a_thread_does_not_reach_the_others():
     assert ut.is_grad_enabled()
 
 
-def test_inference_mode_is_of_one_thread():
+def test_inference_mode_applies_to_one_thread():
     with ut.inference_mode():
         assert in_threads(2, lambda i: ut.is_inference_mode_enabled()) == [False, False]
 

@@ -1,4 +1,4 @@
-"""Gradients must fit what they are gradients of: shapes, dtypes, complex and real; and when leaves may require grad."""
+"""Gradients must match their tensors in shape, dtype and complexness; which tensors may require grad."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def leaf(*values: float, dtype=None) -> ut.Tensor:
 
 
 @pytest.mark.parametrize("shape", [(2,), (1,), (3, 1), (1, 3), ()])
-def test_a_root_gradient_of_another_shape_is_refused(shape):
+def test_a_root_gradient_of_another_shape_raises(shape):
     with pytest.raises(RuntimeError, match=r"^Mismatch in shape: grad_output\[0\] has a shape of"):
         (leaf(1.0, 2.0, 3.0) * 2).backward(ut.ones(shape))
 
@@ -56,7 +56,7 @@ def test_broadcast_operands_get_summed_gradients():
     assert scalar.grad.item() == 6.0
 
 
-def test_mixed_dtypes_give_each_operand_its_own():
+def test_mixed_dtypes_give_each_operand_a_gradient_of_its_dtype():
     a, b = leaf(1.0, dtype=ut.float32), leaf(2.0, dtype=ut.float64)
     (a * b).sum().backward()
     assert (a.grad.dtype, b.grad.dtype) == (ut.float32, ut.float64)
@@ -84,7 +84,7 @@ def test_grad_of_a_complex_tensor_is_complex():
     assert g.tolist() == [2.0 + 2.0j]
 
 
-# Who may require grad.
+# Which tensors may require grad.
 
 
 @pytest.mark.parametrize("name", ["int64", "bool", "uint8", "int32"])
@@ -209,13 +209,13 @@ def test_deepcopy_of_a_leaf_copies_its_gradient():
     assert y.grad.data_ptr() != x.grad.data_ptr()
 
 
-def test_deepcopy_keeps_what_is_shared_shared():
+def test_deepcopy_preserves_sharing():
     x = leaf(1.0)
     a, b = copy.deepcopy([x, x])
     assert a is b
 
 
-def test_deepcopy_of_a_non_leaf_is_refused():
+def test_deepcopy_of_a_non_leaf_raises():
     with pytest.raises(RuntimeError, match=r"^Only Tensors created explicitly by the user \(graph leaves\) support the deepcopy protocol"):
         copy.deepcopy(leaf(1.0) * 2)
 
@@ -225,7 +225,7 @@ def test_copy_shares_memory():
     assert copy.copy(x).data_ptr() == x.data_ptr()
 
 
-def test_a_tensor_that_requires_grad_gives_no_array():
+def test_a_tensor_that_requires_grad_cannot_become_an_array():
     with pytest.raises(RuntimeError, match=r"^Can't call numpy\(\) on Tensor that requires grad\. Use tensor\.detach\(\)\.numpy\(\) instead"):
         leaf(1.0).numpy()
     assert leaf(1.0).detach().numpy().tolist() == [1.0]

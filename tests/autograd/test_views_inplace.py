@@ -1,4 +1,4 @@
-"""Views and in-place writes: what shares memory, versions and history, and what is refused. Beside torch: tests/parity/test_views.py."""
+"""Views and in-place writes: what shares memory, versions and history, and which writes raise. tests/parity/test_views.py compares with torch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_view_of_a_written_base_follows():
     assert grad(first.sum(), x)[0].tolist() == [3, 3, 3, 0]
 
 
-def test_a_view_comes_to_require_grad_when_its_base_does():
+def test_a_view_requires_grad_once_its_base_does():
     base = ut.tensor([1.0, 2.0])
     view = base.view(2, 1)
     w = ut.tensor(3.0, requires_grad=True)
@@ -54,7 +54,7 @@ def test_writes_through_views_can_be_differentiated_twice():
     assert grad(g, w)[0].item() == pytest.approx(12 * 5 * 4 + 2 * 9)
 
 
-def test_a_view_of_another_dtype_is_made_anew_by_its_function():
+def test_a_view_of_another_dtype_is_regenerated_by_its_function():
     w = ut.tensor(2.0, dtype=ut.float64, requires_grad=True)
     z = ut.tensor([1 + 2j, 3 - 1j], dtype=ut.complex128)
     pairs, imag, conj = ut.view_as_real(z), z.imag, z.conj()
@@ -113,7 +113,7 @@ def test_geometry_in_place_keeps_a_view_and_its_base():
     assert g.tolist() == [1, 1, 1, 2, 2, 2]
 
 
-def test_an_operation_without_derivative_leaves_history_as_it_was():
+def test_an_operation_without_derivative_leaves_history_unchanged():
     y = leaf(1, 2) * 1
     y.fill_(3)
     assert name(y) == "FillBackward2"
@@ -128,7 +128,7 @@ def test_overlapping_windows_sum_their_gradients():
     assert grad(y.unfold(0, 3, 1).sum(), y)[0].tolist() == [1, 2, 2, 1]
 
 
-def test_an_element_that_the_input_repeats_has_its_share():
+def test_a_repeated_element_gets_its_share_of_the_gradient():
     x = leaf(5)
     repeated = x.expand(3)
     (g,) = grad(repeated.as_strided((3,), (0,)).sum(), repeated)
@@ -144,7 +144,7 @@ def test_memory_that_overlaps_itself_is_not_written():
     assert x.tolist() == [1, 1, 1, 1]
 
 
-def test_a_saved_view_notices_a_write_to_its_base():
+def test_a_write_to_the_base_of_a_saved_view_is_detected():
     x = leaf(1, 2)
     base = x * 1
     y = base.view(2, 1) * base.view(2, 1)
@@ -161,7 +161,7 @@ def test_data_and_detach_differ_in_their_version_counter():
     assert x._version == 1 and x.tolist() == [3, 3]
 
 
-def test_a_second_backward_through_a_write_is_refused():
+def test_a_second_backward_through_a_write_raises():
     w = ut.tensor(2.0, requires_grad=True)
     base = ut.ones(3) * 2
     base.narrow(0, 0, 2).add_(w)

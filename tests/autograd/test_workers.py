@@ -1,4 +1,4 @@
-"""CPU workers: independent branches on several threads, with bitwise the same gradients."""
+"""CPU workers: independent branches run on several threads, with bitwise equal gradients."""
 
 from __future__ import annotations
 

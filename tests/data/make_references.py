@@ -3,7 +3,7 @@
     python tests/data/make_references.py            all of them
     python tests/data/make_references.py test_rnn   the answers that one test file uses
 
-- torch_answers/<test file>.json: how the stories of that file end on PyTorch (see tests/torch_answers.py).
+- torch_answers/<test file>.json: the outcomes of that file's scenarios on PyTorch (see tests/torch_answers.py).
 - as_torch/printed: what the programs *_idioms.py print on PyTorch.
 - as_torch/torch_public_names.json: the public names of torch's modules.
 - interop/written_by_torch: checkpoints.

@@ -1,4 +1,4 @@
-"""The meta device: tensors with shape, dtype and strides but without memory, and the modules made of them."""
+"""The meta device: tensors with shape, dtype and strides but without memory, and modules on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import undertow as ut
 from undertow import nn
 
 
-def test_a_factory_puts_tensors_where_it_is_told():
+def test_a_factory_creates_tensors_on_the_given_device():
     for made in (
         ut.empty(2, device="meta"), ut.zeros(2, device="meta"), ut.ones(2, device="meta"), ut.full((2,), 3.0, device="meta"),
         ut.arange(2, device="meta"), ut.linspace(0, 1, 2, device="meta"), ut.eye(2, device="meta")[0], ut.rand(2, device="meta"),
@@ -23,7 +23,7 @@ def test_a_factory_puts_tensors_where_it_is_told():
         assert made.shape == (2,) and made.data_ptr() == 0
 
 
-def test_a_device_as_context_manager_is_where_factories_make_tensors():
+def test_a_device_as_context_manager_is_the_default_of_factories():
     with ut.device("meta"):
         assert ut.zeros(2).is_meta and ut.tensor([1.0]).is_meta and ut.randn(3).is_meta
         with ut.device("cpu"):
@@ -93,7 +93,7 @@ def test_operands_must_be_on_one_device():
     x = ut.ones(2, device="meta")
     with pytest.raises(RuntimeError, match=r"Tensor on device cpu is not on the expected device meta! \(add\)"):
         x + ut.ones(2)
-    assert (x + ut.tensor(1.0)).is_meta  # a CPU tensor of no dimensions may stand beside any
+    assert (x + ut.tensor(1.0)).is_meta  # a zero-dimensional CPU tensor may be combined with any other
     assert (ut.tensor(2.0) * x).is_meta
     assert x.copy_(ut.ones(2)).is_meta
 
@@ -150,7 +150,7 @@ def test_the_bytes_a_graph_would_save_are_known_without_running_it():
     assert saved[0] == saved[1] > 0
 
 
-def test_to_empty_gives_memory_and_to_refuses():
+def test_to_empty_allocates_memory_and_to_raises():
     net = Net("meta")
     with pytest.raises(NotImplementedError, match="to_empty"):
         net.to("cpu")

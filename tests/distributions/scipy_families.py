@@ -1,4 +1,4 @@
-"""Families of distributions, each beside its counterpart in SciPy. Densities that SciPy lacks are written here and integrated.
+"""Families of distributions, each with its counterpart in SciPy. Densities that SciPy lacks are written here and integrated.
 
 `CONTINUOUS` and `DISCRETE` map a name to (arguments of ours, the frozen distribution of SciPy, for arrays of the same arguments).
 """
@@ -18,7 +18,7 @@ SIGMOID = 1 / (1 + np.exp(-np.array(LOGITS)))
 
 
 class Integrated:
-    """A density on an interval, one for each element, with everything else by quadrature. Looks like a frozen distribution."""
+    """A density on an interval, one for each element, with everything else by quadrature. Has the interface of a frozen distribution."""
 
     def __init__(self, densities, low=0.0, high=1.0, exact_cdf=None):
         self.densities, self.low, self.high = densities, low, high
@@ -110,7 +110,7 @@ NUMBERS = ("Binomial", "NegativeBinomial")  # their first argument is a number
 
 
 def parameters(name: str, dtype=ut.float64, requires_grad: bool = False):
-    """The arguments of a family as tensors; a number stays one where the family counts."""
+    """The arguments of a family as tensors; a number stays a number if the family counts."""
     arguments = (CONTINUOUS | DISCRETE)[name][0]
     tensor = lambda v: ut.tensor(v, dtype=dtype, requires_grad=requires_grad)
     if isinstance(arguments, dict):

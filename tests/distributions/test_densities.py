@@ -1,4 +1,4 @@
-"""Densities, moments, entropies and distribution functions are SciPy's; their derivatives agree with finite differences."""
+"""Densities, moments, entropies and distribution functions match SciPy; their derivatives agree with finite differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEVELS = np.array([[0.02], [0.2], [0.5], [0.77], [0.98]])
 
 
 def points(name: str) -> np.ndarray:
-    """Values from the whole of the support, by their probability."""
+    """Values from the whole support, spaced by probability."""
     x = oracle(name).ppf(LEVELS)
     if name == "VonMises":
         x = (x + np.pi) % (2 * np.pi) - np.pi
@@ -27,7 +27,7 @@ def log_density(name: str, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE])
-def test_log_prob_is_scipys(name):
+def test_log_prob_matches_scipy(name):
     x = points(name)
     np.testing.assert_allclose(ours(name).log_prob(ut.tensor(x)).numpy(), log_density(name, x), rtol=1e-8, atol=1e-9)
     single = ours(name, ut.float32).log_prob(ut.tensor(x.astype("float32")))
@@ -36,7 +36,7 @@ def test_log_prob_is_scipys(name):
 
 
 @pytest.mark.parametrize("name", [n for n in (*CONTINUOUS, *DISCRETE) if n not in ("VonMises", "RelaxedBernoulli")])
-def test_mean_and_variance_are_scipys(name):
+def test_mean_and_variance_match_scipy(name):
     p, q = ours(name), oracle(name)
     mean, variance = q.mean(), q.var()
     if name in ("Cauchy", "HalfCauchy"):  # the integrals diverge: the mean's at both ends, or at one
@@ -61,7 +61,7 @@ WITHOUT_ENTROPY = ("Poisson", "NegativeBinomial", "FisherSnedecor", "VonMises", 
 
 
 @pytest.mark.parametrize("name", [n for n in (*CONTINUOUS, *DISCRETE) if n not in WITHOUT_ENTROPY])
-def test_entropy_is_scipys(name):
+def test_entropy_matches_scipy(name):
     np.testing.assert_allclose(ours(name).entropy().numpy(), oracle(name).entropy(), rtol=1e-7, atol=1e-8)
 
 
@@ -75,13 +75,13 @@ WITH_CDF = [n for n in CONTINUOUS if n not in ("StudentT", "Chi2", "Beta", "Fish
 
 
 @pytest.mark.parametrize("name", ["Chi2", *WITH_CDF])
-def test_the_distribution_function_is_scipys(name):
+def test_the_cdf_matches_scipy(name):
     x = points(name)
     np.testing.assert_allclose(ours(name).cdf(ut.tensor(x)).numpy(), LEVELS + np.zeros(3), rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", [n for n in WITH_CDF if n not in ("Gamma", "Chi2")])
-def test_the_quantile_function_is_scipys(name):
+def test_the_quantile_function_matches_scipy(name):
     u = ut.tensor(LEVELS + np.zeros(3))
     np.testing.assert_allclose(ours(name).icdf(u).numpy(), points(name), rtol=1e-7, atol=1e-8)
 
@@ -105,7 +105,7 @@ def test_the_derivative_of_log_prob_agrees_with_differences(name):
     given = parameters(name, requires_grad=True)
     tensors = [v for v in (given.values() if isinstance(given, dict) else given) if isinstance(v, ut.Tensor)]
     x = ut.tensor(points(name))
-    if name in ("Uniform", "Pareto", "GeneralizedPareto"):  # their support moves: keep clear of its ends
+    if name in ("Uniform", "Pareto", "GeneralizedPareto"):  # their support depends on the parameters: stay away from its ends
         x = x[1:4]
 
     def f(*tensors):
@@ -114,7 +114,7 @@ def test_the_derivative_of_log_prob_agrees_with_differences(name):
             return build(name, {k: next(left) for k in given}).log_prob(x)
         return build(name, [next(left) if isinstance(v, ut.Tensor) else v for v in given]).log_prob(x)
 
-    if name == "GeneralizedPareto":  # the formula for a concentration of zero has no slope in it
+    if name == "GeneralizedPareto":  # the formula for a concentration of zero does not depend on it
         tensors[2] = tensors[2].detach()
     assert ut.autograd.gradcheck(f, tensors, rtol=1e-4, atol=1e-5)
 

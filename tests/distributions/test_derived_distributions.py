@@ -1,4 +1,4 @@
-"""Distributions that libraries derive from ours: `expand` fills the instance it is given, and what is transformed says so."""
+"""Distributions that libraries derive from ours: `expand` fills the given instance, and transformed distributions are of that class."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_class_with_another_init_must_say_how_it_expands():
 
 
 @pytest.mark.parametrize("name", ["LogNormal", "HalfNormal", "HalfCauchy", "Weibull"])
-def test_transformed_distributions_are_of_that_class(name):
+def test_a_transformed_distribution_is_an_instance_of_its_class(name):
     made = MAKERS[name](ut)
     assert isinstance(made, ut.distributions.TransformedDistribution)
     assert made.transforms and made.base_dist.batch_shape == made.batch_shape
@@ -72,7 +72,7 @@ def test_a_parameter_that_a_base_holds_is_checked(name):
     getattr(ut.distributions, name)(*arguments, validate_args=False)
 
 
-def test_the_public_constraints_are_torchs(same_as_torch):
+def test_the_public_constraints_match_torch(same_as_torch):
     same_as_torch(lambda L: sorted(L.distributions.constraints.__all__))
 
 
@@ -81,7 +81,7 @@ def test_helpers_that_libraries_import():
     assert normal.shape == (2,) and ut.distributions.utils._sum_rightmost(ut.ones(2, 3, 4), 2).tolist() == [12.0, 12.0]
 
 
-def test_values_out_of_range_are_refused():
+def test_values_out_of_range_raise():
     with pytest.raises(ValueError, match="within the support"):
         ut.distributions.Bernoulli(0.5).log_prob(ut.tensor(0.5))
     with pytest.raises(ValueError, match="not broadcastable"):
@@ -94,7 +94,7 @@ def test_values_out_of_range_are_refused():
 
 
 @pytest.mark.parametrize("name", ["Gumbel", "HalfCauchy", "HalfNormal", "LogNormal", "Weibull"])
-def test_transformed_distributions_are_told_as_such(name):
+def test_transformed_distributions_are_subclasses(name):
     assert issubclass(getattr(ut.distributions, name), ut.distributions.TransformedDistribution)
 
 
@@ -104,7 +104,7 @@ OUT_OF_RANGE = {
 
 
 @pytest.mark.parametrize("name", OUT_OF_RANGE)
-def test_parameters_out_of_range_are_refused_as_torch_does(name, same_as_torch):
+def test_parameters_out_of_range_raise_as_in_torch(name, same_as_torch):
     def kind(L):
         with pytest.raises(ValueError, match="Expected parameter|Uniform is not defined") as caught:
             getattr(L.distributions, name)(*(L.tensor(v) for v in OUT_OF_RANGE[name]))
@@ -131,13 +131,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_arguments_are_refused_as_torch_does(what, same_as_torch):
-    def refused(L):
+def test_bad_arguments_raise_as_in_torch(what, same_as_torch):
+    def error(L):
         with pytest.raises((ValueError, TypeError, NotImplementedError)) as caught:
             BAD[what](L.distributions, lambda v: L.tensor(v, dtype=L.float64))
         return caught.type.__name__, str(caught.value)[:24]
 
-    same_as_torch(refused)
+    same_as_torch(error)
 
 
 def test_printed_as_torch_prints_it(same_as_torch):
@@ -177,9 +177,9 @@ FAMILIES = {
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_members_of_the_exponential_family_have_natural_parameters(name, same_as_torch):
-    def story(L):
+    def scenario(L):
         p = getattr(L.distributions, name)(*(L.tensor(v, dtype=L.float64) for v in FAMILIES[name]))
         assert isinstance(p, L.distributions.ExponentialFamily)
         return [*p._natural_params, p._log_normalizer(*p._natural_params)]
 
-    same_as_torch(story, rtol=1e-7, atol=1e-9)
+    same_as_torch(scenario, rtol=1e-7, atol=1e-9)

@@ -1,4 +1,4 @@
-"""Transforms and the ways to a constraint: there and back, the logarithm of the Jacobian, and values that PyTorch gave."""
+"""Transforms and bijections to constraints: inverses, log Jacobians, and values stored from PyTorch."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ X = [[0.3, -1.2, 0.8], [1.0, 0.5, -0.4], [2.0, 0.1, 0.2]]
 
 @pytest.mark.parametrize("registry", ["biject_to", "transform_to"])
 @pytest.mark.parametrize("name", CONSTRAINTS)
-def test_ways_to_a_constraint_and_back_are_torchs(name, registry, same_as_torch):
-    def story(L):
+def test_transforms_to_constraints_match_torch(name, registry, same_as_torch):
+    def scenario(L):
         constraint = CONSTRAINTS[name](L.distributions.constraints, L)
         transform = getattr(L.distributions, registry)(constraint)
         x = L.tensor(X[0] if name == "correlation" else X, dtype=L.float64)
@@ -46,7 +46,7 @@ def test_ways_to_a_constraint_and_back_are_torchs(name, registry, same_as_torch)
         event = transform.domain.event_dim, transform.codomain.event_dim, transform.bijective
         return y, transform.inv(y), slope, event, transform.forward_shape(x.shape), transform.inverse_shape(tuple(y.shape)), repr(constraint)
 
-    same_as_torch(story, rtol=1e-7, atol=1e-9)
+    same_as_torch(scenario, rtol=1e-7, atol=1e-9)
 
 
 def log_det(f, x) -> float:
@@ -56,7 +56,7 @@ def log_det(f, x) -> float:
 
 
 @pytest.mark.parametrize("name", ["positive", "greater", "less", "interval", "half open", "unit"])
-def test_a_way_to_a_constraint_on_numbers_has_its_jacobian(name):
+def test_a_transform_to_a_scalar_constraint_has_its_jacobian(name):
     transform = d.biject_to(CONSTRAINTS[name](d.constraints, ut))
     for v in X[0]:
         x = ut.tensor([v], dtype=ut.float64)
@@ -65,7 +65,7 @@ def test_a_way_to_a_constraint_on_numbers_has_its_jacobian(name):
         assert transform.inv(y).item() == pytest.approx(v, rel=1e-9)
 
 
-def test_sticks_are_broken_with_their_jacobian():
+def test_stick_breaking_has_its_jacobian():
     transform, x = d.StickBreakingTransform(), ut.tensor(X[0], dtype=ut.float64)
     y = transform(x)
     assert y.sum().item() == pytest.approx(1.0) and (y > 0).all()
@@ -89,8 +89,8 @@ TRANSFORMS = {
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_transforms_are_torchs(name, same_as_torch):
-    def story(L):
+def test_transforms_match_torch(name, same_as_torch):
+    def scenario(L):
         t = lambda v: L.tensor(v, dtype=L.float64)
         transform = TRANSFORMS[name](L.distributions, t)
         assert transform == TRANSFORMS[name](L.distributions, t) or name in ("cdf", "independent", "reshape")
@@ -105,7 +105,7 @@ def test_transforms_are_torchs(name, same_as_torch):
             slope = None
         return [y, transform.inv(y), slope, repr(transform), transform.forward_shape((2, 3))]
 
-    same_as_torch(story, rtol=1e-7, atol=1e-9)
+    same_as_torch(scenario, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["power", "cdf", "independent", "composed", "inverse"])
@@ -142,7 +142,7 @@ def test_a_transformed_density_follows_the_change_of_variables(name):
     assert all(st.kstest(column, "uniform").pvalue > 1e-4 for column in u.T)
 
 
-def test_a_cached_transform_finds_its_way_back_from_the_edge():
+def test_a_cached_transform_inverts_at_the_boundary():
     x = ut.tensor([20.0], requires_grad=True)
     for size, finite in ((0, False), (1, True)):
         transform = d.TanhTransform(cache_size=size)

@@ -14,7 +14,7 @@ MATRIX = np.array([[2.0, 0.3], [0.3, 1.0]])
 
 
 class ContinuousBernoulli:
-    """What SciPy lacks: the density, and where it is."""
+    """What SciPy lacks: the density, and its support."""
 
     def __init__(self, p):
         self.p, self.constant = p, 2 * np.arctanh(1 - 2 * p) / (1 - 2 * p)
@@ -102,7 +102,7 @@ def divergence(p, q) -> float:
 
 
 def check(ours_p, ours_q, p, q) -> bool:
-    """Whether there is a formula; where there is one, it must be right."""
+    """Whether there is a formula; if there is one, it must be right."""
     try:
         value = d.kl_divergence(ours_p, ours_q)[0].item()
     except NotImplementedError:
@@ -118,7 +118,7 @@ def test_divergences_within_a_family_are_integrals(name):
     assert d.kl_divergence(a, a).abs().max() < 1e-10
 
 
-# Pairs with a formula, by the first of them; all others must say that there is none.
+# Pairs with a formula, by the first of them; all others must raise.
 PAIRS = {
     "Bernoulli": ["Poisson"],
     "Beta": ["ContinuousBernoulli", "Exponential", "Gamma", "Normal", "Pareto", "Uniform"],
@@ -186,7 +186,7 @@ def test_divergences_have_derivatives(name):
     assert ut.autograd.gradcheck(lambda *p: d.kl_divergence(family(*p[:shapes]), family(*p[shapes:])), given)
 
 
-def test_two_of_a_family_without_a_formula_diverge_by_their_normalisers():
+def test_divergence_within_an_exponential_family_uses_the_log_normalizers():
     class Wait(d.Exponential):
         pass
 
@@ -199,7 +199,7 @@ def test_two_of_a_family_without_a_formula_diverge_by_their_normalisers():
         by_family(p, d.Poisson(1.0))
 
 
-def test_a_formula_of_ones_own_is_found():
+def test_a_registered_formula_is_found():
     class Coin(d.Bernoulli):
         pass
 

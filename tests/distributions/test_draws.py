@@ -10,7 +10,7 @@ from scipy_families import CONTINUOUS, DISCRETE, LOC, PROBS, SCALE, SHAPE, build
 import undertow as ut
 import undertow.distributions as d
 
-# The seeds are fixed, so a test either always passes or never. A right sampler misses this level once in ten thousand seeds.
+# The seeds are fixed, so a test either always passes or always fails. A correct sampler fails at this level for one seed in ten thousand.
 LEVEL = 1e-4
 
 
@@ -40,7 +40,7 @@ def test_draws_follow_the_distribution_function(name, dtype):
 
 
 def pearson(observed: np.ndarray, expected: np.ndarray) -> float:
-    """The p-value of the counts, with rare outcomes taken together."""
+    """The p-value of the counts, with rare outcomes combined."""
     common = expected >= 5
     rest = observed[~common].sum(), expected[~common].sum()
     observed, expected = observed[common], expected[common]
@@ -135,7 +135,7 @@ def test_a_draw_is_a_differentiable_function_of_the_parameters(name):
 
 
 @pytest.mark.parametrize("shape", [1e-2, 0.3, 1.0, 2.5, 40.0, 1e3])
-def test_the_slope_of_a_gamma_draw_is_that_of_its_quantile(shape):
+def test_the_derivative_of_a_gamma_draw_is_that_of_its_quantile(shape):
     ut.manual_seed(4)
     a = ut.full((40,), shape, dtype=ut.float64, requires_grad=True)
     x = ut._standard_gamma(a)
@@ -149,7 +149,7 @@ def test_the_slope_of_a_gamma_draw_is_that_of_its_quantile(shape):
     np.testing.assert_allclose(slopes.numpy()[kept], wanted, rtol=2e-4)
 
 
-# These are made of several draws, so a slope at a fixed probability is not the only right one; its mean is.
+# These combine several draws, so the derivative at a fixed probability is not the only correct one, but its mean is unique.
 MEANS = {
     "StudentT": (lambda p: d.StudentT(ut.full((), 8.0).double(), p, p.exp()), 0.7),
     "Beta": (lambda p: d.Beta(p, p * p + 1), 1.3),
@@ -161,7 +161,7 @@ MEANS = {
 
 
 @pytest.mark.parametrize("name", MEANS)
-def test_the_mean_of_slopes_is_the_slope_of_the_mean(name):
+def test_the_mean_of_derivatives_is_the_derivative_of_the_mean(name):
     ut.manual_seed(17)
     make, at = MEANS[name]
     p = ut.full((20000,), at, dtype=ut.float64, requires_grad=True)
@@ -196,13 +196,13 @@ STORED = {
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_the_same_seed_draws_what_torch_draws(name, same_as_torch):
-    def story(L):
+def test_the_same_seed_draws_the_same_as_torch(name, same_as_torch):
+    def scenario(L):
         p = STORED[name](L)
         shapes = [list(p.batch_shape), list(p.event_shape), p.has_rsample, repr(p)]
         return [shapes, *(p.sample(shape) for shape in ((), (4,), (9, 2))), p.expand((5, *p.batch_shape)).sample()]
 
-    same_as_torch(story, rtol=1e-4 if name in ("LowRankMultivariateNormal", "RelaxedOneHotCategorical") else 1e-7, atol=1e-6 if name == "VonMises" else 1e-9)
+    same_as_torch(scenario, rtol=1e-4 if name in ("LowRankMultivariateNormal", "RelaxedOneHotCategorical") else 1e-7, atol=1e-6 if name == "VonMises" else 1e-9)
 
 
 def test_binomial_draws_have_no_derivative():

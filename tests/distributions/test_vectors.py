@@ -26,7 +26,7 @@ def close(ours, wanted, **more):
     [{"covariance_matrix": MATRIX}, {"precision_matrix": np.linalg.inv(MATRIX)}, {"scale_tril": np.linalg.cholesky(MATRIX)}],
     ids=lambda g: next(iter(g)),
 )
-def test_a_normal_vector_is_scipys(given):
+def test_a_normal_vector_matches_scipy(given):
     p, q = d.MultivariateNormal(t(LOC), **{k: t(v) for k, v in given.items()}), st.multivariate_normal(LOC, MATRIX)
     close(p.log_prob(t(X)), q.logpdf(X))
     close(p.entropy(), q.entropy())
@@ -48,7 +48,7 @@ def test_a_normal_vector_of_low_rank_is_the_full_one():
     close(p.variance, np.diag(covariance))
 
 
-def test_a_dirichlet_vector_is_scipys():
+def test_a_dirichlet_vector_matches_scipy():
     alpha = np.array([0.3, 1.5, 2.0])
     p, q = d.Dirichlet(t(alpha)), st.dirichlet(alpha)
     x = np.array([[0.2, 0.3, 0.5], [0.01, 0.9, 0.09]])
@@ -75,7 +75,7 @@ def test_categories_have_the_probabilities_given(kind):
         assert p.mode.tolist() == [[0, 0, 1], [0, 0, 1]]
 
 
-def test_counts_of_categories_are_scipys():
+def test_counts_of_categories_match_scipy():
     p = d.Multinomial(7, t(ROWS))
     x = np.array([[1, 2, 4], [0, 0, 7]])
     close(p.log_prob(t(x)), [st.multinomial(7, row).logpmf(counts) for row, counts in zip(ROWS, x, strict=True)])
@@ -84,7 +84,7 @@ def test_counts_of_categories_are_scipys():
     close(p.entropy(), [st.multinomial(7, row).entropy() for row in ROWS], rtol=1e-6)  # torch computes log 7! in float32, and so do we
 
 
-def test_a_wishart_matrix_is_scipys():
+def test_a_wishart_matrix_matches_scipy():
     scale = np.array([[2.0, 0.3], [0.3, 1.0]])
     x = np.array([[3.0, 0.5], [0.5, 2.0]])
     for p in (d.Wishart(t(4.0), t(scale)), d.Wishart(t(4.0), scale_tril=t(np.linalg.cholesky(scale))), d.Wishart(t(4.0), precision_matrix=t(np.linalg.inv(scale)))):

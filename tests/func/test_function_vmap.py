@@ -1,4 +1,4 @@
-"""Custom Functions under vmap and the other transforms. Runs on torch too."""
+"""Custom Functions under vmap and the other transforms. Also runs on torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ D = ut.float64
 
 
 class Product(Function):
-    """x * y * k, with a rule that is made for it."""
+    """x * y * k, with a generated rule."""
 
     generate_vmap_rule = True
 
@@ -38,7 +38,7 @@ class Product(Function):
 
 
 class Twice(Function):
-    """(2 x, x summed), with a rule of its own."""
+    """(2 x, x summed), with a custom rule."""
 
     seen: list = []
 
@@ -69,14 +69,14 @@ def close(a, b) -> bool:
 
 
 @pytest.mark.parametrize("in_dims", [(0, 0), (0, None), (None, 0)])
-def test_a_rule_that_is_made_for_it_computes_every_sample(in_dims):
+def test_a_generated_rule_computes_every_sample(in_dims):
     x, y = (rows() if d == 0 else rows()[0] for d in in_dims)
     got = vmap(lambda a, b: Product.apply(a, b, 2.0), in_dims=in_dims)(x, y)
     assert close(got, x * y * 2)
 
 
 @pytest.mark.parametrize("in_dims", [(0, 0), (0, None), (None, 0)])
-def test_its_gradients_go_back_to_what_samples_share_and_what_they_do_not(in_dims):
+def test_gradients_reach_shared_and_batched_inputs(in_dims):
     x, y = ((rows() if d == 0 else rows()[0]).clone().requires_grad_() for d in in_dims)
     out = vmap(lambda a, b: Product.apply(a, b, 2.0), in_dims=in_dims)(x, y)
     got = ut.autograd.grad((out * rows()).sum(), (x, y))
@@ -101,7 +101,7 @@ def test_two_maps_around_it():
     assert close(got, rows()[:, :1] * rows()[:, 1] * 3)
 
 
-def test_a_rule_of_its_own_is_called_with_the_batch():
+def test_a_custom_rule_is_called_with_the_batch():
     Twice.seen.clear()
     x = rows().requires_grad_()
     twice, total = vmap(Twice.apply, randomness="same")(x)
@@ -110,7 +110,7 @@ def test_a_rule_of_its_own_is_called_with_the_batch():
     assert close(g, ut.full((3, 2), 3.0, dtype=D))
 
 
-def test_a_function_without_a_rule_is_refused_by_name():
+def test_a_function_without_a_rule_raises_and_is_named():
     class Bare(Function):
         @staticmethod
         def forward(x):

@@ -1,4 +1,4 @@
-"""autograd.functional: products, Jacobians and Hessians, create_graph, strict. Runs on torch too."""
+"""autograd.functional: products, Jacobians and Hessians, create_graph, strict. Also runs on torch."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_outputs_of_several_dtypes_are_vectorized():
     assert close(a, ut.ones(3, dtype=D)) and close(b.to(D), ut.eye(3, dtype=D))
 
 
-def test_an_output_without_part_counts_as_zero():
+def test_an_independent_output_counts_as_zero():
     one = lambda x: ut.ones(3, dtype=D)  # noqa: E731
     assert close(AF.vjp(one, x3(), x3())[1], ut.zeros(3, dtype=D))
     assert close(AF.jvp(one, x3(), x3())[1], ut.zeros(3, dtype=D))
@@ -74,7 +74,7 @@ def test_an_output_without_part_counts_as_zero():
     assert close(AF.hvp(lambda x: x.sum(), x3(), x3())[1], ut.zeros(3, dtype=D))
 
 
-def test_results_have_no_graph_unless_it_is_wanted():
+def test_results_have_no_graph_unless_create_graph_is_set():
     x = x3().requires_grad_()
     for f in (AF.vjp, AF.jvp, AF.vhp, AF.hvp):
         out = f(cubes, x, ut.ones((), dtype=D) if f is AF.vjp else x3())
@@ -95,7 +95,7 @@ def test_jacobians_nest():
 
 
 ONE = lambda a: ut.ones(3, dtype=D)  # noqa: E731
-REFUSED = {
+ERROR_CASES = {
     "inputs in a list": (lambda x: AF.vjp(lambda a: a, [x]), TypeError, "The inputs given to vjp must be either a Tensor or a tuple of Tensors"),
     "an output that is no tensor": (lambda x: AF.vjp(lambda a: 1, x, x), TypeError, "The outputs of the user-provided function given to vjp must be either a Tensor"),
     "an output in a tuple that is no tensor": (lambda x: AF.jacobian(lambda a: (a, 1), x), TypeError, "but the value at index 1 has type <class 'int'>"),
@@ -121,9 +121,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_functional_refuses(name):
-    f, kind, text = REFUSED[name]
+@pytest.mark.parametrize("name", ERROR_CASES)
+def test_functional_raises(name):
+    f, kind, text = ERROR_CASES[name]
     with pytest.raises(kind) as error:
         f(x3())
     assert text in str(error.value)

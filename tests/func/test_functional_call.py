@@ -1,4 +1,4 @@
-"""functional_call: anything with named parameters, called with others in their place."""
+"""functional_call: modules called with other parameters."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Model:
 X = ut.ones(1, 2)
 
 
-def test_given_tensors_stand_in_for_the_call_alone():
+def test_given_tensors_replace_parameters_only_during_the_call():
     model = Model()
     before = model(X).tolist()
     got = functional_call(model, {"second.bias": ut.zeros(2), "scale": ut.tensor(3.0)}, (X,), {"times": 2})
@@ -67,7 +67,7 @@ def test_a_shared_parameter_is_replaced_under_all_its_names():
     assert functional_call(Model(), {"first.weight": ut.zeros(2, 2), "first.bias": ut.ones(2)}, X, tie_weights=False).tolist() == [[3.0, 3.0]]
 
 
-def test_the_modules_own_tensors_come_back_after_an_exception():
+def test_the_modules_own_tensors_are_restored_after_an_exception():
     model = Model()
     weight = model.first.weight
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
@@ -96,7 +96,7 @@ def test_gradients_are_those_of_the_given_tensors():
         ({"scale": X}, {"strict": True}, RuntimeError, "Missing key"),
     ],
 )
-def test_functional_call_refuses(dicts, options, kind, text):
+def test_functional_call_raises(dicts, options, kind, text):
     with pytest.raises(kind) as error:
         functional_call(Model(), dicts, (X,), **options)
     assert text in str(error.value)

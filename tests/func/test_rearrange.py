@@ -1,4 +1,4 @@
-"""rearrange by names, and the small tools beside the transforms."""
+"""rearrange, and small tools of undertow.func."""
 
 import pytest
 
@@ -17,13 +17,13 @@ from undertow.func import debug_unwrap, functionalize, rearrange
         ("(a x) b c -> a x b c", {"a": 1}, lambda t: t.unsqueeze(0)),
     ],
 )
-def test_names_say_how_dimensions_move(pattern, lengths, expected):
+def test_patterns_rearrange_dimensions(pattern, lengths, expected):
     t = ut.arange(48).reshape(2, 6, 4)
     assert ut.equal(rearrange(t, pattern, **lengths), expected(t))
 
 
 @pytest.mark.parametrize("pattern", ["a b -> a b", "a b c -> a b", "a b c", "a a c -> a c", "(a b c -> a b c", "a b c -> a b c d", "a .. -> a"])
-def test_patterns_that_do_not_fit_are_refused(pattern):
+def test_patterns_that_do_not_match_raise(pattern):
     with pytest.raises(ValueError, match="attern|describes"):
         rearrange(ut.zeros(2, 3, 4), pattern)
 

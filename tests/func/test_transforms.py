@@ -1,4 +1,4 @@
-"""grad, vjp, jvp and their nesting: what they give, what they leave alone, what they refuse. Runs on torch too."""
+"""grad, vjp, jvp and their nesting: their results, what they leave unchanged, and their errors. Also runs on torch."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_argnums_chooses_the_arguments():
     assert close(ga, 2 * a * b) and close(gb, a * a)
 
 
-def test_arguments_may_be_nested_and_gradients_are_nested_alike():
+def test_gradients_are_nested_like_the_arguments():
     got = grad(lambda d: (d["a"] * d["b"][0]).sum())({"a": x3(), "b": [x3() + 1]})
     assert close(got["a"], x3() + 1) and close(got["b"][0], x3())
 
 
-def test_an_argument_without_part_has_a_gradient_of_zeros():
+def test_an_unused_argument_has_a_zero_gradient():
     assert close(grad(lambda a, b: a.sum(), argnums=1)(x3(), x3()), ut.zeros(3, dtype=D))
     assert close(grad(lambda a: ut.ones((), dtype=D))(x3()), ut.zeros(3, dtype=D))
 
@@ -51,7 +51,7 @@ def test_keyword_arguments_are_passed_on():
     assert close(grad(lambda a, scale: a.sum() * scale)(x3(), scale=3.0), ut.full((3,), 3.0, dtype=D))
 
 
-def test_aux_is_returned_beside_the_gradient():
+def test_aux_is_returned_with_the_gradient():
     g, aux = grad(lambda a: (a.sum(), {"twice": a * 2}), has_aux=True)(x3())
     assert close(g, ut.ones(3, dtype=D)) and close(aux["twice"], x3() * 2) and not aux["twice"].requires_grad
     g, (value, aux) = grad_and_value(lambda a: (a.sum(), a), has_aux=True)(x3())
@@ -71,7 +71,7 @@ def test_nothing_outside_of_a_transform_requires_grad_because_of_it():
     assert x.grad is None
 
 
-def test_a_transform_is_differentiable_by_what_requires_grad_outside():
+def test_a_transform_is_differentiable_with_respect_to_outer_tensors():
     x, w = x3().requires_grad_(), (x3() + 1).requires_grad_()
     g = grad(lambda a: (a * a * w).sum())(x)
     gx, gw = ut.autograd.grad(g.sum(), (x, w))
@@ -115,7 +115,7 @@ def test_inside_a_transform_the_input_requires_grad():
 # ---- vjp, jvp, linearize ----
 
 
-def test_vjp_pulls_cotangents_back_as_often_as_asked():
+def test_a_vjp_function_can_be_called_several_times():
     out, pull = vjp(lambda a, b: (a * b, a.sum()), x3(), x3() + 1)
     assert close(out[0], x3() * (x3() + 1)) and close(out[1], x3().sum())
     for v in (ut.ones(3, dtype=D), x3()):
@@ -133,7 +133,7 @@ def test_jvp_pushes_tangents_forward():
     assert close(out, x3() * (x3() + 1)) and close(moved, x3() + 1 + x3() * x3())
 
 
-def test_jvp_of_a_constant_is_zero_and_strict_refuses_it():
+def test_jvp_of_a_constant_is_zero_and_strict_raises():
     assert close(jvp(lambda a: ut.ones(3, dtype=D), (x3(),), (x3(),))[1], ut.zeros(3, dtype=D))
     with pytest.raises(RuntimeError, match="The output of f is independent of the inputs"):
         jvp(lambda a: ut.ones(3, dtype=D), (x3(),), (x3(),), strict=True)
@@ -180,7 +180,7 @@ def _written(x):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_way_to_a_jacobian_gives_the_same(name):
+def test_all_methods_give_the_same_jacobian(name):
     f, x = FUNCTIONS[name], x3()
     wanted = ut.autograd.functional.jacobian(f, x)
     assert close(jacrev(f)(x), wanted)
@@ -193,7 +193,7 @@ def test_every_way_to_a_jacobian_gives_the_same(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_way_to_a_hessian_gives_the_same(name):
+def test_all_methods_give_the_same_hessian(name):
     f = lambda x: FUNCTIONS[name](x).sum()  # noqa: E731
     x = x3()
     wanted = ut.autograd.functional.hessian(f, x)
@@ -223,7 +223,7 @@ def test_a_jacobian_of_matrices_has_the_outputs_dimensions_first():
     assert close(jacrev(f)(x), jacfwd(f)(x))
 
 
-def test_jacfwd_takes_vmaps_randomness():
+def test_jacfwd_accepts_the_randomness_of_vmap():
     with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
         jacfwd(lambda a: a * ut.rand(3))(x3())
     got = jacfwd(lambda a: a * ut.rand(3), randomness="same")(x3())
@@ -306,9 +306,9 @@ def test_per_sample_gradients_of_a_network():
         assert close(got[name], ut.stack(rows))
 
 
-# ---- refused ----
+# ---- errors ----
 
-REFUSED = {
+ERROR_CASES = {
     "an output with dimensions": (lambda x: grad(lambda a: a)(x), RuntimeError, "Expected f(*args) to return a scalar Tensor, got tensor with 1 dims"),
     "an output that is no tensor": (lambda x: grad(lambda a: 1.0)(x), RuntimeError, "Expected f(*args) to return a Tensor, got <class 'float'>"),
     "aux that is missing": (lambda x: grad(lambda a: a.sum(), has_aux=True)(x), RuntimeError, "output of function f should be a tuple: (output, aux) if has_aux is True"),
@@ -339,9 +339,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_transforms_refuse(name):
-    f, kind, text = REFUSED[name]
+@pytest.mark.parametrize("name", ERROR_CASES)
+def test_transforms_raise(name):
+    f, kind, text = ERROR_CASES[name]
     with pytest.raises(kind) as error:
         f(x3())
     assert text in str(error.value)

@@ -69,7 +69,7 @@ def test_a_graph_that_a_transform_made_is_freed_with_its_result():
     assert ut._C._live_counts() == before
 
 
-def test_an_operator_without_a_rule_loops_and_says_so_once():
+def test_an_operator_without_a_rule_loops_and_warns_once():
     from undertow._vmap import _dispatch
 
     _dispatch._warned.discard("histc")
@@ -82,7 +82,7 @@ def test_an_operator_without_a_rule_loops_and_says_so_once():
         vmap(lambda a: ut.histc(a, 2, 0, 1))(x)
 
 
-def test_a_torch_function_mode_sees_the_call_and_not_what_rules_do():
+def test_a_torch_function_mode_sees_the_call_but_not_the_rules_operators():
     from undertow.overrides import TorchFunctionMode
 
     seen = []
@@ -101,6 +101,6 @@ def test_a_torch_function_mode_sees_the_call_and_not_what_rules_do():
 
 
 def test_a_batched_gradient_is_added_to_one_that_is_not():
-    """Softsign's second derivative sums a term that has the batch with one that has not."""
+    """Softsign's second derivative sums a batched term and an unbatched one."""
     x = ut.rand(4, dtype=ut.float64, requires_grad=True)
     assert ut.autograd.gradgradcheck(ut.nn.functional.softsign, (x,), check_batched_grad=True)

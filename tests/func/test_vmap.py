@@ -1,4 +1,4 @@
-"""vmap: what it maps over, how inputs and outputs nest, and what it refuses. Runs on torch too, as its oracle."""
+"""vmap: what it maps over, how inputs and outputs nest, and its errors. Also runs on torch, for comparison."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def same(a, b) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and bool((a == b).all())
 
 
-def test_samples_lie_along_the_first_dimension_by_default():
+def test_the_batch_dimension_is_the_first_by_default():
     x = arange(3, 2)
     assert same(vmap(lambda a: a.sum())(x), x.sum(1))
 
@@ -42,7 +42,7 @@ def test_in_dims_names_the_dimension_to_map_over(dim):
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1])
-def test_out_dims_says_where_the_dimension_comes_back(dim):
+def test_out_dims_places_the_batch_dimension(dim):
     x = arange(2, 3, 4)
     assert same(vmap(lambda a: a * 2, out_dims=dim)(x), (x * 2).movedim(0, dim))
 
@@ -76,7 +76,7 @@ def test_in_dims_may_be_nested_as_the_inputs_are_or_stop_short():
 @pytest.mark.parametrize(
     "make", [lambda a: (a, a), lambda a: [a], lambda a: {"k": a}, lambda a: OrderedDict(k=a), lambda a: Pair(a, a), lambda a: (a, ()), lambda a: defaultdict(list, k=a)]
 )
-def test_outputs_come_back_in_the_containers_they_were_returned_in(make):
+def test_outputs_keep_their_containers(make):
     x = arange(3, 2)
     got = vmap(make)(x)
     assert type(got) is type(make(x)) and str(got) == str(make(x))
@@ -105,7 +105,7 @@ def test_an_outer_product_is_two_maps():
     assert same(vmap(vmap(ut.mul, (None, 0)), (0, None))(x, y), x.unsqueeze(1) * y)
 
 
-def test_chunks_give_what_the_whole_gives():
+def test_chunks_give_the_same_result():
     x = arange(5, 2)
     for chunk in (1, 2, 3, 5, 7):
         assert same(vmap(lambda a: a * 2, chunk_size=chunk)(x), x * 2)
@@ -119,7 +119,7 @@ def test_an_empty_batch_gives_an_empty_result():
 def test_promotion_is_that_of_one_sample():
     x = ut.ones(3, 2, dtype=ut.float32)
     scalar = ut.ones(3, dtype=ut.float64)
-    assert vmap(lambda a, s: a * s)(x, scalar).dtype == ut.float32  # a tensor without dimensions gives way
+    assert vmap(lambda a, s: a * s)(x, scalar).dtype == ut.float32  # a zero-dimensional tensor does not affect promotion
     assert vmap(lambda a, s: a * s)(ut.ones(3, 2, dtype=ut.int64), scalar).dtype == ut.float64
     assert vmap(lambda a, s: a * s, in_dims=(0, None))(ut.ones(3, dtype=ut.float32), ut.ones((), dtype=ut.float64)).dtype == ut.float64
     assert vmap(lambda a, s: a.add(s))(ut.ones(3, 2, dtype=ut.int32), ut.ones(3, dtype=ut.int64)).dtype == ut.int32
@@ -161,7 +161,7 @@ def test_an_exception_inside_leaves_no_map_running():
     ut.rand(2)  # random outside of any map
 
 
-REFUSED = {
+ERROR_CASES = {
     "no inputs": (lambda x: vmap(lambda: 1)(), ValueError, "got no inputs"),
     "in_dims of a wrong type": (lambda x: vmap(lambda a: a, in_dims="0")(x), ValueError, "expected `in_dims` to be int or a"),
     "in_dims that does not nest as the inputs": (lambda x: vmap(lambda a: a, in_dims=(0, 0))(x), ValueError, "in_dims is not compatible with the structure of `inputs`"),
@@ -192,15 +192,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_vmap_refuses(name):
-    f, kind, text = REFUSED[name]
+@pytest.mark.parametrize("name", ERROR_CASES)
+def test_vmap_raises(name):
+    f, kind, text = ERROR_CASES[name]
     with pytest.raises(kind) as error:
         f(arange(3, 2))
     assert text in str(error.value)
 
 
-def test_a_refusal_names_the_function():
+def test_an_error_names_the_function():
     def scale(a):
         return None
 
@@ -210,7 +210,7 @@ def test_a_refusal_names_the_function():
         vmap(partial(scale), in_dims=4)(arange(2))
 
 
-def test_a_tensor_that_escapes_is_refused_afterwards():
+def test_a_tensor_that_escapes_raises_when_used():
     kept = []
     vmap(lambda a: kept.append(a) or a)(arange(2))
     with pytest.raises(RuntimeError, match="may have escaped from inside a function being vmapped"):

@@ -1,4 +1,4 @@
-"""Brackets under vmap: every mixture of ints, slices, None, ellipsis and tensors. Runs on torch too."""
+"""Indexing under vmap: every mixture of ints, slices, None, ellipsis and tensors. Also runs on torch."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_adding_at_positions_adds_for_each_sample():
     assert got.tolist() == [[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
 
 
-def test_gradients_go_back_to_the_positions_they_were_read_from():
+def test_gradients_are_written_to_the_indices_that_were_read():
     x = ut.ones(2, 3, requires_grad=True)
     vmap(lambda a, i: a[i].sum())(x, ROWS).sum().backward()
     assert x.grad.tolist() == [[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]

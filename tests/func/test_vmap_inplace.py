@@ -1,4 +1,4 @@
-"""Writes in place under vmap: to samples, through views of them, and what has no place to go. Runs on torch too."""
+"""In-place writes under vmap: to samples, through views of them, and writes that raise. Also runs on torch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_view_in_place_changes_the_samples_shape():
     assert got.shape == (2, 1, 4, 3)
 
 
-def test_what_is_not_mapped_over_may_be_written_with_what_is_not():
+def test_unbatched_tensors_may_be_written_with_unbatched_values():
     x = ut.zeros(2)
     vmap(lambda a: x.add_(1) + a)(ut.ones(3, 2))
     assert x.tolist() == [1.0, 1.0]

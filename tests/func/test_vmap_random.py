@@ -1,4 +1,4 @@
-"""Random operators under vmap: refused, the same for every sample, or different. Runs on torch too."""
+"""Random operators under vmap: an error, the same numbers for every sample, or different ones. Also runs on torch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FROM_SAMPLES = {
 
 
 @pytest.mark.parametrize("name", {**FACTORIES, **FROM_SAMPLES})
-def test_random_operators_are_refused_by_default(name):
+def test_random_operators_raise_by_default(name):
     with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):
         vmap({**FACTORIES, **FROM_SAMPLES}[name])(X)
 
@@ -71,7 +71,7 @@ def test_chunks_with_the_same_randomness_draw_the_same():
     assert bool((got == got[0]).all())
 
 
-def test_a_generator_of_ones_own_is_used():
+def test_a_given_generator_is_used():
     g, h = ut.Generator(), ut.Generator()
     g.manual_seed(5)
     h.manual_seed(5)

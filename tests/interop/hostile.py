@@ -1,4 +1,4 @@
-"""Files made to do harm, for the tests of `load`: pickles by opcode, archives with lies in them."""
+"""Malicious files for the tests of `load`: pickles by opcode, archives with false headers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FACTS = pickle.dumps({"protocol_version": 1001, "little_endian": True, "type_siz
 
 
 def p2(value) -> bytes:
-    """A plain value as opcodes, without beginning and end."""
+    """A plain value as opcodes, without the first and last opcode."""
     data = pickle.dumps(value, protocol=2)
     return data[2:-1]
 

@@ -1,4 +1,4 @@
-"""What the user allows files to name, and nothing else: add_safe_globals, safe_globals, and what they let through."""
+"""add_safe_globals and safe_globals: files may contain the listed classes and functions, and no others."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def there_and_back(obj, allow):
         return ut.load(file)
 
 
-def test_an_object_of_an_allowed_class_comes_back_with_its_tensors():
+def test_an_object_of_an_allowed_class_is_restored_with_its_tensors():
     back = there_and_back({"c": Config(3, ut.arange(3))}, [Config])["c"]
     assert back == Config(3, back.start)
     assert back.start.tolist() == [0, 1, 2]
 
 
-def test_enums_named_tuples_slots_and_states_come_back():
+def test_enums_named_tuples_slots_and_states_are_restored():
     slotted, counted = Slotted(), Counted()
     slotted.x, counted.n = 3, 5
     assert there_and_back([Colour.RED], [Colour]) == [Colour.RED]
@@ -81,7 +81,7 @@ def test_a_tensor_of_an_allowed_subclass_keeps_its_class_and_attributes():
     assert back.note == "seen"
 
 
-def test_numpy_scalars_come_back_once_their_parts_are_allowed():
+def test_numpy_scalars_are_restored_once_their_parts_are_allowed():
     parts = [np._core.multiarray.scalar, np.dtype, np.float64, type(np.dtype("f8"))]
     assert there_and_back(np.float64(3.0), parts) == 3.0
 
@@ -111,7 +111,7 @@ def test_a_function_that_was_not_allowed_is_not_called_though_another_was():
     assert calls == []
 
 
-def test_the_block_ends_what_it_allowed_and_clearing_ends_the_rest():
+def test_leaving_the_block_and_clearing_revoke_permissions():
     with serialization.safe_globals([Config]):
         with serialization.safe_globals([Colour]):
             assert serialization.get_safe_globals() == [Config, Colour]
@@ -123,7 +123,7 @@ def test_the_block_ends_what_it_allowed_and_clearing_ends_the_rest():
     assert serialization.get_safe_globals() == []
 
 
-def test_what_is_no_function_or_class_cannot_be_allowed():
+def test_only_functions_and_classes_can_be_allowed():
     with pytest.raises(TypeError, match="a function, a class"):
         serialization.add_safe_globals([3])
     with pytest.raises(ValueError, match="length 2"):

@@ -1,4 +1,4 @@
-"""`undertow.array_api` has the standard's names, and gives what NumPy's implementation of the same standard gives."""
+"""`undertow.array_api` has the standard's names, and matches NumPy's implementation of the same standard."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_functions_give_what_numpy_gives(name):
+def test_functions_match_numpy(name):
     ours, numpys = CASES[name](xp), CASES[name](np)
     for a, b in zip(ours, numpys, strict=True) if isinstance(ours, list) else [(ours, numpys)]:
         assert isinstance(a, ut.Tensor)
@@ -166,7 +166,7 @@ def test_functions_give_what_numpy_gives(name):
         np.testing.assert_allclose(a.numpy(), b, rtol=1e-10, atol=1e-12)
 
 
-def test_factorisations_multiply_back():
+def test_factorizations_multiply_back_to_the_matrix():
     x = xp.asarray(A)
     q, r = xp.linalg.qr(x)
     assert ut.allclose(q @ r, x)
@@ -192,7 +192,7 @@ def test_dtypes_are_known_by_kind():
     assert (xp.finfo(xp.float32).bits, xp.iinfo(xp.int8).max) == (32, 127)
 
 
-def test_refusals():
+def test_errors():
     for make in (
         lambda: xp.squeeze(xp.ones((2,)), axis=0),
         lambda: xp.take(xp.ones((2, 2)), xp.asarray([0])),

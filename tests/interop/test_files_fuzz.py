@@ -1,4 +1,4 @@
-"""Whatever is done to the bytes of a file: `load` raises one of its errors or returns, runs nothing, and soon."""
+"""However the bytes of a file are changed, `load` quickly returns or raises one of its errors, and runs no code."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check(data: bytes) -> None:
     finally:
         _watching = False
     open_, seen = [loaded], set()
-    while open_:  # what is returned is whole: every tensor can be read
+    while open_:  # the result is valid: every tensor can be read
         value = open_.pop()
         if id(value) in seen:
             continue
@@ -179,7 +179,7 @@ VALUES = st.recursive(
 @pytest.mark.parametrize("form", ["zip", "legacy", "safetensors"])
 @settings(SETTINGS, max_examples=30)
 @given(value=VALUES)
-def test_any_value_comes_back(value, form, tmp_path_factory):
+def test_any_value_is_restored(value, form, tmp_path_factory):
     if form == "safetensors":
         path = tmp_path_factory.getbasetemp() / "value.safetensors"
         ut.save(value, path)

@@ -1,4 +1,4 @@
-"""Files made to do harm raise, run nothing, and take no memory that they do not themselves have."""
+"""Malicious files raise, run no code, and allocate no more memory than their own size justifies."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ GLOBALS = [
 
 @both_formats
 @pytest.mark.parametrize("name", GLOBALS)
-def test_globals_beyond_the_table_are_refused_even_uncalled(wrap, name):
+def test_globals_outside_the_table_raise_even_if_not_called(wrap, name):
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
         ut.load(wrap(name))
     module, attribute = name[1:-1].split(b"\n")
@@ -149,7 +149,7 @@ def test_pickles_that_are_wrong_raise(wrap, pickled):
         b"T\xff\xff\xff\xffa",
     ],
 )
-def test_lengths_beyond_the_file_raise_before_memory_is_taken(wrap, pickled):
+def test_lengths_beyond_the_file_raise_before_allocating(wrap, pickled):
     file = wrap(pickled)
     tracemalloc.start()
     try:
@@ -160,7 +160,7 @@ def test_lengths_beyond_the_file_raise_before_memory_is_taken(wrap, pickled):
         tracemalloc.stop()
 
 
-def test_a_huge_memo_index_takes_no_memory():
+def test_a_huge_memo_index_allocates_no_memory():
     tracemalloc.start()
     try:
         assert ut.load(archive(b"]r\xff\xff\xff\xff0j\xff\xff\xff\xff")) == []
@@ -169,15 +169,15 @@ def test_a_huge_memo_index_takes_no_memory():
         tracemalloc.stop()
 
 
-def test_copies_of_copies_are_paid_for():
+def test_copies_of_copies_count_towards_the_limit():
     big = b"](" + b"K\x01" * 1000 + b"eq\x00"
     copies = b"]q\x01(" + (SET + b"h\x00\x85R") * 100 + b"e"
     with pytest.raises(pickle.UnpicklingError, match="would exhaust memory"):
         ut.load(archive(big + b"0" + copies))
 
 
-def test_a_key_of_tuples_of_tuples_is_refused_at_once():
-    laughs = b")" + b"q\x00h\x00\x86" * 60  # each holds the one before it twice
+def test_a_key_of_nested_tuples_raises_immediately():
+    laughs = b")" + b"q\x00h\x00\x86" * 60  # each contains the previous one twice
     with pytest.raises(pickle.UnpicklingError, match="more than 64 parts"):
         ut.load(archive(b"}" + laughs + b"K\x01s"))
     deep = b")" + b"\x85" * 200_000
@@ -213,12 +213,12 @@ def test_deep_nesting_is_built_and_freed():
         (None, (4,), (1,)),
     ],
 )
-def test_layouts_that_leave_their_storage_raise(offset, size, stride):
+def test_layouts_that_exceed_their_storage_raise(offset, size, stride):
     with pytest.raises(pickle.UnpicklingError):
         ut.load(archive(tensor(storage(), offset, size, stride), {"data/0": FLOATS}))
 
 
-def test_storages_that_lie_about_their_size_raise():
+def test_storages_with_a_wrong_size_raise():
     for count in (0, 3, 5, 2**40, 2**70, -1):
         with pytest.raises((RuntimeError, pickle.UnpicklingError), match="the pickle says|a number of elements"):
             ut.load(archive(tensor(storage(count=count), size=(0,)), {"data/0": FLOATS}))
@@ -239,7 +239,7 @@ def test_storages_of_the_older_format_are_those_that_are_named():
 
 
 @pytest.mark.parametrize("kind", [b"ctorch\nBoolStorage\n", b"ctorch.storage\nUntypedStorage\n"])
-def test_bytes_that_are_no_bools_raise(kind):
+def test_bytes_that_are_not_bools_raise(kind):
     call = tensor(storage(count=4, kind=kind))
     if b"Untyped" in kind:
         call = b"ctorch._utils\n_rebuild_tensor_v3\n" + call.partition(b"v2\n")[2][:-2] + b"ctorch\nbool\ntR"
@@ -248,7 +248,7 @@ def test_bytes_that_are_no_bools_raise(kind):
         ut.load(archive(call, {"data/0": b"\x00\x01\x02\x01"}))
 
 
-def test_a_gradient_of_ints_and_hooks_are_refused():
+def test_an_integer_gradient_and_hooks_raise():
     with pytest.raises(pickle.UnpicklingError, match="can require gradients|require grad"):
         ut.load(archive(tensor(storage(kind=b"ctorch\nIntStorage\n"), requires_grad=True), {"data/0": FLOATS}))
     with_hooks = tensor(storage())[:-3] + b"}K\x01K\x01stR"
@@ -286,7 +286,7 @@ def test_a_flipped_byte_of_a_tensor_raises():
         ut.load(io.BytesIO(bytes(data)))
 
 
-def test_compressed_records_are_refused():
+def test_compressed_records_raise():
     bomb = archive(tensor(storage(count=10**7)), {"data/0": bytes(4 * 10**7)}, zipfile.ZIP_DEFLATED)
     assert len(bomb.getvalue()) < 10**5
     with pytest.raises(RuntimeError, match="compressed or encrypted"):
@@ -294,7 +294,7 @@ def test_compressed_records_are_refused():
 
 
 def _with_directory(records: list[tuple[bytes, int, int, int]], body: bytes) -> io.BytesIO:
-    """A zip of `body` and a directory that says what it likes: (name, position, size, checksum)."""
+    """A zip of `body` and an arbitrary directory: (name, position, size, checksum)."""
     central = b"".join(
         b"PK\x01\x02" + struct.pack("<HHHHHHIIIHHHHHII", 20, 20, 0, 0, 0, 0, crc, size, size, len(name), 0, 0, 0, 0, 0, at) + name
         for name, at, size, crc in records
@@ -303,7 +303,7 @@ def _with_directory(records: list[tuple[bytes, int, int, int]], body: bytes) -> 
     return io.BytesIO(body + central + end)
 
 
-def test_records_that_share_bytes_or_leave_the_file_are_refused():
+def test_overlapping_and_out_of_range_records_raise():
     import zlib
 
     pickled = b"\x80\x02N."
@@ -327,7 +327,7 @@ def test_records_that_share_bytes_or_leave_the_file_are_refused():
         ut.load(_with_directory([(b"a/other", 0, 4, 0)], local))
 
 
-def test_other_archives_are_refused_by_name():
+def test_other_archives_raise_and_are_named():
     with pytest.raises(RuntimeError, match="TorchScript"):
         ut.load(archive(b"N", {"constants.pkl": b""}))
     with pytest.raises(RuntimeError, match="big-endian"):
@@ -381,13 +381,13 @@ BAD_HEADERS = {
 
 
 @pytest.mark.parametrize("header, count", BAD_HEADERS.values(), ids=list(BAD_HEADERS))
-def test_headers_that_lie_raise(header, count):
+def test_wrong_headers_raise(header, count):
     with pytest.raises(RuntimeError, match="^load: not a valid safetensors file"):
         ut.load(safetensors(header, bytes(count)))
 
 
 @pytest.mark.parametrize("length", [3, 10**7, 10**9, 2**63, 2**64 - 1])
-def test_a_header_length_that_lies_raises_before_memory_is_taken(length):
+def test_a_wrong_header_length_raises_before_allocating(length):
     file = safetensors({"a": entry()}, bytes(8), length)
     tracemalloc.start()
     try:
@@ -398,7 +398,7 @@ def test_a_header_length_that_lies_raises_before_memory_is_taken(length):
         tracemalloc.stop()
 
 
-def test_bytes_that_are_no_bools_raise_in_safetensors():
+def test_bytes_that_are_not_bools_raise_in_safetensors():
     with pytest.raises(pickle.UnpicklingError, match="bytes other than 0 and 1"):
         ut.load(safetensors({"a": entry("BOOL", (2,), (0, 2))}, b"\x01\x07"))
 

@@ -1,4 +1,4 @@
-"""Tensors and other libraries' arrays: one memory, whoever lives longer."""
+"""Tensors and other libraries' arrays share memory, whichever lives longer."""
 
 import gc
 import mmap
@@ -28,7 +28,7 @@ def test_an_array_and_its_tensor_share_memory(name):
     assert back.dtype == array.dtype and back.ctypes.data == array.ctypes.data and back.flags.writeable
 
 
-def test_strides_travel_both_ways():
+def test_strides_are_exchanged_both_ways():
     array = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)[::2]
     t = ut.from_numpy(array)
     assert t.stride() == tuple(s // 8 for s in array.strides)
@@ -76,7 +76,7 @@ def test_the_array_keeps_the_memory_alive():
     assert array.tolist() == [1.0, 2.0, 3.0]
 
 
-def test_what_cannot_share_memory_is_refused():
+def test_arrays_that_cannot_share_memory_raise():
     with pytest.raises(TypeError, match=r"expected np.ndarray \(got list\)"):
         ut.from_numpy([1.0])
     with pytest.raises(ValueError, match="stride in the given numpy array is negative"):
@@ -92,7 +92,7 @@ def test_what_cannot_share_memory_is_refused():
         ut.ones(2, dtype=ut.bfloat16).numpy()
 
 
-def test_numpy_of_a_tensor_with_history_is_refused_unless_forced():
+def test_numpy_of_a_tensor_that_requires_grad_raises_unless_forced():
     x = ut.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="Can't call numpy\\(\\) on Tensor that requires grad"):
         x.numpy()
@@ -127,7 +127,7 @@ def test_numpy_scalars_keep_their_dtype(name):
     assert ut.tensor([scalar, scalar]).dtype is getattr(ut, name)
 
 
-def test_as_tensor_shares_what_it_can_and_refuses_devices_that_are_not_there():
+def test_as_tensor_shares_memory_if_possible_and_raises_for_missing_devices():
     array = np.ones(2)
     assert ut.as_tensor(array).data_ptr() == array.ctypes.data
     assert ut.as_tensor(array, device="cpu").data_ptr() == array.ctypes.data
@@ -143,7 +143,7 @@ def test_arrays_without_dimensions_are_elements():
     assert ut.tensor([[np.array(1.5)], [2]], dtype=ut.float64).tolist() == [[1.5], [2.0]]
 
 
-def test_a_resize_under_an_array_is_refused():
+def test_resizing_a_tensor_whose_memory_an_array_shares_raises():
     t = ut.ones(4)
     array = t.numpy()
     with pytest.raises(RuntimeError, match="not resizable"):
@@ -165,7 +165,7 @@ def test_frombuffer():
     t.fill_(5)
     assert np.frombuffer(data, np.float32).tolist() == [5, 5, 5, 5]
     with pytest.raises(BufferError):
-        data.extend(b"x")  # the tensor looks at it
+        data.extend(b"x")  # the tensor uses its memory
     with pytest.warns(UserWarning, match="not writable"):
         ut.frombuffer(b"abcd", dtype=ut.uint8)
     with pytest.raises(ValueError, match="must be a multiple of element size"):
@@ -207,7 +207,7 @@ def test_dlpack_capsules_are_used_once_and_freed():
     assert t.untyped_storage().resizable()
 
 
-def test_dlpack_refusals():
+def test_dlpack_raises():
     with pytest.raises(BufferError, match="require gradient"):
         ut.ones(1, requires_grad=True).__dlpack__()
     with pytest.raises(BufferError, match="conjugate bit"):
@@ -231,7 +231,7 @@ def test_dlpack_keeps_the_producer_alive():
     assert sys.getrefcount(array) == before
 
 
-def test_bfloat16_travels_by_dlpack_between_tensors():
+def test_bfloat16_is_exchanged_by_dlpack():
     t = ut.ones(2, dtype=ut.bfloat16)
     assert ut.from_dlpack(t).dtype is ut.bfloat16
 
@@ -266,7 +266,7 @@ def test_a_resized_storage_is_seen_by_its_tensors():
     assert t.untyped_storage().nbytes() == 400
 
 
-def test_set_lays_a_tensor_over_other_memory():
+def test_set_makes_a_tensor_use_other_memory():
     a, b = ut.tensor([1.0, 2.0, 3.0, 4.0]), ut.tensor([0.0])
     version = b._version
     b.set_(a.untyped_storage(), 1, (2,), (2,))

@@ -1,4 +1,4 @@
-"""The options of a command line, which programs keep in their checkpoints, are read and written; other classes are refused."""
+"""The options of a command line, which programs keep in their checkpoints, are read and written; other classes raise."""
 
 import io
 import pickle
@@ -16,7 +16,7 @@ def through(value):
     return ut.load(file)
 
 
-def test_options_come_back_with_their_values_and_once():
+def test_options_are_restored_with_their_values_and_sharing():
     options = Namespace(lr=0.1, layers=[1, 2], name="x", inner=Namespace(seed=None), weight=ut.ones(2))
     again = through({"args": options, "again": options, "epoch": 3})
     assert type(again["args"]) is Namespace and again["again"] is again["args"] and again["epoch"] == 3
@@ -43,6 +43,6 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_what_is_no_plain_namespace_is_refused(what):
+def test_anything_but_a_plain_namespace_raises(what):
     with pytest.raises(pickle.UnpicklingError):
         ut.load(io.BytesIO(HOSTILE[what]))

@@ -1,4 +1,4 @@
-"""NumPy's functions on tensors: as torch's without a gradient, differentiable or refused with one."""
+"""NumPy's functions on tensors: without a gradient they match torch's; with one they are differentiable or raise."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_operators_with_an_array_on_either_side_are_differentiable():
         assert y.dtype is ut.bool and y.tolist() == f(leaf().detach().numpy()).tolist()
 
 
-def test_arrays_and_tensors_without_a_gradient_meet_too():
+def test_arrays_and_tensors_without_a_gradient_can_be_mixed():
     a, t = np.ones(2), ut.ones(2)
     assert (a * t).tolist() == [1.0, 1.0] and (a * t).dtype is ut.float64
     assert (a @ t).item() == 2.0
@@ -80,7 +80,7 @@ def test_arrays_and_tensors_without_a_gradient_meet_too():
     assert (np.float32(2) * leaf()).requires_grad
 
 
-def test_dtypes_promote_as_numpys_do():
+def test_dtypes_promote_as_in_numpy():
     x = ut.ones(2, requires_grad=True)
     assert (np.ones(2) * x).dtype is ut.float64
     assert np.matmul(np.ones((2, 2)), x).dtype is ut.float64
@@ -141,20 +141,20 @@ def test_square_matrices():
         assert y.requires_grad
 
 
-REFUSED = [
+ERROR_CASES = [
     lambda x: np.cbrt(x), lambda x: np.spacing(x), lambda x: np.modf(x), lambda x: np.sin(x, out=np.ones(3)), lambda x: np.sin(x, where=[True, False, True]), lambda x: np.add.reduceat(x, [0]),
     lambda x: np.unwrap(x), lambda x: np.interp(x, [0.0, 1.0], [0.0, 1.0]), lambda x: np.fft.fft(x, out=np.ones(3, complex)), lambda x: np.linalg.svd(x.reshape(1, 3)), lambda x: np.sum(x, where=[True, False, True]),
     lambda x: np.ones(3).__iadd__(x), lambda x: np.asarray(x), lambda x: np.array([x, x]), lambda x: np.concatenate([x, x], dtype=np.float32),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(REFUSED)))
-def test_what_would_lose_the_history_is_refused(number):
+@pytest.mark.parametrize("number", range(len(ERROR_CASES)))
+def test_functions_that_would_lose_the_graph_raise(number):
     with pytest.raises(RuntimeError, match="^Can't call numpy\\(\\) on Tensor that requires grad"):
-        REFUSED[number](leaf())
+        ERROR_CASES[number](leaf())
 
 
-def test_results_without_a_gradient_are_torchs():
+def test_results_without_a_gradient_match_torch():
     t = ut.tensor([0.0, 1.0])
     assert isinstance(np.sin(t), ut.Tensor)
     assert np.isnan(t).dtype is ut.uint8

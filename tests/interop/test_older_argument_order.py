@@ -1,4 +1,4 @@
-"""Numbers before tensors, as torch's older signatures have them: x.add_(alpha, y), addmm(beta, x, alpha, y, z)."""
+"""Numbers before tensors, as in torch's older signatures: x.add_(alpha, y), addmm(beta, x, alpha, y, z)."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_gradients_flow_through_the_older_order():
     [lambda: x.add_(2, 3, y), lambda: x.add(y, 2, z), lambda: ut.add(2, x, y), lambda: x.addcmul_(1, 2, y, z), lambda: x.addmm(1, 2, 3, y, z),
      lambda: ut.addmm(x, 2, y, 3, z), lambda: x.addcmul(2, y), lambda: x.mul(2, y), lambda: x.addmm("2", y, z)],
 )  # fmt: skip
-def test_other_orders_are_refused_as_before(call):
+def test_other_argument_orders_raise_as_before(call):
     with pytest.raises(TypeError):
         call()
 
 
-def test_a_number_given_twice_is_refused():
+def test_a_number_given_twice_raises():
     with pytest.raises(TypeError, match="add"):
         x.add(2, y, alpha=3)
 

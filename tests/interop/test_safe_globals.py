@@ -1,4 +1,4 @@
-"""Classes that the program has called safe are written and read; nothing else is, and a file cannot add to them."""
+"""Classes that the program has listed as safe are written and read; no others are, and a file cannot add to the list."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def saved(obj):
     return file
 
 
-def test_an_instance_of_a_listed_class_comes_back():
+def test_an_instance_of_a_listed_class_is_restored():
     with serialization.safe_globals([Point, Slotted, Stateful, Called]):
         slotted, stateful = Slotted(), Stateful()
         slotted.a, stateful.value = 3, 4

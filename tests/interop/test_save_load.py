@@ -1,4 +1,4 @@
-"""`save` and `load`: what goes in comes out, in each format, with layout, sharing and class."""
+"""`save` and `load`: objects are restored in each format, with layout, sharing and class."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ torch_formats = pytest.mark.parametrize("form", ["zip", "legacy"])
 
 @every_format
 @pytest.mark.parametrize("name", DTYPES)
-def test_every_dtype_comes_back_bit_for_bit(name, form, tmp_path):
+def test_every_dtype_is_restored_bit_for_bit(name, form, tmp_path):
     x = ut.tensor([[0, 1, 2], [3, 4, 5]]).to(getattr(ut, name))
     y = through({"x": x}, form, tmp_path)["x"]
     assert (y.dtype, y.shape) == (x.dtype, x.shape)
@@ -35,7 +35,7 @@ def test_every_dtype_comes_back_bit_for_bit(name, form, tmp_path):
 
 @every_format
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3, 4)])
-def test_every_shape_comes_back(shape, form, tmp_path):
+def test_every_shape_is_restored(shape, form, tmp_path):
     x = ut.ones(shape)
     y = through([x], form, tmp_path)[0]
     assert (y.shape, y.tolist()) == (x.shape, x.tolist())
@@ -63,7 +63,7 @@ NESTED = {
 
 
 @every_format
-def test_containers_and_plain_values_come_back_as_they_were(form, tmp_path):
+def test_containers_and_plain_values_are_restored(form, tmp_path):
     back = through(NESTED, form, tmp_path)
     assert back == NESTED
     assert list(back) == list(NESTED)
@@ -74,7 +74,7 @@ def test_containers_and_plain_values_come_back_as_they_were(form, tmp_path):
 
 
 @every_format
-def test_nan_comes_back(form, tmp_path):
+def test_nan_is_restored(form, tmp_path):
     (back,) = through([float("nan")], form, tmp_path)
     assert back != back
 
@@ -94,7 +94,7 @@ def test_layout_and_sharing_are_kept(form, tmp_path):
 
 
 @torch_formats
-def test_one_object_met_twice_stays_one(form, tmp_path):
+def test_an_object_saved_twice_stays_one_object(form, tmp_path):
     x, shared = ut.ones(2), [1]
     a, b, c, d = through([x, x, shared, shared], form, tmp_path)
     assert a is b
@@ -102,7 +102,7 @@ def test_one_object_met_twice_stays_one(form, tmp_path):
 
 
 @torch_formats
-def test_an_object_may_hold_itself(form, tmp_path):
+def test_an_object_may_contain_itself(form, tmp_path):
     items = [1]
     items.append({"me": (items,)})
     back = through(items, form, tmp_path)
@@ -130,7 +130,7 @@ def test_conjugate_and_negative_views_keep_their_values(form, tmp_path):
         assert y.tolist() == x.tolist()
 
 
-def test_state_dicts_of_models_and_optimizers_come_back(tmp_path):
+def test_state_dicts_of_models_and_optimizers_are_restored(tmp_path):
     def made():
         ut.manual_seed(0)
         model = ut.nn.Sequential(ut.nn.Linear(3, 4), ut.nn.ReLU(), ut.nn.Linear(4, 1))
@@ -183,7 +183,7 @@ def test_several_objects_of_the_older_format_follow_each_other_in_one_file():
 
 
 @pytest.mark.parametrize("name", ["x.pt", "x.safetensors"])
-def test_mapped_tensors_are_writable_and_leave_the_file_alone(name, tmp_path):
+def test_mapped_tensors_are_writable_and_leave_the_file_unchanged(name, tmp_path):
     path = tmp_path / name
     ut.save({"a": ut.arange(1000.0), "b": ut.ones(3, dtype=ut.bool), "c": ut.ones(1, dtype=ut.uint8)}, path)
     before = path.read_bytes()
@@ -210,7 +210,7 @@ class Warm(ut.Tensor):
     pass
 
 
-REFUSED = [
+ERROR_CASES = [
     (lambda: ut.nn.Linear(1, 1), r"Linear.*state_dict\(\)"),
     (lambda: {"a": [abs]}, "builtin_function_or_method"),
     (lambda: Pair(1, 2), "Pair"),
@@ -221,8 +221,8 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("name", ["x.pt", "x.safetensors"])
-@pytest.mark.parametrize("make, message", REFUSED)
-def test_what_would_need_code_is_refused_and_the_file_is_left_alone(make, message, name, tmp_path):
+@pytest.mark.parametrize("make, message", ERROR_CASES)
+def test_objects_that_need_code_raise_and_the_file_is_unchanged(make, message, name, tmp_path):
     path = tmp_path / name
     path.write_bytes(b"precious")
     with pytest.raises(TypeError, match="save: cannot write a "):
@@ -233,7 +233,7 @@ def test_what_would_need_code_is_refused_and_the_file_is_left_alone(make, messag
             ut.save(make(), path)
 
 
-def test_one_memory_of_two_dtypes_is_refused():
+def test_one_storage_with_two_dtypes_raises():
     x = ut.ones(2)
     y = ut.TypedStorage(wrap_storage=x.untyped_storage(), dtype=ut.int32)
     with pytest.raises(RuntimeError, match="^Cannot save multiple tensors or storages that view the same data as different types"):

@@ -1,4 +1,4 @@
-"""Parts of torch that packages use beyond its documented face: files as storages, optimizers that wrap others, weights of recurrent layers, pytrees."""
+"""Undocumented parts of torch that packages use: files as storages, optimizers that wrap others, weights of recurrent layers, pytrees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_storage_over_a_file_is_private_unless_shared(tmp_path):
         assert file.read() == bytes([9, 9, *range(2, 16), 0, 0, 0, 0])
 
 
-def test_a_file_shorter_than_asked_is_refused_and_none_is_made(tmp_path):
+def test_a_file_that_is_too_short_raises_and_none_is_created(tmp_path):
     (tmp_path / "short").write_bytes(b"abc")
     with pytest.raises(RuntimeError, match="has 3 bytes, but 4 are requested"):
         ut.UntypedStorage.from_file(str(tmp_path / "short"), nbytes=4)

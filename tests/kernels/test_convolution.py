@@ -1,4 +1,4 @@
-"""Convolutions as people use them: sizes that take each of the kernels' ways, threads, layouts, refusals, names of nodes."""
+"""Convolutions as programs use them: sizes that reach every kernel, threads, layouts, errors, names of nodes."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_float32_is_float64_rounded(name, convolve):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_any_number_of_threads_gives_the_same_bits(name):
+def test_results_are_bitwise_equal_for_any_number_of_threads(name):
     before = ut.get_num_threads()
     try:
         ut.set_num_threads(1)
@@ -70,7 +70,7 @@ def test_integers_wrap_around(dtype):
     assert F.conv2d(ut.tensor(x.astype(dtype)), ut.tensor(w.astype(dtype))).tolist() == exact.astype(dtype).tolist()
 
 
-def test_what_is_infinite_stays_where_it_is_seen():
+def test_infinite_values_affect_only_their_windows():
     x = numbers(1, 8, 6, 20)
     x[0, :, :, 19] = np.inf
     for groups in (1, 8):
@@ -79,9 +79,9 @@ def test_what_is_infinite_stays_where_it_is_seen():
         assert np.isinf(y[..., 17]).all()
 
 
-def test_a_depthwise_weight_sees_no_neighbour_of_what_its_tap_reads():
+def test_a_depthwise_tap_reads_only_its_own_elements():
     x = numbers(1, 4, 6, 21)
-    x[..., 19:] = np.nan  # read by the last output of a row alone, and not by its first tap
+    x[..., 19:] = np.nan  # read only by the last output of a row, and not by its first tap
     w = ut.tensor(numbers(4, 1, 3, 3), requires_grad=True)
     F.conv2d(ut.tensor(x), w, groups=4, stride=(1, 2)).backward(ut.tensor(numbers(1, 4, 4, 10)))
     seen = np.isfinite(w.grad.numpy())
@@ -138,7 +138,7 @@ def test_nodes_have_torchs_names():
         (lambda x, w: F.conv_transpose2d(x, w[:3], output_padding=1), "output padding must be smaller than either stride or dilation"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_sizes(call, says):
+def test_sizes_that_do_not_fit_raise_and_are_named(call, says):
     with pytest.raises(RuntimeError) as error:
         call(ut.ones(2, 3, 5, 5), ut.ones(4, 3, 3, 3))
     assert says in str(error.value)

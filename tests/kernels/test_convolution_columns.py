@@ -1,4 +1,4 @@
-"""Convolutions of few outputs and many channels, and strided or pointwise ones in other layouts: the ways that pack no boxes."""
+"""Convolutions with few outputs and many channels, and strided or pointwise ones in other layouts: the kernels that pack no boxes."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_results_and_gradients_are_sums_over_windows(name, dtype):
 
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("convolve", [F.conv2d, F.conv_transpose2d], ids=["forwards", "transposed"])
-def test_any_number_of_threads_gives_the_same_bits(name, convolve):
+def test_results_are_bitwise_equal_for_any_number_of_threads(name, convolve):
     before = ut.get_num_threads()
     runs = []
     try:
@@ -108,7 +108,7 @@ def test_the_gradient_of_strided_rows_is_spread_over_them(width):
 @pytest.mark.parametrize("convolve", [F.conv2d, F.conv_transpose2d], ids=["forwards", "transposed"])
 @pytest.mark.parametrize("pixels", [(1, 3), (17, 31)])
 @pytest.mark.parametrize("bias", [False, True])
-def test_pointwise_of_channels_last_images_is_as_of_contiguous_ones(dtype, convolve, pixels, bias):
+def test_pointwise_convolution_of_channels_last_matches_contiguous(dtype, convolve, pixels, bias):
     outcomes = []
     for last in (False, True):
         x = ut.tensor(numbers(2, 24, *pixels).astype(dtype))
@@ -129,7 +129,7 @@ DEPTHWISE = [(16, 9, 9, 3, 1, 1, 1), (5, 7, 8, 3, 2, 1, 1), (33, 6, 20, 5, 1, 2,
 
 
 @pytest.mark.parametrize("case", DEPTHWISE, ids=str)
-def test_depthwise_of_channels_last_images_is_as_of_contiguous_ones_with_any_number_of_threads(case):
+def test_depthwise_convolution_of_channels_last_matches_contiguous_for_any_number_of_threads(case):
     channels, height, width, kernel, stride, padding, dilation = case
     before = ut.get_num_threads()
     outcomes = []
@@ -151,7 +151,7 @@ def test_depthwise_of_channels_last_images_is_as_of_contiguous_ones_with_any_num
 
 
 @pytest.mark.parametrize("groups", [1, 24], ids=["pointwise", "depthwise"])
-def test_channels_last_images_with_gaps_are_read_where_their_elements_are(groups):
+def test_channels_last_images_with_gaps_are_read_correctly(groups):
     whole = ut.tensor(numbers(2, 48, 10, 9).astype("float32")).contiguous(memory_format=ut.channels_last)
     w = ut.tensor(numbers(24, 24 // groups, *((1, 1) if groups == 1 else (3, 3))).astype("float32"), requires_grad=True)
     for part in (whole[:, :24], whole[:, :24, ::2], whole[:, 24:, :, 1:6]):

@@ -1,4 +1,4 @@
-"""Distances between rows: many at once come from products of the rows, which must not cost the digits of those that nearly meet."""
+"""Distances between rows: matrix products compute many at once, which must not lose the precision of small distances."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_equal_rows_have_distance_zero_and_gradient_zero():
     assert grad.eq(0).all()
 
 
-def test_what_is_not_finite_stays_in_its_own_row():
+def test_nonfinite_values_stay_in_their_row():
     x, y = rows(100, 20), rows(90, 20, seed=1)
     x[3, 4], x[5, 6], x[7] = np.inf, np.nan, 3e38
     d = ut.cdist(ut.tensor(x), ut.tensor(y)).numpy()
@@ -57,7 +57,7 @@ def test_gradients_of_other_orders(p: float):
     assert ut.autograd.gradcheck(lambda a, b: ut.cdist(a, b, p), (x, y))
 
 
-def test_threads_do_not_change_a_bit():
+def test_results_are_bitwise_equal_for_any_number_of_threads():
     x, y = ut.tensor(rows(300, 24)), ut.tensor(rows(200, 24, seed=1))
     before, results = ut.get_num_threads(), []
     try:

@@ -1,4 +1,4 @@
-"""Extrema of long rows, which are folded a block at a time without looking at each NaN: nothing is lost at any place."""
+"""Extrema of long rows, which are reduced a block at a time without checking each NaN: no position is missed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import undertow as ut
 
 INF, NAN = float("inf"), float("nan")
-# A block is 64 vectors of up to 16 elements; rows just below, at and above one and several of them, with and without a ragged end.
+# A block is 64 vectors of up to 16 elements; rows just below, at and above one and several of them, with and without a partial vector at the end.
 SIZES = [1, 3, 15, 16, 17, 100, 1023, 1024, 1025, 1039, 2048, 5000, 40_007]
 FOLDS = {"amax": np.max, "amin": np.min}
 
@@ -16,7 +16,7 @@ FOLDS = {"amax": np.max, "amin": np.min}
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("dtype", [ut.float32, ut.float64])
-def test_an_extremum_is_found_wherever_it_stands(n, name, dtype):
+def test_an_extremum_is_found_at_any_position(n, name, dtype):
     fold, sign = FOLDS[name], 1 if name == "amax" else -1
     a = np.random.default_rng(n).normal(size=n)
     for place in {0, n // 3, n // 2, n - 1}:
@@ -30,7 +30,7 @@ def test_an_extremum_is_found_wherever_it_stands(n, name, dtype):
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("name", FOLDS)
-def test_a_nan_wins_wherever_it_stands(n, name):
+def test_a_nan_is_found_at_any_position(n, name):
     for place in {0, n // 3, n // 2, n - 1}:
         x = ut.rand(n)
         x[place] = NAN
@@ -49,13 +49,13 @@ def test_infinities_of_both_signs_are_numbers(n):
     assert ut.isnan(x.amin())
 
 
-def test_a_row_of_one_infinity_alone_gives_it():
+def test_a_row_of_one_infinity_returns_it():
     x = ut.full((3, 2000), -INF)
     assert x.amax(1).tolist() == [-INF] * 3
     assert (-x).amin().item() == INF
 
 
-def test_any_number_of_threads_gives_the_same_bits():
+def test_results_are_bitwise_equal_for_any_number_of_threads():
     x = ut.randn(300, 1111)
     before = ut.get_num_threads()
     results = []

@@ -1,4 +1,4 @@
-"""Fourier transforms: every length, norm and form beside NumPy's; inverses; derivatives; short-time transforms and windows."""
+"""Fourier transforms: every length, norm and form compared with NumPy; inverses; derivatives; short-time transforms and windows."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_a_transform_of_any_length_is_exact_to_rounding(n: int):
 
 @pytest.mark.parametrize("norm", [None, "forward", "backward", "ortho"])
 @pytest.mark.parametrize("form", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2"])
-def test_every_form_and_norm_is_numpys(form: str, norm: str | None):
+def test_every_form_and_norm_matches_numpy(form: str, norm: str | None):
     x = numbers(4, 5, 6, dtype="float64" if form.startswith(("rfft", "ihfft")) else "complex128")
     ours = getattr(ut.fft, form)(ut.from_numpy(x), norm=norm).numpy()
     np.testing.assert_allclose(ours, getattr(np.fft, form)(x, norm=norm), atol=1e-10)
@@ -42,20 +42,20 @@ def test_a_length_cuts_or_fills_with_zeros(n: int):
     np.testing.assert_allclose(ut.fft.fft(ut.from_numpy(x), n, dim=0).numpy(), np.fft.fft(x, n, axis=0), atol=1e-12)
 
 
-def test_halves_of_hermitian_signals_come_back():
+def test_halves_of_hermitian_signals_are_inverted():
     x = ut.from_numpy(numbers(3, 4, 7, dtype="float64"))
     back = ut.fft.hfftn(ut.fft.ihfftn(x), s=x.shape)
     np.testing.assert_allclose(back.numpy(), x.numpy(), atol=1e-12)
     np.testing.assert_allclose(ut.fft.hfft2(ut.fft.ihfft2(x), s=(4, 7)).numpy(), x.numpy(), atol=1e-12)
 
 
-def test_integers_become_floating_and_half_types_are_refused():
+def test_integers_become_floating_and_half_types_raise():
     assert ut.fft.fft(ut.arange(4)).dtype == ut.complex64
     with pytest.raises(RuntimeError, match="Unsupported dtype Half"):
         ut.fft.fft(ut.ones(4, dtype=ut.float16))
 
 
-def test_frequencies_and_shifts_are_numpys():
+def test_frequencies_and_shifts_match_numpy():
     for n in (0, 1, 4, 5):
         np.testing.assert_allclose(ut.fft.rfftfreq(n, 0.5).numpy(), np.fft.rfftfreq(n, 0.5) if n else [0.0], atol=1e-7)
         x = np.arange(n * 3).reshape(n, 3)
@@ -80,14 +80,14 @@ def test_a_transform_of_samples_is_the_samples_transform():
     np.testing.assert_array_equal(ut.vmap(lambda t: ut.fft.irfft(t, 6, dim=0), in_dims=1)(x).numpy(), ut.fft.irfft(x.transpose(0, 1), 6, dim=1).numpy())
 
 
-def test_the_result_can_be_written_elsewhere():
+def test_the_result_can_be_written_to_out():
     x, out = ut.from_numpy(numbers(4)), ut.empty(0, dtype=ut.complex128)
     assert ut.fft.fft(x, out=out) is out
     np.testing.assert_allclose(out.numpy(), np.fft.fft(x.numpy()), atol=1e-12)
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_threads_do_not_change_a_bit(threads: int):
+def test_results_are_bitwise_equal_for_any_number_of_threads(threads: int):
     x = ut.from_numpy(numbers(200, 97))
     before = ut.get_num_threads()
     try:
@@ -100,7 +100,7 @@ def test_threads_do_not_change_a_bit(threads: int):
 
 
 @pytest.mark.parametrize("window", [None, 12, 16])
-def test_a_signal_comes_back_from_its_short_time_transform(window: int | None):
+def test_istft_inverts_stft(window: int | None):
     x = ut.from_numpy(numbers(2, 80, dtype="float64"))
     options = {} if window is None else {"win_length": window, "window": ut.hann_window(window, dtype=ut.float64)}
     spectrum = x.stft(16, hop_length=4, return_complex=True, **options)
@@ -108,21 +108,21 @@ def test_a_signal_comes_back_from_its_short_time_transform(window: int | None):
     np.testing.assert_allclose(spectrum.istft(16, hop_length=4, length=80, **options).numpy(), x.numpy(), atol=1e-12)
 
 
-def test_a_window_that_leaves_gaps_is_refused():
+def test_a_window_that_leaves_gaps_raises():
     spectrum = ut.stft(ut.ones(40), 8, return_complex=True)
     with pytest.raises(RuntimeError, match="window overlap add min"):
         ut.istft(spectrum, 8, window=ut.zeros(8))
 
 
 @pytest.mark.parametrize("name", ["hann", "hamming", "blackman", "bartlett"])
-def test_symmetric_windows_are_numpys(name: str):
+def test_symmetric_windows_match_numpy(name: str):
     made = getattr(signal.windows, name)(9, dtype=ut.float64).numpy()
     np.testing.assert_allclose(made, getattr(np, {"hann": "hanning"}.get(name, name))(9), atol=1e-15)
     periodic = getattr(ut, f"{name}_window")(8, dtype=ut.float64).numpy()
     np.testing.assert_allclose(periodic, made[:-1], atol=1e-15)
 
 
-def test_a_kaiser_window_is_numpys():
+def test_a_kaiser_window_matches_numpy():
     np.testing.assert_allclose(signal.windows.kaiser(9, beta=5.0, dtype=ut.float64).numpy(), np.kaiser(9, 5.0), atol=1e-12)
 
 

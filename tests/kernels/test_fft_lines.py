@@ -1,4 +1,4 @@
-"""Fourier transforms by lanes and by squares: every layout of lines at the borders of vectors, threads, and values that are not finite."""
+"""Fourier transforms by lanes and by squares: every layout of lines at the boundaries of vectors, threads, and nonfinite values."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def close(ours, exact, eps):
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 @pytest.mark.parametrize("n", LENGTHS)
-def test_lines_lie_in_any_way(layout: tuple[int, int], n: int):
+def test_lines_may_have_any_layout(layout: tuple[int, int], n: int):
     outer, inner = layout
     for complex_type, real_type, eps in (("complex128", "float64", 1e-14), ("complex64", "float32", 4e-6)):
         x = lines(outer, n, inner, complex_type)
@@ -37,7 +37,7 @@ def test_lines_lie_in_any_way(layout: tuple[int, int], n: int):
 
 @pytest.mark.parametrize("n", [4097, 6561, 8192, 10007, 50000, 65536])
 @pytest.mark.parametrize("layout", [(1, 1), (9, 1), (1, 2), (2, 10)], ids=str)
-def test_long_lines_go_through_squares(layout: tuple[int, int], n: int):
+def test_long_lines_split_into_squares_match_numpy(layout: tuple[int, int], n: int):
     outer, inner = layout
     x = lines(outer, n, inner)
     close(ut.fft.fft(ut.from_numpy(x), dim=1).numpy(), np.fft.fft(x, axis=1), 2e-14)
@@ -49,7 +49,7 @@ def test_long_lines_go_through_squares(layout: tuple[int, int], n: int):
 
 @pytest.mark.parametrize("shape", [(300, 64), (40, 512), (2, 65536), (1, 10007), (64, 100, 3), (5000, 20)], ids=str)
 @pytest.mark.parametrize("form", ["fft", "ifft", "rfft", "irfft"])
-def test_any_number_of_threads_gives_the_same_bits(shape: tuple[int, ...], form: str):
+def test_results_are_bitwise_equal_for_any_number_of_threads(shape: tuple[int, ...], form: str):
     x = ut.from_numpy(RNG.standard_normal(shape).astype("float32"))
     if form != "rfft":
         x = ut.complex(x, x.flip(0))
@@ -74,7 +74,7 @@ def test_a_value_that_is_not_finite_stays_in_its_line():
             assert [i for i in range(20) if not finite[i]] == [3, 5]
 
 
-def test_views_and_conjugates_are_read_where_they_lie():
+def test_views_and_conjugates_are_transformed_correctly():
     x = lines(6, 12, 10)
     t = ut.from_numpy(x)
     close(ut.fft.fft(t[:, ::2, 1:], dim=1).numpy(), np.fft.fft(x[:, ::2, 1:], axis=1), 1e-14)

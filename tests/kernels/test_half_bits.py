@@ -13,7 +13,7 @@ import undertow
 
 KERNELS = list(undertow._C._build_info()["kernel_flags"])
 
-# Prints a digest for every way a half takes through the kernels; the first two are compared with NumPy below.
+# Prints a digest for every path of half types through the kernels; the first two are compared with NumPy below.
 PROGRAM = """
 import hashlib, sys
 import numpy as np
@@ -40,7 +40,7 @@ for half in (ut.float16, ut.bfloat16):
 
 
 def floats_between_halves() -> np.ndarray:
-    """Every float16 as float, its upper neighbour's midpoint, and the floats beside both: ties, and what just misses them."""
+    """Every float16 as float, the midpoint to its upper neighbor, and the floats next to both: ties and near-ties."""
     halves = np.arange(65536, dtype=np.uint16).view(np.float16).astype(np.float32)
     halves = halves[np.isfinite(halves)]
     middle = (halves[:-1].astype(np.float64) + halves[1:].astype(np.float64)) / 2
@@ -66,7 +66,7 @@ def of_baseline(file):
 
 
 @pytest.mark.parametrize("isa", KERNELS)
-def test_every_instruction_set_gives_the_baseline_s_bits(isa, file, of_baseline):
+def test_every_instruction_set_matches_the_baseline_bitwise(isa, file, of_baseline):
     assert len(of_baseline) == 2 * (5 + 4 * 5)
     assert digests(isa, file) == of_baseline
 

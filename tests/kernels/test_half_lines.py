@@ -1,4 +1,4 @@
-"""bfloat16 and float16: loops that keep values in registers, sums, and lines that are widened a few at a time."""
+"""bfloat16 and float16: loops that keep values in registers, sums, and lines that are converted to float a few at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bits(t: ut.Tensor) -> list[int]:
 
 
 def same(a: ut.Tensor, b: ut.Tensor) -> bool:
-    """Bit for bit, but for the payload of a NaN."""
+    """Bit for bit, except for the payload of a NaN."""
     return a.dtype == b.dtype and bool(((a == b) | (a.isnan() & b.isnan())).all()) and ut.signbit(a[~a.isnan()]).tolist() == ut.signbit(b[~b.isnan()]).tolist()
 
 
@@ -113,7 +113,7 @@ def test_other_folds_of_halves_are_those_of_floats(half, shape):
 
 @pytest.mark.parametrize("half", HALVES, ids=str)
 @pytest.mark.parametrize("shape", [(1, 1), (5, 7), (130, 64), (3, 5000), (70, 513)], ids=str)
-def test_lines_of_halves_are_normalised_as_floats(half, shape, both_thread_counts):
+def test_lines_of_halves_are_normalized_as_floats(half, shape, both_thread_counts):
     weight = ut.randn(shape[1]).to(half)
     functions = {
         "softmax": lambda t, w: F.softmax(t, -1),
@@ -140,7 +140,7 @@ def test_lines_of_halves_are_normalised_as_floats(half, shape, both_thread_count
         assert bool(((results[0][1].double() - a.grad).abs() <= allowed).all()), name
 
 
-def test_normalising_halves_along_no_elements_gives_nothing():
+def test_normalizing_halves_along_an_empty_dimension_gives_an_empty_result():
     for half in HALVES:
         assert F.softmax(ut.empty(3, 0, dtype=half), -1).shape == (3, 0)
         assert F.softmax(ut.empty(0, 3, dtype=half), -1).shape == (0, 3)
@@ -157,10 +157,10 @@ def test_floor_division_of_integers_rounds_down_at_the_ends_of_their_range():
 
 
 @pytest.mark.parametrize("dtype", [ut.float32, ut.float64], ids=str)
-def test_long_functions_give_the_same_values_whatever_the_strides(dtype):
+def test_long_functions_do_not_depend_on_strides(dtype):
     x, y = ut.rand(61, 67, dtype=dtype) + 0.5, ut.rand(61, 67, dtype=dtype) + 0.5
 
-    def agree(a, b):  # the last elements of a run may be rounded apart from those in vectors
+    def agree(a, b):  # the last elements of a run may be rounded differently from those in vectors
         return ut.allclose(a, b, rtol=8 * ut.finfo(dtype).eps, atol=ut.finfo(dtype).eps)
 
     for f in (ut.pow, ut.atan2, ut.logaddexp, ut.xlogy):

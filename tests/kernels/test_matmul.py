@@ -1,4 +1,4 @@
-"""Matrix products: every pair of ranks, layouts, scale factors, in-place and out=, graphs and refusals."""
+"""Matrix products: every pair of ranks, layouts, scale factors, in-place and out=, graphs and errors."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_matmul_of_every_pair_of_ranks(pair, dtype, recorded):
     [(((3,), (3,)), "DotBackward0"), (((3,), (3, 4)), "SqueezeBackward4"), (((2, 3), (3,)), "MvBackward0"), (((2, 3), (3, 4)), "MmBackward0"),
      (((5, 2, 3), (3, 4)), "UnsafeViewBackward0"), (((2, 3), (5, 3, 4)), "CloneBackward0")],
 )
-def test_nodes_are_named_as_torchs(pair, name):
+def test_nodes_have_torchs_names(pair, name):
     x, y = (ut.from_numpy(random(s)).requires_grad_() for s in pair)
     assert (x @ y).grad_fn.name() == name
 
@@ -49,7 +49,7 @@ def test_transposed_and_expanded_operands():
     assert np.allclose((ut.from_numpy(z).conj() @ ut.from_numpy(z)).numpy(), z.conj() @ z)
 
 
-def test_with_beta_zero_nothing_of_self_is_read():
+def test_with_beta_zero_self_is_not_read():
     nan = ut.full((2, 2), float("nan"))
     ones = ut.ones(2, 2)
     assert ut.addmm(nan, ones, ones, beta=0).tolist() == [[2, 2], [2, 2]]
@@ -76,7 +76,7 @@ def test_integers_wrap_and_halves_sum_in_float():
     assert (h @ h.t()).item() == 4096
 
 
-def test_out_keeps_its_dtype_or_refuses():
+def test_out_keeps_its_dtype_or_raises():
     a = ut.ones(2, 2)
     out = ut.empty(0)
     assert ut.mm(a, a, out=out) is out and out.tolist() == [[2, 2], [2, 2]]
@@ -121,14 +121,14 @@ def test_linear_keeps_the_weights_layout_in_its_gradient():
         (lambda o: ut.linalg.multi_dot([o(2, 3)]), "expected at least 2 tensors"),
     ],
 )
-def test_refusals_read_as_torchs(call, message):
+def test_errors_match_torch(call, message):
     with pytest.raises(RuntimeError, match=message):
         call(lambda *s: ut.ones(*s))
 
 
 @pytest.mark.parametrize("shape", [(130,), (1, 130), (90, 1), (90, 130), (1,), ()])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_what_is_added_broadcasts_into_large_products_too(shape: tuple[int, ...], dtype: str):
+def test_the_added_tensor_broadcasts_in_large_products_too(shape: tuple[int, ...], dtype: str):
     rng = np.random.default_rng(0)
     a, b, c = (rng.integers(-4, 5, s).astype(dtype) for s in ((90, 70), (70, 130), shape))
     before = ut.get_num_threads()

@@ -1,4 +1,4 @@
-"""Copies, reads and writes by position, masks: NumPy's answers at the borders of tiles, blocks and chunks, on one thread and on two."""
+"""Copies, reads and writes by index, masks: NumPy's results at the boundaries of tiles, blocks and chunks, on one thread and on two."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ SIDES = [1, 7, 8, 15, 16, 17, 33, 127, 128, 129, 300]
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)
-def test_a_transposed_copy_holds_every_element_at_its_place(dtype, threads):
+def test_a_transposed_copy_has_every_element_in_place(dtype, threads):
     for rows, columns in itertools.product(SIDES, SIDES):
         x = data((rows, columns), dtype)
         same(tensor(x).t().contiguous(), x.T)
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)
-def test_copies_of_permuted_slices_are_numpys(dtype, threads):
+def test_copies_of_permuted_slices_match_numpy(dtype, threads):
     x = data((5, 18, 7, 34), dtype)
     u = tensor(x)
     for order in itertools.permutations(range(4)):
@@ -63,7 +63,7 @@ def test_rows_of_any_number_of_bytes_are_copied_whole(width, threads):
 
 
 @pytest.mark.parametrize("shape", [(1,), (300_001,), (130, 257), (3, 5, 2, 9), (2000, 40)])
-def test_flips_and_rolls_are_numpys_over_any_dimensions(shape, threads):
+def test_flips_and_rolls_match_numpy_over_any_dimensions(shape, threads):
     x = data(shape)
     u = tensor(x)
     for count in range(1, len(shape) + 1):
@@ -75,7 +75,7 @@ def test_flips_and_rolls_are_numpys_over_any_dimensions(shape, threads):
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 40])
-def test_joined_parts_stand_one_after_the_other(parts, threads):
+def test_concatenated_parts_follow_each_other(parts, threads):
     for shape in [(3, 5), (1, 70_001), (70_001, 1), (300, 130), (2, 40, 5)]:
         arrays = [data(shape) for _ in range(parts)]
         tensors = [tensor(a) for a in arrays]
@@ -90,7 +90,7 @@ NUMBERS = [np.bool_, np.uint8, np.int32, np.int64, np.float32, np.float64]
 
 @pytest.mark.parametrize("source", NUMBERS)
 @pytest.mark.parametrize("target", [t for t in NUMBERS if t is not np.uint8])
-def test_conversions_of_long_and_short_runs_are_numpys(source, target):
+def test_conversions_of_long_and_short_runs_match_numpy(source, target):
     for n in (1, 15, 16, 17, 63, 64, 65, 70_003):
         x = RNG.integers(0, 3, n).astype(source) if source in (np.bool_, np.uint8) else data(n, source)
         name = "bool" if target is np.bool_ else np.dtype(target).name
@@ -108,7 +108,7 @@ def test_a_run_converted_to_a_half_type_has_the_bits_of_its_elements_converted_a
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)
-def test_reads_by_position_are_numpys(dtype, threads):
+def test_reads_by_index_match_numpy(dtype, threads):
     for shape in [(7, 3), (40, 1), (2000, 70), (3, 2100)]:
         x = data(shape, dtype)
         u = tensor(x)
@@ -126,7 +126,7 @@ def test_reads_by_position_are_numpys(dtype, threads):
 
 
 @pytest.mark.parametrize("place", [0, 1023, 1024, 40_000])
-def test_a_position_outside_is_refused_wherever_it_stands(place, threads):
+def test_an_index_out_of_range_raises_wherever_it_is(place, threads):
     x, at = ut.zeros(50_000, 2), ut.zeros(50_000, dtype=ut.int64)
     for bad in (50_000, -50_001):
         at[place] = bad
@@ -141,7 +141,7 @@ def test_a_position_outside_is_refused_wherever_it_stands(place, threads):
             x.take(at * 2)
 
 
-# (rows of the destination, elements of a row, positions): columns cut, rows dealt to threads, and both too small for it.
+# (rows of the destination, elements of a row, positions): columns split, rows distributed to threads, and both too small for it.
 @pytest.mark.parametrize("shape", [(3, 5, 10), (50, 15, 9000), (50, 16, 9000), (1, 300, 500), (1000, 64, 3000), (17, 700, 200)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 def test_rows_are_added_in_the_order_of_the_positions(shape, dtype, threads):
@@ -187,14 +187,14 @@ def test_nonzero_names_every_dimension(threads):
         same((tensor(x).float() * 2).nonzero(), np.argwhere(x))
 
 
-def test_a_mask_that_is_what_it_writes_is_read_first():
+def test_a_mask_that_is_also_the_output_is_read_first():
     m = ut.tensor([True, False, True])
     m[m] = False
     assert m.tolist() == [False, False, False]
 
 
 @pytest.mark.parametrize("size,step", [(2, 1), (3, 1), (5, 2), (2, 3)])
-def test_overlapping_windows_give_back_the_sum_of_their_gradients(size, step, threads):
+def test_overlapping_windows_sum_their_gradients(size, step, threads):
     for shape in [(40, 900), (900, 40), (6, 7, 8)]:
         for d in range(len(shape)):
             x = ut.zeros(shape, dtype=ut.float64, requires_grad=True)
@@ -222,7 +222,7 @@ def test_gradients_of_reads_are_the_same_when_they_are_recorded():
 
 
 @pytest.mark.parametrize("mode,theirs", [("constant", "constant"), ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")])
-def test_padding_of_many_and_of_long_rows_is_numpys(mode, theirs, threads):
+def test_padding_of_many_and_of_long_rows_matches_numpy(mode, theirs, threads):
     for shape in [(2, 3, 4), (1, 300, 70), (1, 2, 40_000), (5, 70, 3)]:
         x = data(shape)
         same(ut.nn.functional.pad(tensor(x), (2, 1, 1, 1), mode=mode), np.pad(x, ((0, 0), (1, 1), (2, 1)), mode=theirs))

@@ -1,4 +1,4 @@
-"""Sorting, selecting, searching and counting: NumPy's answers where one algorithm gives way to the next, with ties, NaN and extremes."""
+"""Sorting, selecting, searching and counting: NumPy's results at the sizes where algorithms change, with ties, NaN and extreme values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_sorting_keeps_equal_elements_in_their_order(kind, n):
     expected = np.argsort(x, kind="stable")
     np.testing.assert_array_equal(order.numpy(), expected)
     np.testing.assert_array_equal(values.numpy(), x[expected])
-    # Descending: the greatest first, NaN before them, equals in their order all the same.
+    # Descending: the greatest first, NaN before them, equal elements still in their order.
     values, order = tensor(x).sort(descending=True)
     _, ranks = np.unique(x, return_inverse=True, equal_nan=True)
     np.testing.assert_array_equal(order.numpy(), np.argsort(-ranks, kind="stable"))
@@ -74,7 +74,7 @@ def test_a_sort_along_any_dimension_of_any_layout_is_that_of_its_lines(threads):
 @pytest.mark.parametrize("kind", ["random", "ties", "special", "int64", "uint8", "float64"])
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 100, 320, 2000])
 @pytest.mark.parametrize("largest", [True, False])
-def test_topk_takes_the_first_of_the_sorted_elements(kind, n, largest, threads):
+def test_topk_returns_the_first_of_the_sorted_elements(kind, n, largest, threads):
     x = np.stack([line(kind, n) for _ in range(70)])
     u = tensor(x)
     ordered = u.sort(1, descending=largest)[0].numpy()
@@ -100,7 +100,7 @@ def test_the_median_and_the_kth_value_have_their_rank(kind, n):
         assert value.item() == ordered[k - 1] == x[at.item()]
 
 
-def test_the_median_of_a_line_with_nan_is_its_first_nan_and_nanmedian_passes_it_over():
+def test_the_median_of_a_line_with_nan_is_its_first_nan_and_nanmedian_ignores_it():
     x = ut.tensor([3.0, float("nan"), 1.0, float("nan"), 2.0])
     assert x.median(0)[1].item() == 1
     assert [t.item() for t in x.nanmedian(0)] == [2.0, 4]
@@ -117,7 +117,7 @@ def test_the_mode_of_elements_that_all_differ_is_the_smallest():
 
 @pytest.mark.parametrize("kind", ["near", "int64", "uint8", "int32", "ties", "random"])
 @pytest.mark.parametrize("n", [0, 1, 2, 1000, 40_000])
-def test_distinct_elements_come_sorted_with_their_places_and_counts(kind, n, threads):
+def test_unique_elements_are_sorted_with_their_indices_and_counts(kind, n, threads):
     x = line(kind, n)
     values, inverse, counts = tensor(x).unique(return_inverse=True, return_counts=True)
     for ours, theirs in zip((values, inverse, counts), np.unique(x, return_inverse=True, return_counts=True), strict=True):
@@ -126,7 +126,7 @@ def test_distinct_elements_come_sorted_with_their_places_and_counts(kind, n, thr
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7, 8, 17, 1000])
-def test_a_search_finds_the_first_place_or_the_last(n):
+def test_a_search_finds_the_first_or_last_index(n):
     keys = np.sort(RNG.integers(0, 20, n)).astype(np.float32)
     x = np.concatenate([RNG.integers(-2, 23, 200).astype(np.float32), np.array([np.nan, np.inf, -np.inf], np.float32)])
     for side in ("left", "right"):
@@ -139,14 +139,14 @@ def test_a_search_finds_the_first_place_or_the_last(n):
 
 
 @pytest.mark.parametrize("bins", [1, 10, 65_536, 65_537, 200_000])
-def test_counts_of_integers_are_numpys(bins, threads):
+def test_counts_of_integers_match_numpy(bins, threads):
     x = RNG.integers(0, bins, 600_001)
     np.testing.assert_array_equal(tensor(x).bincount().numpy(), np.bincount(x))
     np.testing.assert_array_equal(tensor(x[:7]).bincount(minlength=12).numpy(), np.bincount(x[:7], minlength=12))
 
 
 @pytest.mark.parametrize("offset", [-3, 0, 2])
-def test_indices_of_triangles_are_numpys(offset):
+def test_indices_of_triangles_match_numpy(offset):
     for rows, columns in [(0, 3), (4, 6), (6, 4)]:
         np.testing.assert_array_equal(ut.tril_indices(rows, columns, offset).numpy(), np.stack(np.tril_indices(rows, offset, columns)))
         np.testing.assert_array_equal(ut.triu_indices(rows, columns, offset).numpy(), np.stack(np.triu_indices(rows, offset, columns)))

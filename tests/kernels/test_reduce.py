@@ -1,4 +1,4 @@
-"""Reductions: the same bits for any number of threads, accurate sums, layouts, ties, scans and sorts at their edges."""
+"""Reductions: bitwise equal results for any number of threads, accurate sums, layouts, ties, scans and sorts at their edges."""
 
 import math
 import warnings
@@ -34,7 +34,7 @@ CASES = {
 
 @pytest.mark.parametrize("op", ["sum", "mean", "amax", "var", "logsumexp"])
 @pytest.mark.parametrize("name", CASES)
-def test_bits_do_not_depend_on_threads(op, name, threads):
+def test_results_are_bitwise_equal_for_any_number_of_threads(op, name, threads):
     shape, dim = CASES[name]
     x = tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
     dims = tuple(range(len(shape))) if dim is None else dim
@@ -67,7 +67,7 @@ def test_any_layout(dim, dtype):
         np.testing.assert_allclose(x.sum(dim).numpy(), view.sum(axis=dim), rtol=1e-5)
 
 
-def test_nan_wins_extrema():
+def test_nan_propagates_through_extrema():
     x = ut.tensor([[1.0, math.nan, 3.0], [4.0, 5.0, 6.0]])
     values, indices = x.max(1)
     assert math.isnan(values[0]) and indices.tolist() == [1, 2]
@@ -106,7 +106,7 @@ def test_errors(op, error, text):
         op(ut.zeros(0, 3))
 
 
-def test_a_warning_made_an_error_is_raised_as_that():
+def test_a_warning_turned_into_an_error_is_raised():
     with pytest.warns(UserWarning, match="degrees of freedom is <= 0"):
         assert math.isnan(ut.ones(1).var())
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Running sums and products of several lines at once, from either end: the same as line by line, for any count, length and thread count."""
+"""Cumulative sums and products of several lines at once, from either end: the same as line by line, for any count, length and thread count."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_strided_gradient_is_summed_from_the_end():
 
 @pytest.mark.parametrize("shape", [(1000, 130), (130, 1000), (3, 60_000)])
 @pytest.mark.parametrize("dim", [0, 1])
-def test_any_number_of_threads_gives_the_same_bits(shape, dim):
+def test_results_are_bitwise_equal_for_any_number_of_threads(shape, dim):
     x = ut.randn(shape, requires_grad=True)
     before = ut.get_num_threads()
     results = []

@@ -1,4 +1,4 @@
-"""3x3 convolutions by Winograd's algorithm: sizes around its tiles and blocks, threads, and values it must not lose."""
+"""3x3 convolutions by Winograd's algorithm: sizes around its tiles and blocks, threads, and nonfinite and large values."""
 
 import numpy as np
 import pytest
@@ -40,13 +40,13 @@ def named(name, dtype):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_results_and_gradients_are_direct_sums_but_for_rounding(name):
+def test_results_and_gradients_match_direct_sums_up_to_rounding(name):
     for small, large in zip(named(name, "float32"), named(name, "float64"), strict=True):
         np.testing.assert_allclose(small, large, rtol=0, atol=4e-6 * np.abs(large).max())
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_any_number_of_threads_gives_the_same_bits(name):
+def test_results_are_bitwise_equal_for_any_number_of_threads(name):
     before = ut.get_num_threads()
     try:
         ut.set_num_threads(1)
@@ -61,7 +61,7 @@ def test_any_number_of_threads_gives_the_same_bits(name):
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("where", ["image", "weight"])
-def test_what_is_not_finite_stays_where_direct_sums_put_it(value, where):
+def test_nonfinite_values_match_direct_sums(value, where):
     x, w, b = numbers(2, 16, 9, 9), numbers(16, 16, 3, 3), numbers(16)
     (x if where == "image" else w)[1, 3, 2, 1] = value
     for small, large in zip(results(x, w, b, 1, 1, "float32"), results(x, w, b, 1, 1, "float64"), strict=True):
@@ -76,7 +76,7 @@ def test_sums_that_overflow_in_a_transform_alone_are_computed_directly():
     np.testing.assert_allclose(y[0, 0, 2, 2], 16 * 9 * 3e34, rtol=1e-5)
 
 
-def test_an_output_hangs_on_its_own_inputs_alone():
+def test_an_output_depends_only_on_its_own_inputs():
     x, w = numbers(1, 16, 8, 8), numbers(16, 16, 3, 3)
     quiet = F.conv2d(ut.tensor(x.astype("float32")), ut.tensor(w.astype("float32"))).numpy()
     x[0, :, 3, :] = 1e20

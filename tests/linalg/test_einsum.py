@@ -1,4 +1,4 @@
-"""`einsum` by cases: notation, broadcasting, views, derivatives, and everything it refuses."""
+"""`einsum` by cases: notation, broadcasting, views, derivatives and errors."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ COUNT = (
     r"the number of dimensions \(2\) for operand {}"
 )
 SUBSCRIPT = "invalid subscript given at index {} in the equation string, subscripts must be in "
-REFUSED = [
+ERROR_CASES = [
     ((), ValueError, NO_EQUATION),
     (("ij",), ValueError, NO_EQUATION),
     ((A,), ValueError, NO_EQUATION),
@@ -169,8 +169,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("args", "kind", "clause"), REFUSED)
-def test_refusals(args, kind, clause):
+@pytest.mark.parametrize(("args", "kind", "clause"), ERROR_CASES)
+def test_errors(args, kind, clause):
     with pytest.raises(kind, match=r"^einsum\(\): " + clause):
         einsum(*args)
 

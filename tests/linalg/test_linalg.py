@@ -1,4 +1,4 @@
-"""Linear algebra: factors multiply to the matrix they are of, and what cannot be done says so."""
+"""Linear algebra: factors multiply to their matrix, and impossible requests raise."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_singular_matrix_is_a_linalg_error():
         ut.linalg.svd(ut.tensor([[float("nan"), 1.0], [1.0, 1.0]]))
 
 
-def test_the_ex_forms_tell_by_a_number_instead():
+def test_the_ex_forms_return_an_info_code_instead():
     singular = ut.stack([ut.eye(2), ut.tensor([[1.0, 2.0], [2.0, 4.0]])])
     assert ut.linalg.inv_ex(singular).info.tolist() == [0, 2]
     assert ut.linalg.solve_ex(singular, ut.ones(2, 2)).info.tolist() == [0, 2]
@@ -156,7 +156,7 @@ def test_the_exponential_of_a_large_matrix_and_of_a_rotation():
     np.testing.assert_allclose(ut.linalg.matrix_exp(turn).numpy(), wanted, atol=1e-10)
 
 
-def test_least_squares_leave_the_shortest_rest():
+def test_least_squares_minimize_the_residual():
     a, b = matrix(6, 3), matrix(6, 2, seed=1)
     for driver in ("gels", "gelsy", "gelsd", "gelss"):
         found = ut.linalg.lstsq(a, b, driver=driver)
@@ -183,7 +183,7 @@ def test_reflections_of_geqrf_multiply_to_q():
     close(ut.ormqr(packed, tau, other.mT, left=False), other.mT @ full)
 
 
-def test_lists_of_sizes_are_no_bare_ints():
+def test_lists_of_sizes_cannot_be_single_ints():
     x = ut.ones(3)
     for call in (lambda: ut.zeros(size=3), lambda: ut.full(3, 1.0), lambda: ut.flip(x, 0), lambda: ut.tile(x, 2), lambda: ut.permute(x, 0),
                  lambda: x.new_full(3, 1.0), lambda: ut.broadcast_to(x, 3), lambda: x.expand(size=3)):
@@ -200,7 +200,7 @@ def test_the_norm_of_an_empty_matrix_is_zero(shape, order):
     assert norm.shape == shape[:-2] and not norm.any()
 
 
-def test_lu_of_a_singular_matrix_is_no_error_as_function_and_method():
+def test_lu_of_a_singular_matrix_does_not_raise():
     # torch.lu and Tensor.lu give factors with a zero pivot; linalg.lu_factor is the one that raises.
     singular = ut.tensor([[1.0, 2.0], [2.0, 4.0]])
     for factors, pivots in (ut.lu(singular), singular.lu()):

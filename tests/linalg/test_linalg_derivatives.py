@@ -1,4 +1,4 @@
-"""Derivatives of factorizations against finite differences, as functions that have one value: of Hermitian matrices, and
+"""Derivatives of factorizations against finite differences, as functions with unique values: of Hermitian matrices, and
 of vectors whose free phase is taken out."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def positive(a: ut.Tensor) -> ut.Tensor:
 
 
 def without_phase(vectors: ut.Tensor) -> ut.Tensor:
-    """Columns turned so that their sum is real and positive."""
+    """Columns multiplied by a phase so that their sum is real and positive."""
     total = vectors.sum(-2, keepdim=True)
     return vectors * (total.conj() / total.abs())
 
@@ -101,7 +101,7 @@ def test_the_determinant_of_a_singular_matrix_has_a_gradient_and_a_second_one():
     np.testing.assert_allclose(again.numpy(), [[4.0, -2.0, 0.0], [-2.0, 1.0, 0.0], [0.0, 0.0, 0.0]], atol=1e-10)
 
 
-def test_a_loss_that_depends_on_a_free_phase_is_refused():
+def test_a_loss_that_depends_on_the_phase_of_eigenvectors_raises():
     rng = np.random.default_rng(0)
     a = ut.from_numpy(rng.standard_normal((3, 3)) + 1j * rng.standard_normal((3, 3))).requires_grad_()
     with pytest.raises(RuntimeError, match="up to multiplication by e"):

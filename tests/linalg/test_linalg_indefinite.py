@@ -1,4 +1,4 @@
-"""Factors of symmetric and Hermitian matrices of either sign, and systems solved with them."""
+"""LDL factors of symmetric and Hermitian indefinite matrices, and systems solved with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def matrix(n: int, dtype: str, hermitian: bool, batch: tuple[int, ...] = (), see
         a = a + 1j * rng.normal(size=a.shape)
     turned = np.swapaxes(a, -1, -2)
     a = a + (turned.conj() if hermitian else turned)
-    a[..., range(n), range(n)] *= (rng.random(n) > 0.5) | (n == 1)  # zeros on the diagonal ask for blocks of two
+    a[..., range(n), range(n)] *= (rng.random(n) > 0.5) | (n == 1)  # zeros on the diagonal require 2x2 blocks
     return a.astype(dtype)
 
 
@@ -47,7 +47,7 @@ def test_the_factors_multiply_back_and_solve(n, dtype, hermitian):
     ld, pivots = ut.linalg.ldl_factor(ut.from_numpy(a), hermitian=hermitian)
     tolerance = 1e-4 if dtype == "float32" else 1e-11
     np.testing.assert_allclose(unpacked(ld.numpy(), pivots.numpy(), hermitian), a, rtol=tolerance, atol=tolerance)
-    assert n < 7 or (pivots < 0).any()  # blocks of two were met
+    assert n < 7 or (pivots < 0).any()  # 2x2 blocks occurred
     b = np.random.default_rng(1).normal(size=(n, 3)).astype(dtype)
     x = ut.linalg.ldl_solve(ld, pivots, ut.from_numpy(b), hermitian=hermitian)
     np.testing.assert_allclose(a @ x.numpy(), b, rtol=tolerance * 100, atol=tolerance * 100)
@@ -69,7 +69,7 @@ def test_a_singular_matrix_is_named():
         ut.linalg.ldl_factor(ut.zeros(3, 3))
 
 
-def test_what_is_no_factor_is_refused():
+def test_arguments_that_are_not_factors_raise():
     ld, pivots = ut.linalg.ldl_factor(ut.eye(3))
     b = ut.ones(3, 1)
     for wrong, clause in (

@@ -1,4 +1,4 @@
-"""Factorizations beside their definitions: sizes at the borders of blocks, matrices without rank, clustered and graded values, threads."""
+"""Factorizations compared with their definitions: sizes at the boundaries of blocks, rank-deficient matrices, clustered and graded values, threads."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import undertow as ut
 
 RNG = np.random.default_rng(11)
-# Around the sizes where loops become blocks, blocks are cut, and problems are halved.
+# Around the sizes where loops become blocked, blocks are partial, and problems are halved.
 SIZES = [1, 2, 5, 9, 25, 29, 33, 58, 65, 98]
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 
@@ -21,7 +21,7 @@ def orthogonal(m, k, dtype):
 
 
 def rectangles(m, n, dtype):
-    """Matrices that singular values find hard, by name."""
+    """Matrices that are difficult for the singular value decomposition, by name."""
     k = min(m, n)
     q, p = orthogonal(m, k, dtype), orthogonal(n, k, dtype).conj().T
     clusters = np.repeat([1.0, 2.0, 1 + 1e-9], (k + 2) // 3)[:k]
@@ -52,7 +52,7 @@ def wide(t):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
-def test_singular_vectors_are_orthonormal_and_give_the_matrix_back(n: int, dtype: str):
+def test_singular_vectors_are_orthonormal_and_reconstruct_the_matrix(n: int, dtype: str):
     shapes = {(n, n), (n + 3, n), (2 * n, n), (n, n + n // 2 + 1)}
     for m, n in shapes:
         bound = 12 * max(m, n, 4) * eps_of(dtype)
@@ -70,7 +70,7 @@ def test_singular_vectors_are_orthonormal_and_give_the_matrix_back(n: int, dtype
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
-def test_eigenvectors_of_hermitian_matrices_are_orthonormal_and_give_them_back(n: int, dtype: str):
+def test_eigenvectors_of_hermitian_matrices_are_orthonormal_and_reconstruct_them(n: int, dtype: str):
     bound = 12 * max(n, 4) * eps_of(dtype)
     cases = [(name, a + a.conj().T) for name, a in rectangles(n, n, dtype)]
     cases.append(("Wilkinson's", np.diag(np.abs(np.arange(n) - n // 2) * 1.0) + np.eye(n, n, 1) + np.eye(n, n, -1)))
@@ -89,7 +89,7 @@ def test_eigenvectors_of_hermitian_matrices_are_orthonormal_and_give_them_back(n
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
-def test_orthogonal_and_triangular_factors_give_the_matrix_back(n: int, dtype: str):
+def test_orthogonal_and_triangular_factors_reconstruct_the_matrix(n: int, dtype: str):
     shapes = {(n, n), (n + 7, n), (n, n + 7), (3 * n, n)}
     for m, n in shapes:
         bound = 12 * max(m, n, 4) * eps_of(dtype)
@@ -135,7 +135,7 @@ def test_systems_inverses_and_factors(n: int, dtype: str):
 
 
 @pytest.mark.parametrize("n", [3, 31, 33, 70])
-def test_what_has_no_factors_says_where(n: int):
+def test_matrices_without_factors_raise_with_the_position(n: int):
     a = np.eye(n)
     a[n // 2, n // 2] = -1
     with pytest.raises(ut.linalg.LinAlgError, match=f"order {n // 2 + 1} is not positive-definite"):
@@ -157,7 +157,7 @@ def test_what_has_no_factors_says_where(n: int):
 @pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
 @pytest.mark.parametrize("shape", [(5, 5), (40, 7), (7, 40), (90, 90), (130, 70), (33, 65)], ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
-def test_least_squares_solutions_are_numpys(shape: tuple[int, int], driver: str, dtype: str):
+def test_least_squares_solutions_match_numpy(shape: tuple[int, int], driver: str, dtype: str):
     a, b = numbers(2, *shape, dtype=dtype), numbers(2, shape[0], 3, dtype=dtype)
     found = ut.linalg.lstsq(ut.from_numpy(a), ut.from_numpy(b), driver=driver)
     for i in range(2):
@@ -187,7 +187,7 @@ def test_the_exponential_by_approximants_of_every_degree(norm: float, dtype: str
 
 
 @pytest.mark.parametrize("n", [70, 430])
-def test_any_number_of_threads_gives_the_same_bits(n: int):
+def test_results_are_bitwise_equal_for_any_number_of_threads(n: int):
     a = ut.from_numpy(numbers(n, n, dtype="float32"))
     s = a @ a.mT + n * ut.eye(n)
     before = ut.get_num_threads()
@@ -217,7 +217,7 @@ def test_a_batch_is_its_matrices(n: int):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
-def test_vectors_of_any_square_matrix_are_of_length_one_and_only_stretched(n: int, dtype: str):
+def test_eigenvectors_of_any_square_matrix_have_unit_norm_and_satisfy_their_equation(n: int, dtype: str):
     bound = 60 * max(n, 4) * eps_of(dtype)
     cases = [(name, a) for name, a in rectangles(n, n, dtype) if name != "nilpotent"]
     cases.append(("a shift", np.roll(np.eye(n), 1, axis=0)))

@@ -1,4 +1,4 @@
-"""Attention: what a comparison with torch does not say."""
+"""Attention: properties that a comparison with torch does not cover."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_first_and_second_derivatives_and_tangents_are_right(name: str):
     assert ut.autograd.gradgradcheck(run, inputs, check_fwd_over_rev=True)
 
 
-def test_the_tiled_operator_is_the_composition():
+def test_the_tiled_operator_matches_the_composition():
     q, k, v = tensors((2, 3, 90, 8), (2, 3, 70, 8), (2, 3, 70, 8))
     weights = tensors((2, 3, 90, 8), grad=False)[0]
     for causal in (False, True):
@@ -46,7 +46,7 @@ def test_the_tiled_operator_is_the_composition():
             np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
-def test_the_same_bits_with_any_number_of_threads():
+def test_results_are_bitwise_equal_for_any_number_of_threads():
     inputs = tensors((4, 4, 100, 16), (4, 4, 100, 16), (4, 4, 100, 16), dtype="float32")
     weights = tensors((4, 4, 100, 16), dtype="float32", grad=False)[0]
     found, before = [], ut.get_num_threads()
@@ -68,7 +68,7 @@ def test_no_matrix_of_scores_is_kept_for_the_backward_pass():
 
 
 @pytest.mark.parametrize("dims", [(0, 0, 0), (0, None, None), (None, 1, 0)])
-def test_vmap_is_a_loop(dims):
+def test_vmap_matches_a_loop(dims):
     shapes = [(2, 2, 3, 4) if d is None else (2, 5, 2, 3, 4) if d == 1 else (5, 2, 2, 3, 4) for d in dims]
     inputs = tensors(*shapes, grad=False)
     masks = ut.rand(5, 3, 3)
@@ -95,9 +95,9 @@ def test_tiles_and_panels_end_anywhere(queries: int, keys: int):
             assert ut.allclose(mine, theirs, atol=1e-12)
 
 
-def test_threads_and_the_layout_of_heads_do_not_change_a_bit():
+def test_results_are_bitwise_equal_for_any_threads_and_head_layout():
     rng = np.random.default_rng(1)
-    rows = [ut.tensor(rng.standard_normal((2, 150, 3, 32)).astype("float32")) for _ in range(3)]  # heads beside each other, as layers have them
+    rows = [ut.tensor(rng.standard_normal((2, 150, 3, 32)).astype("float32")) for _ in range(3)]  # heads next to each other, as in layers
     before, results = ut.get_num_threads(), []
     try:
         for threads, lay in ((1, lambda t: t), (2, lambda t: t), (2, lambda t: t.contiguous())):

@@ -1,4 +1,4 @@
-"""Attention beside torch's: the same values, gradients, nodes, words and numbers drawn."""
+"""Attention compared with torch: values, gradients, nodes, messages and random numbers."""
 
 from __future__ import annotations
 
@@ -53,29 +53,29 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_attention_is_torchs(name: str, same_as_torch):
+def test_attention_matches_torch(name: str, same_as_torch):
     tolerance = 1e-5 if name == "float32" else 1e-9
     same_as_torch(CASES[name], rtol=10 * tolerance, atol=tolerance, whole_messages=True, seed=7)
 
 
-REFUSED = {
+ERROR_CASES = {
     "other dtypes": lambda L: attended(L, Q, K, K)[0] + L.nn.functional.scaled_dot_product_attention(L.ones(2, 2), L.ones(2, 2).double(), L.ones(2, 2)),
     "one dimension": lambda L: L.nn.functional.scaled_dot_product_attention(L.ones(2), L.ones(2, 2), L.ones(2, 2)),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_torch_refuses_is_refused_alike(name: str, same_as_torch):
+@pytest.mark.parametrize("name", ERROR_CASES)
+def test_errors_match_torch(name: str, same_as_torch):
     def words(L):
         with pytest.raises(RuntimeError) as caught:
-            REFUSED[name](L)
+            ERROR_CASES[name](L)
         return str(caught.value).split("but got")[0]
 
     same_as_torch(words)
 
 
 def layer(L, q, k, v=None, *, made=None, train=True, alike=False, **options):
-    """A module's results, weights and gradients; its inputs are one tensor where they are `alike`."""
+    """A module's results, weights and gradients; its inputs are one tensor if `alike`."""
     m = L.nn.MultiheadAttention(8, 2, **(made or {}))
     with L.no_grad():
         for i, p in enumerate(m.parameters()):
@@ -131,7 +131,7 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_the_module_is_torchs(name: str, same_as_torch):
+def test_the_module_matches_torch(name: str, same_as_torch):
     same_as_torch(LAYERS[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
 
 
@@ -139,7 +139,7 @@ def _module(L, **made):
     return L.nn.MultiheadAttention(8, 2, **made)
 
 
-STORIES = {
+SCENARIOS = {
     "initial values": lambda L: [dict(_module(L).state_dict()), dict(_module(L, kdim=3, add_bias_kv=True).state_dict()), dict(_module(L, bias=False).state_dict())],
     "representation": lambda L: repr(_module(L, batch_first=True)),
     "nothing": lambda L: L.nn.MultiheadAttention(0, 2),
@@ -157,6 +157,6 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_a_story_ends_as_torchs_does(name: str, same_as_torch):
-    same_as_torch(STORIES[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_matches_torch(name: str, same_as_torch):
+    same_as_torch(SCENARIOS[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)

@@ -1,4 +1,4 @@
-"""Bags, alignments without labels' places, and the smaller modules beside torch's."""
+"""Embedding bags, CTC loss and smaller modules compared with torch."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BAGS = {
 
 
 @pytest.mark.parametrize("name", BAGS)
-def test_bags_are_torchs(name: str, same_as_torch):
+def test_embedding_bags_match_torch(name: str, same_as_torch):
     same_as_torch(BAGS[name], rtol=1e-5, atol=1e-6, whole_messages=True, seed=7)
 
 
@@ -87,7 +87,7 @@ ALIGNMENTS = {
 
 
 @pytest.mark.parametrize("name", ALIGNMENTS)
-def test_alignments_are_torchs(name: str, same_as_torch):
+def test_ctc_loss_matches_torch(name: str, same_as_torch):
     same_as_torch(ALIGNMENTS[name], rtol=1e-8, atol=1e-9, whole_messages=True, seed=7)
 
 
@@ -116,17 +116,17 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_smaller_modules_are_torchs(name: str, same_as_torch):
+def test_smaller_modules_match_torch(name: str, same_as_torch):
     same_as_torch(OTHERS[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
 
 
-def test_a_given_table_is_frozen_unless_it_is_said_otherwise():
+def test_a_pretrained_table_is_frozen_by_default():
     table = ut.ones(4, 3)
     assert not ut.nn.EmbeddingBag.from_pretrained(table).weight.requires_grad
     assert ut.nn.EmbeddingBag.from_pretrained(table, freeze=False).weight.requires_grad
 
 
-def test_a_second_derivative_of_an_alignment_is_refused():
+def test_a_second_derivative_of_ctc_loss_raises():
     scores = tensor(ut, 6, 2, 4, grad=True)
     loss = ut.nn.functional.ctc_loss(scores.log_softmax(2), ut.tensor(ROWS), (6, 5), (3, 2))
     (g,) = ut.autograd.grad(loss, scores, create_graph=True)

@@ -1,4 +1,4 @@
-"""Clipping gradients by their norm together, or by value, against NumPy."""
+"""Clipping gradients by their total norm or by value, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def everything() -> np.ndarray:
 
 @pytest.mark.parametrize("order", [1, 2, 3.5, float("inf"), 0.5])
 @pytest.mark.parametrize("bound", [0.75, 4.0])
-def test_gradients_are_scaled_so_that_their_norm_together_is_the_bound(order, bound):
+def test_gradients_are_scaled_so_that_their_total_norm_is_the_bound(order, bound):
     found = parameters()
     norm = np.linalg.norm(everything(), order)
     assert clip_grad_norm_(found, bound, order).item() == pytest.approx(norm)
@@ -35,7 +35,7 @@ def test_gradients_are_scaled_so_that_their_norm_together_is_the_bound(order, bo
     assert found[-1].grad is None
 
 
-def test_gradients_below_the_bound_stay_as_they_are():
+def test_gradients_below_the_bound_are_unchanged():
     found = parameters()
     assert clip_grad_norm_(found, 1000.0).item() == pytest.approx(np.linalg.norm(everything()))
     for p, g in zip(found, GRADS, strict=False):

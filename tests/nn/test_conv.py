@@ -1,4 +1,4 @@
-"""Convolution layers and sliding blocks beside torch's: each story is told to both libraries, and the answers are the same."""
+"""Convolution layers and sliding blocks compared with torch: each scenario must have the same result in both libraries."""
 
 import copy
 import pickle
@@ -32,17 +32,17 @@ def numbers(shape):
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_starts_computes_and_differentiates_as_torchs(name, options, same_as_torch):
+def test_initialization_outputs_and_gradients_match_torch(name, options, same_as_torch):
     args, shape = LAYERS[name]
 
-    def story(L):
+    def scenario(L):
         layer = getattr(L.nn, name)(*args, **options)
         x = L.tensor(numbers(shape), requires_grad=True)
         y = layer(x)
         (y * y).sum().backward()
         return [repr(layer), layer.state_dict(), y, x.grad, [p.grad for p in layer.parameters()]]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -53,25 +53,25 @@ def test_a_single_image_needs_no_batch(name, same_as_torch):
 
 @pytest.mark.parametrize("name", ["Conv1d", "Conv2d", "Conv3d"])
 @pytest.mark.parametrize("padding", ["same", "valid"])
-def test_padding_may_be_a_word(name, padding, same_as_torch):
+def test_padding_may_be_a_string(name, padding, same_as_torch):
     args, shape = LAYERS[name]
 
-    def story(L):
+    def scenario(L):
         with warnings.catch_warnings():  # torch warns of a copy that we do not make
             warnings.filterwarnings("ignore", "Using padding='same' with even kernel lengths")
             layer = getattr(L.nn, name)(*args, padding=padding, dilation=1)
             return [repr(layer), layer(L.tensor(numbers(shape)))]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
-def test_a_transposed_layer_takes_the_size_that_is_asked_for(same_as_torch):
-    def story(L):
+def test_a_transposed_layer_accepts_an_output_size(same_as_torch):
+    def scenario(L):
         layer = L.nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
         x = L.tensor(numbers((1, 2, 4, 5)))
         return [layer(x, output_size=size) for size in [(7, 9), (8, 10), (7, 10), (1, 3, 8, 9)]]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_transposed_layer_takes_the_size_that_is_asked_for(same_as_torch):
         (lambda L: L.nn.Linear(2, 3).load_state_dict(L.nn.LazyLinear(3).state_dict()), "Can't access the shape of an uninitialized"),
     ],
 )
-def test_bad_layers_and_bad_images_are_refused_in_torchs_words(make, says, same_as_torch):
+def test_bad_layers_and_bad_images_raise_torchs_errors(make, says, same_as_torch):
     def kind(L):
         with pytest.raises(Exception) as caught:  # noqa: PT011 - which it is, is compared
             make(L)
@@ -108,7 +108,7 @@ def test_bad_layers_and_bad_images_are_refused_in_torchs_words(make, says, same_
 
 @pytest.mark.parametrize("name", ["LazyLinear", *(f"LazyConv{t}{n}d" for t in ("", "Transpose") for n in (1, 2, 3))])
 def test_a_lazy_layer_becomes_an_ordinary_one_at_its_first_call(name, same_as_torch):
-    def story(L):
+    def scenario(L):
         args, shape = ((4,), (2, 3)) if name == "LazyLinear" else ((6, 2), LAYERS[name.removeprefix("Lazy")][1])
         layer = getattr(L.nn, name)(*args)
         before = [repr(layer), str(layer.has_uninitialized_params()), list(layer.state_dict())]
@@ -119,30 +119,30 @@ def test_a_lazy_layer_becomes_an_ordinary_one_at_its_first_call(name, same_as_to
         assert type(weight) is L.nn.Parameter
         return [before, repr(layer), type(layer).__name__, y, layer.state_dict(), repr(copied), repr(copied.weight), [*layer._forward_pre_hooks]]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
 def test_a_lazy_layer_takes_its_shapes_from_a_state_dict(same_as_torch):
-    def story(L):
+    def scenario(L):
         lazy, made = L.nn.LazyConv2d(6, 3), L.nn.Conv2d(2, 6, 3)
         return [lazy.load_state_dict(made.state_dict()), lazy.weight, lazy(L.tensor(numbers((1, 2, 4, 4))))]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
 def test_an_optimizer_made_before_the_first_call_trains_a_lazy_layer(same_as_torch):
-    def story(L):
+    def scenario(L):
         layer = L.nn.LazyLinear(2)
         optimizer = L.optim.SGD(layer.parameters(), lr=0.1)
         (layer(L.tensor(numbers((3, 4)))) ** 2).sum().backward()
         optimizer.step()
         return layer.state_dict()
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
 def test_uninitialized_tensors_are_pickled_cast_and_materialized(same_as_torch):
-    def story(L):
+    def scenario(L):
         p, b = L.nn.parameter.UninitializedParameter(requires_grad=False), L.nn.parameter.UninitializedBuffer()
         again = pickle.loads(pickle.dumps(p))
         before = [repr(p), repr(b), repr(again), str(again.requires_grad), str(L.nn.parameter.is_lazy(p))]
@@ -150,7 +150,7 @@ def test_uninitialized_tensors_are_pickled_cast_and_materialized(same_as_torch):
         b.materialize((2,))
         return [before, str(p.dtype), list(p.shape), list(b.shape), type(p).__name__, str(type(b) is L.Tensor), str(isinstance(b, L.nn.Buffer))]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -161,7 +161,7 @@ def test_layers_are_pickled_with_their_settings(name):
 
 
 def test_blocks_are_unfolded_and_folded(same_as_torch):
-    def story(L):
+    def scenario(L):
         x = L.tensor(numbers((2, 3, 6, 7)), requires_grad=True)
         columns = L.nn.Unfold((2, 3), dilation=(1, 2), padding=1, stride=(2, 1))(x)
         image = L.nn.Fold((6, 7), (2, 3), dilation=(1, 2), padding=1, stride=(2, 1))(columns)
@@ -170,7 +170,7 @@ def test_blocks_are_unfolded_and_folded(same_as_torch):
         return [columns, image, x.grad, single, L.nn.functional.fold(single, (6, 7), 2), repr(L.nn.Unfold(2)), repr(L.nn.Fold((4, 4), 2)),
                 type(columns.grad_fn).__name__, type(image.grad_fn).__name__]  # fmt: skip
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5, seed=3)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5, seed=3)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_blocks_are_unfolded_and_folded(same_as_torch):
         lambda F, x, c: F.fold(c, (2, 2), 3),
     ],
 )
-def test_blocks_that_do_not_fit_are_refused_in_torchs_words(make, same_as_torch):
+def test_blocks_that_do_not_fit_raise_torchs_error(make, same_as_torch):
     def said(L):
         with pytest.raises(RuntimeError) as error:
             make(L.nn.functional, L.tensor(numbers((2, 3, 6, 6))), L.tensor(numbers((2, 27, 16))))
@@ -201,6 +201,6 @@ def test_blocks_that_do_not_fit_are_refused_in_torchs_words(make, same_as_torch)
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
 @pytest.mark.parametrize("name", ["Conv1d", "Conv2d"])
-def test_an_image_may_be_padded_by_what_it_shows(name, mode, same_as_torch):
+def test_padding_modes_match_torch(name, mode, same_as_torch):
     args, shape = LAYERS[name]
     same_as_torch(lambda L: [layer := getattr(L.nn, name)(*args, padding=1, padding_mode=mode), layer(L.tensor(numbers(shape)))], rtol=1e-4, atol=1e-5, seed=3)

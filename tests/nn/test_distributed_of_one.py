@@ -1,4 +1,4 @@
-"""torch.distributed in a group of one process: a program for many runs on one, and more than one is refused in words."""
+"""torch.distributed in a group of one process: programs for many processes run on one, and more than one raises a clear error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_rank_and_size_come_from_the_environment(monkeypatch):
     assert not dist.is_initialized()
 
 
-def test_a_world_of_several_is_refused_in_words():
+def test_a_world_of_several_processes_raises_a_clear_error():
     with pytest.raises(NotImplementedError, match="a world size of 2 is not supported"):
         dist.init_process_group("gloo", rank=0, world_size=2)
     with pytest.raises(RuntimeError, match="doesn't have NCCL built in"):
@@ -41,7 +41,7 @@ def test_a_world_of_several_is_refused_in_words():
 
 
 @pytest.mark.parametrize("call", [dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(ut.ones(2)), lambda: DistributedDataParallel(nn.Linear(1, 1))])
-def test_nothing_goes_without_a_group(call):
+def test_collectives_need_a_group(call):
     with pytest.raises(ValueError, match="Default process group has not been initialized"):
         call()
 
@@ -71,7 +71,7 @@ def test_collectives_of_one_piece(world):
     dist.barrier()
 
 
-def test_bad_pieces_are_refused_as_gloo_refuses_them(world):
+def test_bad_pieces_raise_as_with_gloo(world):
     x = ut.arange(4.0)
     for call, kind, words in (
         (lambda: dist.all_reduce(3), TypeError, "Expected parameter `tensor`"),

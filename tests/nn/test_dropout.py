@@ -1,4 +1,4 @@
-"""Dropout beside torch's: the same seed leaves out the same elements."""
+"""Dropout compared with torch: the same seed drops the same elements."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ def values(L, shape, dtype="float32"):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_same_seed_leaves_out_the_same(name: str, shape: tuple[int, ...], same_as_torch):
+def test_the_same_seed_drops_the_same_elements(name: str, shape: tuple[int, ...], same_as_torch):
     for p in (0.0, 0.1, 0.5, 1.0):
         for inplace in (False, True):
             for dtype in ("float32", "float64", "bfloat16"):
-                story = lambda L: getattr(L.nn.functional, name)(values(L, shape, dtype), p, True, inplace)  # noqa: E731, B023
+                scenario = lambda L: getattr(L.nn.functional, name)(values(L, shape, dtype), p, True, inplace)  # noqa: E731, B023
                 tolerance = 1e-2 if dtype == "bfloat16" else 1e-5
-                same_as_torch(story, rtol=10 * tolerance, atol=tolerance, whole_messages=True, seed=7)
+                same_as_torch(scenario, rtol=10 * tolerance, atol=tolerance, whole_messages=True, seed=7)
 
 
 @pytest.mark.parametrize("name", ["dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"])
 @pytest.mark.parametrize("end", ["", "_"])
 def test_the_packages_own_functions_agree(name: str, end: str, same_as_torch):
     for shape in SHAPES:
-        story = lambda L: getattr(L, name + end)(values(L, shape), 0.3, True)  # noqa: E731, B023
-        same_as_torch(story, rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
+        scenario = lambda L: getattr(L, name + end)(values(L, shape), 0.3, True)  # noqa: E731, B023
+        same_as_torch(scenario, rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
 
 
-STORIES = {
+SCENARIOS = {
     "no probability": lambda L: L.nn.functional.dropout(L.ones(2), 1.5),
     "no probability in the package's own": lambda L: L.dropout(L.ones(2), -0.5, True),
     "no probability in a module": lambda L: L.nn.Dropout(2.0),
@@ -58,12 +58,12 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_a_story_ends_as_torchs_does(name: str, same_as_torch):
-    same_as_torch(STORIES[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_matches_torch(name: str, same_as_torch):
+    same_as_torch(SCENARIOS[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
 
 
-def test_nothing_left_out_is_the_input_itself():
+def test_dropout_with_probability_zero_returns_the_input():
     x = ut.ones(3)
     assert ut.nn.functional.dropout(x, 0.0) is x
     assert ut.nn.Dropout().eval()(x) is x

@@ -1,4 +1,4 @@
-"""Losses of an element and its target, computed in runs of 1024 and chunks of 16 runs: the same at every border, stride and thread count."""
+"""Elementwise losses, computed in runs of 1024 and chunks of 16 runs: the same at every boundary, stride and thread count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _bce(x, y):
         return -(y * np.maximum(np.log(x), LOG_FLOOR) + (1 - y) * np.maximum(np.log1p(-x), LOG_FLOOR))
 
 
-# name: (loss, its value in NumPy, its slope in NumPy, do inputs lie in [0, 1])
+# name: (loss, its value in NumPy, its derivative in NumPy, whether inputs are in [0, 1])
 LOSSES = {
     "mse": (F.mse_loss, lambda x, y: (x - y) ** 2, lambda x, y: 2 * (x - y), False),
     "smooth_l1": (
@@ -61,7 +61,7 @@ def _float64(t):
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("n", SIZES)
-def test_values_and_gradients_hold_at_every_border(name, n):
+def test_values_and_gradients_are_right_at_every_boundary(name, n):
     loss, value, slope, unit = LOSSES[name]
     x, y = _pair(n, unit)
     x.requires_grad_()
@@ -79,7 +79,7 @@ def test_values_and_gradients_hold_at_every_border(name, n):
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-def test_any_number_of_threads_gives_the_same_bits(name, reduction):
+def test_results_are_bitwise_equal_for_any_number_of_threads(name, reduction):
     loss, _, _, unit = LOSSES[name]
     x, y = _pair(100_003, unit)
     x.requires_grad_()
@@ -111,7 +111,7 @@ def test_strided_inputs_agree_with_their_copies(name, reduction):
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("reduction", ["none", "mean"])
-def test_a_gradient_made_of_operators_is_the_one_of_one_pass(name, reduction):
+def test_a_composed_gradient_matches_the_fused_one(name, reduction):
     loss, _, _, unit = LOSSES[name]
     x, y = _pair(1500, unit, ut.float64)
     x.requires_grad_()
@@ -141,7 +141,7 @@ def test_positive_weights_of_any_broadcastable_shape(shape, reduction):
 
 @pytest.mark.parametrize("dtype", [ut.bfloat16, ut.float16])
 @pytest.mark.parametrize("name", LOSSES)
-def test_half_types_are_computed_in_float_and_given_back(name, dtype):
+def test_half_types_are_computed_in_float_and_converted_back(name, dtype):
     loss, _, _, unit = LOSSES[name]
     x, y = _pair(2000, unit, dtype)
     x.requires_grad_()
@@ -157,7 +157,7 @@ def test_half_types_are_computed_in_float_and_given_back(name, dtype):
 @pytest.mark.parametrize("place", [0, 1023, 1024, 40_000, 49_999])
 @pytest.mark.parametrize("bad", [-0.5, 1.5, float("nan")])
 @pytest.mark.parametrize("reduction", ["none", "mean"])
-def test_a_probability_outside_the_unit_interval_is_named_wherever_it_stands(place, bad, reduction):
+def test_a_probability_outside_the_unit_interval_raises_at_any_position(place, bad, reduction):
     x, y = ut.full((50_000,), 0.5), ut.full((50_000,), 0.5)
     x[place] = bad
     with pytest.raises(RuntimeError, match=f"all elements of input should be between 0 and 1, got {bad}"):
@@ -173,7 +173,7 @@ def test_probabilities_of_zero_and_one_have_bounded_losses():
     np.testing.assert_allclose(grad[2:].numpy(), [-1e12, 1e12], rtol=1e-6)
 
 
-def test_logits_far_out_neither_overflow_nor_vanish():
+def test_large_logits_neither_overflow_nor_vanish():
     x, y = ut.tensor([1e4, -1e4, 88.0, -88.0, 60.0], requires_grad=True), ut.tensor([1.0, 0.0, 1.0, 0.0, 1.0])
     out = F.binary_cross_entropy_with_logits(x, y, reduction="none")
     np.testing.assert_allclose(out.detach().numpy(), _softplus(-abs(_float64(x))), rtol=1e-5, atol=1e-38)

@@ -1,4 +1,4 @@
-"""flex_attention gives what scaled_dot_product_attention gives with the same scores and mask, and has its gradients."""
+"""flex_attention matches scaled_dot_product_attention with the same scores and mask, including its gradients."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_mask_given_by_its_blocks_alone(qkv):
     ut.testing.assert_close(flex_attention(*qkv, block_mask=mask), scaled_dot_product_attention(*qkv, attn_mask=allowed))
 
 
-def test_masks_are_joined():
+def test_masks_can_be_combined():
     near = and_masks(causal, lambda b, h, q, kv: q - kv < 2)
     assert create_mask(near, None, None, 3, 3).int().tolist() == [[[[1, 0, 0], [1, 1, 0], [0, 1, 1]]]]
     assert create_mask(or_masks(near, lambda b, h, q, kv: kv == 2), None, None, 3, 3).int().tolist() == [[[[1, 0, 1], [1, 1, 1], [0, 1, 1]]]]
@@ -79,7 +79,7 @@ def test_masks_are_joined():
         and_masks(causal, 3)
 
 
-def test_inputs_that_do_not_fit_are_refused(qkv):
+def test_inputs_that_do_not_fit_raise(qkv):
     q, k, v = qkv
     for error, args in ((NotImplementedError, (q[0], k, v)), (ValueError, (q, k, v.float())), (ValueError, (q[:, :, :4], k, v))):
         with pytest.raises(error):

@@ -1,4 +1,4 @@
-"""Images at another size, and sampled at places of a grid, beside torch's."""
+"""Interpolation and grid sampling of images compared with torch."""
 
 import warnings
 
@@ -22,7 +22,7 @@ def resized(library, n, **options):
 
 @pytest.mark.parametrize("options", SIZED, ids=str)
 @pytest.mark.parametrize(("n", "mode"), [(n, m) for n, modes in MODES.items() for m in modes])
-def test_every_mode_is_torchs_with_its_gradient_and_node(n: int, mode: str, options: dict, same_as_torch):
+def test_every_mode_matches_torch_in_value_gradient_and_node(n: int, mode: str, options: dict, same_as_torch):
     same_as_torch(lambda L: resized(L, n, mode=mode, **options), rtol=1e-4, atol=1e-5)
 
 
@@ -35,13 +35,13 @@ def test_corners_can_be_aligned(n: int, mode: str, same_as_torch):
 @pytest.mark.parametrize("align_corners", [False, True])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
 @pytest.mark.parametrize("size", [(3, 2), (9, 13), (7, 3)], ids=str)
-def test_antialiasing_weighs_all_that_a_pixel_covers(mode: str, size: tuple[int, int], align_corners: bool, same_as_torch):
+def test_antialiasing_averages_all_covered_pixels(mode: str, size: tuple[int, int], align_corners: bool, same_as_torch):
     if mode == "lanczos" and align_corners:  # lanczos has no corners to align
         align_corners = None
     same_as_torch(lambda L: resized(L, 2, mode=mode, size=size, antialias=True, align_corners=align_corners), rtol=1e-4, atol=1e-5)
 
 
-REFUSED = {
+ERROR_CASES = {
     "size and scale": lambda F, x: F.interpolate(x, size=3, scale_factor=2),
     "neither": lambda F, x: F.interpolate(x),
     "three sizes for two dimensions": lambda F, x: F.interpolate(x, size=(1, 2, 3)),
@@ -65,18 +65,18 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("story", REFUSED)
+@pytest.mark.parametrize("scenario", ERROR_CASES)
 @pytest.mark.filterwarnings("ignore:Default grid_sample")
-def test_what_torch_refuses_is_refused_with_the_same_error(story: str, same_as_torch):
+def test_errors_match_torch(scenario: str, same_as_torch):
     def kind(library):
         with pytest.raises(Exception) as caught:
-            REFUSED[story](library.nn.functional, library.from_numpy(X[2].copy()))
+            ERROR_CASES[scenario](library.nn.functional, library.from_numpy(X[2].copy()))
         return caught.type.__name__
 
     same_as_torch(kind)
 
 
-def test_layers_look_and_work_like_torchs(same_as_torch):
+def test_layers_match_torch_in_repr_and_output(same_as_torch):
     def run(library):
         nn = library.nn
         layers = [nn.Upsample(scale_factor=2), nn.Upsample(size=(3, 4), mode="bilinear", align_corners=True), nn.UpsamplingNearest2d(2),
@@ -101,7 +101,7 @@ def test_old_names_warn_and_work(same_as_torch):
 
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("align_corners", [False, True])
-def test_an_image_moved_by_an_affine_map_is_torchs(n: int, align_corners: bool, same_as_torch):
+def test_affine_grids_and_sampling_match_torch(n: int, align_corners: bool, same_as_torch):
     theta = np.random.default_rng(2).standard_normal((2, n, n + 1))
 
     def run(library):
@@ -115,7 +115,7 @@ def test_an_image_moved_by_an_affine_map_is_torchs(n: int, align_corners: bool, 
     same_as_torch(run, rtol=1e-7, atol=1e-9)
 
 
-def test_threads_do_not_change_a_bit():
+def test_results_are_bitwise_equal_for_any_number_of_threads():
     def run(threads, mode):
         ut.set_num_threads(threads)
         x = ut.from_numpy(np.repeat(X[2], 30, 0)).requires_grad_()

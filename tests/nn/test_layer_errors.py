@@ -1,4 +1,4 @@
-"""A layer that is given a wrong shape is named, with where it stands, what it was given and what it has."""
+"""An error about a wrong shape names the layer, its path in the model, the shape it got and the shapes of its parameters."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_a_linear_layer_is_named_with_both_shapes():
     assert "in Linear(in_features=4, out_features=8, bias=True), given (2, 5); its weight (8, 4), bias (8,)" in text
 
 
-def test_the_layers_place_in_the_model_is_said():
+def test_the_layers_path_in_the_model_is_named():
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -51,7 +51,7 @@ def test_a_keyword_argument_is_named():
     assert "given input=(2, 5)" in message_of(lambda: nn.Linear(4, 8)(input=ut.ones(2, 5)))
 
 
-def test_what_a_users_module_raises_stays_as_it_is():
+def test_errors_of_user_modules_are_unchanged():
     class Mine(nn.Module):
         def forward(self, x):
             raise ValueError("mine")
@@ -59,12 +59,12 @@ def test_what_a_users_module_raises_stays_as_it_is():
     assert message_of(lambda: nn.Sequential(Mine())(ut.ones(2)), ValueError) == "mine"
 
 
-def test_errors_without_tensors_and_of_other_kinds_stay_as_they_are():
+def test_errors_without_tensors_and_of_other_kinds_are_unchanged():
     assert message_of(lambda: nn.Linear(4, 8)(), TypeError).startswith("Linear.forward() missing 1 required positional argument")
     assert message_of(lambda: nn.Module()(ut.ones(1)), NotImplementedError).endswith('missing the required "forward" function')
 
 
-def test_the_same_layer_fails_alike_twice():
+def test_the_same_layer_fails_twice_with_the_same_error():
     layer = nn.Linear(4, 8)
     assert message_of(lambda: layer(ut.ones(2, 5))) == message_of(lambda: layer(ut.ones(2, 5)))
 
@@ -79,7 +79,7 @@ def test_loading_lists_every_missing_and_unexpected_key_and_every_wrong_size():
     assert "size mismatch for 1.bias" in text
 
 
-def test_what_a_hook_raises_stays_as_it_is():
+def test_errors_of_hooks_are_unchanged():
     layer = ut.nn.Identity()
 
     def hook(module, args, output):
@@ -97,6 +97,6 @@ def test_losses_of_single_samples_have_torchs_shapes(input_shape, target_shape):
     assert ut.nn.functional.nll_loss(x, target, reduction="none").shape == (() if len(input_shape) == 1 else target_shape)
 
 
-def test_weights_of_classes_are_of_the_inputs_dtype():
+def test_class_weights_must_have_the_dtype_of_the_input():
     with pytest.raises(RuntimeError, match="expected scalar type Float but found Double"):
         ut.nn.functional.nll_loss(ut.zeros(2, 3), ut.tensor([0, 1]), weight=ut.ones(3, dtype=ut.float64))

@@ -1,11 +1,11 @@
-"""Every layer beside torch's as a module: text, state, copies, casts, modes, hooks, gradients."""
+"""Every layer as a module compared with torch: repr, state, copies, casts, modes, hooks, gradients."""
 
 import copy
 import pickle
 
 import pytest
 
-# How each is made, and what shapes it is given.
+# The arguments of each layer, and the shapes of its inputs.
 LAYERS = {
     "Linear": (lambda n: n.Linear(4, 3), [(2, 4)]),
     "Linear without bias": (lambda n: n.Linear(4, 3, bias=False), [(2, 5, 4)]),
@@ -123,13 +123,13 @@ WAYS = [as_text_and_state, as_a_function, copied, cast, loaded, switched, watche
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_behaves_as_torchs(name, way, same_as_torch):
+def test_a_layer_matches_torch(name, way, same_as_torch):
     make, shapes = LAYERS[name]
     same_as_torch(lambda L: way(L, make, shapes), rtol=1e-4, atol=1e-5)
 
 
-def test_adaptive_softmax_is_torchs(same_as_torch):
-    def story(L):
+def test_adaptive_softmax_matches_torch(same_as_torch):
+    def scenario(L):
         layer = L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4, 10], div_value=2.0, head_bias=True)
         x = L.randn(6, 8).requires_grad_()
         output, loss = layer(x, L.tensor([0, 3, 5, 12, 19, 4]))
@@ -137,22 +137,22 @@ def test_adaptive_softmax_is_torchs(same_as_torch):
         single = layer(x[0], L.tensor(5))
         return [repr(layer), output, loss, x.grad, [p.grad for p in layer.parameters()], layer.log_prob(x), layer.predict(x), list(single)]
 
-    same_as_torch(story, rtol=1e-4)
+    same_as_torch(scenario, rtol=1e-4)
 
 
 @pytest.mark.parametrize("cutoffs", [[], [4, 4], [10, 4], [0, 4], [4, 20]])
-def test_adaptive_softmax_refuses_cutoffs_as_torch_does(cutoffs, same_as_torch):
+def test_adaptive_softmax_raises_for_bad_cutoffs_as_in_torch(cutoffs, same_as_torch):
     same_as_torch(lambda L: L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs))
 
 
 @pytest.mark.parametrize("target", [[25], [-1], [[0]]])
-def test_adaptive_softmax_refuses_targets_as_torch_does(target, same_as_torch):
+def test_adaptive_softmax_raises_for_bad_targets_as_in_torch(target, same_as_torch):
     same_as_torch(lambda L: L.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4])(L.ones(1, 8), L.tensor(target)))
 
 
 @pytest.mark.parametrize("dims", [1, 2, 3])
-def test_gradients_of_convolutions_alone_are_torchs(dims, same_as_torch):
-    def story(L):
+def test_the_functions_of_nn_grad_match_torch(dims, same_as_torch):
+    def scenario(L):
         x, w = L.randn(2, 4, *[5] * dims).requires_grad_(), L.randn(6, 2, *[3] * dims).requires_grad_()
         options = (2, 1, 1, 2)
         g = L.randn_like(getattr(L.nn.functional, f"conv{dims}d")(x, w, None, *options))
@@ -161,11 +161,11 @@ def test_gradients_of_convolutions_alone_are_torchs(dims, same_as_torch):
         again = [L.autograd.grad(f.square().sum(), of)[0] for f, of in zip(found, (w, x), strict=True)]
         return [f.detach() for f in (*found, *again)]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-4)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-4)
 
 
-def test_names_of_ways_to_attend_are_torchs(same_as_torch):
-    def story(L):
+def test_names_of_attention_backends_match_torch(same_as_torch):
+    def scenario(L):
         import importlib
 
         attention = importlib.import_module(L.__name__ + ".nn.attention")
@@ -175,6 +175,6 @@ def test_names_of_ways_to_attend_are_torchs(same_as_torch):
         with attention.sdpa_kernel("math"):
             return out
 
-    same_as_torch(story)
+    same_as_torch(scenario)
     names = lambda L: list(L.nn.attention.SDPBackend.__members__) if L.__name__ == "torch" else [b.name for b in L.nn.attention.SDPBackend]
     same_as_torch(names)

@@ -1,4 +1,4 @@
-"""An LSTM layer over batches of every size: rows that threads take through all steps, and steps that threads share."""
+"""An LSTM layer over batches of every size: rows that each thread takes through all steps, and steps that threads share."""
 
 import pytest
 
@@ -14,10 +14,10 @@ def by_hand(layer: nn.LSTM, x: ut.Tensor, state: tuple[ut.Tensor, ut.Tensor]) ->
     return ut.stack(out)
 
 
-# Around eight rows, where they are shared out, and around 16, where two threads take eight each; large weights take 16 each.
+# Around 8 rows, where rows are distributed, and around 16, where two threads get 8 each; large weights get 16 each.
 @pytest.mark.parametrize("hidden", [5, 70, 200])
 @pytest.mark.parametrize("batch", [1, 7, 8, 9, 15, 17, 33])
-def test_outputs_and_gradients_are_those_of_the_steps_written_out(batch: int, hidden: int):
+def test_outputs_and_gradients_match_the_steps_written_out(batch: int, hidden: int):
     ut.manual_seed(batch)
     layer = nn.LSTM(6, hidden).double()
     x = ut.randn(4, batch, 6, dtype=ut.float64, requires_grad=True)
@@ -31,7 +31,7 @@ def test_outputs_and_gradients_are_those_of_the_steps_written_out(batch: int, hi
 
 
 @pytest.mark.parametrize("batch", [3, 20, 50])
-def test_threads_do_not_change_a_bit(batch: int):
+def test_results_are_bitwise_equal_for_any_number_of_threads(batch: int):
     ut.manual_seed(0)
     layer, x = nn.LSTM(30, 100, bidirectional=True), ut.randn(6, batch, 30, requires_grad=True)
     before, results = ut.get_num_threads(), []

@@ -1,4 +1,4 @@
-"""Modules beside torch's: each story is told to both libraries, and what they answer is the same."""
+"""Modules compared with torch: each scenario must have the same result in both libraries."""
 
 import copy
 import pickle
@@ -16,7 +16,7 @@ def data(L):
     return L.tensor(np.linspace(-1, 1, 6).reshape(2, 3).astype("float32"))
 
 
-class Stories:
+class Scenarios:
     def parameters_by_name(L):
         return [(n, list(p.shape), p) for n, p in net(L).named_parameters()]
 
@@ -265,13 +265,13 @@ class Stories:
         return [e.weight, e.weight.grad, repr(e), L.nn.Embedding.from_pretrained(L.ones(2, 2)).weight.requires_grad]
 
 
-NAMES = [n for n, f in vars(Stories).items() if callable(f)]
+NAMES = [n for n, f in vars(Scenarios).items() if callable(f)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_story_ends_as_in_torch(name, same_as_torch):
-    story = vars(Stories)[name]
-    same_as_torch(story, atol=1e-5, whole_messages=True)
+def test_a_scenario_matches_torch(name, same_as_torch):
+    scenario = vars(Scenarios)[name]
+    same_as_torch(scenario, atol=1e-5, whole_messages=True)
 
 
 ACTIVATIONS = [
@@ -300,15 +300,15 @@ ACTIVATIONS = [
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_an_activation_is_torchs(name, same_as_torch):
-    def story(L):
+def test_an_activation_matches_torch(name, same_as_torch):
+    def scenario(L):
         layer = getattr(L.nn, name)()
         x = L.linspace(-4, 4, 9).requires_grad_()
         y = layer(x)
         y.sum().backward()
         return [y, x.grad, repr(layer)]
 
-    same_as_torch(story, atol=1e-5, whole_messages=True)
+    same_as_torch(scenario, atol=1e-5, whole_messages=True)
 
 
 LOSSES = {
@@ -328,8 +328,8 @@ LOSSES = {
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_loss_is_torchs(name, reduction, same_as_torch):
-    def story(L):
+def test_a_loss_matches_torch(name, reduction, same_as_torch):
+    def scenario(L):
         rng = np.random.default_rng(0)
         x = L.tensor(rng.standard_normal((4, 3))).requires_grad_()
         y = {"f": rng.standard_normal((4, 3)), "u": rng.random((4, 3)), "c": rng.integers(0, 3, 4), "s": np.sign(rng.standard_normal((4, 3)))}[
@@ -339,4 +339,4 @@ def test_a_loss_is_torchs(name, reduction, same_as_torch):
         loss.sum().backward()
         return [loss, x.grad]
 
-    same_as_torch(story, atol=1e-5)
+    same_as_torch(scenario, atol=1e-5)

@@ -1,4 +1,4 @@
-"""Normalisation: what no single operator's properties say."""
+"""Normalization: properties that the tests of single operators do not cover."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_same_bits_with_any_number_of_threads(name: str):
+def test_results_are_bitwise_equal_for_any_number_of_threads(name: str):
     rng = np.random.default_rng(0)
     values = [rng.standard_normal(s).astype("float32") for s in ((40, 64, 64), (64,), (64,), (40, 64, 64))]
     found, before = [], ut.get_num_threads()
@@ -34,7 +34,7 @@ def test_the_same_bits_with_any_number_of_threads(name: str):
     assert found[0] == found[1] == found[2]
 
 
-def test_a_mean_far_from_zero_costs_no_accuracy():
+def test_a_mean_far_from_zero_loses_no_accuracy():
     x = np.random.default_rng(0).standard_normal((4, 3000))
     far = F.layer_norm(ut.tensor((x + 1000).astype("float32")), (3000,))
     near = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
@@ -63,7 +63,7 @@ def test_a_third_derivative_is_right():
     assert ut.autograd.gradcheck(twice, (x,), atol=1e-4)
 
 
-def test_vmap_of_training_refuses_running_statistics_that_all_samples_share():
+def test_vmap_of_training_raises_for_running_statistics_shared_by_all_samples():
     with pytest.raises(RuntimeError, match="were not batched"):
         ut.vmap(lambda x: F.batch_norm(x, ut.zeros(2), ut.ones(2), training=True))(ut.rand(3, 4, 2))
 

@@ -1,4 +1,4 @@
-"""Normalisation layers beside torch's: the same values, gradients, buffers, words and state."""
+"""Normalization layers compared with torch: values, gradients, buffers, messages and state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def tensor(L, *shape, seed: int = 0, grad: bool = False):
 
 
 def trained(L, module, shape, steps: int = 2):
-    """Outputs and gradients over some steps, what was counted on the way, then an evaluation."""
+    """Outputs and gradients over some steps, the running statistics, then an evaluation."""
     told = [repr(module)]
     for step in range(steps):
         x = tensor(L, *shape, seed=step, grad=True)
@@ -51,17 +51,17 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_trains_as_torchs_does(name: str, same_as_torch):
+def test_a_layer_trains_as_in_torch(name: str, same_as_torch):
     same_as_torch(lambda L: trained(L, *LAYERS[name](L)), rtol=1e-3, atol=1e-4, whole_messages=True, seed=7)
 
 
 def _load(make, change):
-    def story(L):
+    def scenario(L):
         module = make(L)
         state = change(L, OrderedDict(module.state_dict()))
         return [list(module.load_state_dict(state)), dict(module.state_dict())]
 
-    return story
+    return scenario
 
 
 def _without(L, state):
@@ -78,7 +78,7 @@ def _version(number):
     return change
 
 
-STORIES = {
+SCENARIOS = {
     "a state without the count of batches loads": _load(lambda L: L.nn.BatchNorm1d(2), _without),
     "a state of version one loads": _load(lambda L: L.nn.BatchNorm1d(2), _version(1)),
     "a state of version two must have the count": _load(lambda L: L.nn.BatchNorm1d(2), _version(2)),
@@ -103,9 +103,9 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_a_story_ends_as_torchs_does(name: str, same_as_torch):
-    same_as_torch(STORIES[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_matches_torch(name: str, same_as_torch):
+    same_as_torch(SCENARIOS[name], rtol=1e-4, atol=1e-5, whole_messages=True, seed=7)
 
 
 def nodes(L, y):
@@ -134,7 +134,7 @@ def test_graphs_have_torchs_nodes(name: str, same_as_torch):
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4, 5), (3, 2, 5, 4)])
-def test_channels_last_stays_so(shape: tuple[int, ...], same_as_torch):
+def test_channels_last_stays_channels_last(shape: tuple[int, ...], same_as_torch):
     def run(L):
         x = tensor(L, *shape).to(memory_format=L.channels_last).requires_grad_()
         y = L.nn.functional.batch_norm(x, None, None, training=True)

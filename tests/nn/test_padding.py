@@ -1,4 +1,4 @@
-"""Padding beside torch's: layers, their repr, negative pads, memory formats, refused arguments."""
+"""Padding compared with torch: layers, their repr, negative pads, memory formats, errors."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def given(library):
 
 @pytest.mark.parametrize("batch", [True, False], ids=["batch", "single"])
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_layer_pads_as_torchs_and_looks_like_it(name: str, batch: bool, same_as_torch):
+def test_a_layer_matches_torch_in_output_and_repr(name: str, batch: bool, same_as_torch):
     n = LAYERS[name]
     for padding in (2, tuple(range(2 * n)[::-1][: 2 * n])):
         more = (1.5,) if name.startswith("Constant") else ()
@@ -38,8 +38,8 @@ def test_a_layer_pads_as_torchs_and_looks_like_it(name: str, batch: bool, same_a
 
 @pytest.mark.parametrize("mode", ["constant", "reflect", "replicate", "circular"])
 @pytest.mark.parametrize("pad", [(-1, 2, 1, -2), (-2, -2, 0, 1), (0, 0, 0, 0), (3, 3, 3, 3), (-1, 3, -2, 2)], ids=str)
-def test_negative_pads_cut_as_torchs_do(mode: str, pad: tuple[int, ...], same_as_torch):
-    if pad == (-2, -2, 0, 1) and mode in ("reflect", "replicate"):  # torch gives an image without columns here
+def test_negative_pads_crop_as_in_torch(mode: str, pad: tuple[int, ...], same_as_torch):
+    if pad == (-2, -2, 0, 1) and mode in ("reflect", "replicate"):  # torch returns an image without columns here
         with pytest.raises(RuntimeError, match="input \\(W: 4\\) is too small. Calculated output W: 0"):
             ut.nn.functional.pad(given(ut)[0], pad, mode)
         return
@@ -54,7 +54,7 @@ def test_negative_pads_cut_as_torchs_do(mode: str, pad: tuple[int, ...], same_as
         (3, (-2, -3), "reflect", None), (1, (1, 1), "reflect", None), (3, 1, "constant", None), (3, (1.5, 1), "constant", None), (3, (-3, -3), "constant", None),
     ],
 )
-def test_arguments_that_torch_refuses_are_refused_with_the_same_error(dims, pad, mode, value, same_as_torch):
+def test_errors_match_torch(dims, pad, mode, value, same_as_torch):
     def kind(L):
         with pytest.raises(Exception) as caught:
             L.nn.functional.pad(given(L).reshape((1,) * (dims - 1) + (-1,))[..., :4], pad, mode, value)
@@ -77,7 +77,7 @@ def test_channels_last_stays_channels_last(same_as_torch):
 
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
-def test_threads_do_not_change_a_bit_of_the_gradient(mode: str):
+def test_gradients_are_bitwise_equal_for_any_number_of_threads(mode: str):
     def gradient(threads):
         ut.set_num_threads(threads)
         x = ut.from_numpy(np.repeat(X.reshape(-1, 5, 4), 40, 0)).requires_grad_()

@@ -1,4 +1,4 @@
-"""Parametrizations, weight and spectral norms beside torch's: values, gradients, state-dict keys, copies and refusals."""
+"""Parametrizations, weight and spectral norms compared with torch: values, gradients, state-dict keys, copies and errors."""
 
 import copy
 import pickle
@@ -45,7 +45,7 @@ def described(layer):
     return [repr(layer), dict(layer.state_dict()), [n for n, _ in layer.named_parameters()], type(layer).__name__]
 
 
-class Stories:
+class Scenarios:
     def a_parametrized_weight_is_computed(L):
         layer = parametrized(L)
         layer(L.ones(2, 3)).sum().backward()
@@ -118,7 +118,7 @@ class Stories:
             layer.parametrizations.weight.original.zero_()
         return [described(other), other.weight]
 
-    def pickling_is_refused(L):
+    def pickling_raises(L):
         pickle.dumps(parametrized(L))
 
     def moving_to_another_module(L):
@@ -213,14 +213,14 @@ for _map in ("matrix_exp", "cayley", "householder"):
     for _shape in ((4, 4), (3, 5), (5, 3)):
         for _trivial in (True, False):
 
-            def _story(L, map=_map, shape=_shape, trivial=_trivial):
+            def _scenario(L, map=_map, shape=_shape, trivial=_trivial):
                 layer = L.nn.Linear(*shape, dtype=L.float64)
                 L.nn.utils.parametrizations.orthogonal(layer, orthogonal_map=map, use_trivialization=trivial)
                 first = layer.weight
                 (layer(L.ones(2, shape[0], dtype=L.float64)) ** 2).sum().backward()
                 return [described(layer), first, [p.grad for p in layer.parameters()]]
 
-            setattr(Stories, f"orthogonal_{_map}_{_shape[0]}x{_shape[1]}_{'based' if _trivial else 'plain'}", _story)
+            setattr(Scenarios, f"orthogonal_{_map}_{_shape[0]}x{_shape[1]}_{'based' if _trivial else 'plain'}", _scenario)
 
 
 def _assigned(L):
@@ -229,18 +229,18 @@ def _assigned(L):
     return layer.weight
 
 
-Stories.an_orthogonal_weight_takes_an_orthogonal_value = _assigned
-Stories.an_unknown_map = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), orthogonal_map="q")
-Stories.an_orthogonal_vector = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "bias")
-Stories.an_orthogonal_nothing = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "nothing")
+Scenarios.an_orthogonal_weight_takes_an_orthogonal_value = _assigned
+Scenarios.an_unknown_map = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), orthogonal_map="q")
+Scenarios.an_orthogonal_vector = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "bias")
+Scenarios.an_orthogonal_nothing = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "nothing")
 
 
-@pytest.mark.parametrize("name", [n for n, f in vars(Stories).items() if callable(f)])
-def test_a_parametrization_ends_as_in_torch(name, same_as_torch):
-    same_as_torch(vars(Stories)[name], rtol=1e-4)
+@pytest.mark.parametrize("name", [n for n, f in vars(Scenarios).items() if callable(f)])
+def test_a_parametrization_matches_torch(name, same_as_torch):
+    same_as_torch(vars(Scenarios)[name], rtol=1e-4)
 
 
-def test_a_refused_parametrization_leaves_the_module_alone():
+def test_a_parametrization_that_raises_leaves_the_module_unchanged():
     layer = ut.nn.Linear(3, 3)
     weight = layer.weight
     with pytest.raises(ValueError):

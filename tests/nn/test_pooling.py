@@ -1,4 +1,4 @@
-"""Pooling beside torch's: layers and their repr, nodes, random windows, memory formats, refused arguments."""
+"""Pooling compared with torch: layers and their repr, nodes, random windows, memory formats, errors."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def names(result):
 
 
 @pytest.mark.parametrize(("n", "name", "args", "options"), LAYERS, ids=lambda v: v if isinstance(v, str) else "")
-def test_a_layer_pools_as_torchs_with_its_nodes_and_looks_like_it(n, name, args, options, same_as_torch):
+def test_a_layer_matches_torch_in_output_nodes_and_repr(n, name, args, options, same_as_torch):
     def run(library):
         layer = getattr(library.nn, name)(*args, **options)
         x = library.from_numpy(np.abs(X[n]) + 0.1 if name.startswith("LP") else X[n].copy()).requires_grad_()
@@ -57,12 +57,12 @@ def test_nan_is_the_largest(same_as_torch):
     same_as_torch(lambda L: L.nn.functional.max_pool2d(L.from_numpy(x.copy()), 2, return_indices=True), rtol=1e-7, atol=0)
 
 
-def test_minus_infinity_has_a_place(same_as_torch):
+def test_minus_infinity_has_an_index(same_as_torch):
     x = np.full((1, 1, 4, 4), -np.inf, dtype="float32")
     same_as_torch(lambda L: L.nn.functional.max_pool2d(L.from_numpy(x.copy()), 3, 2, 1, return_indices=True), rtol=1e-7, atol=0)
 
 
-REFUSED = {
+ERROR_CASES = {
     "padding beyond half a window": lambda L, x: L.nn.functional.max_pool2d(x, 3, 2, 2),
     "no stride": lambda L, x: L.nn.functional.max_pool2d(x, 2, 0),
     "no dilation": lambda L, x: L.nn.functional.max_pool2d(x, 2, 1, 0, 0),
@@ -89,11 +89,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("story", REFUSED)
-def test_what_torch_refuses_is_refused_with_the_same_error(story: str, same_as_torch):
+@pytest.mark.parametrize("scenario", ERROR_CASES)
+def test_errors_match_torch(scenario: str, same_as_torch):
     def kind(library):
         with pytest.raises(Exception) as caught:
-            REFUSED[story](library, library.from_numpy(X[2].copy()))
+            ERROR_CASES[scenario](library, library.from_numpy(X[2].copy()))
         return caught.type.__name__
 
     same_as_torch(kind)
@@ -109,7 +109,7 @@ def test_channels_last_stays_channels_last(same_as_torch):
 
 
 @pytest.mark.parametrize("pool", ["max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"])
-def test_threads_do_not_change_a_bit(pool: str):
+def test_results_are_bitwise_equal_for_any_number_of_threads(pool: str):
     def run(threads):
         ut.set_num_threads(threads)
         x = ut.from_numpy(np.repeat(X[2], 30, 0)).requires_grad_()

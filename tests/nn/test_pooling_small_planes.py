@@ -1,4 +1,4 @@
-"""Pooling of planes with short rows of windows, which is done by tables of places, and of windows that tile: beside plain loops."""
+"""Pooling of planes with short rows of windows, which uses index tables, and of windows that tile, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import undertow.nn.functional as F
 
 
 def _grid(n, kernel, stride, padding, dilation=1):
-    """For each window along one axis, its places."""
+    """For each window along one axis, its indices."""
     out = (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
     starts = [o * stride - padding for o in range(out)]
     return [[s + k * dilation for k in range(kernel) if 0 <= s + k * dilation < n] for s in starts]
@@ -24,7 +24,7 @@ def _adaptive(n, out):
 
 
 def _largest(a, windows):
-    """Values and places in the plane, by going through every window: the first largest, or the last NaN."""
+    """Values and indices in the plane, by a loop over every window: the first maximum, or the last NaN."""
     spatial = len(windows)
     planes = a.reshape(-1, *a.shape[-spatial:])
     values, places = [], []
@@ -67,7 +67,7 @@ MAX = [
 
 @pytest.mark.parametrize(("shape", "kernel", "stride", "padding", "dilation"), MAX)
 @pytest.mark.parametrize("dtype", [ut.float32, ut.float64])
-def test_largest_elements_and_their_places(shape, kernel, stride, padding, dilation, dtype):
+def test_maxima_and_their_indices(shape, kernel, stride, padding, dilation, dtype):
     a = _image(shape)
     values, places = F.max_pool2d(ut.tensor(a, dtype=dtype), kernel, stride, padding, dilation, return_indices=True)
     expected, at = _largest(a, [_grid(n, kernel, stride, padding, dilation) for n in shape[-2:]])
@@ -130,7 +130,7 @@ def test_averages_and_their_gradients(shape, kernel, stride, padding, dtype):
     np.testing.assert_allclose(grad.numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_divisor_and_counted_padding_hold_for_small_planes():
+def test_divisor_and_counted_padding_work_for_small_planes():
     a = _image((70, 1, 6, 6))
     sums = F.avg_pool2d(ut.tensor(a), 3, divisor_override=1)
     np.testing.assert_allclose(sums.numpy(), 9 * _average(a, [_grid(6, 3, 3, 0)] * 2), rtol=1e-5, atol=1e-5)
@@ -139,7 +139,7 @@ def test_a_divisor_and_counted_padding_hold_for_small_planes():
 
 
 @pytest.mark.parametrize("pool", [lambda x: F.max_pool2d(x, 3, 2), lambda x: F.avg_pool2d(x, 3, 3), lambda x: F.adaptive_max_pool2d(x, 5)])
-def test_any_number_of_threads_gives_the_same_bits(pool):
+def test_results_are_bitwise_equal_for_any_number_of_threads(pool):
     x = ut.randn(200, 5, 12, 12, requires_grad=True)
     before = ut.get_num_threads()
     results = []
@@ -154,7 +154,7 @@ def test_any_number_of_threads_gives_the_same_bits(pool):
     assert results[0] == results[1] == results[2]
 
 
-def test_no_planes_and_no_windows_give_nothing():
+def test_no_planes_and_no_windows_give_empty_results():
     assert F.max_pool2d(ut.empty(0, 3, 8, 8), 2).shape == (0, 3, 4, 4)
     assert F.avg_pool2d(ut.empty(0, 3, 8, 8), 2).shape == (0, 3, 4, 4)
     x = ut.randn(2, 3, 8, 8, requires_grad=True)

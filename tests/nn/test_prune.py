@@ -1,4 +1,4 @@
-"""Pruning, fusion and the smaller tools of nn.utils beside torch's."""
+"""Pruning, fusion and the smaller tools of nn.utils compared with torch."""
 
 import warnings
 
@@ -53,7 +53,7 @@ def stateless(L):
     return L.nn.utils.stateless.functional_call(layer, {"weight": L.ones(1, 2), "bias": L.zeros(1)}, (L.ones(1, 2),))
 
 
-STORIES = {
+SCENARIOS = {
     "nothing": lambda L: pruned(L, "identity", "weight"),
     "random elements": lambda L: pruned(L, "random_unstructured", "weight", 0.4),
     "small elements": lambda L: pruned(L, "l1_unstructured", "weight", 5),
@@ -89,12 +89,12 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("what", STORIES)
-def test_a_tool_ends_as_in_torch(what, same_as_torch):
-    same_as_torch(STORIES[what])
+@pytest.mark.parametrize("what", SCENARIOS)
+def test_pruning_matches_torch(what, same_as_torch):
+    same_as_torch(SCENARIOS[what])
 
 
-def test_pruning_that_is_refused_leaves_the_module_alone():
+def test_pruning_that_raises_leaves_the_module_unchanged():
     layer = ut.nn.Linear(2, 2)
     weight = layer.weight
     with pytest.raises(ValueError), warnings.catch_warnings():

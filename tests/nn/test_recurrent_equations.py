@@ -1,4 +1,4 @@
-"""Recurrent layers are their equations, written out in NumPy; first and second derivatives agree with finite differences."""
+"""Recurrent layers match their equations written out in NumPy; first and second derivatives agree with finite differences."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def called(layer, kind, x, states):
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_a_layer_is_its_equations(kind, name, dtype):
+def test_a_layer_matches_its_equations(kind, name, dtype):
     layer, states = made(kind, name, dtype=getattr(ut, dtype))
     x = ut.randn(6, 3, 4, dtype=getattr(ut, dtype))
     out, finals = called(layer, kind, x, states)

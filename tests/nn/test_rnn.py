@@ -1,4 +1,4 @@
-"""Recurrent layers beside torch's: weights, outputs, gradients and refusals of RNN, LSTM, GRU, their cells and packed sequences."""
+"""Recurrent layers compared with torch: weights, outputs, gradients and errors of RNN, LSTM, GRU, their cells and packed sequences."""
 
 import copy
 import pickle
@@ -42,10 +42,10 @@ def states(L, kind, layers, batch, hidden, proj=0, dtype=None):
 
 @pytest.mark.parametrize(("kind", "name"), CASES, ids=[f"{k}-{n}" for k, n in CASES])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_outputs_and_gradients_are_torchs_for_the_same_seed(kind, name, dtype, same_as_torch):
+def test_outputs_and_gradients_match_torch_for_the_same_seed(kind, name, dtype, same_as_torch):
     options = OPTIONS[name]
 
-    def story(L):
+    def scenario(L):
         t = getattr(L, dtype)
         layer = getattr(L.nn, kind)(4, 5, **options, dtype=t)
         x = L.randn(6, 3, 4, dtype=t).requires_grad_()
@@ -60,13 +60,13 @@ def test_outputs_and_gradients_are_torchs_for_the_same_seed(kind, name, dtype, s
         grads = [t.grad for t in (x, *leaves(hx), *layer.parameters())]
         return [repr(layer), dict(layer.state_dict()), list(out), list(without), grads, len(layer.all_weights), layer._flat_weights_names]
 
-    same_as_torch(story, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5 if dtype == "float32" else 1e-12)
+    same_as_torch(scenario, rtol=1e-4 if dtype == "float32" else 1e-10, atol=1e-5 if dtype == "float32" else 1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bidirectional", [False, True])
-def test_second_derivatives_are_torchs(kind, bidirectional, same_as_torch):
-    def story(L):
+def test_second_derivatives_match_torch(kind, bidirectional, same_as_torch):
+    def scenario(L):
         layer = getattr(L.nn, kind)(3, 4, 2, bidirectional=bidirectional, dtype=L.float64)
         x = L.randn(5, 2, 3, dtype=L.float64).requires_grad_()
         leaf = [x, *layer.parameters()]
@@ -75,7 +75,7 @@ def test_second_derivatives_are_torchs(kind, bidirectional, same_as_torch):
         second = L.autograd.grad(sum((g**2).sum() for g in first), leaf)
         return [list(first), list(second)]
 
-    same_as_torch(story, rtol=1e-9, atol=1e-11)
+    same_as_torch(scenario, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -114,7 +114,7 @@ def test_functional_call_runs_with_the_given_weights(kind):
 def test_packed_sequences_run_as_in_torch(kind, name, sorted, same_as_torch):
     options = {k: v for k, v in OPTIONS[name].items() if k != "batch_first"}
 
-    def story(L):
+    def scenario(L):
         R = L.nn.utils.rnn
         layer = getattr(L.nn, kind)(4, 5, **options, dtype=L.float64)
         rows = [L.randn(n, 4, dtype=L.float64).requires_grad_() for n in ((6, 4, 4, 1) if sorted else (2, 6, 1, 4))]
@@ -126,25 +126,25 @@ def test_packed_sequences_run_as_in_torch(kind, name, sorted, same_as_torch):
         again, _ = layer(R.pack_sequence(rows, enforce_sorted=sorted))
         return [list(packed), list(leaves(final)), padded, lengths, [r.grad for r in rows], [p.grad for p in layer.parameters()], again.data]
 
-    same_as_torch(story, rtol=1e-9, atol=1e-11)
+    same_as_torch(scenario, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_single_sequence_needs_no_batch(kind, same_as_torch):
-    def story(L):
+    def scenario(L):
         layer = getattr(L.nn, kind)(4, 5, 2)
         x = L.randn(6, 4)
         return [list(layer(x)), list(layer(x, states(L, kind, 2, (), 5)))]
 
-    same_as_torch(story)
+    same_as_torch(scenario)
 
 
 CELLS = [("RNNCell", {}), ("RNNCell", {"nonlinearity": "relu", "bias": False}), ("LSTMCell", {}), ("LSTMCell", {"bias": False}), ("GRUCell", {})]
 
 
 @pytest.mark.parametrize(("kind", "options"), CELLS, ids=[f"{k}-{len(o)}" for k, o in CELLS])
-def test_cells_are_torchs(kind, options, same_as_torch):
-    def story(L):
+def test_cells_match_torch(kind, options, same_as_torch):
+    def scenario(L):
         cell = getattr(L.nn, kind)(4, 5, **options)
         x = L.randn(3, 4, requires_grad=True)
         hx = (L.randn(3, 5), L.randn(3, 5)) if kind == "LSTMCell" else L.randn(3, 5)
@@ -154,11 +154,11 @@ def test_cells_are_torchs(kind, options, same_as_torch):
         more = [leaves(cell(x)), leaves(cell(x[0])), leaves(cell(x[0], single))]
         return [repr(cell), dict(cell.state_dict()), out, more, x.grad, [p.grad for p in cell.parameters()]]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5)
 
 
-def test_the_functions_behind_the_layers_are_torchs(same_as_torch):
-    def story(L):
+def test_the_functions_behind_the_layers_match_torch(same_as_torch):
+    def scenario(L):
         w = [L.randn(20, 3), L.randn(20, 5), L.randn(20), L.randn(20)]
         g = [L.randn(15, 3), L.randn(15, 5), L.randn(15), L.randn(15)]
         r = [L.randn(5, 3), L.randn(5, 5)]
@@ -175,14 +175,14 @@ def test_the_functions_behind_the_layers_are_torchs(same_as_torch):
             L.rnn_relu_cell(x[0], h[0], *r),
         ]
 
-    same_as_torch(story, rtol=1e-4)
+    same_as_torch(scenario, rtol=1e-4)
 
 
 def hidden(L, kind, *shape):
     return (L.ones(*shape), L.ones(*shape)) if kind.startswith("LSTM") else L.ones(*shape)
 
 
-REFUSED = {
+ERROR_CASES = {
     "a dropout of two": lambda L, k: getattr(L.nn, k)(3, 5, dropout=2.0),
     "dropout that is a bool": lambda L, k: getattr(L.nn, k)(3, 5, dropout=True),
     "dropout of one layer": lambda L, k: repr(getattr(L.nn, k)(3, 5, dropout=0.5)),
@@ -212,10 +212,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.parametrize("what", ERROR_CASES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_refuses_as_torch_does(kind, what, same_as_torch):
-    same_as_torch(lambda L: REFUSED[what](L, kind))
+def test_errors_match_torch(kind, what, same_as_torch):
+    same_as_torch(lambda L: ERROR_CASES[what](L, kind))
 
 
 SEQUENCES = {
@@ -249,7 +249,7 @@ def test_sequences_are_packed_and_padded_as_in_torch(what, same_as_torch):
     same_as_torch(lambda L: SEQUENCES[what](L.nn.utils.rnn, L))
 
 
-def test_a_packed_sequence_is_itself_where_a_cast_changes_nothing():
+def test_a_cast_that_changes_nothing_returns_the_same_packed_sequence():
     packed = ut.nn.utils.rnn.pack_sequence([ut.ones(2), ut.ones(1)], enforce_sorted=False)
     assert packed.to(ut.float32) is packed
     for copied in (copy.deepcopy(packed), pickle.loads(pickle.dumps(packed))):
@@ -258,7 +258,7 @@ def test_a_packed_sequence_is_itself_where_a_cast_changes_nothing():
 
 
 def test_a_layer_survives_copies_casts_and_loading(same_as_torch):
-    def story(L):
+    def scenario(L):
         layer = L.nn.LSTM(3, 4, 2)
         copies = [copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), L.nn.LSTM(3, 4, 2)]
         copies[2].load_state_dict(layer.state_dict())
@@ -266,4 +266,4 @@ def test_a_layer_survives_copies_casts_and_loading(same_as_torch):
         wide = copy.deepcopy(layer).double()
         return [[c(x)[0] for c in copies], wide(x.double())[0], [w.dtype == L.float64 for w in wide._flat_weights]]
 
-    same_as_torch(story)
+    same_as_torch(scenario)

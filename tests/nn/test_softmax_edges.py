@@ -1,4 +1,4 @@
-"""softmax, log_softmax and logsumexp at the borders of vectors, blocks and groups of columns, along every dimension, at infinities and NaN."""
+"""softmax, log_softmax and logsumexp at the boundaries of vectors, blocks and groups of columns, along every dimension, with infinities and NaN."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _check(x, dim):
     np.testing.assert_allclose(ut.logsumexp(x, dim).numpy(), _lse(a, dim).squeeze(dim), rtol=1e-6, atol=2e-6)
 
 
-# Around a vector, four of them, a block of 1024, and where lines are taken one by one.
+# Around one vector, four vectors, a block of 1024, and the size from which lines are processed one by one.
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 49, 63, 64, 65, 100, 1023, 1024, 1025, 8191, 8192, 8200])
 def test_lines_of_any_length(n):
     r = np.random.default_rng(n)
@@ -57,7 +57,7 @@ def test_logsumexp_over_several_dimensions(dims, keepdim):
 @pytest.mark.parametrize("n", [3, 16, 40])
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("dtype", [ut.float32, ut.float64])
-def test_infinities_and_nan_come_out_as_their_limits(n, dim, dtype):
+def test_infinities_and_nan_give_their_limits(n, dim, dtype):
     """Lines: all minus infinity, one infinity, one minus infinity, one NaN, infinity and NaN."""
     a = np.zeros((5, n))
     a[0] = -INF
@@ -75,7 +75,7 @@ def test_infinities_and_nan_come_out_as_their_limits(n, dim, dtype):
     assert np.isnan(p[3:]).all()
 
 
-def test_what_is_far_below_the_largest_keeps_its_digits_down_to_the_denormals():
+def test_small_terms_keep_their_precision_down_to_the_denormals():
     x = ut.tensor([[0.0, -50.0, -87.0, -95.0, -103.0, -110.0] * 5])
     expected = np.exp(x.double().numpy()) / 5
     np.testing.assert_allclose(ut.softmax(x, 1).numpy(), expected, rtol=1e-5, atol=3e-45)
@@ -83,7 +83,7 @@ def test_what_is_far_below_the_largest_keeps_its_digits_down_to_the_denormals():
 
 @pytest.mark.parametrize("shape", [(300, 700), (2, 90_000), (700, 300)])
 @pytest.mark.parametrize("dim", [0, 1])
-def test_any_number_of_threads_gives_the_same_bits(shape, dim):
+def test_results_are_bitwise_equal_for_any_number_of_threads(shape, dim):
     x = ut.randn(shape, requires_grad=True)
     before = ut.get_num_threads()
     results = []

@@ -1,4 +1,4 @@
-"""Transformer layers beside torch's: weights, outputs, gradients, masks and refusals."""
+"""Transformer layers compared with torch: weights, outputs, gradients, masks and errors."""
 
 import copy
 
@@ -20,46 +20,46 @@ def ends(layer, inputs, out):
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_an_encoder_layer_is_torchs(name, same_as_torch):
-    def story(L):
+def test_an_encoder_layer_matches_torch(name, same_as_torch):
+    def scenario(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, **OPTIONS[name])
         x = L.randn(5, 3, 8).requires_grad_()
         return ends(layer, [x], layer(x))
 
-    same_as_torch(story, rtol=1e-4, atol=1e-4)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_a_decoder_layer_is_torchs(name, same_as_torch):
-    def story(L):
+def test_a_decoder_layer_matches_torch(name, same_as_torch):
+    def scenario(L):
         layer = L.nn.TransformerDecoderLayer(8, 2, 16, dropout=0.0, **OPTIONS[name])
         batch_first = OPTIONS[name].get("batch_first")
         x, memory = L.randn(4, 3, 8).requires_grad_(), L.randn(*((4, 6, 8) if batch_first else (6, 3, 8))).requires_grad_()
         return ends(layer, [x, memory], layer(x, memory))
 
-    same_as_torch(story, rtol=1e-4, atol=1e-4)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", OPTIONS)
-def test_the_whole_model_is_torchs(name, same_as_torch):
-    def story(L):
+def test_the_whole_model_matches_torch(name, same_as_torch):
+    def scenario(L):
         model = L.nn.Transformer(8, 2, 2, 2, 16, dropout=0.0, **OPTIONS[name])
         src, tgt = L.randn(5, 5, 8).requires_grad_(), L.randn(5, 5, 8).requires_grad_()
         mask = model.generate_square_subsequent_mask(5)
         return ends(model, [src, tgt], model(src, tgt, tgt_mask=mask))
 
-    same_as_torch(without_advice(story), rtol=1e-4, atol=1e-4)
+    same_as_torch(without_advice(scenario), rtol=1e-4, atol=1e-4)
 
 
-def without_advice(story):
-    """torch advises on what its nested tensors would need; there are none here."""
+def without_advice(scenario):
+    """Ignores torch's warnings about its nested tensors, which we do not have."""
     import warnings
 
     def quiet(L):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "enable_nested_tensor")
-            return story(L)
+            return scenario(L)
 
     return quiet
 
@@ -88,15 +88,15 @@ MASKED = {
 
 @pytest.mark.parametrize("what", MASKED)
 def test_masks_work_as_in_torch(what, same_as_torch):
-    def story(L):
+    def scenario(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0)
         return MASKED[what](L, layer, L.randn(5, 3, 8))
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5)
 
 
 def test_stacks_begin_as_copies_and_end_with_a_norm(same_as_torch):
-    def story(L):
+    def scenario(L):
         encoder = L.nn.TransformerEncoder(L.nn.TransformerEncoderLayer(8, 2, 16), 2, L.nn.LayerNorm(8))
         decoder = L.nn.TransformerDecoder(L.nn.TransformerDecoderLayer(8, 2, 16), 2, L.nn.LayerNorm(8))
         encoder.eval(), decoder.eval()
@@ -105,26 +105,26 @@ def test_stacks_begin_as_copies_and_end_with_a_norm(same_as_torch):
         memory = encoder(x, causal)
         return [repr(encoder), repr(decoder), list(decoder.state_dict()), memory, decoder(x, memory, tgt_mask=causal), encoder(x, causal, is_causal=True)]
 
-    same_as_torch(without_advice(story), rtol=1e-4, atol=1e-4)
+    same_as_torch(without_advice(scenario), rtol=1e-4, atol=1e-4)
 
 
 def test_a_single_sequence_needs_no_batch(same_as_torch):
-    def story(L):
+    def scenario(L):
         model = L.nn.Transformer(8, 2, 1, 1, 16, dropout=0.0)
         return model(L.randn(4, 8), L.randn(3, 8))
 
-    same_as_torch(without_advice(story), rtol=1e-4, atol=1e-4)
+    same_as_torch(without_advice(scenario), rtol=1e-4, atol=1e-4)
 
 
 def test_dropout_draws_as_in_torch(same_as_torch):
-    def story(L):
+    def scenario(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3)
         return layer(L.randn(5, 3, 8))
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5)
 
 
-REFUSED = {
+ERROR_CASES = {
     "an unknown activation": lambda L: L.nn.TransformerEncoderLayer(8, 2, activation="x"),
     "heads that do not divide": lambda L: L.nn.TransformerEncoderLayer(8, 3),
     "batches that differ": lambda L: L.nn.Transformer(8, 2, 1, 1, 16)(L.ones(3, 2, 8), L.ones(3, 3, 8)),
@@ -132,15 +132,15 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_refuses_as_torch_does(what, same_as_torch):
-    same_as_torch(without_advice(REFUSED[what]), rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("what", ERROR_CASES)
+def test_errors_match_torch(what, same_as_torch):
+    same_as_torch(without_advice(ERROR_CASES[what]), rtol=1e-4, atol=1e-4)
 
 
 def test_an_activation_may_be_a_module_and_layers_copy(same_as_torch):
-    def story(L):
+    def scenario(L):
         layer = L.nn.TransformerEncoderLayer(8, 2, 16, 0.0, L.nn.GELU())
         x = L.randn(5, 3, 8)
         return [repr(layer), layer(x), copy.deepcopy(layer)(x), layer.double()(x.double())]
 
-    same_as_torch(story, rtol=1e-4, atol=1e-5)
+    same_as_torch(scenario, rtol=1e-4, atol=1e-5)

@@ -22,7 +22,7 @@ def test_annotations_of_public_classes_can_be_evaluated(cls):
     assert isinstance(typing.get_type_hints(cls), dict)
 
 
-def test_a_module_with_annotations_of_its_own():
+def test_a_module_with_its_own_annotations():
     class Model(ut.nn.Module):
         width: int
         table: ut.Tensor

@@ -1,4 +1,4 @@
-"""Corners of torch.optim beside torch: groups, names, flags, hooks, state dicts that travel, refusals in torch's words."""
+"""Corner cases of torch.optim compared with torch: groups, names, flags, hooks, state dicts that are exchanged, and errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from small_problems import parameter, train
 
 NAMES = ["SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD", "LBFGS", "Adafactor", "Muon"]
-STEPPED = [n for n in NAMES if n not in ("LBFGS", "Muon")]  # Muon rounds to bfloat16 on its way
+STEPPED = [n for n in NAMES if n not in ("LBFGS", "Muon")]  # Muon rounds intermediate results to bfloat16
 FLAGS = [
     {"foreach": True},
     {"fused": True},
@@ -34,18 +34,18 @@ def by_key(x):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_defaults_and_repr_are_torchs(name, same_as_torch):
+def test_defaults_and_repr_match_torch(name, same_as_torch):
     same_as_torch(lambda lib: (repr(make(lib, name)), by_key(make(lib, name).defaults)))
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_flags_are_taken_or_refused_as_torch_does(name, flags, same_as_torch):
+def test_flags_are_accepted_or_raise_as_in_torch(name, flags, same_as_torch):
     same_as_torch(lambda lib: repr(make(lib, name, **flags)))
 
 
 @pytest.mark.parametrize("name", STEPPED)
-def test_state_dicts_after_some_steps_are_torchs(name, same_as_torch):
+def test_state_dicts_after_some_steps_match_torch(name, same_as_torch):
     def after(lib):
         params = [parameter(lib, 2, 3), parameter(lib, 4)]
         optimizer = make(lib, name, params)
@@ -57,7 +57,7 @@ def test_state_dicts_after_some_steps_are_torchs(name, same_as_torch):
 
 @pytest.mark.parametrize("name", STEPPED)
 @pytest.mark.parametrize("flags", [{"maximize": True}, {"foreach": False}, {"lr": "tensor"}], ids=str)
-def test_steps_under_flags_are_torchs(name, flags, same_as_torch):
+def test_steps_under_flags_match_torch(name, flags, same_as_torch):
     def after(lib):
         params = [parameter(lib, 2, 3)]
         train(make(lib, name, params, **{k: lib.tensor(0.1) if v == "tensor" else v for k, v in flags.items()}), params, 3)
@@ -68,13 +68,13 @@ def test_steps_under_flags_are_torchs(name, flags, same_as_torch):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("lr", [-1.0, "two"])
-def test_bad_rates_are_refused_in_torchs_words(name, lr, same_as_torch):
+def test_bad_learning_rates_raise_torchs_error(name, lr, same_as_torch):
     result = same_as_torch(lambda lib: make(lib, name, lr=lib.tensor([0.1, 0.2]) if lr == "two" else lr))
     assert result[0] == "ValueError"
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "LBFGS"])
-def test_groups_and_names_are_kept_as_torch_keeps_them(name, same_as_torch):
+def test_groups_and_names_are_kept_as_in_torch(name, same_as_torch):
     def groups(lib):
         optimizer = make(lib, name, [{"params": [parameter(lib, 2, 3)], "lr": 0.5}])
         optimizer.add_param_group({"params": parameter(lib, 2, 2)})
@@ -84,7 +84,7 @@ def test_groups_and_names_are_kept_as_torch_keeps_them(name, same_as_torch):
     same_as_torch(groups)
 
 
-REFUSED = {
+ERROR_CASES = {
     "nothing": lambda lib: lib.optim.SGD([]),
     "a tensor": lambda lib: lib.optim.SGD(parameter(lib, 2)),
     "a computed tensor": lambda lib: lib.optim.SGD([parameter(lib, 2) * 2]),
@@ -111,13 +111,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_torch_refuses_is_refused_in_its_words(what, same_as_torch):
-    result = same_as_torch(REFUSED[what])
+@pytest.mark.parametrize("what", ERROR_CASES)
+def test_errors_match_torch(what, same_as_torch):
+    result = same_as_torch(ERROR_CASES[what])
     assert result[0].endswith("Error")
 
 
-def test_duplicates_warn_in_one_group_and_are_refused_in_two(same_as_torch):
+def test_duplicates_warn_in_one_group_and_raise_in_two(same_as_torch):
     def in_one(lib):
         p = parameter(lib, 2)
         return len(lib.optim.SGD([p, p]).param_groups[0]["params"])
@@ -131,7 +131,7 @@ def test_duplicates_warn_in_one_group_and_are_refused_in_two(same_as_torch):
 
 
 @pytest.mark.parametrize("kind", ["groups", "size", "state"])
-def test_state_dicts_that_do_not_fit_are_refused(kind, same_as_torch):
+def test_state_dicts_that_do_not_fit_raise(kind, same_as_torch):
     def load(lib):
         optimizer = lib.optim.SGD([parameter(lib, 2)])
         state = optimizer.state_dict()
@@ -192,7 +192,7 @@ def test_copies_and_pickles_show_the_same_options(same_as_torch):
     same_as_torch(lambda lib: [repr(c(lib.optim.Adam([parameter(lib, 2)]))) for c in (copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o)))])
 
 
-def test_complex_parameters_are_refused_by_those_that_cannot(same_as_torch):
+def test_optimizers_without_complex_support_raise_for_complex_parameters(same_as_torch):
     def step(name):
         def run(lib):
             p = lib.nn.Parameter(lib.ones(2, 2, dtype=lib.complex64))

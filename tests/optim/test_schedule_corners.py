@@ -1,4 +1,4 @@
-"""Corners of torch.optim.lr_scheduler and swa_utils beside torch: resuming, odd calls, tensor rates, warnings, refusals."""
+"""Corner cases of torch.optim.lr_scheduler and swa_utils compared with torch: resuming, unusual calls, tensor rates, warnings, errors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def advance(optimizer, scheduler, steps):
 
 
 @pytest.mark.parametrize("case", SCHEDULES)
-def test_rates_and_last_rates_are_torchs(case, same_as_torch):
+def test_rates_and_last_rates_match_torch(case, same_as_torch):
     def run(lib):
         optimizer = sgd(lib)
         scheduler = schedule(lib, case, optimizer)
@@ -62,7 +62,7 @@ def test_rates_and_last_rates_are_torchs(case, same_as_torch):
 
 
 @pytest.mark.parametrize("case", SCHEDULES)
-def test_fifty_epochs_and_what_is_kept_of_them_are_torchs(case, same_as_torch):
+def test_fifty_epochs_and_their_state_match_torch(case, same_as_torch):
     def run(lib):
         optimizer = sgd(lib)
         options = {**SCHEDULES[case], **({"total_steps": 60} if case == "OneCycleLR" else {"epochs": 15} if case == "OneCycleLR, three" else {})}
@@ -113,7 +113,7 @@ def test_a_rate_that_is_a_tensor_stays_one(case, same_as_torch):
 
 
 @pytest.mark.parametrize("case", SCHEDULES)
-def test_steps_in_the_wrong_order_or_to_an_epoch_warn_as_torchs_do(case, same_as_torch):
+def test_steps_in_the_wrong_order_or_to_an_epoch_warn_as_in_torch(case, same_as_torch):
     def too_early(lib):
         scheduler = schedule(lib, case, sgd(lib))
         scheduler.step()
@@ -141,7 +141,7 @@ def several(lib, optimizer):
     return [names.ConstantLR(optimizer, 0.1, total_iters=2), names.ExponentialLR(optimizer, 0.9), names.LinearLR(optimizer, total_iters=3)]
 
 
-REFUSED = {
+ERROR_CASES = {
     "too few functions": lambda lib, s: s.LambdaLR(sgd(lib), lr_lambda=[lambda e: 1]),
     "too few factors": lambda lib, s: s.MultiplicativeLR(sgd(lib), lr_lambda=[lambda e: 1]),
     "a large constant": lambda lib, s: s.ConstantLR(sgd(lib), factor=1.5),
@@ -174,9 +174,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_torch_refuses_is_refused_in_its_words(what, same_as_torch):
-    result = same_as_torch(lambda lib: REFUSED[what](lib, lib.optim.lr_scheduler))
+@pytest.mark.parametrize("what", ERROR_CASES)
+def test_errors_match_torch(what, same_as_torch):
+    result = same_as_torch(lambda lib: ERROR_CASES[what](lib, lib.optim.lr_scheduler))
     assert result[0] in ("ValueError", "TypeError")
 
 
@@ -189,7 +189,7 @@ def test_milestones_must_be_one_fewer_than_schedules(same_as_torch):
 
 
 @pytest.mark.parametrize("kind", ["SequentialLR", "ChainedScheduler"])
-def test_a_plateau_has_no_place_among_others(kind, same_as_torch):
+def test_a_plateau_cannot_be_chained(kind, same_as_torch):
     def wrong(lib):
         optimizer, names = sgd(lib), lib.optim.lr_scheduler
         parts = [names.ConstantLR(optimizer), names.ReduceLROnPlateau(optimizer)]
@@ -198,7 +198,7 @@ def test_a_plateau_has_no_place_among_others(kind, same_as_torch):
     assert same_as_torch(wrong)[0] == "ValueError"
 
 
-def test_a_cycle_that_is_over_says_so(same_as_torch):
+def test_a_step_past_the_end_of_a_cycle_raises(same_as_torch):
     def over(lib):
         optimizer = sgd(lib)
         advance(optimizer, lib.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=3), 5)
@@ -219,7 +219,7 @@ def test_a_cycle_that_is_over_says_so(same_as_torch):
     ],
     ids=str,
 )
-def test_plateaus_count_as_torchs_do(options, same_as_torch):
+def test_plateaus_count_as_in_torch(options, same_as_torch):
     def run(lib):
         optimizer, out = sgd(lib), []
         scheduler = lib.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
@@ -270,7 +270,7 @@ def test_momentum_cycles_against_the_rate(kind, same_as_torch):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_step_that_was_overridden_is_noticed(when, same_as_torch):
+def test_an_overridden_step_is_detected(when, same_as_torch):
     def run(lib):
         optimizer = sgd(lib)
         if when == "before":
@@ -283,7 +283,7 @@ def test_a_step_that_was_overridden_is_noticed(when, same_as_torch):
     same_as_torch(run)
 
 
-def test_averages_of_models_are_torchs(same_as_torch):
+def test_averages_of_models_match_torch(same_as_torch):
     def run(lib):
         layer, out, tools = lib.nn.Linear(2, 1), [], lib.optim.swa_utils
         with lib.no_grad():

@@ -30,7 +30,7 @@ def restarts(epoch, period, factor, low):
 
 
 def one_cycle(epoch, ends, rates, blend):
-    """Between the ends of the phases; each phase goes from one rate to the next."""
+    """Interpolates within the phases; each phase goes from one rate to the next."""
     begun = 0.0
     for end, (a, b) in zip(ends, zip(rates, rates[1:], strict=False), strict=True):
         if epoch <= end or end == ends[-1]:
@@ -96,7 +96,7 @@ def test_rates_have_the_closed_form(case):
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c != "MultiplicativeLR" and not c.startswith(("OneCycle", "LambdaLR"))])
-def test_a_schedule_resumed_goes_on(case):
+def test_a_resumed_schedule_continues(case):
     options, form = CASES[case]
     of = optimizer()
     schedule = getattr(schedules, case.split(",")[0])(of, **options)
@@ -108,7 +108,7 @@ def test_a_schedule_resumed_goes_on(case):
     assert rates(resumed, again, 5) == pytest.approx([form(e) for e in range(4, 10)], rel=1e-10)
 
 
-def test_groups_have_rates_of_their_own():
+def test_groups_have_their_own_rates():
     of = ut.optim.SGD([{"params": [ut.ones(1, requires_grad=True)], "lr": 0.2}, {"params": [ut.ones(1, requires_grad=True)], "lr": 0.4}])
     schedule = schedules.ExponentialLR(of, 0.5)
     of.step()
@@ -121,7 +121,7 @@ def test_groups_have_rates_of_their_own():
 def test_a_sequence_takes_turns_and_a_chain_multiplies():
     of = optimizer(1.0)
     sequence = schedules.SequentialLR(of, [schedules.ConstantLR(of, 0.1, 2), schedules.ExponentialLR(of, 0.9)], [3])
-    # The second begins anew at the third epoch, from the rate that the optimizer began with.
+    # The second starts over at the third epoch, from the optimizer's initial rate.
     assert rates(sequence, of, 6) == pytest.approx([0.1, 0.1, 1.0, 1.0, 0.9, 0.81, 0.729])
     of = optimizer(1.0)
     chain = schedules.ChainedScheduler([schedules.ConstantLR(of, 0.1, 2), schedules.ExponentialLR(of, 0.9)])

@@ -1,4 +1,4 @@
-"""A hundred steps of every optimizer are those of the algorithm written out in NumPy (textbook_updates.py), in float64 and float32."""
+"""A hundred steps of every optimizer match the algorithm written out in NumPy (textbook_updates.py), in float64 and float32."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def by_us(name: str, options: dict, steps: int, dtype=ut.float64, family=None):
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
-def test_a_hundred_steps_are_the_textbooks(name, options):
+def test_a_hundred_steps_match_the_textbook(name, options):
     # Long steps around the minimum enlarge rounding errors a thousandfold every twenty steps.
     steps = 40 if options.get("eps") == 1e-3 or options.get("d") or (name == "Adafactor" and "maximize" in options) else 100
     # As in PyTorch, eta and mu of ASGD and the product of NAdam's momenta are kept in float32.
@@ -108,7 +108,7 @@ def test_the_average_of_asgd_is_kept():
 
 @pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5)], ids=str)
 @pytest.mark.parametrize("options", [{}, {"nesterov": False, "weight_decay": 0.0}, {"adjust_lr_fn": "match_rms_adamw", "momentum": 0.5}], ids=str)
-def test_muon_is_the_textbooks_within_bfloat16(shape, options):
+def test_muon_matches_the_textbook_within_bfloat16(shape, options):
     rng = np.random.default_rng(0)
     w, pushes = rng.normal(size=shape), rng.normal(size=(10, *shape))
     p = ut.nn.Parameter(ut.tensor(w.astype("float32")))
@@ -143,7 +143,7 @@ def descent(start, f, **options):
 
 
 @pytest.mark.parametrize("options", [{"lr": 0.1}, {"lr": 0.5, "max_iter": 40}, {"lr": 0.3, "history_size": 3}], ids=str)
-def test_lbfgs_with_a_fixed_step_is_the_textbooks(options):
+def test_lbfgs_with_a_fixed_step_matches_the_textbook(options):
     a = WANTED[0].ravel()
     ours, evaluations = descent(STARTS[0].ravel(), lambda w: loss(w, ut.tensor(a)), **options)
     f = lambda w: (loss(w, a), slope(w, a))
@@ -163,7 +163,7 @@ def test_lbfgs_with_a_line_search_finds_scipys_minimum():
 
 @pytest.mark.parametrize("max_eval", [1, 2, 3, 5, 15, 40])
 def test_the_line_search_uses_no_more_evaluations_than_it_may(max_eval, same_as_torch):
-    def story(L):
+    def scenario(L):
         x = L.tensor([-1.2, 1.0], dtype=L.float64, requires_grad=True)
         optimizer = L.optim.LBFGS([x], line_search_fn="strong_wolfe", max_iter=50, max_eval=max_eval)
         losses = []
@@ -179,14 +179,14 @@ def test_the_line_search_uses_no_more_evaluations_than_it_may(max_eval, same_as_
             optimizer.step(closure)
         return x, losses, optimizer.state[x]["func_evals"]
 
-    same_as_torch(story)
+    same_as_torch(scenario)
 
 
 ELEMENTWISE = [c for c in CASES if c[0] != "Adafactor"]
 
 
 @pytest.mark.parametrize(("name", "options"), ELEMENTWISE, ids=[i for i in IDS if "Adafactor" not in i])
-def test_the_formula_in_tensor_operations_is_the_native_update(name, options):
+def test_the_formula_in_tensor_operations_matches_the_native_update(name, options):
     class Plain(getattr(ut.optim, name)):
         def _step_apart(self, p, g, states, row, native):
             self._formula(p, g, states, row)
@@ -240,7 +240,7 @@ def test_a_complex_parameter_steps_as_two_real_ones():
     np.testing.assert_allclose(w.detach().numpy(), pair.view(np.complex128), rtol=1e-10)
 
 
-def test_a_state_dict_goes_on_where_it_was():
+def test_training_continues_from_a_state_dict():
     w = ut.ones(3, requires_grad=True)
     a = ut.optim.Adam([w], lr=0.1)
     (w**2).sum().backward()
@@ -254,6 +254,6 @@ def test_a_state_dict_goes_on_where_it_was():
     assert ut.equal(v, w) and b.param_groups[0]["lr"] == 0.1
 
 
-def test_plain_descent_keeps_no_state():
+def test_plain_sgd_keeps_no_state():
     _, optimizer = by_us("SGD", {"lr": 0.01, "weight_decay": 0.1}, 2)
     assert len(optimizer.state) == 0 and optimizer.state_dict()["state"] == {}

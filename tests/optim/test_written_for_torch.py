@@ -12,7 +12,7 @@ from undertow.optim import Optimizer
 
 
 class Lion(Optimizer):
-    """Sign of a running mean, as it is written in many repositories."""
+    """Sign of a running mean, as implemented in many repositories."""
 
     def __init__(self, params: ParamsT, lr: float = 0.1, *, differentiable: bool = False):
         super().__init__(params, {"lr": lr, "differentiable": differentiable})
@@ -29,7 +29,7 @@ class Lion(Optimizer):
                 shims._foreach_add_(ps, [m.sign() for m in ms], alpha=-_get_value(group["lr"]))
 
 
-def test_it_goes_downhill():
+def test_the_loss_decreases():
     w = ut.nn.Parameter(ut.tensor([1.0, -1.0]))
     double = ut.nn.Parameter(ut.tensor([1.0], dtype=ut.float64))
     optimizer = Lion([w, double])
@@ -61,6 +61,6 @@ def test_complex_parameters_are_seen_as_pairs():
     assert [tuple(p.shape) for p in params + grads] == [(1, 2), (2,), (1, 2), (2,)]
 
 
-def test_what_is_not_there_is_an_attribute_error():
+def test_a_missing_name_is_an_attribute_error():
     assert not hasattr(helpers, "_no_such_helper")
     assert helpers._get_scalar_dtype() is ut.float32

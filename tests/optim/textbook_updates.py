@@ -1,6 +1,6 @@
-"""Each optimizer once more, in plain float64 NumPy, as its paper or textbook writes it: the oracle of test_updates.py.
+"""Each optimizer in plain float64 NumPy, as in its paper or textbook: the reference of test_updates.py.
 
-`name(**options)` gives a function step(w, g, t, s) -> w: parameters, gradient, number of the step from 1, and a dictionary for what is kept.
+`name(**options)` gives a function step(w, g, t, s) -> w: parameters, gradient, number of the step from 1, and a dictionary for the state.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def rmsprop(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0.0, momentum=0.0, cente
 
 
 def rprop(lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50.0)):
-    """Riedmiller and Braun 1993, without taking a step back."""
+    """Riedmiller and Braun 1993, without backtracking."""
 
     def step(w, g, t, s):
         agreement = np.sign(g * s.get("g", 0.0))

@@ -1,4 +1,4 @@
-"""A name that torch has and Undertow lacks says why, in Undertow's own modules as under as_torch."""
+"""A name that torch has and Undertow lacks raises an error that says why, in Undertow's own modules and under as_torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MISSING = [
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_a_missing_name_says_the_same_as_under_as_torch(name):
+def test_a_missing_name_has_the_same_message_as_under_as_torch(name):
     home, _, last = f"undertow.{name}".rpartition(".")
     module = importlib.import_module(home)
     assert not hasattr(module, last)
@@ -30,7 +30,7 @@ def test_a_missing_name_says_the_same_as_under_as_torch(name):
     assert reason.startswith(("planned: ", "not planned: ")) and caught.value.name == last and caught.value.obj is module
 
 
-def test_a_name_that_torch_lacks_too_is_missing_in_the_usual_words():
+def test_a_name_that_torch_lacks_too_has_the_usual_message():
     for module in (ut, ut.nn, ut.autograd):
         with pytest.raises(AttributeError, match=rf"^module '{module.__name__}' has no attribute 'no_such_name'$"):
             module.no_such_name
@@ -38,13 +38,13 @@ def test_a_name_that_torch_lacks_too_is_missing_in_the_usual_words():
             module.__wrapped__
 
 
-def test_python_proposes_the_name_that_was_meant():
+def test_python_suggests_the_intended_name():
     done = subprocess.run([sys.executable, "-c", "import undertow as ut; ut.zeros_lik"], capture_output=True, text=True)
     assert "Did you mean: 'zeros_like'?" in done.stderr
 
 
 @pytest.mark.parametrize("name", [n for n in shims.__all__ if not n.startswith("_")])
-def test_what_only_programs_for_torch_find_has_a_reason_natively(name):
+def test_names_that_exist_only_under_as_torch_have_a_reason(name):
     assert not hasattr(ut, name) and hasattr(shims, name)
     with pytest.raises(AttributeError, match="is not in Undertow: (not )?planned: "):
         getattr(ut, name)

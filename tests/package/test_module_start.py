@@ -1,4 +1,4 @@
-"""How the extension module starts: once a process, in the main interpreter, with the lock on."""
+"""How the extension module starts: once per process, in the main interpreter, with the GIL enabled."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_second_import_gets_the_same_types(code):
 
 
 @pytest.mark.skipif(sys.implementation.name != "cpython", reason="CPython's subinterpreters")
-def test_a_subinterpreter_is_told_that_it_cannot_have_the_module():
+def test_a_subinterpreter_cannot_import_the_module():
     assert run(SUBINTERPRETER) == "2.0"
 
 

@@ -72,7 +72,7 @@ def _thread_local_bytes(library: Path) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads an ELF file")
 def test_thread_local_memory_leaves_room_for_libraries_loaded_later():
     # Our hot variables live in the static block, whose reserve (1664 bytes in glibc) all late libraries share: torch's
-    # libgomp cannot be loaded beside one that fills it.
+    # libgomp cannot be loaded together with one that fills it.
     assert 0 < _thread_local_bytes(next((HERE / "lib").glob("libundertow.so"))) <= 1024
 
 

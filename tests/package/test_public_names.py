@@ -1,4 +1,4 @@
-"""The stubs that list public names, and what is there when the package runs, agree both ways."""
+"""The stubs that list public names agree with the names that exist at run time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGES = [".".join(("undertow", *p.parent.relative_to(HERE).parts)) for p in S
 
 
 def names_by_ast(text: str) -> dict[str, str | None]:
-    """What a stub gives, by Python's own parser."""
+    """The names of a stub according to Python's own parser."""
     names: dict[str, str | None] = {}
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.ImportFrom):
@@ -33,7 +33,7 @@ def names_by_ast(text: str) -> dict[str, str | None]:
         elif isinstance(statement, ast.AnnAssign):
             assert isinstance(statement.target, ast.Name)
             names[statement.target.id] = None
-        elif not isinstance(statement, ast.Import):  # a module that only annotations name
+        elif not isinstance(statement, ast.Import):  # a module that only annotations use
             assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant), f"line {statement.lineno}: not read by _lazy.py"
     return names
 
@@ -47,7 +47,7 @@ def test_the_reader_of_stubs_agrees_with_ast(stub):
 
 
 @pytest.mark.parametrize(("package", "stub"), list(zip(PACKAGES, STUBS)), ids=PACKAGES)
-def test_every_name_of_a_stub_is_there_and_is_what_the_stub_says(package, stub):
+def test_every_name_of_a_stub_exists_with_the_declared_kind(package, stub):
     module = importlib.import_module(package)
     for name, home in read_stub(stub.read_text()).items():
         value = getattr(module, name)

@@ -1,6 +1,6 @@
-"""How many threads compute by default: the environment, the affinity mask, and what wrong values do.
+"""The default number of threads: the environment, the affinity mask, and the effect of wrong values.
 
-Quotas of control groups are tested from C++ (tests/cpp/test_cpu_limit.cpp), on files of the test's own.
+Quotas of control groups are tested from C++ (tests/cpp/test_cpu_limit.cpp), on files that the test writes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def run(code: str, *options: str, **variables: str) -> subprocess.CompletedProce
     return subprocess.run([sys.executable, *options, "-c", code], env={**env, **variables}, capture_output=True, text=True)
 
 
-def test_the_default_is_what_the_process_may_use():
+def test_the_default_is_the_number_of_available_cpus():
     done = run("import undertow; print(undertow.get_num_threads(), undertow._C._cpu_limits()['available'])")
     threads, available = done.stdout.split()
     assert threads == available and done.stderr == ""
@@ -61,11 +61,11 @@ def test_the_affinity_mask_limits_the_default():
     assert done.stdout.strip() == "1"
 
 
-def test_the_program_s_own_choice_comes_last():
+def test_a_call_overrides_the_environment():
     assert run("import undertow; undertow.set_num_threads(2); print(undertow.get_num_threads())", UNDERTOW_NUM_THREADS="5").stdout.strip() == "2"
 
 
-def test_more_threads_than_cpus_give_the_same_bits():
+def test_results_are_bitwise_equal_with_more_threads_than_cpus():
     code = "import undertow as ut; ut.manual_seed(0); print(ut.randn(300, 300).matmul(ut.randn(300, 300)).sum().item().hex())"
     assert run(code, UNDERTOW_NUM_THREADS="1").stdout == run(code, UNDERTOW_NUM_THREADS="5").stdout != ""
     assert undertow.get_num_threads() >= 1

@@ -20,12 +20,12 @@ for name in list(sys.modules):
 torch._C._get_num_workers = lambda: 1  # what tests/conftest.py looks at after each test
 torch._C.is_anomaly_enabled = torch.is_anomaly_enabled
 
-# What we promise beyond torch, or what is our own.
+# Tests of what we promise beyond torch, or of our own additions.
 BEYOND = {
-    "test_an_exception_in_the_innermost_pass_comes_out_of_the_outermost": "torch loses a Python exception beyond depth 60",
+    "test_an_exception_in_the_innermost_pass_is_raised_by_the_outermost": "torch loses a Python exception beyond depth 60",
     "test_a_cycle_through_node_metadata_is_collected": "torch leaks it",
     "test_a_cycle_through_create_graph_is_collected": "torch leaks it, and warns",
-    "test_every_way_to_a_hessian_gives_the_same[writes]": "torch refuses to write to a tangent that is zero",
+    "test_all_methods_give_the_same_hessian[writes]": "torch raises on a write to a tangent that is zero",
     "test_gradient_of_complex_silu_is_conjugated": "torch has no complex derivative of silu",
     "test_a_deep_pass_still_records_lines_if_its_caller_does": "lines are ours",
     "test_nodes_made_in_a_deep_pass_come_after_those_before_it_and_before_those_after_it": "torch counts anew in its pool threads",

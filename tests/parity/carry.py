@@ -1,4 +1,4 @@
-"""Carries values between torch and undertow, and says where two results differ. Imported only where torch is installed."""
+"""Converts values between torch and undertow, and reports where two results differ. Imported only where torch is installed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def to_ut(x):
 def to_numpy(t) -> np.ndarray:
     t = t.detach()
     if isinstance(t, torch.Tensor) and t._is_zerotensor():
-        t = t.clone()  # torch's tensors of zeros without memory
+        t = t.clone()  # torch's zero tensors, which have no memory
     if short(t.dtype) == "bfloat16":
         t = t.float() if isinstance(t, torch.Tensor) else t.to(ut.float32)
     return np.asarray(t.resolve_conj().resolve_neg().numpy())
@@ -86,7 +86,7 @@ def tensors_in(x, kind) -> list:
 
 
 def difference(want, got, what: str, tolerance: float) -> str | None:
-    """None where two results agree, else the first thing that differs. None and a gradient of zeros count as equal."""
+    """None if two results agree, else the first difference. None and a gradient of zeros count as equal."""
     if want is None or got is None:
         there = want if got is None else got
         return None if there is None or not np.any(to_numpy(there)) else f"{what}: only one of the two is None"
@@ -97,7 +97,7 @@ def difference(want, got, what: str, tolerance: float) -> str | None:
     if short(want.dtype) != short(got.dtype):
         return f"{what}: dtype, torch {short(want.dtype)}, here {short(got.dtype)}"
     a, b = to_numpy(want), to_numpy(got)
-    # Of integers, say: the result's digits count, not the input's.
+    # For integer inputs, for example: the precision of the result counts, not that of the input.
     tolerance = max(tolerance, {"float32": 3e-6, "complex64": 3e-6, "float64": 1e-14, "complex128": 1e-14}.get(short(want.dtype), 0))
     if np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
         return None
@@ -107,7 +107,7 @@ def difference(want, got, what: str, tolerance: float) -> str | None:
 
 
 def find(path: str):
-    """Our function of torch's dotted name, or None."""
+    """Our function with torch's dotted name, or None."""
     if path.startswith("__"):
         return getattr(ut.Tensor, path, None)
     place = ut

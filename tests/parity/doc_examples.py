@@ -1,7 +1,7 @@
-"""The examples in torch's own documentation, as torch's docstrings have them: found in torch, run by either library.
+"""The examples in torch's docstrings: found in an installed torch, run by either library.
 
 `python doc_examples.py list FILE` writes them to a file; `python doc_examples.py run FILE RESULTS`, on torch or by `-m undertow.as_torch`,
-runs each docstring as a session of its own and writes what every example printed or raised. test_doc_examples.py compares.
+runs each docstring as a separate session and writes what every example printed or raised. test_doc_examples.py compares.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ torch.nn.init torch.nn.modules.module torch.nn.parameter torch.nn.utils torch.nn
 torch.nn.utils.rnn torch.nn.utils.stateless torch.optim torch.optim.lr_scheduler torch.optim.swa_utils torch.overrides torch.quasirandom torch.random
 torch.serialization torch.signal.windows torch.special torch.testing torch.utils.checkpoint torch.utils.data torch.utils.weak
 """
-# Devices, files and processes that are not there, or what no compiler makes.
+# Devices, files and processes that do not exist, or output of a compiler, which we lack.
 ELSEWHERE = re.compile(
     r"cuda|distributed|\bdist\.|xpu|\bmps\b|sparse|quantiz|onnx|hub\.load|compile|DataParallel|download|input\(|while True|init_process|torchvision|"
     r"Process\(|mtia|num_workers|spawn|torch\.ops|meta\b|nested|torch\.fx"
@@ -63,7 +63,7 @@ def examples() -> dict[str, list[str]]:
 
 
 def run(sources: list[str]) -> list[tuple[str, str]]:
-    """What each example gave: ("ok", what it printed), or the name and words of what it raised."""
+    """What each example gave: ("ok", what it printed), or the class and message of what it raised."""
     import numpy
     import torch
 

@@ -1,4 +1,4 @@
-"""Stories of what backward returns, and of the classes themselves, for test_function_parity.py."""
+"""Scenarios of what backward returns, and of the classes themselves, for test_function_parity.py."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def made_by_hand(lib):
 
 
 @scenario
-def the_base_class_refuses(lib):
+def the_base_class_raises(lib):
     F, out = lib.autograd.Function, []
     for call in (lambda: F.forward(1), lambda: F.backward(1), lambda: F.vjp(1), lambda: F.jvp(1), lambda: F.setup_context(1, 2, 3), lambda: F.vmap(1, 2)):
         try:

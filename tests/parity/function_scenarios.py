@@ -1,4 +1,4 @@
-"""Stories of custom Functions, each told by a function of the library; test_function_parity.py runs them on both."""
+"""Scenarios of custom Functions, each a function of the library; test_function_parity.py runs them on both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name_of(t: Any) -> str | None:
 
 
 def about(t: Any) -> list:
-    """What can be told of a tensor's place in the graph."""
+    """What is known about a tensor's position in the graph."""
     return [t, t.requires_grad, t.is_leaf, t._is_view(), t.output_nr, t._version, name_of(t)]
 
 
@@ -107,10 +107,10 @@ for name, call in {
     "too_many": lambda F, x: F.apply(x, 1, 2, 3),
 }.items():
 
-    def refused(lib, call=call):
+    def bad_call(lib, call=call):
         return call(define(lib, lambda ctx, a, k, b=None: a * k), leaf(lib))
 
-    SCENARIOS[f"keyword_{name}"] = refused
+    SCENARIOS[f"keyword_{name}"] = bad_call
 
 
 @scenario
@@ -168,10 +168,10 @@ for name, call in {
     "unknown": lambda F, x: F.apply(x, z=5),
 }.items():
 
-    def refused_setup(lib, call=call):
+    def bad_setup_call(lib, call=call):
         return call(split(lib, lambda a, k=2: a * k, lambda ctx, i, o: None), leaf(lib))
 
-    SCENARIOS[f"setup_context_{name}"] = refused_setup
+    SCENARIOS[f"setup_context_{name}"] = bad_setup_call
 
 
 @scenario
@@ -243,7 +243,7 @@ def a_view_of_a_fresh_tensor_may_not_be_written(lib):
     return define(lib, lambda ctx, a: (a * 2).view(2, 1)).apply(leaf(lib)).mul_(2)
 
 
-# ---- non-differentiable results, materialised gradients ----
+# ---- non-differentiable results, materialized gradients ----
 
 
 @scenario

@@ -1,4 +1,4 @@
-"""Stories of custom Functions that write in place or save tensors, for test_function_parity.py."""
+"""Scenarios of custom Functions that write in place or save tensors, for test_function_parity.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories of custom Functions in forward mode, for test_function_parity.py."""
+"""Scenarios of custom Functions in forward mode, for test_function_parity.py."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ for name, jvp in {
     "another_shape": lambda ctx, t: t.reshape(2, 1),
 }.items():
 
-    def refused(lib, fw, jvp=jvp):
+    def bad_tangent(lib, fw, jvp=jvp):
         return with_jvp(lib, lambda ctx, a: a * 1, jvp).apply(dual(lib, fw))
 
-    refused.__name__ = f"a_jvp_returns_{name}"
-    scenario(refused)
+    bad_tangent.__name__ = f"a_jvp_returns_{name}"
+    scenario(bad_tangent)
 
 
 @scenario

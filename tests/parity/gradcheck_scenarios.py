@@ -1,4 +1,4 @@
-"""Calls of gradcheck and gradgradcheck that find something, or must not: each takes the library and the switches."""
+"""Calls of gradcheck and gradgradcheck that fail or must pass; each takes the library and the switches."""
 
 from __future__ import annotations
 
@@ -162,11 +162,11 @@ def undefined_accepted(L: Any, **switches: Any) -> Any:
     return L.autograd.gradcheck(_undefined(L, True), leaf(L, 2), **switches)
 
 
-def undefined_refused(L: Any, **switches: Any) -> Any:
+def undefined_rejected(L: Any, **switches: Any) -> Any:
     return L.autograd.gradcheck(_undefined(L, False), leaf(L, 2), **switches)
 
 
-def undefined_refused_unchecked(L: Any, **switches: Any) -> Any:
+def undefined_rejected_unchecked(L: Any, **switches: Any) -> Any:
     return L.autograd.gradcheck(_undefined(L, False), leaf(L, 2), check_undefined_grad=False, **switches)
 
 

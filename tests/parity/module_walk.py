@@ -1,6 +1,6 @@
-"""One module built in both libraries from torch's module database, and every way in which the two differ.
+"""One module built in both libraries from torch's module database, and every difference between the two.
 
-Yields sentences, one a difference; test_module_db.py says which modules are walked, and how far.
+Yields one sentence per difference; test_module_db.py chooses the modules and inputs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from carry import Untranslatable, difference, tensors_in, to_ut
 import undertow as ut
 
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
-# torch computes it in chunks whose second derivative it does not have: None where ours is a number.
+# torch computes it in chunks and has no second derivative: None where ours is a number.
 NO_SECOND = {"LinearCrossEntropyLoss"}
-_built: dict[int, tuple] = {}  # modules that stand among the arguments of another: id -> (module, class, args, kwargs)
+_built: dict[int, tuple] = {}  # modules among the arguments of another: id -> (module, class, args, kwargs)
 
 
 def _remember_construction() -> None:
-    """Modules given to other modules are built here from the arguments they were built with there."""
+    """Modules passed to other modules are built here from the arguments they were built with in torch."""
     for cls in (torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer):
         own = cls.__init__
 
@@ -213,7 +213,7 @@ class Walk:
                 self.say(said)
 
     def copies(self, theirs, ours) -> None:
-        """Pickled, saved, copied and cast modules are the module."""
+        """Pickled, saved, copied and cast modules equal the module."""
         if self.found:
             return
         for name, make in (("deepcopy", copy.deepcopy), ("pickle", lambda m: pickle.loads(pickle.dumps(m)))):
@@ -291,7 +291,7 @@ def inputs_of(info, dtype, training: bool):
 
 
 def differences(info, dtype, training: bool, first: int | None = None) -> list[str]:
-    """What differs over all inputs of a module, or over its first so many."""
+    """The differences over all inputs of a module, or over the first few."""
     found = []
     for i, entry in enumerate(inputs_of(info, dtype, training)[:first]):
         walk = Walk(info, entry, dtype, training)
@@ -308,7 +308,7 @@ def differences(info, dtype, training: bool, first: int | None = None) -> list[s
 
 
 def error_differences(info, dtype, training: bool) -> list[str]:
-    """The inputs that torch refuses are refused here: by the same class, in words that fit torch's expression."""
+    """Inputs that raise in torch raise here with the same class and a message that matches torch's pattern."""
     if info.module_error_inputs_func is None:
         return []
     found = []

@@ -1,4 +1,4 @@
-"""Torch's database of optimizers, for both libraries: the options of each entry, its bad inputs, and what a run leaves behind."""
+"""Torch's database of optimizers, for both libraries: the options of each entry, its bad inputs, and the state after a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDE_SHAPES = ((4, 3), (5,), (), (2, 3, 2), (0, 3))
 
 
 def in_library(x, lib):
-    """Options, parameters and containers of torch's in `lib`; a parameter met twice stays one object."""
+    """Options, parameters and containers of torch's in `lib`; a parameter that occurs twice stays one object."""
     return _moved(x, lib, {})
 
 
@@ -50,7 +50,7 @@ def parameters(lib, shapes, dtype, rng):
 
 
 def described(x):
-    """A state dict of either library as plain data: types, dtypes and shapes as words, values as arrays."""
+    """A state dict of either library as plain data: types, dtypes and shapes as strings, values as arrays."""
     if hasattr(x, "detach"):
         value = x.detach()
         words = (str(value.dtype).split(".")[-1], tuple(value.shape), bool(x.requires_grad))
@@ -79,7 +79,7 @@ def assert_same(ours, theirs, rtol, atol, where="state"):
 
 
 def run(lib, name, options, dtype="float64", steps=20, shapes=None):
-    """What is left after `steps` with the same gradients in both libraries, or the exception."""
+    """The state after `steps` with the same gradients in both libraries, or the exception."""
     rng = np.random.default_rng(0)
     leaves = params = parameters(lib, shapes or (SHAPES if name == "Muon" else WIDE_SHAPES[:-1] if name == "Adafactor" else WIDE_SHAPES), dtype, rng)
     if options.get("differentiable"):

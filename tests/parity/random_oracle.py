@@ -1,4 +1,4 @@
-"""Writes tests/cpp/random_golden.h: what torch's CPU generator gives, for tests/cpp/test_random.cpp to match.
+"""Writes tests/cpp/random_golden.h: the numbers of torch's CPU generator, for tests/cpp/test_random.cpp to match.
 
 Needs torch (2.13, on an AMD processor: elsewhere it may draw bernoulli and exponential from MKL); the test does not.
 Run from the repository root: python tests/parity/random_oracle.py
@@ -10,7 +10,7 @@ import pathlib
 
 import torch
 
-KEPT = 6  # values written out per case, for a failure message that can be read; the hash covers all
+KEPT = 6  # values written out per case, for a readable failure message; the hash covers all
 FLOATS = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "bfloat16": torch.bfloat16}
 INTEGERS = {
     "uint8": torch.uint8,

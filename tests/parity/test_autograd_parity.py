@@ -1,4 +1,4 @@
-"""Whole programs beside torch: random graphs with views, in-place writes and hooks; and our own tests, run on torch."""
+"""Whole programs compared with torch: random graphs with views, in-place writes and hooks; and our own tests, run on torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILES = ("accumulate", "double_backward", "engine", "errors", "gradcheck", "hook
 FUNC_FILES = ("function_vmap", "functional", "transforms", "vmap", "vmap_indexing", "vmap_inplace", "vmap_random")
 
 
-def test_our_tests_say_what_torch_does():
+def test_our_tests_pass_on_torch():
     paths = [str(HERE.parent / "autograd" / f"test_{name}.py") for name in FILES] + [str(HERE.parent / "func" / f"test_{name}.py") for name in FUNC_FILES]
     options = ["-q", "-p", "as_torch", "-p", "no:cacheprovider", "-m", "not slow", "--tb=short"]
     env = {**os.environ, "PYTHONPATH": str(HERE)}

@@ -1,4 +1,4 @@
-"""Inputs at the edge of what an operator takes: the same answer, or the same refusal, as torch's."""
+"""Inputs at the limits of what an operator accepts: the same result, or the same error, as torch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_corner_is_torchs(name):
+def test_a_corner_case_matches_torch(name):
     seen = []
     for m in (torch, ut):
         try:

@@ -1,4 +1,4 @@
-"""For the same seed, samplers, splits and loaders take the same samples as torch's."""
+"""For the same seed, samplers, splits and loaders choose the same samples as torch's."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ instantiate_device_type_tests(TestWithDatabases, globals())
 
 
 def run(folder: Path, text: str) -> str:
-    """What pytest says of the file, run on Undertow."""
+    """What pytest reports for the file, run on Undertow."""
     (folder / "test_file.py").write_text(text)
     environment = {**os.environ, "UNDERTOW_TEST_TOOLS": "", "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     command = [sys.executable, "-m", "undertow.as_torch", "-m", "pytest", "-v", "-p", "no:cacheprovider", "test_file.py"]

@@ -1,4 +1,4 @@
-"""Distributions beside torch's: the same draws from the same seed, densities, moments, entropies, derivatives, divergences."""
+"""Distributions compared with torch: the same draws from the same seed, densities, moments, entropies, derivatives, divergences."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def close(ours_value, theirs_value, dtype):
 
 
 @pytest.mark.parametrize(("name", "arguments", "dtype"), FLAT)
-def test_draws_moments_and_densities_are_torch_s(name, arguments, dtype):
+def test_draws_moments_and_densities_match_torch(name, arguments, dtype):
     (p, _), (q, _) = made(ut, ours, name, arguments, dtype), made(torch, theirs, name, arguments, dtype)
     assert (tuple(p.batch_shape), tuple(p.event_shape)) == (tuple(q.batch_shape), tuple(q.event_shape))
     ut.manual_seed(5), torch.manual_seed(5)
@@ -94,7 +94,7 @@ def test_gradients_of_log_prob_and_entropy():
         value = q.sample((2,))
         (p.log_prob(ut.tensor(value.tolist(), dtype=ut.float64)).sum() + p.entropy().sum()).backward()
         (q.log_prob(value).sum() + q.entropy().sum()).backward()
-        for a, b in zip(ours_in, theirs_in):  # torch's trigamma is good to nine digits
+        for a, b in zip(ours_in, theirs_in):  # torch's trigamma is accurate to nine digits
             torch.testing.assert_close(torch.tensor(a.grad.tolist(), dtype=b.dtype), b.grad, rtol=1e-8, atol=1e-9)
 
 
@@ -102,7 +102,7 @@ PAIRS = [name for name in CASES if name not in ("HalfNormal", "Cauchy", "Gumbel"
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_divergences_are_torch_s(name):
+def test_divergences_match_torch(name):
     arguments = CASES[name][0]
     other = tuple([[v * 1.25 + 0.01 for v in row] for row in a] if isinstance(a[0], list) else [v * 1.25 + 0.01 for v in a] for a in arguments)
     if name in ("Bernoulli",):
@@ -153,7 +153,7 @@ def test_transformed_distributions(name):
         close(a, b, "float64")
 
 
-def test_a_cached_transform_finds_its_way_back_from_the_edge():
+def test_a_cached_transform_inverts_at_the_boundary():
     for library, module in ((ut, ours), (torch, theirs)):
         x = library.tensor([20.0], requires_grad=True)
         for size, finite in ((0, False), (1, True)):
@@ -165,7 +165,7 @@ def test_a_cached_transform_finds_its_way_back_from_the_edge():
     ("name", "arguments"),
     [("Normal", ([0.0], [-1.0])), ("Bernoulli", ([1.5],)), ("Categorical", ([-1.0, 2.0],)), ("Uniform", ([1.0], [0.0])), ("Exponential", ([0.0],)), ("Dirichlet", ([-1.0, 1.0],))],
 )
-def test_parameters_out_of_range_are_refused_as_torch_does(name, arguments):
+def test_parameters_out_of_range_raise_as_in_torch(name, arguments):
     for library, module in ((ut, ours), (torch, theirs)):
         with pytest.raises(ValueError, match="Expected parameter|Uniform is not defined"):
             made(library, module, name, arguments, "float64")

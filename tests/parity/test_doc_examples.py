@@ -1,4 +1,4 @@
-"""Every example in torch's documentation prints here what it prints there, but for those named below with the reason."""
+"""Every example in torch's documentation prints the same here, except for those listed below with the reason."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def alike(a: str, b: str) -> bool:
 
 
 @pytest.mark.slow
-def test_the_examples_of_torchs_documentation_give_what_torch_gives(tmp_path):
+def test_the_examples_of_torchs_documentation_match_torch(tmp_path):
     sources, theirs, ours = (str(tmp_path / f"{name}.json") for name in ("sources", "theirs", "ours"))
     environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     program = str(PROGRAM)

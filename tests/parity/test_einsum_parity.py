@@ -1,4 +1,4 @@
-"""Random equations beside torch's einsum: values and gradients."""
+"""Random equations compared with torch's einsum: values and gradients."""
 
 from __future__ import annotations
 

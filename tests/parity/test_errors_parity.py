@@ -1,4 +1,4 @@
-"""Refusals beside torch's: the same class, and torch's first clause at the start of ours."""
+"""Errors compared with torch: the same class, and our message starts with torch's first clause."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def wrong_hook(L):
     (a * 2).sum().backward()
 
 
-REFUSED = {
+ERROR_CASES = {
     "broadcast": lambda L: L.ones(2) + L.ones(3),
     "broadcast deeper": lambda L: L.ones(2, 3) * L.ones(2, 4),
     "view": lambda L: L.ones(6).view(4, 2),
@@ -138,7 +138,7 @@ REFUSED = {
     "view_as_real of real": lambda L: L.view_as_real(L.ones(2)),
     "imag of real": lambda L: L.ones(2).imag,
 }
-# Ours says more, or otherwise, on purpose.
+# Our message deliberately says more, or something else.
 OTHER_WORDS = {
     "from numpy text": "names our own type",
     "no argument": "lists our signatures",
@@ -149,7 +149,7 @@ OTHER_WORDS = {
 }
 
 
-def refusal(call, library) -> tuple[type, str] | None:
+def error_of(call, library) -> tuple[type, str] | None:
     try:
         call(library)
     except Exception as e:  # noqa: BLE001 - whatever is raised is the answer
@@ -163,9 +163,9 @@ def first_clause(text: str) -> str:
     return re.sub(r"\b(torch|undertow)\b", "L", re.sub(r"0x[0-9a-f]+", "ADDRESS", text)).strip()
 
 
-@pytest.mark.parametrize("what", list(REFUSED))
-def test_is_refused_in_torchs_words(what: str):
-    want, got = refusal(REFUSED[what], torch), refusal(REFUSED[what], ut)
+@pytest.mark.parametrize("what", list(ERROR_CASES))
+def test_errors_match_torch(what: str):
+    want, got = error_of(ERROR_CASES[what], torch), error_of(ERROR_CASES[what], ut)
     assert want is not None, "torch accepts it"
     assert got is not None, f"accepted; torch: {want[0].__name__}: {want[1]}"
     assert got[0] is want[0], f"{got[0].__name__}: {got[1]}\ntorch: {want[0].__name__}: {want[1]}"
@@ -175,9 +175,9 @@ def test_is_refused_in_torchs_words(what: str):
         assert said.startswith(clause), f"{got[1]!r}\ndoes not begin with\n{clause!r}"
 
 
-def test_a_gradient_too_many_is_refused_where_torch_drops_it():
+def test_an_extra_gradient_raises_where_torch_drops_it():
     def call(L):
         L.autograd.backward([x(L, 2).sum()], [L.ones(()), L.ones(())])
 
-    assert refusal(call, torch) is None
-    assert refusal(call, ut) == (RuntimeError, "got 1 tensors and 2 gradients")
+    assert error_of(call, torch) is None
+    assert error_of(call, ut) == (RuntimeError, "got 1 tensors and 2 gradients")

@@ -1,6 +1,6 @@
-"""Custom Functions beside torch: each scenario runs on both libraries and must tell the same story.
+"""Custom Functions compared with torch: each scenario runs on both libraries and must have the same outcome.
 
-Where torch raises we raise the same class, and begin with torch's first clause.
+Where torch raises, we raise the same class, and our message starts with torch's first clause.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
 from test_views import plain
 
 
-def story(scenario: Any, lib: Any) -> Any:
+def outcome(scenario: Any, lib: Any) -> Any:
     """What the scenario returns, or what it raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -39,7 +39,7 @@ def first_clause(error: Exception) -> str:
 
 
 def check(scenario: Any) -> None:
-    ours, theirs = story(scenario, ut), story(scenario, torch)
+    ours, theirs = outcome(scenario, ut), outcome(scenario, torch)
     if not isinstance(theirs, Exception):
         assert ours == theirs
         return
@@ -48,10 +48,10 @@ def check(scenario: Any) -> None:
 
 
 @pytest.mark.parametrize("what", list(SCENARIOS))
-def test_tells_the_same_story_as_torch(what: str):
+def test_a_scenario_matches_torch(what: str):
     check(SCENARIOS[what])
 
 
 @pytest.mark.parametrize("what", list(TANGENTS))
-def test_forward_mode_tells_the_same_story_as_torch(what: str):
+def test_a_forward_mode_scenario_matches_torch(what: str):
     check(TANGENTS[what])

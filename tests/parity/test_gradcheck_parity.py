@@ -1,4 +1,4 @@
-"""gradcheck beside torch: what it accepts, what it refuses, and how it begins to say so, in both modes."""
+"""gradcheck compared with torch in both modes: what passes, what fails, and the first words of its messages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import undertow as ut
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
 
-from test_function_parity import first_clause, story
+from test_function_parity import first_clause, outcome
 
 
 @pytest.mark.parametrize("fast_mode", [False, True], ids=["slow", "fast"])
 @pytest.mark.parametrize("what", list(SCENARIOS))
-def test_finds_what_torch_finds(what: str, fast_mode: bool):
-    ours, theirs = (story(lambda lib: SCENARIOS[what](lib, fast_mode=fast_mode), lib) for lib in (ut, torch))
+def test_results_match_torch(what: str, fast_mode: bool):
+    ours, theirs = (outcome(lambda lib: SCENARIOS[what](lib, fast_mode=fast_mode), lib) for lib in (ut, torch))
     if not isinstance(theirs, Exception):
         assert ours == theirs, repr(ours)
         return

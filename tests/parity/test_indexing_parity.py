@@ -1,4 +1,4 @@
-"""Every kind of index beside torch: values, strides, the names of nodes, and what is refused."""
+"""Every kind of index compared with torch: values, strides, the names of nodes, and errors."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ w[[range(2),range(2)]]
 w['abc']
 """.strip().splitlines()
 
-# What `r` is afterwards (w where a case does not say).
+# The value of `r` afterwards (w if a case does not set it).
 WRITES = """
 w[0]=1
 w[0]=1+2j

@@ -40,7 +40,7 @@ def carried(value, writer, reader, allow):
 
 
 @pytest.mark.parametrize(("writer", "reader"), [(ut, torch), (torch, ut)], ids=["to torch", "from torch"])
-def test_listed_classes_travel(writer, reader):
+def test_listed_classes_are_exchanged(writer, reader):
     allow = [Config, Point] if writer is ut else [Config, Point, Colour]
     value = {"c": Config(4, writer.ones(2)), "p": Point(1, writer.ones(2)), **({} if writer is ut else {"e": Colour.RED})}
     back = carried(value, writer, reader, allow)
@@ -49,6 +49,6 @@ def test_listed_classes_travel(writer, reader):
 
 
 @pytest.mark.parametrize(("writer", "reader"), [(ut, torch), (torch, ut)], ids=["to torch", "from torch"])
-def test_options_of_a_command_line_travel(writer, reader):
+def test_options_of_a_command_line_are_exchanged(writer, reader):
     back = carried({"args": Namespace(lr=0.5, tags=("a", "b")), "w": writer.ones(2)}, writer, reader, [Namespace])
     assert back["args"] == Namespace(lr=0.5, tags=("a", "b")) and back["w"].tolist() == [1.0, 1.0]

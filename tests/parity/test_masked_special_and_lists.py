@@ -1,4 +1,4 @@
-"""Functions that few programs use, beside torch's: masked reductions, copies of views, lists of tensors, segments, special functions."""
+"""Functions that few programs use, compared with torch: masked reductions, copies of views, lists of tensors, segments, special functions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_masked_median_and_logaddexp_agree():
     agree(lambda lib, x, m: lib.masked.logaddexp(x, x + 1, input_mask=m, other_mask=~m), X, MASK)
 
 
-def test_masks_are_refused_as_in_torch():
+def test_bad_masks_raise_as_in_torch():
     for library in (ut, torch):
         x = library.ones(3)
         with pytest.raises(IndexError, match="higher than of the input"):
@@ -100,7 +100,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_copies_of_views_are_what_the_view_shows(name):
+def test_copies_of_views_have_the_views_values(name):
     agree(lambda lib, x: getattr(home(lib), name + "_copy")(x, *COPIES[name]), X)
     agree(lambda lib, x: getattr(home(lib), name + "_copy")(x, *COPIES[name], out=lib.zeros(0, dtype=lib.float64)), X)
 
@@ -141,7 +141,7 @@ def test_functions_of_three_lists_agree():
     agree(lambda lib, a, b: home(lib)._foreach_norm([a, b], 1), a, b)
 
 
-def test_functions_of_lists_refuse_as_torchs():
+def test_functions_of_lists_raise_as_in_torch():
     for library in (ut, torch):
         x = [library.ones(2), library.ones(3)]
         for call, clause in (
@@ -172,7 +172,7 @@ LINE = np.concatenate([np.linspace(-30, 30, 241), [0.0, -0.0, 1e-8, 2.0, math.in
 
 @pytest.mark.parametrize("name", ONE)
 def test_special_functions_agree(name):
-    # torch's own are off by up to a millionth where Bessel's functions oscillate, as SciPy's values show.
+    # torch's values are off by up to 1e-6 where Bessel functions oscillate, compared with SciPy.
     agree(lambda lib, x: getattr(lib.special, name)(x), LINE, rtol=1e-5, atol=2e-6)
     agree(lambda lib, x: getattr(lib.special, name)(x), np.arange(1, 9), rtol=1e-5, atol=2e-6)
     with pytest.raises(NotImplementedError, match=f"\"{name}_cpu\" not implemented for 'Half'"):
@@ -188,11 +188,11 @@ def test_polynomials_agree(name):
     agree(lambda lib, n: getattr(lib.special, name)(2, n), np.arange(4))
 
 
-def test_a_polynomial_of_huge_degree_ends():
+def test_a_polynomial_of_huge_degree_terminates():
     assert math.isnan(ut.special.hermite_polynomial_h(ut.tensor(2.0), 10**15).item())
 
 
-def test_special_functions_are_scipys_to_many_digits():
+def test_special_functions_match_scipy_to_many_digits():
     special = pytest.importorskip("scipy.special")
     x = np.concatenate([np.logspace(-8, 2.5, 400), np.linspace(0.1, 40, 400)])
     for name, expected in {

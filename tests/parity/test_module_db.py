@@ -1,4 +1,4 @@
-"""Every module of torch's module database, in both libraries: values, gradients, text, state, copies and refusals.
+"""Every module of torch's module database, in both libraries: values, gradients, text, state, copies and errors.
 
 The quick form walks the first inputs of each in float32 and training; the whole form (slow) all of them, in two dtypes and both modes.
 """
@@ -30,7 +30,7 @@ def one_thread():
 
 
 @pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
-def test_a_module_of_the_database_is_torchs(info):
+def test_a_module_of_the_database_matches_torch(info):
     first = 1 if info.name in WIDE else 4
     assert module_walk.differences(info, torch.float32, training=True, first=first) == []
     assert module_walk.error_differences(info, torch.float32, training=True) == []
@@ -40,7 +40,7 @@ def test_a_module_of_the_database_is_torchs(info):
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name)
-def test_a_module_of_the_database_is_torchs_throughout(info, dtype, training):
+def test_a_module_of_the_database_matches_torch_for_all_inputs(info, dtype, training):
     if not training and not info.train_and_eval_differ:
         pytest.skip("the module is the same in both modes")
     found = module_walk.differences(info, dtype, training) + module_walk.error_differences(info, dtype, training)

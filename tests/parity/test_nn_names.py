@@ -1,4 +1,4 @@
-"""Every public name of torch.nn's modules of tools is here too."""
+"""Every public name of the utility modules of torch.nn exists here too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import undertow as ut
 @pytest.mark.parametrize(
     "where", ["nn.Module", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize", "nn.utils.parametrizations", "nn.utils.prune"]
 )
-def test_no_public_name_of_torchs_is_missing(where):
+def test_no_public_name_of_torch_is_missing(where):
     theirs, ours = torch, ut
     for part in where.split("."):
         for library in ("torch", "undertow"):

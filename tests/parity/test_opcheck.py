@@ -1,7 +1,7 @@
-"""Every operator of our tables beside torch's, on the sample inputs of torch's own operator database.
+"""Every operator of our tables compared with torch, on the sample inputs of torch's own operator database.
 
-Values, gradients, second gradients and tangents for the same random directions, and the inputs that torch refuses.
-Quick: a few samples an operator in float64. The slow form takes all samples, and float32, complex128, bfloat16 and int64.
+Values, gradients, second gradients and tangents for the same random directions, and the inputs for which torch raises.
+Quick: a few samples per operator in float64. The slow form uses all samples, and float32, complex128, bfloat16 and int64.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import undertow as ut
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
 
-# Results that are random, or fixed only up to a choice.
+# Results that are random or not unique.
 NO_SINGLE_ANSWER = {
     "bernoulli", "normal", "multinomial", "cauchy", "exponential", "geometric", "log_normal", "uniform", "rand", "randn", "randint",
     "rand_like", "randn_like", "randint_like", "randperm", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided",
@@ -54,7 +54,7 @@ WRAPPED = {
 }
 @dataclass(frozen=True)
 class Excuse:
-    """A difference from torch that is right: how its description begins, with the dtype or without, and why.
+    """A correct difference from torch: how its description begins, with or without the dtype, and the reason.
 
     A difference of values is excused up to `within`, in units of the largest element; or, with `exact`, where ours is what
     torch computes in float64, rounded. Other differences are excused only where `begins` spells them out, after a colon.
@@ -87,18 +87,18 @@ DIFFERS: dict[str, tuple[Excuse, ...]] = {
     "histc": in_bfloat16("torch places elements by bfloat16 arithmetic"),
     "nn.functional.binary_cross_entropy_with_logits": in_bfloat16("torch rounds to bfloat16 after each step"),
     **{f"nn.functional.conv_transpose{n}d": in_bfloat16("torch adds overlapping blocks in bfloat16") for n in (2, 3)},
-    "native_group_norm": (Excuse("result 1: requires_grad", "the statistics have no derivative here, as those of the other normalisations"),),
+    "native_group_norm": (Excuse("result 1: requires_grad", "the statistics have no derivative here, as those of the other normalizations"),),
     "istft": (Excuse("gradient 1: only one of the two is None", "the database's window is a view that torch takes no gradient of, carried over as a leaf"),),
     "nn.functional.interpolate": in_bfloat16("torch rounds to bfloat16 between the axes"),
     **dict.fromkeys(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"), in_bfloat16(_PLACES, "gradient", "second gradient", within=0.1)),
 }
-# torch's order of equal elements is any, unless it is asked for a stable one; ours is always stable.
+# torch's order of equal elements is arbitrary unless a stable one is requested; ours is always stable.
 ORACLE = {
     "sort": lambda x, dim=-1, descending=False, stable=True: torch.sort(x, dim=dim, descending=descending, stable=True),
     "argsort": lambda x, dim=-1, descending=False, stable=True: torch.argsort(x, dim=dim, descending=descending, stable=True),
     "msort": lambda x: torch.sort(x, dim=0, stable=True).values,
 }
-# Functions of the package that are no entries of the tables.
+# Functions of the package that are not entries of the tables.
 MADE_IN_PYTHON = (
     "corrcoef", "cov", "gradient", "grid_sampler_2d", "grid_sampler_3d", "histogram", "histogramdd", "istft", "stft", "unique", "unique_consecutive",
     *(f"fft.{name}" for name in ut.fft.__all__), *(f"signal.windows.{name}" for name in ut.signal.windows.__all__),
@@ -107,7 +107,7 @@ DTYPES = {"float64": 1e-7, "complex128": 1e-7, "float32": 2e-4, "bfloat16": 2e-2
 
 
 def operators() -> list[str]:
-    """Dotted names of every operator Python sees, where it sees them."""
+    """Dotted names of every operator that is visible in Python."""
     names = {}
     for e in entries().values():
         if not e.variants & {"function", "method"}:
@@ -337,7 +337,7 @@ def test_agrees_with_torch_on_every_sample(name: str):
 
 
 @pytest.mark.parametrize("name", operators())
-def test_refuses_what_torch_refuses(name: str):
+def test_raises_where_torch_raises(name: str):
     function, ran = ours(name), 0
     assert function is not None, f"undertow has no {name}"
     for op in infos(name):
@@ -355,14 +355,14 @@ def test_refuses_what_torch_refuses(name: str):
             except Exception as e:  # noqa: BLE001 - whatever torch raises is the answer
                 kind, text = type(e), str(e)
             if "unsupported operation" in text:
-                continue  # overlapping memory, which carrying over does not keep
+                continue  # overlapping memory, which the conversion does not keep
             with pytest.raises((RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)) as caught:
                 function(x, *args, **kwargs)
-                pytest.fail(f"accepted what torch refuses with {kind.__name__}: {text[:200]}\n{sample}")
+                pytest.fail(f"accepted, but torch raises {kind.__name__}: {text[:200]}\n{sample}")
             loose = {RuntimeError, ValueError, NotImplementedError}
             accident = kind is AttributeError or "Could this error message be improved?" in text  # torch's own checks came too late
             same = accident or issubclass(caught.type, kind) or {kind, caught.type} <= loose
             assert same, f"raised {caught.type.__name__}: {caught.value}; torch {kind.__name__}: {text[:200]}"
             ran += 1
     if not ran:
-        pytest.skip("torch's database has no refused inputs")
+        pytest.skip("torch's database has no error inputs")

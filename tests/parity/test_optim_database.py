@@ -1,4 +1,4 @@
-"""Every optimizer beside torch's over torch's own database: each configuration and flag, each bad input, state that travels."""
+"""Every optimizer compared with torch over torch's own database: each configuration and flag, each bad input, and exchanged state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CASES = [
 
 
 def tolerance(name, options, dtype):
-    """Rounding: torch keeps counts, rates and Muon's iteration in narrower types than the parameters in places."""
+    """Rounding: torch sometimes keeps counts, rates and Muon's iteration in narrower types than the parameters."""
     if name == "Muon":
         return 2e-2
     if dtype == "bfloat16":
@@ -47,23 +47,23 @@ def same_run(name, options, dtype, steps):
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
-def test_steps_state_and_refusals_are_torchs(name, options):
-    # A search takes its decisions by rounded numbers: the longer the run, the further apart its ways.
+def test_steps_state_and_errors_match_torch(name, options):
+    # A line search decides by rounded numbers, so runs diverge with the number of steps.
     same_run(name, options, "float64", 1 if name == "LBFGS" else 25)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "bfloat16"])
 @pytest.mark.parametrize(("name", "options"), [p for p in CASES if p.values[0] != "LBFGS"])
-def test_other_dtypes_step_as_torchs(name, options, dtype):
+def test_other_dtypes_match_torch(name, options, dtype):
     same_run(name, options, dtype, 5 if "float16" in dtype else 25)
 
 
-REFUSED = [pytest.param(name, case, id=f"{name}-{i}") for name in INFOS for i, case in enumerate(error_inputs(name))]
+ERROR_CASES = [pytest.param(name, case, id=f"{name}-{i}") for name in INFOS for i, case in enumerate(error_inputs(name))]
 
 
-@pytest.mark.parametrize(("name", "case"), REFUSED)
-def test_the_databases_bad_inputs_are_refused_in_torchs_words(name, case):
+@pytest.mark.parametrize(("name", "case"), ERROR_CASES)
+def test_bad_inputs_of_the_database_raise_torchs_errors(name, case):
     given, said = case.optimizer_error_input, []
     for lib in (torch, ut):
         params = given.params
@@ -74,7 +74,7 @@ def test_the_databases_bad_inputs_are_refused_in_torchs_words(name, case):
             warnings.simplefilter("error")
             with pytest.raises(case.error_type, match=case.error_regex) as caught:
                 optimizer = getattr(lib.optim, name)(params, **options)
-                for p in params:  # those that only a step refuses
+                for p in params:  # those that only raise in a step
                     p.grad = lib.ones_like(p)
                 optimizer.step()
         said.append((type(caught.value).__name__, str(caught.value).replace("undertow.", "torch.")))
@@ -97,7 +97,7 @@ def stepped(lib, name, params, optimizer, steps, seed):
 
 @pytest.mark.parametrize("how", ["state dict", "deepcopy", "pickle", "a new group", "unpickled state dict"])
 @pytest.mark.parametrize("name", [n for n in INFOS if n != "LBFGS"])
-def test_runs_go_on_from_what_was_kept(name, how):
+def test_training_continues_from_a_saved_state(name, how):
     def result(lib):
         params = parameters(lib, ((3, 4), (2, 3)), "float64", np.random.default_rng(0))
         optimizer = getattr(lib.optim, name)(params[:1] if how == "a new group" else params)

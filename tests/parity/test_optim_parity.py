@@ -1,4 +1,4 @@
-"""Optimizers and schedules beside torch's: the same trajectories, state dicts and refusals."""
+"""Optimizers and schedules compared with torch: the same trajectories, state dicts and errors."""
 
 import numpy as np
 import pytest
@@ -55,11 +55,11 @@ def trained(L, name, options, steps, **kinds):
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(CASES)])
-def test_a_hundred_steps_are_torchs_to_rounding(name, options):
+def test_a_hundred_steps_match_torch_up_to_rounding(name, options):
     steps = 5 if name == "LBFGS" else 100
     theirs, reference = trained(torch, name, options, steps)
     ours, optimizer = trained(ut, name, options, steps)
-    # A line search takes its decisions by rounded numbers.
+    # A line search decides by rounded numbers.
     np.testing.assert_allclose(ours, theirs, rtol=1e-6 if "line_search_fn" in options else 1e-10, atol=1e-12)
     a, b = reference.state_dict(), optimizer.state_dict()
     assert sorted(a["param_groups"][0]) == sorted(b["param_groups"][0])
@@ -149,7 +149,7 @@ def test_plateaus_sequences_and_chains_give_torchs_rates():
         ("AdamW", {"weight_decay": -1}),
     ],
 )
-def test_bad_options_are_refused_in_torchs_words(name, options):
+def test_bad_options_raise_torchs_errors(name, options):
     said = []
     for L in (torch, ut):
         with pytest.raises(ValueError) as caught:
@@ -159,7 +159,7 @@ def test_bad_options_are_refused_in_torchs_words(name, options):
 
 
 @pytest.mark.parametrize("params", ["tensor", "empty", "number", "nonleaf", "twice"])
-def test_bad_parameters_are_refused_with_torchs_class(params):
+def test_bad_parameters_raise_torchs_class(params):
     kinds = []
     for L in (torch, ut):
         w = L.ones(2, requires_grad=True)
@@ -170,7 +170,7 @@ def test_bad_parameters_are_refused_with_torchs_class(params):
     assert kinds[0] == kinds[1]
 
 
-def test_plain_descent_keeps_no_state_as_in_torch():
+def test_plain_sgd_keeps_no_state_as_in_torch():
     for L in (ut, torch):
         _, optimizer = trained(L, "SGD", {"lr": 0.01, "weight_decay": 0.1}, 2)
         assert len(optimizer.state) == 0

@@ -1,4 +1,4 @@
-"""An optimizer's state goes from one library to the other and back, and the steps go on as if it had not."""
+"""An optimizer's state is moved from one library to the other and back, and training continues unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def moved(x, lib):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_state_dict_travels_to_torch_and_back(name):
+def test_a_state_dict_can_be_exchanged_with_torch(name):
     def close(a, b):
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), atol=2e-2 if name == "Muon" else 1e-6)
 

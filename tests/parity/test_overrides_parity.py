@@ -1,4 +1,4 @@
-"""What __torch_function__ is told, beside torch: operators, protocols and methods by the same names."""
+"""The calls that __torch_function__ gets, compared with torch: operators, protocols and methods have the same names."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def told(library, call) -> list[str]:
 
 
 @pytest.mark.parametrize("what", CALLS)
-def test_a_subclass_is_told_what_torch_tells_it(what: str):
+def test_a_subclass_gets_the_same_calls_as_in_torch(what: str):
     want = told(torch, CALLS[what])
     assert want and told(ut, CALLS[what]) == want
 
 
-def test_torchs_tensors_beside_ours_are_refused_with_advice():
+def test_mixing_torch_tensors_with_ours_raises_with_advice():
     ours, theirs = ut.ones(2), torch.ones(2)
     for mix in (lambda: ours + theirs, lambda: theirs + ours, lambda: ut.add(ours, theirs), lambda: ours < theirs):
         with pytest.raises(TypeError, match="from_torch|unsupported operand|not supported between"):

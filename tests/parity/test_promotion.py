@@ -1,4 +1,4 @@
-"""Result dtypes beside torch's: every pair of dtypes, in each of the three categories of operand.
+"""Result dtypes compared with torch: every pair of dtypes, in each of the three categories of operand.
 
 Where torch's result is complex32, which we do not have and for which torch lacks most kernels, ours is complex64: as if
 float16 were float32.
@@ -29,11 +29,11 @@ def made(library, name: str, shape: tuple[int, ...]):
 
 
 def outcome(function, *args) -> str:
-    """The result's dtype, or the kind of refusal."""
+    """The dtype of the result, or "error"."""
     try:
         result = function(*args)
     except (RuntimeError, NotImplementedError, TypeError):
-        return "refused"
+        return "error"
     return str(result.dtype).rpartition(".")[2]
 
 

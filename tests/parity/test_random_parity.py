@@ -1,4 +1,4 @@
-"""Random numbers equal torch's for the same seed, for many shapes, dtypes and layouts; and so do the states left behind."""
+"""Random numbers equal torch's for the same seed, for many shapes, dtypes and layouts; and so do the generator states afterwards."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The rarer distributions, constraints and transforms beside torch's: draws, densities, moments, derivatives, divergences."""
+"""The rarer distributions, constraints and transforms compared with torch: draws, densities, moments, derivatives, divergences."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def sampled(q, shape):
 
 
 @pytest.mark.parametrize(("name", "i", "dtype"), FLAT)
-def test_draws_densities_and_moments_are_torchs(name, i, dtype):
+def test_draws_densities_and_moments_match_torch(name, i, dtype):
     (p, _), (q, _) = made(ut, ours, name, i, dtype), made(torch, theirs, name, i, dtype)
     assert (tuple(p.batch_shape), tuple(p.event_shape)) == (tuple(q.batch_shape), tuple(q.event_shape))
     assert p.has_rsample == q.has_rsample and repr(p).replace("undertow", "torch") == repr(q)
     ut.manual_seed(5), torch.manual_seed(5)
     for shape in ((), (4,), (9, 2)):
         drawn, wanted = p.sample(shape), sampled(q, shape)
-        if name == "Wishart":  # torch takes every draw for singular, and draws again
+        if name == "Wishart":  # torch considers every draw singular, and draws again
             continue
         close(drawn, wanted, dtype, **({"rtol": 2e-3, "atol": 2e-4} if dtype == "float32" else {}))
     value = wanted
@@ -149,7 +149,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda p: p[0])
-def test_divergences_within_a_family_are_torchs(pair):
+def test_divergences_within_a_family_match_torch(pair):
     name, i, j = pair
     results = []
     for lib, module in ((ut, ours), (torch, theirs)):
@@ -190,7 +190,7 @@ def members(lib, module):
 
 
 @pytest.mark.parametrize("first", sorted(members(torch, theirs)))
-def test_divergences_between_families_are_torchs(first):
+def test_divergences_between_families_match_torch(first):
     a, b = members(ut, ours), members(torch, theirs)
     for second in a:
         outcomes = []
@@ -249,7 +249,7 @@ def test_members_of_the_exponential_family_have_natural_parameters(name):
         close(a, b)
 
 
-def test_two_of_a_family_without_a_formula_diverge_by_their_normalisers():
+def test_divergence_within_an_exponential_family_uses_the_log_normalizers():
     def divergence(lib, module):
         class Wait(module.Exponential):
             pass
@@ -266,7 +266,7 @@ def test_two_of_a_family_without_a_formula_diverge_by_their_normalisers():
 
 
 @pytest.mark.parametrize("shape", [1e-3, 0.3, 1.0, 2.5, 40.0, 1e5])
-def test_gamma_draws_and_their_slopes_are_torchs(shape):
+def test_gamma_draws_and_their_derivatives_match_torch(shape):
     drawn, slopes = [], []
     for lib in (ut, torch):
         lib.manual_seed(4)
@@ -280,7 +280,7 @@ def test_gamma_draws_and_their_slopes_are_torchs(shape):
     torch.testing.assert_close(torch.tensor(slopes[0].tolist(), dtype=torch.float64), slopes[1], rtol=2e-3, atol=0)  # torch's are approximations
 
 
-def test_binomial_draws_are_torchs():
+def test_binomial_draws_match_torch():
     drawn = []
     for lib in (ut, torch):
         lib.manual_seed(4)

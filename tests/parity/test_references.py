@@ -1,6 +1,6 @@
-"""Stored reference values are still what the installed PyTorch gives, and each of them has a test that uses it.
+"""Stored reference values still match the installed PyTorch, and each of them is used by a test.
 
-The answers of torch_answers.py are compared with PyTorch by the tests that use them; here is what else is stored.
+The answers of torch_answers.py are compared with PyTorch by the tests that use them; this file checks the other stored values.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_every_set_of_answers_names_its_version_and_its_tests():
 
 
 @same_version
-def test_the_stored_public_names_are_torchs():
+def test_the_stored_public_names_match_torch():
     # In a fresh process: a package also shows the submodules that somebody has imported.
     program = "import json, torch_public_names as names; print(json.dumps([names.installed(), names.stored()]))"
     folder = TESTS / "as_torch"
@@ -65,7 +65,7 @@ def test_the_programs_still_print_this_on_torch(name):
 
 
 @same_version
-def test_the_stored_files_hold_what_torch_would_write():
+def test_the_stored_files_match_what_torch_writes():
     written = of_tests("interop/written_by_torch.py")
     torch.manual_seed(0)
     made = written.contents(torch)

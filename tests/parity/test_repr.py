@@ -1,4 +1,4 @@
-"""Printed tensors beside torch's own, on random tensors of every dtype, shape and kind of value."""
+"""Printed tensors compared with torch, on random tensors of every dtype, shape and kind of value."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def plain(value):
 
 
 class Names:
-    """What programs written for torch find: our names, and those that exist for them alone."""
+    """What programs written for torch find: our names, and those that exist only for them."""
 
     def __getattr__(self, name):
         return getattr(ut, name) if hasattr(ut, name) else getattr(shims, name)

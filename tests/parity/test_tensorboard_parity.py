@@ -1,4 +1,4 @@
-"""Event files for TensorBoard hold what torch's writer puts into them, value for value."""
+"""Event files for TensorBoard match those of torch's writer, value for value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def written(lib, writer_class, folder):
     return found
 
 
-def test_every_kind_of_event_is_torchs(tmp_path):
+def test_every_kind_of_event_matches_torch(tmp_path):
     ours = written(ut, SummaryWriter, tmp_path / "ours")
     theirs = written(torch, TorchsWriter, tmp_path / "theirs")
     assert ours.keys() == theirs.keys() and len(ours) > 20

@@ -1,4 +1,4 @@
-"""`from_torch` and `to_torch`: one memory, both ways."""
+"""`from_torch` and `to_torch` share memory in both directions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DTYPES = [*("bool", "uint8", "int8", "int16", "int32", "int64"), *("float16", "b
 Pair = namedtuple("Pair", "a b")
 
 
-def test_without_torch_the_message_says_so():
+def test_without_torch_the_error_says_so():
     code = "import sys; sys.modules['torch'] = None\nimport undertow as ut\ntry: ut.to_torch(ut.ones(1))\nexcept ImportError as e: print(e)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "PyTorch, which is not installed" in done.stdout
@@ -32,7 +32,7 @@ def test_every_dtype_shares_its_memory(name):
     assert (back.dtype, back.stride(), back.data_ptr()) == (theirs.dtype, theirs.stride(), theirs.data_ptr())
 
 
-def test_what_one_writes_the_other_sees_and_either_may_go_first():
+def test_writes_are_visible_on_both_sides_and_either_may_be_freed_first():
     theirs = torch.zeros(3)
     ours = ut.from_torch(theirs)
     theirs.fill_(2)
@@ -46,7 +46,7 @@ def test_what_one_writes_the_other_sees_and_either_may_go_first():
     assert shared.tolist() == [5.0] * 3
 
 
-def test_leaves_and_parameters_stay_what_they_are():
+def test_leaves_and_parameters_keep_their_kind():
     ours = ut.from_torch(torch.ones(2, requires_grad=True))
     (ours * 3).sum().backward()
     assert ours.is_leaf and ours.grad.tolist() == [3.0, 3.0]
@@ -64,7 +64,7 @@ def test_graphs_do_not_cross():
         ut.to_torch(ut.ones(1, requires_grad=True) * 2)
 
 
-def test_state_dicts_and_containers_cross_whole():
+def test_state_dicts_and_containers_are_converted_completely():
     theirs = torch.nn.Linear(2, 3)
     ours = ut.nn.Linear(2, 3)
     ours.load_state_dict(ut.from_torch(theirs.state_dict()))
@@ -74,12 +74,12 @@ def test_state_dicts_and_containers_cross_whole():
     assert ut.to_torch({"a": (ut.ones(1),)})["a"][0].item() == 1
 
 
-def test_conjugate_views_give_their_values():
+def test_conjugate_views_are_converted_by_value():
     assert ut.from_torch(torch.tensor([1 + 2j]).conj()).tolist() == [1 - 2j]
     assert ut.to_torch(ut.tensor([1 + 2j]).conj()).tolist() == [1 - 2j]
 
 
-def test_what_cannot_be_shared_is_refused():
+def test_tensors_that_cannot_be_shared_raise():
     for bad, message in (
         (torch.eye(2).to_sparse(), "dense"),
         (torch.ones(1, dtype=torch.uint16), "no dtype like torch.uint16"),

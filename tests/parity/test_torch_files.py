@@ -1,4 +1,4 @@
-"""Files go both ways between `save`/`load` and torch's, and the safetensors library's."""
+"""Files can be exchanged between our `save`/`load`, torch's, and the safetensors library."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def scenario(lib):
 
 
 @both_formats
-def test_tensors_of_torch_are_read(new):
+def test_torch_tensors_are_read(new):
     theirs = scenario(torch)
     ours = from_torch_file(theirs, new)
     for a, b in zip(ours, theirs, strict=True):
@@ -85,7 +85,7 @@ PLAIN = {
 
 
 @both_formats
-def test_plain_values_go_both_ways(new):
+def test_plain_values_are_exchanged(new):
     assert from_torch_file(PLAIN, new) == PLAIN
     assert to_torch_file(PLAIN, new) == PLAIN
 
@@ -103,7 +103,7 @@ def test_every_protocol_of_torch_is_read(protocol):
 
 
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
-def test_sizes_devices_dtypes_and_storages_go_both_ways():
+def test_sizes_devices_dtypes_and_storages_are_exchanged():
     size, device, dtype = from_torch_file([torch.Size([2, 3]), torch.device("cpu"), torch.bfloat16])
     assert (size, str(device), dtype) == (ut.Size([2, 3]), "cpu", ut.bfloat16)
     assert to_torch_file([ut.Size([2, 3]), ut.device("cpu"), ut.bfloat16]) == [torch.Size([2, 3]), torch.device("cpu"), torch.bfloat16]
@@ -143,7 +143,7 @@ def test_models_and_optimizers_move_between_the_libraries(new):
         assert ut.allclose(a, ut.tensor(b.detach().numpy()), atol=1e-6)
 
 
-def test_whole_modules_of_torch_are_refused_by_name():
+def test_whole_torch_modules_raise_and_are_named():
     from pickle import UnpicklingError
 
     with pytest.raises(UnpicklingError, match="GLOBAL torch.nn.modules.linear.Linear"):
@@ -188,7 +188,7 @@ def test_an_archive_with_more_records_than_the_old_directory_counts():
 safetensors = pytest.importorskip("safetensors.torch")
 
 
-def test_safetensors_go_both_ways(tmp_path):
+def test_safetensors_are_exchanged(tmp_path):
     path = tmp_path / "x.safetensors"
     ours = {name: ut.tensor([[0, 1], [2, 3]]).to(getattr(ut, name)) for name in DTYPES if name != "complex128"}
     ours["scalar"], ours["empty"], ours["odd"] = ut.tensor(1.5), ut.ones(0, 3), ut.ones(3, dtype=ut.uint8)

@@ -1,4 +1,4 @@
-"""Views and in-place writes beside torch: each scenario runs on both libraries and must tell the same story."""
+"""Views and in-place writes compared with torch: each scenario runs on both libraries and must have the same outcome."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plain(x: Any) -> Any:
     return float(f"{round(x, 9):.9g}") + 0.0 if isinstance(x, float) else x
 
 
-def story(scenario: Any, lib: Any) -> Any:
+def outcome(scenario: Any, lib: Any) -> Any:
     """What the scenario returns, or the class and first sentence of what it raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -49,7 +49,7 @@ def story(scenario: Any, lib: Any) -> Any:
 
 
 def check(scenario: Any) -> None:
-    assert story(scenario, ut) == story(scenario, torch)
+    assert outcome(scenario, ut) == outcome(scenario, torch)
 
 
 def numbers(lib: Any, *shape: int, complex_: bool = False) -> Any:
@@ -241,5 +241,5 @@ def test_writes_follow_history(op, complex_, write):
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_story_is_torchs(name):
+def test_a_scenario_matches_torch(name):
     check(SCENARIOS[name])

@@ -1,4 +1,4 @@
-"""Stories of views and in-place writes, each told by a function of the library; test_views.py runs them on both."""
+"""Scenarios of views and in-place writes, each a function of the library; test_views.py runs them on both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demos do what they say: the GPT learns and writes, the watched network's gradients agree and its trace is written."""
+"""The demos work: the GPT learns and generates, the watched network's gradients agree and its trace is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation is true: code blocks run in order, links and paths exist, examples in docstrings print what they show."""
+"""The documentation is correct: code blocks run in order, links and paths exist, examples in docstrings print what they show."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tools.lint import assertions, comments, files, layers, lengths, notes
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """Writes files into a repository of its own and returns their paths."""
+    """Writes files into a separate repository and returns their paths."""
 
     def write(**contents: str) -> list[Path]:
         paths = []
@@ -68,7 +68,7 @@ def test_a_test_asserts_something_itself_or_through_a_helper(tree):
         assert not assertions.check(tree(tests__test_x_py=source)), body
 
 
-def test_an_expected_error_is_told_from_any_other(tree):
+def test_an_expected_error_is_distinguished_from_others(tree):
     def found(kinds: str):
         return assertions.check(tree(tests__test_x_py=f"def test_a():\n    with pytest.raises({kinds}:\n        f()\n"))
 

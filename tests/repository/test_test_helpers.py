@@ -1,4 +1,4 @@
-"""The helpers of the tests: stored answers notice what differs, and the last line of a run says what was skipped."""
+"""The test helpers: stored answers detect differences, and the last line of a run reports skipped tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from skipped_tests import sentence, torch_requirement
 
 import undertow as ut
 
-STORIES = {
+SCENARIOS = {
     "the same": (lambda L: [1.0, L.arange(100.0), "a"], True),
     "a number": (lambda L: [1.1, L.arange(100.0), "a"], False),
     "one element of a large tensor": (lambda L: [1.0, L.arange(100.0).index_fill(0, L.tensor([37]), 37.1), "a"], False),
@@ -22,14 +22,14 @@ STORIES = {
 }
 
 
-@pytest.mark.parametrize("what", STORIES)
-def test_a_story_that_ends_otherwise_is_noticed(what):
-    kept = torch_answers.encode(torch_answers.ending(STORIES["the same"][0], ut, 0))
-    story, same = STORIES[what]
-    assert (torch_answers._unlike(torch_answers.ending(story, ut, 0), kept, 1e-6, 1e-6, whole_messages=False) == []) is same
+@pytest.mark.parametrize("what", SCENARIOS)
+def test_a_scenario_with_another_result_is_detected(what):
+    kept = torch_answers.encode(torch_answers.ending(SCENARIOS["the same"][0], ut, 0))
+    scenario, same = SCENARIOS[what]
+    assert (torch_answers._unlike(torch_answers.ending(scenario, ut, 0), kept, 1e-6, 1e-6, whole_messages=False) == []) is same
 
 
-def test_errors_are_compared_by_class_and_words():
+def test_errors_are_compared_by_class_and_message():
     kept = torch_answers.encode(torch_answers.ending(lambda L: L.ones(2) + L.ones(3), ut, 0))
     assert kept["error"][0] == "RuntimeError"
     unlike = lambda error, **more: torch_answers._unlike({"error": error, "warnings": []}, {"error": ["ValueError", "no such name: x."], "warnings": []}, 0, 0, **more)
@@ -40,14 +40,14 @@ def test_errors_are_compared_by_class_and_words():
     assert torch_answers._unlike({"value": 1, "warnings": [["UserWarning", "careful"]]}, {"value": 1, "warnings": []}, 0, 0, whole_messages=False)
 
 
-def test_a_test_without_an_answer_says_how_to_make_one():
+def test_a_test_without_a_stored_answer_says_how_to_record_one():
     ask = torch_answers.Answers("no_such_file", "test_nothing", None)
     with pytest.raises(AssertionError, match="run tests/data/make_references.py, which needs torch"):
         ask(lambda L: 1)
 
 
 class TestReport:
-    """As much of pytest's report as is read."""
+    """The part of pytest's report that is read."""
 
     __test__ = False
 

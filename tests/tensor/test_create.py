@@ -1,4 +1,4 @@
-"""Creation: shapes, dtypes, layouts, keywords and refusals of the functions that make fresh tensors."""
+"""Creation functions: shapes, dtypes, layouts, keywords and errors."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import undertow as ut
 
 
-def test_sizes_come_as_numbers_tuples_lists_or_keyword():
+def test_sizes_may_be_numbers_tuples_lists_or_a_keyword():
     for made in (ut.zeros(2, 3), ut.zeros((2, 3)), ut.zeros([2, 3]), ut.zeros(size=(2, 3))):
         assert made.shape == (2, 3) and made.tolist() == [[0.0] * 3] * 2
     assert ut.zeros(()).shape == ()
@@ -47,12 +47,12 @@ def test_arange_counts_exactly_beyond_doubles():
 
 
 @pytest.mark.parametrize("bad", [(1, 0), (0, 1, 0), (0, float("inf")), (0, float("nan"))])
-def test_arange_refuses(bad):
+def test_arange_raises(bad):
     with pytest.raises(RuntimeError, match="inconsistent|nonzero|unsupported range"):
         ut.arange(*bad)
 
 
-def test_linspace_meets_both_ends():
+def test_linspace_includes_both_ends():
     line = ut.linspace(-3, 10, 17)
     assert line[0].item() == -3 and line[-1].item() == 10
     assert np.allclose(line.tolist(), np.linspace(-3, 10, 17))
@@ -61,14 +61,14 @@ def test_linspace_meets_both_ends():
     assert np.allclose(ut.logspace(0, 2, 5, base=2).tolist(), np.logspace(0, 2, 5, base=2))
 
 
-def test_likes_keep_a_dense_layout_and_drop_gaps():
+def test_like_functions_keep_a_dense_layout_and_drop_gaps():
     turned = ut.ones(2, 3, 4).permute(2, 0, 1)
     assert ut.zeros_like(turned).stride() == turned.stride()
     assert ut.zeros_like(ut.ones(3, 1).expand(3, 4)).stride() == (4, 1)
     assert ut.empty_like(ut.ones(2, 3, 4, 5), memory_format=ut.channels_last).stride() == (60, 1, 15, 3)
 
 
-def test_a_number_that_does_not_fit_is_refused():
+def test_a_number_that_does_not_fit_raises():
     with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):
         ut.full((2,), 300, dtype=ut.uint8)
     with pytest.raises(RuntimeError, match="value cannot be converted to type float without overflow"):
@@ -76,7 +76,7 @@ def test_a_number_that_does_not_fit_is_refused():
 
 
 @pytest.mark.parametrize("value", [300, -256, 255.5, -0.5, float("inf"), 1 + 1j])
-def test_every_way_to_fill_refuses_a_number_that_does_not_fit(value):
+def test_every_way_to_fill_raises_for_a_number_that_does_not_fit(value):
     x = ut.zeros(3, dtype=ut.uint8)
     for fill in (x.fill_, lambda v: ut.full_like(x, v), lambda v: x.masked_fill(x == 0, v), lambda v: ut.full((3,), v, dtype=ut.uint8)):
         with pytest.raises(RuntimeError, match="value cannot be converted to type uint8_t without overflow"):

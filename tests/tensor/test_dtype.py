@@ -1,4 +1,4 @@
-"""dtypes, devices, sizes and what is known about them."""
+"""dtypes, devices and sizes, and their properties."""
 
 import copy
 import pickle
@@ -12,14 +12,14 @@ NAMES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat1
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_dtypes_are_one_of_a_kind(name):
+def test_dtypes_are_singletons(name):
     dtype = getattr(ut, name)
     assert repr(dtype) == f"undertow.{name}" and pickle.loads(pickle.dumps(dtype)) is dtype and copy.deepcopy(dtype) is dtype
     assert dtype.itemsize == ut.empty(1, dtype=dtype).element_size()
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "float" in n and n != "bfloat16"])
-def test_finfo_is_numpys(name):
+def test_finfo_matches_numpy(name):
     ours, theirs = ut.finfo(getattr(ut, name)), np.finfo(name)
     for field in ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution"):
         assert getattr(ours, field) == pytest.approx(float(getattr(theirs, field)), rel=1e-3)
@@ -27,7 +27,7 @@ def test_finfo_is_numpys(name):
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "int" in n])
-def test_iinfo_is_numpys(name):
+def test_iinfo_matches_numpy(name):
     ours, theirs = ut.iinfo(getattr(ut, name)), np.iinfo(name)
     assert (ours.bits, ours.min, ours.max) == (theirs.bits, theirs.min, theirs.max)
 
@@ -53,7 +53,7 @@ FLOATS = NAMES[6:10]
 
 @pytest.mark.parametrize("a", INTEGERS)
 @pytest.mark.parametrize("b", INTEGERS)
-def test_integers_promote_as_numpys(a, b):
+def test_integers_promote_as_in_numpy(a, b):
     assert str(ut.promote_types(getattr(ut, a), getattr(ut, b))) == f"undertow.{np.promote_types(a, b)}"
     assert str((ut.ones(2, dtype=getattr(ut, a)) + ut.ones(2, dtype=getattr(ut, b))).dtype) == f"undertow.{np.promote_types(a, b)}"
 

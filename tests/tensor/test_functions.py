@@ -1,4 +1,4 @@
-"""Functions that Python makes of operators: distinct elements, covariances, numerical gradients, histograms, shuffles."""
+"""Python functions composed of operators: unique elements, covariances, numerical gradients, histograms, shuffles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import undertow as ut
 from undertow.nn import functional as F
 
 
-def test_unique_gives_what_is_asked_for():
+def test_unique_returns_what_was_requested():
     x = ut.tensor([[2, 1], [2, 3]])
     assert x.unique().tolist() == [1, 2, 3]
     values, inverse, counts = ut.unique(x, return_inverse=True, return_counts=True)
@@ -19,7 +19,7 @@ def test_unique_gives_what_is_asked_for():
     assert ut.unique_consecutive(ut.tensor([1, 1, 0, 1])).tolist() == [1, 0, 1]
 
 
-def test_covariances_and_correlations_are_numpys():
+def test_covariances_and_correlations_match_numpy():
     x = np.random.default_rng(0).standard_normal((3, 5))
     count, weight = np.array([1, 2, 1, 3, 1]), np.array([0.5, 1.0, 0.2, 0.7, 1.0])
     t = ut.from_numpy(x)
@@ -34,7 +34,7 @@ def test_covariances_and_correlations_are_numpys():
 
 
 @pytest.mark.parametrize("edge_order", [1, 2])
-def test_numerical_gradients_are_numpys(edge_order: int):
+def test_numerical_gradients_match_numpy(edge_order: int):
     x = np.random.default_rng(0).standard_normal((4, 5))
     at = np.array([0.0, 1.0, 1.5, 4.0])
     for ours, theirs in zip(ut.gradient(ut.from_numpy(x), edge_order=edge_order), np.gradient(x, edge_order=edge_order), strict=True):
@@ -45,7 +45,7 @@ def test_numerical_gradients_are_numpys(edge_order: int):
         ut.gradient(ut.ones(edge_order), edge_order=edge_order)
 
 
-def test_histograms_are_numpys():
+def test_histograms_match_numpy():
     x = np.random.default_rng(0).standard_normal(50)
     weight = np.random.default_rng(1).uniform(size=50)
     for density in (False, True):
@@ -59,7 +59,7 @@ def test_histograms_are_numpys():
     assert [len(e) for e in edges] == [4, 5]
 
 
-def test_pixels_are_shuffled_there_and_back():
+def test_pixel_unshuffle_inverts_pixel_shuffle():
     x = ut.arange(48.0).reshape(1, 8, 2, 3)
     y = F.pixel_shuffle(x, 2)
     assert y.shape == (1, 2, 4, 6)
@@ -86,7 +86,7 @@ def test_incomplete_gamma_functions_at_known_points():
     np.testing.assert_allclose(ut.igammac(a[-1:], a[-1:]).numpy(), [0.4998670192394], rtol=1e-9)
 
 
-def test_tensors_that_do_not_broadcast_are_refused_in_an_operators_words():
+def test_tensors_that_do_not_broadcast_raise_an_operators_error():
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 1"):
         ut.broadcast_tensors(ut.ones(2), ut.ones(2, 3))
     with pytest.warns(UserWarning, match="different to the input size"), pytest.raises(RuntimeError, match="The size of tensor a"):
@@ -111,7 +111,7 @@ POLYNOMIALS = ["chebyshev_polynomial_t", "chebyshev_polynomial_u", "hermite_poly
 
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
-def test_orthogonal_polynomials_are_numpys(name):
+def test_orthogonal_polynomials_match_numpy(name):
     reference = {"t": "eval_chebyt", "u": "eval_chebyu", "h": "eval_hermite", "he": "eval_hermitenorm", "l": "eval_laguerre", "p": "eval_legendre"}
     x = np.linspace(-1.5, 1.5, 7)
     for n in range(9):

@@ -1,4 +1,4 @@
-"""Indexing by cases: NumPy's answers, gradients of every write, threads, and what is refused."""
+"""Indexing by cases: NumPy's results, gradients of every write, threads and errors."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def combinations():
                 yield tuple(chosen)
 
 
-def test_reads_and_writes_are_numpys():
+def test_reads_and_writes_match_numpy():
     values = np.arange(24.0).reshape(2, 3, 4)
     checked = 0
     for index in combinations():
-        # Ints beside arrays are views here and arrays in NumPy, which moves dimensions differently: not compared.
+        # Ints next to arrays are views here and arrays in NumPy, which moves dimensions differently: not compared.
         arrays = sum(isinstance(i, (list, np.ndarray)) or i is True for i in index)
         if arrays and any(isinstance(i, int) and i is not True for i in index):
             continue
@@ -95,7 +95,7 @@ def test_writes_convert_and_broadcast():
         del x[0]
 
 
-def test_a_refused_write_changes_nothing():
+def test_a_write_that_raises_changes_nothing():
     x = ut.zeros(3)
     for write in (
         lambda: x.index_put_((ut.tensor([0, 5]),), ut.ones(2)),
@@ -111,7 +111,7 @@ def test_a_refused_write_changes_nothing():
 
 
 @pytest.mark.parametrize("index", [3, -4, (0, 2), (0, -3), (slice(None), 2), (..., -3), [3], [-4], (slice(1), [-3])], ids=str)
-def test_an_index_just_outside_is_refused(index):
+def test_an_index_just_out_of_range_raises(index):
     x = ut.arange(6.0).reshape(3, 2)
     with pytest.raises(IndexError, match="out of bounds"):
         x[index]
@@ -123,7 +123,7 @@ def test_an_index_just_outside_is_refused(index):
 
 @pytest.mark.parametrize("name", ["scatter", "scatter_add", "scatter_reduce"])
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4), (1, 2)])
-def test_a_scatter_of_more_indices_than_its_source_has_elements_is_refused(name, shape):
+def test_a_scatter_with_more_indices_than_source_elements_raises(name, shape):
     x, source = ut.zeros(4, 5), ut.ones(2, 3)
     more = ("sum",) if name == "scatter_reduce" else ()
     fits = shape[0] <= 2 and shape[1] <= 3

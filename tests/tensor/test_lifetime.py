@@ -1,4 +1,4 @@
-"""Who keeps whom alive: identity, weak references, garbage, and nothing left behind."""
+"""Object lifetimes: identity, weak references, garbage collection, and no leaks."""
 
 import gc
 import subprocess
@@ -184,7 +184,7 @@ def test_a_ring_held_by_a_node_is_left_alone():
     del node
 
 
-def test_plain_work_leaves_nothing():
+def test_ordinary_work_leaks_nothing():
     def step():
         x = ut.ones(4, requires_grad=True)
         y = ((x * 2).exp() * x).sum()
@@ -194,7 +194,7 @@ def test_plain_work_leaves_nothing():
     leaves_nothing(step)
 
 
-def test_failed_passes_leave_nothing():
+def test_failed_passes_leak_nothing():
     def step():
         x = ut.ones(4, requires_grad=True)
         y = (x * 2).exp()
@@ -205,7 +205,7 @@ def test_failed_passes_leave_nothing():
     leaves_nothing(step)
 
 
-def test_numpy_exchange_leaves_nothing():
+def test_numpy_exchange_leaks_nothing():
     np = pytest.importorskip("numpy")
 
     def step():
@@ -217,7 +217,7 @@ def test_numpy_exchange_leaves_nothing():
     leaves_nothing(step)
 
 
-def test_forward_mode_leaves_nothing():
+def test_forward_mode_leaks_nothing():
     fw = ut.autograd.forward_ad
 
     def step():
@@ -266,7 +266,7 @@ def test_the_interpreter_exits_cleanly_with_live_tensors(program):
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
-def test_the_gradient_of_a_linear_layers_weight_is_taken_over_and_not_copied():
+def test_the_weight_gradient_of_a_linear_layer_is_not_copied():
     w, x = ut.zeros(256, 256, requires_grad=True), ut.ones(4, 256)
     loss = ut.nn.functional.linear(x, w).sum()
     before = ut._C._memory_stats()["in_use"]

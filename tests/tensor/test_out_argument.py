@@ -1,4 +1,4 @@
-"""The keyword out=: what it refuses and warns of, in functions written in Python as in those of the core."""
+"""The keyword out=: its errors and warnings, in Python functions and in those of the core."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def result_of(name: str) -> ut.Tensor:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_out_is_filled_where_it_lies(name):
+def test_out_is_filled_in_place(name):
     expected = result_of(name)
     out = ut.full_like(expected, 7)
     at = out.data_ptr()
@@ -36,7 +36,7 @@ def test_out_is_filled_where_it_lies(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_an_empty_out_grows_in_silence_and_another_size_warns(name, recwarn):
+def test_an_empty_out_grows_silently_and_another_size_warns(name, recwarn):
     expected = result_of(name)
     out = ut.empty(0, dtype=expected.dtype)
     FUNCTIONS[name](X, out)
@@ -48,7 +48,7 @@ def test_an_empty_out_grows_in_silence_and_another_size_warns(name, recwarn):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_out_refuses_gradients_and_dtypes_it_cannot_hold(name):
+def test_out_raises_for_gradients_and_dtypes_it_cannot_hold(name):
     expected = result_of(name)
     with pytest.raises(RuntimeError, match=r"functions with out=\.\.\. arguments don't support automatic differentiation"):
         FUNCTIONS[name](X, ut.empty_like(expected).requires_grad_())
@@ -57,7 +57,7 @@ def test_out_refuses_gradients_and_dtypes_it_cannot_hold(name):
 
 
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
-def test_reading_by_index_refuses_an_out_that_lies_on_an_argument():
+def test_reading_by_index_raises_for_an_out_that_overlaps_an_argument():
     x = ut.arange(6.0)
     index = ut.tensor([2, 1, 0])
     for call in (
@@ -66,7 +66,7 @@ def test_reading_by_index_refuses_an_out_that_lies_on_an_argument():
         lambda: ut.index_select(x, 0, index, out=x[:3]),
         lambda: ut.masked_select(x, x > 2, out=x[:3]),
         lambda: ut.cat([x[:3], x[3:]], out=x),
-        lambda: ut.gather(ut.arange(3), 0, index[1:], out=index[:1]),  # resized, it comes to lie on the index
+        lambda: ut.gather(ut.arange(3), 0, index[1:], out=index[:1]),  # once resized, it overlaps the index
     ):
         with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input tensor and the written-to tensor"):
             call()
@@ -84,6 +84,6 @@ def test_two_numbers_give_a_tensor():
         ut.add("2", 3)
 
 
-def test_a_list_with_something_else_in_it_names_the_place():
+def test_a_list_with_a_wrong_element_names_its_position():
     with pytest.raises(TypeError, match="expected Tensor as element 1 in argument 0, but got NoneType"):
         ut.cat([ut.ones(1), None])

@@ -1,4 +1,4 @@
-"""__torch_function__: subclasses, foreign classes and modes that take over calls."""
+"""__torch_function__: subclasses, foreign classes and modes that override calls."""
 
 import threading
 
@@ -19,7 +19,7 @@ from undertow.overrides import (
 
 
 class Logging(ut.Tensor):
-    """Notes what is called."""
+    """Records the calls."""
 
     calls: list = []
 
@@ -42,7 +42,7 @@ def logged(*data):
 
 
 class Foreign:
-    """No tensor, but takes part."""
+    """Not a tensor, but supports the protocol."""
 
     def __init__(self, answer="foreign"):
         self.answer = answer
@@ -76,7 +76,7 @@ def test_attributes_go_through_the_subclass(log):
     assert "Tensor.backward" in log
 
 
-def test_results_are_of_the_subclass_and_its_most_derived():
+def test_results_have_the_most_derived_subclass():
     class A(ut.Tensor): ...
 
     class B(A): ...
@@ -100,7 +100,7 @@ def test_gradients_flow_through_a_subclass():
     assert x.grad is not None and type(x.grad) is ut.Tensor
 
 
-def test_foreign_objects_take_over():
+def test_foreign_objects_can_override():
     f = Foreign()
     answer, func, types, args, kwargs = ut.add(ut.ones(1), f, alpha=2)
     assert answer == "foreign" and func is ut.add and types == (Foreign,) and args[1] is f and kwargs == {"alpha": 2}
@@ -108,7 +108,7 @@ def test_foreign_objects_take_over():
     assert ut.ones(1).mul(f)[0] == "foreign"
 
 
-def test_nobody_answers():
+def test_an_error_lists_the_types_if_all_return_not_implemented():
     with pytest.raises(TypeError, match="no implementation found for 'undertow.add'.*NoAnswer"):
         ut.add(ut.ones(1), NoAnswer())
 
@@ -209,7 +209,7 @@ def test_an_operator_that_is_only_a_method_is_overridden_too():
     assert type(x.view(2, 1)) is Plain and type(x.view_as(x)) is Plain and type(x.expand_as(x)) is Plain
 
 
-def test_what_can_be_taken_over_is_listed_by_where_it_is_found():
+def test_overridable_functions_are_listed_by_module():
     found = ut.overrides.get_overridable_functions()
     assert ut.exp in found[ut] and ut.Tensor.add in found[ut.Tensor]
     assert ut.nn.functional.softmax in found[ut.nn.functional]

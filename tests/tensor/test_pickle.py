@@ -129,7 +129,7 @@ def test_buffers_may_stay_out_of_the_pickle():
     assert x.sum().item() == 1000.0
 
 
-def test_pickling_a_result_gives_a_leaf_and_deepcopy_refuses_it():
+def test_pickling_a_result_gives_a_leaf_and_deepcopy_raises():
     y = ut.ones(2, requires_grad=True) * 2
     loaded = through_pickle(y)
     assert loaded.is_leaf
@@ -171,7 +171,7 @@ def test_hooks_are_left_out_with_a_warning():
 
 
 @pytest.mark.filterwarnings("error")
-def test_hooks_marked_as_unserializable_are_left_out_in_silence():
+def test_hooks_marked_as_unserializable_are_left_out_silently():
     x = ut.ones(2, requires_grad=True)
     x.register_hook(unserializable_hook(lambda grad: grad * 2))
     y = pickle.loads(pickle.dumps(x))
@@ -179,7 +179,7 @@ def test_hooks_marked_as_unserializable_are_left_out_in_silence():
     assert y.tolist() == [1.0, 1.0] and y.grad.tolist() == [1.0, 1.0]
 
 
-def test_a_generator_goes_on_where_it_stood():
+def test_a_generator_continues_from_its_state():
     g = ut.Generator().manual_seed(3)
     ut.rand(3, generator=g)
     others = pickle.loads(pickle.dumps(g)), copy.deepcopy(g)

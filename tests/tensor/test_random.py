@@ -1,4 +1,4 @@
-"""Random numbers: generators and their states, versions and gradients of in-place draws, refusals."""
+"""Random numbers: generators and their states, versions and gradients of in-place draws, errors."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_a_seed_starts_the_same_stream():
     assert ut.initial_seed() == 3
 
 
-def test_a_state_comes_back():
+def test_a_state_is_restored():
     state = ut.get_rng_state()
     first = ut.rand(3).tolist()
     ut.set_rng_state(state)
@@ -60,7 +60,7 @@ def test_in_place_draws_bump_the_version_and_cut_the_gradient():
     assert leaf.grad.tolist() == [0.0] * 3
 
 
-def test_strided_memory_is_filled_once_each_and_nothing_beside_it():
+def test_strided_memory_is_filled_once_and_nothing_else_is_written():
     base = ut.zeros(20)
     ut.as_strided(base, (3, 2), (6, 2)).uniform_(1, 2)
     touched = {0, 2, 6, 8, 12, 14}
@@ -82,7 +82,7 @@ def test_strided_memory_is_filled_once_each_and_nothing_beside_it():
         (lambda z: ut.poisson(z - 1), "invalid Poisson rate"),
     ],
 )
-def test_refusals_read_as_torchs(call, message):
+def test_errors_match_torch(call, message):
     with pytest.raises(RuntimeError, match=message):
         call(ut.zeros(3))
 
@@ -91,7 +91,7 @@ def test_a_permutation_has_every_index_once():
     assert sorted(ut.randperm(100).tolist()) == list(range(100))
 
 
-def test_multinomial_draws_only_what_has_weight():
+def test_multinomial_draws_only_indices_with_weight():
     picked = ut.multinomial(ut.tensor([0.0, 1.0, 0.0, 2.0]), 2)
     assert sorted(picked.tolist()) == [1, 3]
     assert set(ut.multinomial(ut.tensor([0.0, 1.0, 0.0, 2.0]), 50, replacement=True).tolist()) == {1, 3}

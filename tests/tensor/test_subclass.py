@@ -1,4 +1,4 @@
-"""Subclasses of Tensor: their making, their life, their copies."""
+"""Subclasses of Tensor: creation, lifetime, copies."""
 
 import copy
 import gc
@@ -22,7 +22,7 @@ class Plain(ut.Tensor):
     __torch_function__ = ut._C._disabled_torch_function_impl
 
 
-def test_ways_to_make_one():
+def test_a_subclass_can_be_created_in_several_ways():
     t = Tagged([1.0, 2.0])
     assert type(t) is Tagged and t.tolist() == [1, 2]
     base = ut.ones(2)
@@ -36,7 +36,7 @@ def test_ways_to_make_one():
         ut.Tensor._make_wrapper_subclass(Tagged, (2,))
 
 
-def test_init_and_new_may_take_their_own_arguments():
+def test_init_and_new_may_have_their_own_arguments():
     class Meter(ut.Tensor):
         def __new__(cls, data, unit):
             return ut.tensor(data).as_subclass(cls)

@@ -1,4 +1,4 @@
-"""Making tensors from Python data, converting them, and the protocols of Python they take part in."""
+"""Creating tensors from Python data, converting them, and the Python protocols they support."""
 
 import copy
 
@@ -40,12 +40,12 @@ BAD_DATA = [
 
 
 @pytest.mark.parametrize(("data", "kind", "words"), BAD_DATA)
-def test_data_that_is_no_tensor(data, kind, words):
+def test_data_that_cannot_become_a_tensor_raises(data, kind, words):
     with pytest.raises(kind, match=words):
         ut.tensor(data)
 
 
-def test_tensors_in_a_list_stand_for_their_one_element():
+def test_one_element_tensors_in_a_list_are_elements():
     assert ut.tensor([ut.tensor(1.0), 2]).tolist() == [1, 2]
     assert ut.tensor([ut.tensor([1.0]), ut.tensor([[2.0]])]).shape == (2,)
     with pytest.raises(ValueError, match="only one element tensors"):
@@ -59,7 +59,7 @@ def test_a_tensor_of_a_tensor_is_a_copy_and_warns():
     assert not y.requires_grad and y.data_ptr() != x.data_ptr()
 
 
-def test_values_that_do_not_fit():
+def test_values_that_do_not_fit_raise():
     with pytest.raises(RuntimeError, match="without overflow"):
         ut.tensor([300], dtype=ut.uint8)
     with pytest.raises(TypeError, match="can't convert complex"):

@@ -78,7 +78,7 @@ def test_a_long_suffix_moves_to_its_own_line():
     assert lines[1] == f"       dtype={ut.float64}, requires_grad=True)"
 
 
-def test_history_prints_inside_no_grad_too():
+def test_grad_fn_is_printed_inside_no_grad_too():
     x = ut.ones(2, requires_grad=True)
     y = x * 2
     with ut.no_grad():
@@ -87,14 +87,14 @@ def test_history_prints_inside_no_grad_too():
         assert repr(x * 2) == "tensor([2., 2.])"
 
 
-def test_printing_a_summarised_tensor_records_no_node():
+def test_printing_a_summarized_tensor_records_no_node():
     x = ut.ones(2000, requires_grad=True)
     y = x * 2
     assert repr(y).endswith("grad_fn=<MulBackward0>)")
     assert y.grad_fn.next_functions[0][0].name().endswith("AccumulateGrad")
 
 
-def test_parameter_says_what_it_contains():
+def test_a_parameter_prints_its_contents():
     p = ut.nn.Parameter(ut.ones(2))
     assert repr(p) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
 
@@ -106,7 +106,7 @@ def test_a_subclass_prints_its_own_name():
     assert repr(ut.ones(2).as_subclass(Celsius)) == "Celsius([1., 1.])"
 
 
-def test_the_default_dtype_goes_without_saying():
+def test_the_default_dtype_is_not_printed():
     before = ut.get_default_dtype()
     try:
         ut.set_default_dtype(ut.float64)
@@ -138,7 +138,7 @@ def test_printoptions_restores_after_an_error():
     assert get_printoptions()["threshold"] == 1000
 
 
-def test_no_edgeitems_leaves_the_size():
+def test_with_no_edgeitems_only_the_size_is_printed():
     with printoptions(threshold=2, edgeitems=0):
         assert tensor_repr(ut.zeros(2, 3)) == "tensor([...], size=(2, 3))"
 

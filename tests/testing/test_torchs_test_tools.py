@@ -66,7 +66,7 @@ if __name__ == "__main__":
 
 
 def run(tmp_path: Path, tools: str, *arguments: str) -> str:
-    """The file under PyTorch's own tools, where it is installed, or under ours, on a machine that says it is a CI."""
+    """Runs the file with PyTorch's own tools, if installed, or with ours, on a machine that claims to be a CI."""
     (tmp_path / "test_file.py").write_text(textwrap.dedent(FILE))
     paths = [str(tmp_path), os.environ.get("PYTHONPATH"), str(Path(ut.__file__).parents[1])]  # under -P the folder itself is not searched
     env = {**os.environ, "UNDERTOW_TEST_TOOLS": tools, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "CI": "true"}
@@ -119,7 +119,7 @@ def test_unequal_things_are_not(x, y):
     case.assertNotEqual(x, y)
 
 
-def test_tolerances_and_types_can_be_told():
+def test_tolerances_and_types_can_be_given():
     case = Case()
     case.assertEqual(ut.ones(2), ut.ones(2) + 0.01, atol=0.1, rtol=0)
     case.assertEqual(ut.ones(2), ut.ones(2, dtype=ut.float64), exact_dtype=False)
@@ -135,7 +135,7 @@ def test_tolerances_and_types_can_be_told():
         case.assertExpectedRaisesInline(RuntimeError, lambda: None, "")
 
 
-def test_families_of_dtypes_are_torchs():
+def test_families_of_dtypes_match_torch():
     assert set(common_dtype.floating_types_and(ut.half)) == {ut.float16, ut.float32, ut.float64}
     assert len(common_dtype.all_types_and_complex_and(ut.bool, ut.half, ut.bfloat16)) == 12
     assert ut.bool in common_dtype.get_all_dtypes() and ut.complex64 not in common_dtype.get_all_dtypes(include_complex=False)

@@ -1,4 +1,4 @@
-"""When `minimize` changes a variable: at once, after the node, or after all; shown by order, never by time."""
+"""When `minimize` changes a variable: immediately, after the node, or after the whole pass; tested by order, never by time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NONE, OP, GRAPH = Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH
 
 
 class Noting(train.GradientDescentOptimizer):
-    """Gradient descent that writes down what it changes."""
+    """Gradient descent that records its updates."""
 
     def __init__(self, events, rate=0.5):
         super().__init__(rate)
@@ -36,7 +36,7 @@ def workers():
 
 
 def two_nodes(events):
-    """One node makes the gradients of a and b; an earlier one, that runs after it, makes c's."""
+    """One node computes the gradients of a and b; one created earlier, which runs after it, computes c's."""
     a, b, c = (train.Variable([v], name=name) for v, name in ((2.0, "a"), (3.0, "b"), (0.0, "c")))
     earlier = c.exp()
     loss = (earlier * (a * b)).sum()
@@ -54,7 +54,7 @@ ORDER = {
 
 
 @pytest.mark.parametrize("gate", ORDER)
-def test_the_gate_says_when_a_variable_changes(gate):
+def test_the_gate_determines_when_a_variable_changes(gate):
     events = []
     loss, variables = two_nodes(events)
     Noting(events).minimize(loss, gate_gradients=gate, var_list=variables)
@@ -69,7 +69,7 @@ def test_op_is_the_default():
 
 
 @pytest.mark.parametrize(("gate", "in_b_hook", "in_exp"), [(NONE, 0.5, 0.5), (OP, 2.0, 0.5), (GRAPH, 2.0, 2.0)])
-def test_what_the_pass_reads_later_shows_the_gate(gate, in_b_hook, in_exp):
+def test_later_reads_of_the_pass_show_the_gate(gate, in_b_hook, in_exp):
     seen = []
     loss, (a, b, c) = two_nodes([])
     b.register_hook(lambda g: seen.append(a.item()))
@@ -80,7 +80,7 @@ def test_what_the_pass_reads_later_shows_the_gate(gate, in_b_hook, in_exp):
 
 
 @pytest.mark.parametrize("gate", [NONE, OP, GRAPH])
-def test_a_hook_that_uses_another_variable_gets_what_the_gate_lets_through(gate):
+def test_a_hook_that_reads_another_variable_sees_the_value_of_the_gate(gate):
     loss, (a, b, c) = two_nodes([])
     b.register_hook(lambda g: g + a.detach())
     train.GradientDescentOptimizer(0.5).minimize(loss, gate_gradients=gate)
@@ -175,7 +175,7 @@ def test_with_workers_op_keeps_its_order(gate, workers):
 
 
 @pytest.mark.parametrize("gate", [NONE, OP, GRAPH])
-def test_an_error_in_an_update_arrives_and_leaves_the_engine_whole(gate):
+def test_an_error_in_an_update_is_raised_and_the_engine_stays_usable(gate):
     class Failing(train.GradientDescentOptimizer):
         def _apply_dense(self, grad, var):
             raise KeyError("slot")
@@ -231,7 +231,7 @@ def test_with_workers_a_table_waits_for_all_its_lookups(gate, workers):
         assert (table == -4).all()
 
 
-def test_an_unknown_gate_is_refused():
+def test_an_unknown_gate_raises():
     w = train.Variable(1.0)
     with pytest.raises(ValueError, match="gate_gradients must be one of: Optimizer.GATE_NONE"):
         train.GradientDescentOptimizer(0.1).minimize(w * w, gate_gradients=7)

@@ -30,7 +30,7 @@ def test_ys_are_summed_and_weighted():
     assert gradients([y1, y2], [x], grad_ys=[ut.tensor([1.0, 0.0]), None])[0].tolist() == [5, 4]
 
 
-def test_gradients_can_be_differentiated_and_taken_again():
+def test_gradients_can_be_differentiated_and_computed_again():
     x = leaf(2.0)
     y = x**4
     (first,) = gradients(y, x)
@@ -90,7 +90,7 @@ def test_bad_arguments():
         gradients(x * 2, x, grad_ys=ut.ones(3))
 
 
-# Contributions arrive later-made first: the list is the order of the sum.
+# Contributions of nodes created later arrive first: the list is the order of summation.
 
 
 def summed(terms, dtype, method, interior=False):
@@ -101,7 +101,7 @@ def summed(terms, dtype, method, interior=False):
 
 
 @pytest.mark.parametrize("interior", [False, True])
-def test_float32_sums_differ_as_their_ways_do(interior, workers):
+def test_float32_sums_differ_by_aggregation_method(interior, workers):
     terms = [2.0**24, 1.0, 1.0, 1.0]
     assert summed(terms, ut.float32, ADD_N, interior) == 2**24  # one after the other, each 1 lost
     assert summed(terms, ut.float32, ACCUMULATE, interior) == 2**24
@@ -110,7 +110,7 @@ def test_float32_sums_differ_as_their_ways_do(interior, workers):
 
 @pytest.mark.parametrize("interior", [False, True])
 def test_add_n_rounds_half_types_once(interior, workers):
-    terms = [256.0, 1.0, 1.0, 1.0]  # neighbours of 256 in bfloat16 are 2 apart
+    terms = [256.0, 1.0, 1.0, 1.0]  # neighbors of 256 in bfloat16 are 2 apart
     assert summed(terms, ut.bfloat16, ADD_N, interior) == 260  # 259, rounded to even
     assert summed(terms, ut.bfloat16, None, interior) == 260  # the default
     assert summed(terms, ut.bfloat16, ACCUMULATE, interior) == 256  # each 1 lost
@@ -119,7 +119,7 @@ def test_add_n_rounds_half_types_once(interior, workers):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 40])
-def test_every_way_sums_all_terms(method, count, workers):
+def test_every_aggregation_method_sums_all_terms(method, count, workers):
     x = leaf([[1.0, 2.0], [3.0, 4.0]], ut.float64)
     y = sum((x * (i + 1)).sin() for i in range(count))
     expected = sum((x.detach() * (i + 1)).cos() * (i + 1) for i in range(count))
@@ -127,7 +127,7 @@ def test_every_way_sums_all_terms(method, count, workers):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_second_derivatives_pass_through_every_way(method, workers):
+def test_second_derivatives_work_with_every_aggregation_method(method, workers):
     x = leaf(0.5, ut.float64)
     (first,) = gradients(x.sin() + x**3 + x.exp() + x * x, x, aggregation_method=method)
     (second,) = gradients(first, x, aggregation_method=method)
@@ -201,7 +201,7 @@ def test_lookups_are_joined_and_rows_equal_the_dense_gradient():
     ],
     ids=["also used whole", "columns", "elements", "columns selected", "mask", "maxima of bags", "scaled by frequency"],
 )
-def test_what_is_not_rows_alone_is_dense(use):
+def test_gradients_that_are_not_only_rows_are_dense(use):
     table = leaf([[1.0, 2.0], [3.0, 4.0]])
     (g,) = gradients(use(table), table)
     assert isinstance(g, ut.Tensor)
@@ -234,7 +234,7 @@ def test_slices_check_themselves():
         IndexedSlices(ut.ones(1, 3), ut.tensor([1])).to_dense()
 
 
-def test_variables_come_in_order_of_first_use():
+def test_variables_are_ordered_by_first_use():
     a, b, c = (train.Variable(1.0, name=n) for n in "abc")
     frozen = train.Variable(1.0, trainable=False)
     early = b * frozen

@@ -36,7 +36,7 @@ def test_minimize_is_compute_then_apply():
     assert (one == other).all()
 
 
-def test_compute_gradients_gives_pairs_none_included():
+def test_compute_gradients_returns_pairs_including_none():
     w, unused = Variable([1.0, 2.0], name="w"), Variable([3.0], name="unused")
     pairs = train.GradientDescentOptimizer(0.1).compute_gradients((w * w).sum(), [w, unused])
     assert [v.name for _, v in pairs] == ["w", "unused"]
@@ -44,7 +44,7 @@ def test_compute_gradients_gives_pairs_none_included():
     assert w.grad is None  # nothing is left in .grad
 
 
-def test_gradients_may_be_changed_on_their_way():
+def test_gradients_may_be_changed_before_they_are_applied():
     w, b = Variable([3.0, 4.0]), Variable(0.0)
     opt = train.GradientDescentOptimizer(1.0)
     pairs = opt.compute_gradients((w * w).sum() / 2 + b * 0)
@@ -63,7 +63,7 @@ def test_default_variables_are_the_trainable_leaves_of_the_graph():
     assert elsewhere.grad is None
 
 
-def test_what_is_not_trainable_can_be_asked_for():
+def test_untrainable_variables_can_be_requested():
     fixed = Variable(3.0, trainable=False)
     ((g, v),) = train.GradientDescentOptimizer(0.1).compute_gradients(fixed * fixed, [fixed])
     assert g.item() == 6 and v is fixed
@@ -108,7 +108,7 @@ def test_the_global_step_is_incremented(step, gate):
 
 
 @pytest.mark.parametrize("step", [3, ut.tensor(1.0), ut.tensor([1])])
-def test_a_global_step_that_is_no_integer_is_refused_before_anything_changes(step):
+def test_a_global_step_that_is_not_an_integer_raises_before_anything_changes(step):
     w = Variable(1.0)
     with pytest.raises(TypeError, match="global_step"):
         train.GradientDescentOptimizer(0.1).minimize(w * w, global_step=step)
@@ -149,7 +149,7 @@ def test_no_gradient_for_any_variable_names_them():
         opt.apply_gradients([(None, w)])
 
 
-def test_other_mistakes_are_refused():
+def test_other_mistakes_raise():
     w = Variable(1.0)
     opt = train.GradientDescentOptimizer(0.1)
     with pytest.raises(ValueError, match="No variables to optimize"):
@@ -184,7 +184,7 @@ def test_other_mistakes_are_refused():
         (lambda: train.FtrlOptimizer(0.1, l2_shrinkage_regularization_strength=-1.0), "l2_shrinkage_regularization_strength -1.0 needs"),
     ],
 )
-def test_options_out_of_range_are_refused(make, what):
+def test_options_out_of_range_raise(make, what):
     with pytest.raises(ValueError, match=what):
         make()
 
@@ -211,7 +211,7 @@ def test_a_plain_tensor_can_be_differentiated_by_but_not_updated(gate):
         opt.apply_gradients(pairs)
     with pytest.raises(NotImplementedError, match="Trying to update a Tensor"):
         opt.minimize((h * h).sum(), var_list=[w, h], gate_gradients=gate)
-    assert w.tolist() == [1, 2]  # refused before anything changed
+    assert w.tolist() == [1, 2]  # raised before anything changed
 
 
 def test_duplicate_rows_are_summed_before_the_update():
@@ -231,7 +231,7 @@ def test_rows_update_a_modules_embedding():
     assert changed.tolist() == pytest.approx(np.array([[0, 0], [-1, -1], [0, 0], [-2, -2], [0, 0]]))
 
 
-def test_rows_that_do_not_fit_are_refused():
+def test_rows_that_do_not_fit_raise():
     with pytest.raises(ValueError, match="rows of shape \\(3,\\)"):
         train.GradientDescentOptimizer(1.0).apply_gradients([(IndexedSlices(ut.ones(1, 3), ut.tensor([0])), Variable(ut.ones(2, 2)))])
     with pytest.raises(IndexError):
@@ -247,10 +247,10 @@ def test_a_constraint_holds_after_every_update():
     opt.minimize(w.sum() * 20)
     assert w.tolist() == [0, 0]
     w.assign([5.0, -5.0])
-    assert w.tolist() == [5, -5]  # an assignment is the user's own
+    assert w.tolist() == [5, -5]  # an assignment by the user is not constrained
 
 
-def test_a_constraint_on_a_sparse_variable_is_refused():
+def test_a_constraint_on_a_sparse_variable_raises():
     table = Variable(ut.ones(2, 1), constraint=lambda v: v)
     with pytest.raises(RuntimeError, match="Cannot use a constraint function on a sparse variable."):
         train.GradientDescentOptimizer(0.1).minimize(table[ut.tensor([0])].sum())
@@ -278,7 +278,7 @@ def test_slots_have_names_and_belong_to_their_variable(kind):
     assert opt.get_slot(w, "no such slot") is None
 
 
-def test_slots_start_as_tensorflows_do():
+def test_slots_start_as_in_tensorflow():
     w = Variable(ut.zeros(2))
     for opt, slot, start in (
         (train.AdagradOptimizer(0.1), "accumulator", 0.1),
@@ -290,7 +290,7 @@ def test_slots_start_as_tensorflows_do():
         assert opt.get_slot(w, slot).tolist() == pytest.approx([start] * 2)
 
 
-def test_ftrl_slots_take_the_names_given():
+def test_ftrl_slots_have_the_given_names():
     w = Variable(1.0, name="w")
     opt = train.FtrlOptimizer(0.1, accum_name="sums", linear_name="line")
     opt.minimize(w * w)
@@ -319,7 +319,7 @@ def test_a_rate_may_be_a_tensor_or_a_function(rate, kind):
     assert (given == plain).all()
 
 
-def test_a_function_is_asked_once_a_step():
+def test_a_function_is_called_once_per_step():
     asked = []
     w, v = Variable(1.0), Variable(1.0)
     opt = train.MomentumOptimizer(lambda: asked.append(1) or 0.1, lambda: 0.9)
@@ -331,7 +331,7 @@ def test_a_function_is_asked_once_a_step():
 # Subclasses.
 
 
-def test_a_subclass_that_overrides_compute_gradients_is_asked():
+def test_an_overridden_compute_gradients_is_called():
     class Clipped(train.GradientDescentOptimizer):
         def compute_gradients(self, *args, **kwargs):
             return [(train.clip_by_value(g, -1.0, 1.0), v) for g, v in super().compute_gradients(*args, **kwargs)]
@@ -377,7 +377,7 @@ def test_a_variable_is_a_leaf_with_its_own_memory():
         Variable()
 
 
-def test_unnamed_variables_get_names_of_their_own():
+def test_unnamed_variables_get_unique_names():
     names = [Variable(0.0).name for _ in range(3)]
     assert len(set(names)) == 3 and all(n.startswith("Variable") for n in names)
 

@@ -72,7 +72,7 @@ def test_cosine_decays():
     check(lambda s: train.cosine_decay_restarts(0.1, s, 5, t_mul=1.0), lambda n: 0.1 * 0.5 * (1 + math.cos(math.pi * (n % 5) / 5)))
 
 
-def test_a_decay_needs_a_step_and_takes_tensors_and_functions():
+def test_a_decay_needs_a_step_and_accepts_tensors_and_functions():
     with pytest.raises(ValueError, match="global_step is required for exponential_decay"):
         train.exponential_decay(0.1, None, 10, 0.5)
     assert train.exponential_decay(ut.tensor(1.0), lambda: 10, ut.tensor(10), lambda: 0.5)().item() == 0.5

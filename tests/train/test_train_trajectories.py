@@ -1,4 +1,4 @@
-"""Optimizers follow TensorFlow's documented formulas, written here once more in NumPy, for 100 steps, dense and in rows."""
+"""Optimizers follow TensorFlow's documented formulas, written out here in NumPy, for 100 steps, dense and in rows."""
 
 from __future__ import annotations
 
@@ -133,11 +133,11 @@ def close(ours, theirs, dtype):
 
 @pytest.mark.parametrize("dtype", [ut.float64, ut.float32], ids=str)
 @pytest.mark.parametrize("case", CASES)
-def test_dense_trajectories_are_the_formulas(case, dtype):
+def test_dense_trajectories_match_the_formulas(case, dtype):
     make, formula = CASES[case]
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(20, 4)), rng.normal(size=20)
-    push = rng.normal(size=(STEPS, 4))  # keeps gradients from vanishing: near the minimum RMSProp's steps are made of rounding
+    push = rng.normal(size=(STEPS, 4))  # keeps gradients from vanishing: near the minimum RMSProp's steps would be rounding errors
     w, b = rng.normal(size=4), np.array(0.5)
     ours_w, ours_b = train.Variable(w, dtype=dtype, name="w"), train.Variable(b, dtype=dtype, name="b")
     ours_x, ours_y = ut.tensor(x, dtype=dtype), ut.tensor(y, dtype=dtype)
@@ -155,7 +155,7 @@ def test_dense_trajectories_are_the_formulas(case, dtype):
 
 @pytest.mark.parametrize("dtype", [ut.float64, ut.float32], ids=str)
 @pytest.mark.parametrize("case", CASES)
-def test_sparse_trajectories_are_the_formulas(case, dtype):
+def test_sparse_trajectories_match_the_formulas(case, dtype):
     make, formula = CASES[case]
     rng = np.random.default_rng(2)
     table, row = rng.normal(size=(8, 3)), rng.normal(size=(STEPS, 6, 3))
@@ -177,7 +177,7 @@ def test_sparse_trajectories_are_the_formulas(case, dtype):
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.startswith("adam")])
-def test_rows_without_a_gradient_stay_as_they_are(case):
+def test_rows_without_a_gradient_are_unchanged(case):
     table = train.Variable(ut.ones(4, 2))
     opt = CASES[case][0]()
     for indices in ([0, 1], [1, 3]):

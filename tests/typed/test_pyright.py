@@ -1,4 +1,4 @@
-"""What type checkers say of programs: nothing of good ones, and every mistake of bad ones at its line.
+"""Type checkers accept correct programs and report every mistake of wrong ones at its line.
 
 Needs pyright, which `pip install undertow[dev]` brings.
 """
@@ -16,7 +16,7 @@ ROOT = HERE.parents[1]
 
 
 def pyright(*arguments, cwd=ROOT):
-    """pyright's report. It runs beside the package's source, without the stubs of an installed copy."""
+    """pyright's report. It runs on the package's source, without the stubs of an installed copy."""
     command = [sys.executable, "-m", "pyright", "--outputjson", *map(str, arguments)]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=900, env={**os.environ, "PYTHONPATH": str(ROOT)})
     try:

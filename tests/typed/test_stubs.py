@@ -1,4 +1,4 @@
-"""The checked-in stubs are what the generator writes, and declare what the run time has: no name more, no name less."""
+"""The checked-in stubs match the generator, and declare exactly the names that exist at run time."""
 
 import ast
 from pathlib import Path
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "undertow"
 OBJECT = set(dir(object)) | {"__dict__", "__module__", "__weakref__", "__slotnames__"}  # the last one is left by copyreg
 PROTOCOL = {"__buffer__"}  # an attribute from Python 3.12 on; before that, of the buffer protocol alone
-HELPERS = {"_int", "_float", "_bool", "_complex", "_type", "_T", "_device", "_layout", "_memory_format"}  # names for types, in stubs alone
+HELPERS = {"_int", "_float", "_bool", "_complex", "_type", "_T", "_device", "_layout", "_memory_format"}  # names for types, which exist only in stubs
 
 
 def declared(path, inside=""):
@@ -25,12 +25,12 @@ def generated():
     return emit_stub.stubs(schema.load(ROOT / "ops"))
 
 
-def test_the_stubs_are_what_the_generator_writes(generated):
+def test_the_stubs_match_the_generator(generated):
     stale = [path for path, text in generated.items() if (PACKAGE / path).read_text() != text]
     assert not stale, f"run python -m tools.opgen --stubs: {stale}"
 
 
-def test_no_stub_lets_every_name_pass(generated):
+def test_no_stub_accepts_every_name(generated):
     with_escape = [path for path in PACKAGE.rglob("*.pyi") if "def __getattr__" in path.read_text()]
     assert not with_escape
 
@@ -56,7 +56,7 @@ def test_the_stub_of_the_core_declares_its_names():
 
 
 @pytest.mark.parametrize(("path", "module"), [("_C/_functions.pyi", ""), ("_C/_nn.pyi", "_nn."), ("linalg.pyi", "linalg."), ("special.pyi", "special."), ("nn/functional.pyi", "nn.functional.")])
-def test_every_operator_is_declared_where_it_is_found(path, module):
+def test_every_operator_is_declared_in_its_module(path, module):
     names = {n[len(module) :] for n in _C._ops if n.startswith(module) and "." not in n[len(module) :]}
     names = {n.removeprefix("linalg_") for n in names} if module == "linalg." else names
     stub = declared(path)
@@ -66,7 +66,7 @@ def test_every_operator_is_declared_where_it_is_found(path, module):
 
 
 def stars(path):
-    """The names that a stub takes over whole from modules of the package."""
+    """The names that a stub re-exports from modules of the package."""
     for node in ast.parse((PACKAGE / path).read_text()).body:
         if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
             yield from __import__(node.module, fromlist=["*"]).__all__
@@ -78,7 +78,7 @@ def test_the_stub_of_a_module_declares_its_public_names(path, module):
     assert stub - {"grad"} == set(module.__all__)
 
 
-def test_the_classes_of_results_with_names_exist():
+def test_the_named_tuple_classes_exist():
     names = [n for n in declared("return_types.pyi") if not n.startswith("_")]
     assert set(dir(ut.return_types)) <= set(names)
     classes = {n.name: n for n in ast.parse((PACKAGE / "return_types.pyi").read_text()).body if isinstance(n, ast.ClassDef)}

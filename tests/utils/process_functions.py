@@ -1,4 +1,4 @@
-"""What other processes run in the tests of multiprocessing, in a module so that spawned ones can import it."""
+"""Functions that other processes run in the multiprocessing tests, in a module that spawned processes can import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the same gradients from less memory, and errors that name what differs."""
+"""Checkpoints: the same gradients with less memory, and errors that name what differs."""
 
 import functools
 import weakref
@@ -134,7 +134,7 @@ def test_double_backward_through_a_checkpoint():
     assert ut.allclose(second(function), second(lambda t: checkpoint(function, t)))
 
 
-def test_saved_values_can_be_looked_at():
+def test_saved_values_can_be_inspected():
     y = checkpoint(lambda x: x.exp().sin(), x := leaf(3))
     assert ut.equal(y.grad_fn._saved_self, x.exp())
     assert ut.equal(y.grad_fn._saved_self, x.exp())
@@ -171,7 +171,7 @@ def test_the_determinism_check_can_be_left_out():
         checkpoint(ut.exp, leaf(2), determinism_check="perhaps")
 
 
-def test_an_input_changed_in_place_is_refused():
+def test_an_input_changed_in_place_raises():
     x = leaf(3).exp()
     y = checkpoint(lambda x: x.exp().sin(), x)
     x.add_(1)
@@ -242,13 +242,13 @@ def test_reentrant_gradients_are_the_same():
     assert ut.equal(x.grad, plain[0]) and ut.equal(y.grad, plain[1])
 
 
-def test_reentrant_checkpoints_refuse_passes_over_chosen_inputs():
+def test_reentrant_checkpoints_raise_for_passes_over_chosen_inputs():
     x = leaf(3)
     with pytest.raises(RuntimeError, match=r"incompatible with .grad\(\) or passing an `inputs` parameter"):
         ut.autograd.grad(checkpoint(ut.exp, x, use_reentrant=True).sum(), x)
 
 
-def test_reentrant_checkpoints_warn_when_no_input_wants_a_gradient():
+def test_reentrant_checkpoints_warn_when_no_input_requires_grad():
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         assert not checkpoint(ut.exp, ut.ones(2), use_reentrant=True).requires_grad
 
@@ -280,7 +280,7 @@ def test_a_checkpoint_inside_a_selective_one_keeps_its_own_slots():
     assert ut.allclose(w.grad, expected)
 
 
-def test_looking_at_a_saved_value_outside_of_a_pass_keeps_nothing():
+def test_inspecting_a_saved_value_outside_of_a_pass_keeps_nothing():
     x = ut.randn(3, requires_grad=True)
     y = checkpoint(lambda x: x.exp(), x, use_reentrant=False)
     first = y.grad_fn._saved_result
@@ -310,7 +310,7 @@ def test_passes_of_one_group_share_a_recomputation():
         pass
 
 
-def test_names_of_the_reentrant_way_are_public():
+def test_names_of_reentrant_checkpoints_are_public():
     from undertow.utils import checkpoint as module
 
     assert set(module.__all__) <= set(dir(module))

@@ -1,4 +1,4 @@
-"""What a build says about itself: `__config__`, `collect_env`, the version in every place that names it."""
+"""Information about a build: `__config__`, `collect_env`, and the version wherever it is given."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_instruction_set_follows_the_environment(name):
     assert shown == name or (best and order.index(best) < order.index(name))
 
 
-def test_show_says_what_the_build_says():
+def test_show_matches_the_build():
     text, build = __config__.show(), undertow._C._build_info()
     assert all(part in text for part in (undertow.__version__, build["compiler"], build["flags"], *build["kernel_flags"]))
     assert f"CPU threads: {undertow.get_num_threads()}" in text

@@ -44,7 +44,7 @@ class Count(IterableDataset):
 
 
 class Batched(Dataset):
-    """Gives a whole batch at once."""
+    """Returns a whole batch at once."""
 
     def __init__(self):
         self.asked = []
@@ -60,7 +60,7 @@ class Batched(Dataset):
         return [i * 10 for i in indices]
 
 
-def test_tensor_datasets_give_rows():
+def test_tensor_datasets_return_rows():
     d = TensorDataset(ut.arange(4), ut.eye(4))
     assert len(d) == 4
     x, row = d[2]
@@ -99,7 +99,7 @@ def test_datasets_are_joined_and_stacked():
         Dataset()[0]
 
 
-def test_subsets_take_single_indices_lists_and_batches():
+def test_subsets_accept_single_indices_lists_and_batches():
     s = Subset(TensorDataset(ut.arange(10)), [5, 6, 7])
     assert s[1][0].item() == 6
     assert s[[0, 2]][0].tolist() == [5, 7]
@@ -154,14 +154,14 @@ def test_samplers():
         (lambda: DistributedSampler("abc"), RuntimeError, "num_replicas and rank must be given"),
     ],
 )
-def test_samplers_refuse_bad_arguments(make, cls, message):
+def test_samplers_raise_for_bad_arguments(make, cls, message):
     with pytest.raises(cls, match=message):
         make()
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("drop_last", [True, False])
-def test_distributed_samplers_share_the_samples_out(shuffle, drop_last):
+def test_distributed_samplers_partition_the_samples(shuffle, drop_last):
     samplers = [DistributedSampler(range(11), 3, rank, shuffle, drop_last=drop_last) for rank in range(3)]
     parts = [list(s) for s in samplers]
     assert {len(p) for p in parts} == {len(samplers[0])} == {3 if drop_last else 4}
@@ -226,12 +226,12 @@ def test_default_collate(batch, expected):
         ([{"a": 1}, {}], KeyError, "a"),
     ],
 )
-def test_default_collate_refuses(batch, cls, message):
+def test_default_collate_raises(batch, cls, message):
     with pytest.raises(cls, match=message):
         default_collate(batch)
 
 
-def test_default_convert_makes_arrays_tensors_and_leaves_the_rest():
+def test_default_convert_converts_arrays_and_leaves_the_rest():
     assert plain(default_convert(np.float32(1))) == (F32, 1.0)
     assert plain(default_convert({"a": np.ones(1), "b": [np.ones(1), "s"]})) == {"a": (F64, [1.0]), "b": [(F64, [1.0]), "s"]}
     assert plain(default_convert((1, np.ones(1)))) == [1, (F64, [1.0])]
@@ -290,12 +290,12 @@ D = TensorDataset(ut.ones(4))
         ({"dataset": Count(), "batch_sampler": [[1]]}, "expected unspecified batch_sampler option"),
     ],
 )
-def test_loaders_refuse_bad_arguments(options, message):
+def test_loaders_raise_for_bad_arguments(options, message):
     with pytest.raises(ValueError, match=message):
         DataLoader(**{"dataset": D, **options})
 
 
-def test_loaders_keep_what_they_were_made_with():
+def test_loaders_keep_their_arguments():
     loader = DataLoader(D)
     for name in ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"):
         with pytest.raises(ValueError, match=f"{name} attribute should not be set after DataLoader is initialized"):
@@ -304,13 +304,13 @@ def test_loaders_keep_what_they_were_made_with():
         DataLoader(D, num_workers=1, multiprocessing_context=3)
 
 
-def test_loaders_warn_of_what_has_no_use():
+def test_loaders_warn_about_arguments_without_effect():
     with pytest.warns(UserWarning, match="This DataLoader will create 10000 worker processes"):
         DataLoader(D, num_workers=10_000)
     with pytest.warns(UserWarning, match="'pin_memory' argument is set as true but no accelerator is found"):
         list(DataLoader(D, pin_memory=True))
 
 
-def test_all_names_are_there():
+def test_all_names_exist():
     for name in data.__all__:
         assert getattr(data, name).__name__ == name

@@ -44,18 +44,18 @@ def no_process_is_left():
 
 
 @every_start
-def test_batches_come_in_order_and_whole(start):
+def test_batches_arrive_in_order_and_complete(start):
     loader = DataLoader(w.Numbers(7), batch_size=2, num_workers=2, multiprocessing_context=start)
     for _ in range(2):
         assert values(loader) == [[0, 1], [2, 3], [4, 5], [6]]
 
 
-def test_a_slow_batch_holds_back_the_ones_behind_it(tmp_path):
+def test_a_slow_batch_delays_the_following_ones(tmp_path):
     data = w.Waiting(6, tmp_path / "made", until_the_next_is_made=True)
     assert values(DataLoader(data, num_workers=2)) == [[i] for i in range(6)]
 
 
-def test_a_slow_batch_holds_nothing_back_where_order_is_given_up(tmp_path):
+def test_a_slow_batch_does_not_delay_others_without_in_order(tmp_path):
     received = tmp_path / "received"
     seen = []
     for batch in DataLoader(w.Waiting(6, received), num_workers=2, in_order=False):
@@ -65,7 +65,7 @@ def test_a_slow_batch_holds_nothing_back_where_order_is_given_up(tmp_path):
     assert sorted(seen) == list(range(6))
 
 
-def test_workers_are_other_processes_that_know_who_they_are():
+def test_workers_are_other_processes_with_worker_info():
     loader = DataLoader(w.Where(6), batch_size=None, num_workers=2)
     samples = list(loader)
     assert [s["id"] for s in samples] == [0, 1, 0, 1, 0, 1]
@@ -75,7 +75,7 @@ def test_workers_are_other_processes_that_know_who_they_are():
 
 
 @every_start
-def test_seeds_make_workers_repeatable_and_different(start):
+def test_seeds_make_workers_reproducible_and_different(start):
     def drawn():
         ut.manual_seed(3)
         return [[v.item() for v in batch] for batch in DataLoader(w.Random(4), num_workers=2, multiprocessing_context=start)]
@@ -96,7 +96,7 @@ def test_large_tensors_cross(start):
         batch.fill_(7)  # it is the parent's own
 
 
-def test_a_row_does_not_take_its_whole_tensor_along():
+def test_a_row_is_sent_without_its_whole_tensor():
     rows = list(DataLoader(w.Rows(3), batch_size=None, num_workers=1))
     assert len(rows) == 3
     for i, row in enumerate(rows):
@@ -148,7 +148,7 @@ def test_a_worker_killed_from_outside_raises():
         next(it)
 
 
-def test_a_batch_that_does_not_come_in_time_raises_and_its_worker_is_ended():
+def test_a_batch_that_times_out_raises_and_its_worker_is_terminated():
     with pytest.raises(RuntimeError, match="^DataLoader timed out after 0.2 seconds"):
         next(iter(DataLoader(w.Hanging(), num_workers=1, timeout=0.2)))
 
@@ -174,7 +174,7 @@ def test_persistent_workers_stay_for_the_next_epoch(start):
     assert len(set(first)) == 2
 
 
-def test_persistent_workers_go_on_after_an_exception():
+def test_persistent_workers_continue_after_an_exception():
     loader = DataLoader(w.Failing("value"), num_workers=2, persistent_workers=True)
     for _ in range(2):
         seen = []
@@ -184,7 +184,7 @@ def test_persistent_workers_go_on_after_an_exception():
         assert seen == [0, 1, 2]
 
 
-def test_persistent_workers_are_started_anew_after_one_has_died():
+def test_persistent_workers_are_restarted_after_one_has_died():
     loader = DataLoader(w.Dying("kill"), num_workers=2, persistent_workers=True)
     for _ in range(2):
         it = iter(loader)
@@ -207,7 +207,7 @@ def test_iterable_datasets_are_read_in_turns_until_all_have_ended():
     assert values(persistent) == values(persistent) == [[i] for i in range(5)]
 
 
-def test_a_length_that_was_wrong_is_warned_of():
+def test_a_wrong_length_warns():
     loader = DataLoader(w.Stream(3, split=False, length=3), num_workers=2)
     assert len(loader) == 3
     with pytest.warns(UserWarning, match="was reported to be 3 .* but 4 samples have been fetched"):
@@ -228,7 +228,7 @@ def test_huge_batches_of_indices_do_not_block():
     assert sum(b[0].sum().item() for b in loader) == 200_000 * 199_999 // 2
 
 
-def test_shuffling_is_the_parents():
+def test_shuffling_happens_in_the_parent():
     ut.manual_seed(5)
     alone = values(DataLoader(w.Numbers(20), 3, shuffle=True))
     ut.manual_seed(5)
@@ -310,7 +310,7 @@ def test_a_fork_of_the_parent_leaves_the_workers_alone():
 
 def test_nothing_is_left_in_shared_memory_or_descriptors():
     descriptors = lambda: len(os.listdir("/proc/self/fd"))
-    list(DataLoader(w.Big(2), num_workers=2))  # whatever is opened once for good
+    list(DataLoader(w.Big(2), num_workers=2))  # files that stay open after their first use
     before, shared = descriptors(), set(os.listdir("/dev/shm"))
     for _ in range(3):
         list(DataLoader(w.Big(2), num_workers=2))

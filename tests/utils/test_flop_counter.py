@@ -1,4 +1,4 @@
-"""FlopCounterMode counts products and convolutions as torch does, by operator and module; ModuleTracker knows what runs."""
+"""FlopCounterMode counts products and convolutions as torch does, by operator and module; ModuleTracker knows which modules run."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def counted(mode, program, library):
 
 
 @pytest.mark.parametrize("name", list(PROGRAMS))
-def test_counts_are_torchs(name, same_as_torch):
-    def story(library):
-        with warnings.catch_warnings():  # torch tells of the modules that it cannot follow
+def test_counts_match_torch(name, same_as_torch):
+    def scenario(library):
+        with warnings.catch_warnings():  # torch warns about modules that it cannot track
             warnings.simplefilter("ignore")
             total, by_module = counted(importlib.import_module(f"{library.__name__}.utils.flop_counter").FlopCounterMode, PROGRAMS[name], library)
         return total, {module: dict(sorted(row.items())) for module, row in sorted(by_module.items())}
 
-    same_as_torch(story)
+    same_as_torch(scenario)
 
 
 def test_counts_are_two_for_each_product_of_numbers():
@@ -74,7 +74,7 @@ def test_the_table_has_a_row_for_each_module_and_operator(capsys):
     assert [line.split()[0] for line in printed.splitlines()] == ["Module", "--------------", "Sequential", "-", "Sequential.0", "-", "Sequential.2", "-"]
 
 
-def test_a_mapping_of_ones_own_is_refused():
+def test_a_custom_mapping_raises():
     with pytest.raises(NotImplementedError, match="custom_mapping"):
         FlopCounterMode(custom_mapping={"mm": len})
 

@@ -1,4 +1,4 @@
-"""Modules of the package are found as attributes, without an import of their own, where torch's are."""
+"""Submodules of the package are available as attributes without an import, as in torch."""
 
 from __future__ import annotations
 

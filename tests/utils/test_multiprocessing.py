@@ -1,4 +1,4 @@
-"""Tensors through multiprocessing: by value, or the same memory if it is shared; and processes that fail."""
+"""Tensors through multiprocessing: by value, or by shared memory; and processes that fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_shared_tensor_is_the_same_memory_in_another_process(start):
     assert whole.tolist() == [[0, 0, 0], [7, 0, 7], [7, 0, 7], [0, 0, 0]]
 
 
-def test_a_tensor_that_is_not_shared_goes_by_value():
+def test_a_tensor_that_is_not_shared_is_copied():
     x = ut.zeros(2)
     run("spawn", p.fill, x, 7.0)
     assert x.tolist() == [0.0, 0.0]
@@ -58,7 +58,7 @@ def test_tensors_go_through_queues_and_back(start):
     assert process.exitcode == 0
 
 
-def test_results_with_a_history_do_not_cross():
+def test_results_that_require_grad_cannot_be_sent():
     from multiprocessing.reduction import ForkingPickler
 
     with pytest.raises(RuntimeError, match="^Cowardly refusing to serialize non-leaf tensor which requires_grad"):
@@ -96,7 +96,7 @@ def test_the_first_failure_is_raised_and_the_others_are_ended(start):
     assert not mp.active_children()
 
 
-def test_shared_memory_takes_one_descriptor_and_gives_it_back():
+def test_shared_memory_uses_one_descriptor_and_releases_it():
     def count():
         gc.collect()
         return len(os.listdir("/proc/self/fd"))

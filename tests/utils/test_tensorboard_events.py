@@ -1,4 +1,4 @@
-"""Event files for TensorBoard: scalars are read back; writers close and go on. tests/parity compares every kind of event with torch's."""
+"""Event files for TensorBoard: scalars are read back; closed writers can continue. tests/parity compares every kind of event with torch's."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_scalars_are_read_back(tmp_path):
     assert scalars(tmp_path) == pytest.approx({("loss", 0): 1.0, ("loss", 1): 0.5, ("loss", 2): 1 / 3})
 
 
-def test_what_needs_a_tracer_is_refused(tmp_path):
+def test_functions_that_need_a_tracer_raise(tmp_path):
     with SummaryWriter(tmp_path) as writer, pytest.raises(NotImplementedError, match="tracer"):
         writer.add_graph(ut.nn.Linear(1, 1))
 
 
-def test_a_closed_writer_goes_on_in_a_new_file(tmp_path):
+def test_a_closed_writer_continues_in_a_new_file(tmp_path):
     writer = SummaryWriter(tmp_path)
     writer.close()
     writer.add_scalar("x", 1.0, 3)

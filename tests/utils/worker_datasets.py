@@ -1,4 +1,4 @@
-"""Datasets for the tests of worker processes, in a module so that spawned workers can import them."""
+"""Datasets for the tests of worker processes, in a module that spawned workers can import."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Where(Numbers):
 
 
 class Random(Numbers):
-    """Numbers by chance, from three libraries."""
+    """Random numbers from three libraries."""
 
     def __getitem__(self, i):
         return ut.rand(()), random.random(), np.random.rand()
@@ -78,7 +78,7 @@ class Rows(Numbers):
 
 
 class Stubborn(Exception):
-    """Cannot be made from a message alone."""
+    """Cannot be constructed from only a message."""
 
     def __init__(self, a, b):
         super().__init__(a, b)
@@ -138,7 +138,7 @@ class Dying(Numbers):
 
 
 class Hanging(Numbers):
-    """A sample that does not come."""
+    """A sample that never arrives."""
 
     def __getitem__(self, i):
         time.sleep(1000)
@@ -154,7 +154,7 @@ class Learns(Numbers):
 
 
 class Stream(IterableDataset):
-    """Counts up; each worker its own part if `split`."""
+    """Counts up; with `split`, each worker counts its own part."""
 
     def __init__(self, count=7, split=True, length=None):
         self.count = count

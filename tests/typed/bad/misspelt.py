@@ -1,4 +1,4 @@
-"""Misspelt names: each marked line is reported."""
+"""Misspelled names: each marked line is reported."""
 
 import undertow as ut
 import undertow.nn.functional as F

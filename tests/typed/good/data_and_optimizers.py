@@ -1,4 +1,4 @@
-"""Datasets of one's own, loaders, every optimizer's usual arguments, distributions."""
+"""Custom datasets, loaders, every optimizer's usual arguments, distributions."""
 
 import undertow as ut
 from undertow import nn, optim
