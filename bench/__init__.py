@@ -1,1 +1,1 @@
-"""Speed and memory of Undertow beside PyTorch and NumPy: `python -m bench`. See README.md in this folder."""
+"""Speed and memory of Undertow compared with PyTorch and NumPy: `python -m bench`. See README.md in this folder."""

@@ -1,4 +1,4 @@
-"""python -m bench: runs Undertow, PyTorch and NumPy turn and turn about, prints the table with ratios and targets.
+"""python -m bench: runs Undertow, PyTorch and NumPy in turn, and prints the table with ratios and targets.
 
 --quick takes fewer repeats; --only TEXT runs the cases whose name contains it; --write updates bench/RESULTS.md.
 """
@@ -28,7 +28,7 @@ def least(a: float | str | None, b: float | str | None) -> float | str | None:
 
 
 def timed(wanted: list[cases.Case], libraries: list[str], rounds: int, repeats: int) -> dict[str, dict[str, float | str | None]]:
-    """The least time of every case in every library; within a case the libraries take turns."""
+    """The minimum time of every case in every library; within a case the libraries take turns."""
     workers = [Worker(lib) for lib in libraries]
     best: dict[str, dict[str, float | str | None]] = {}
     try:
@@ -75,13 +75,13 @@ def add_memory(report: Report, libraries: list[str], repeats: int) -> None:
 
 
 def add_peaks(report: Report, libraries: list[str], only: str, repeats: int) -> None:
-    """The least peak of a few fresh processes; and a check that both libraries computed the same."""
+    """The minimum peak of a few fresh processes, and a check that both libraries computed the same."""
     for f, name, _ in training.STEPS:
         if only not in f"peak: {name}":
             continue
         say(f"  peak memory: {name}")
         found = {lib: [training.peaks(lib, f.__name__) for _ in range(repeats)] for lib in (cases.OURS, cases.TORCH) if lib in libraries}
-        # Counted in pages: what fits into those a library already held shows as one.
+        # Counted in pages: what fits into pages that a library already held counts as one.
         figures = {lib: min((max(float(a["bytes"]), 4096.0) for a in answers if "bytes" in a), default=answers[0].get("error"))
                    for lib, answers in found.items()}
         report.rows.append(Row(f"peak: {name}", figures.get(cases.OURS), figures.get(cases.TORCH), None, 1.0, show=size))

@@ -1,6 +1,6 @@
-"""What is timed: statements as text, one per library, and the ratio to PyTorch that is promised.
+"""What is timed: statements as text, one per library, and the target ratio to PyTorch.
 
-PyTorch and Undertow run the very same statements, on the module `L`; NumPy runs its own where it has one.
+PyTorch and Undertow run the same statements, on the module `L`; NumPy has its own statement, or none.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Case:
     name: str
     setup: str
     stmt: str
-    target: float | None = None  # PyTorch's time over ours, at least
+    target: float | None = None  # minimum of PyTorch's time over ours
     per: int = 1
     numpy_setup: str | None = None
     numpy_stmt: str | None = None
-    fresh: bool = False  # the statement uses up what the setup made: one execution per setup
+    fresh: bool = False  # the statement consumes what the setup made: one execution per setup
     threads: int = 1
 
 
@@ -94,7 +94,7 @@ def graphs(n: int = 2000, targets: bool = True) -> list[Case]:
     """Chains and joins of n recorded operations."""
     forward, backward, free, joined = (25, 30, 8, 15) if targets else (None,) * 4
     return [
-        # Kept in y, so that freeing it is not part of the figure.
+        # Kept in y, so that freeing it is not measured.
         Case(f"chain of {n:,}: forward per op", CHAIN, f"y = chain({n})", forward, per=n, fresh=True),
         Case(f"chain of {n:,}: backward per node", CHAIN + f"y = chain({n})", "y.backward(g)", backward, per=n, fresh=True),
         Case(f"chain of {n:,}: freeing per node", CHAIN + f"y = chain({n})", "y = None", free, per=n, fresh=True),

@@ -1,8 +1,8 @@
 """python -m bench.instructions: counts instructions of small programs under callgrind and compares with limits.
 
-Counts hardly vary from run to run, so they show a slower path where time on a shared machine would not. A program's
-count is the difference between many and few repetitions, divided by the number between: start-up drops out. The
-limits in instructions.toml belong to the release build; `--write` sets them a tenth above what is found.
+Counts hardly vary from run to run, so they show a slower path even where times on a shared machine do not. A program's
+count is the difference between many and few repetitions, divided by the difference of the repetitions: start-up cancels. The
+limits in instructions.toml belong to the release build; `--write` sets them 10% above the measured counts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def count(program: str, n: int, valgrind: str) -> int:
 
 def main() -> int:
     ap = argparse.ArgumentParser(prog="bench.instructions", description=__doc__)
-    ap.add_argument("--write", action="store_true", help="set the limits from what is found")
+    ap.add_argument("--write", action="store_true", help="set the limits from the measured counts")
     a = ap.parse_args()
     valgrind = shutil.which("valgrind")
     if not valgrind:
@@ -63,7 +63,7 @@ def main() -> int:
         limit = limits.get(name)
         over = limit is not None and per_step > limit and not a.write
         bad += over
-        print(f"{name:<30}{per_step:>9.0f} instructions a step   limit {limit if limit is not None else 'none'}{'   OVER' if over else ''}")
+        print(f"{name:<30}{per_step:>9.0f} instructions per step   limit {limit if limit is not None else 'none'}{'   OVER' if over else ''}")
     if a.write:
         text = "# Instructions a step may take, a tenth above what was found; written by `python -m bench.instructions --write`.\n"
         LIMITS.write_text(text + "".join(f"{k} = {int(v * 1.1)}\n" for k, v in found.items()))

@@ -1,4 +1,4 @@
-"""python -m bench.limits: what bounds the figures on this machine: an empty call, an atomic addition, memory, arithmetic."""
+"""python -m bench.limits: what limits the figures on this machine: an empty call, an atomic addition, memory, arithmetic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent / "cpp/limits.cpp"
 def main() -> int:
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     number = 1_000_000
-    # float.conjugate returns its own object: a method of no arguments that does nothing.
+    # float.conjugate returns its own object: a method without arguments that does nothing.
     empty = min(timeit.repeat("x.conjugate()", "x = 1.5", number=number, repeat=15)) / number
     print(f"a call of a C method that does nothing, from timeit's loop: {empty * 1e9:.1f} ns", flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 """Whole training steps, written once for both libraries: each function takes the module `L`, builds a network or a function
-from seed 0 and returns `step`, which runs one step and returns the loss. They use nothing but what both libraries have.
+from seed 0 and returns `step`, which runs one step and returns the loss. They use only what both libraries have.
 """
 
 from __future__ import annotations

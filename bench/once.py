@@ -1,4 +1,4 @@
-"""What needs a fresh process each: bytes per object, import time, installed size, and CPU workers."""
+"""Measurements that need a fresh process each: bytes per object, import time, installed size, and CPU workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def rss():
         return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 """
 
-# Growth of the resident set over many objects, divided by their number; the list's own eight bytes are in it.
+# Growth of the resident set over many objects, divided by their number; the eight bytes of the list are included.
 TENSORS = RSS + """
 {module}
 {make}
@@ -61,7 +61,7 @@ def import_seconds(library: str, repeats: int) -> dict:
 
 
 def installed_bytes(library: str) -> dict:
-    """Files of the package's folder, byte code left out; links of a development tree are followed."""
+    """Files of the package's folder without byte code; links of a development tree are followed."""
     return fresh(f"""
 import importlib.util, json, pathlib
 root = pathlib.Path(importlib.util.find_spec("{library}").origin).parent
@@ -70,8 +70,8 @@ print(json.dumps({{"bytes": sum(p.stat().st_size for p in files)}}))
 """)
 
 
-# Two equal branches that share nothing but the last addition, each with enough work to be worth a thread. Products, because
-# branches of pointwise operations share one memory: on the reference machine two such processes side by side gain 1.74.
+# Two equal branches that share only the last addition, each with enough work to be worth a thread. Products, because
+# branches of pointwise operations share one memory: on the reference machine two such processes at once gain a factor of 1.74.
 BRANCHES = """
 import hashlib, json, timeit
 import undertow as L

@@ -1,4 +1,4 @@
-"""Worker processes that stay alive, and fresh ones for what can only be seen once: imports and memory."""
+"""Worker processes that stay alive, and fresh ones for what can only be measured once: imports and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def environment() -> dict[str, str]:
-    # OpenMP threads wait as they do by default: told to sleep at once, torch's training steps take up to four times as long.
+    # OpenMP threads wait as by default: if they sleep immediately, torch's training steps take up to four times as long.
     # The safe path keeps this source tree from hiding the installed package; PYTHONPATH can name a tree built in place.
     return {**os.environ, "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1"}
 

@@ -1,4 +1,4 @@
-"""Figures as people read them: units, ratios, a table for the terminal and for RESULTS.md."""
+"""Formats figures: units, ratios, a table for the terminal and for RESULTS.md."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Row:
     ours: float | str | None
     torch: float | str | None = None
     numpy: float | str | None = None
-    target: float | None = None  # a least ratio, or, with `at_most`, a greatest value of ours
+    target: float | None = None  # a minimum ratio or, with `at_most`, a maximum of our value
     at_most: bool = False
     show: object = seconds
 

@@ -1,7 +1,7 @@
-"""python -m bench.sweep: single operators and layers, small to large, forward and with their gradients, beside PyTorch.
+"""python -m bench.sweep: single operators and layers, small to large, forward and with gradients, compared with PyTorch.
 
-The table of `python -m bench` has targets; this one has a single rule, "never slower", over some eight hundred cases, and prints
-them with those below 1.0 last. --only TEXT (several: TEXT|TEXT) chooses cases by name; --write keeps it in bench/SWEEP.md.
+The table of `python -m bench` has targets; this one has a single rule, "never slower", over about eight hundred cases, and prints
+them with those below 1.0 last. --only TEXT (several: TEXT|TEXT) selects cases by name; --write saves the table in bench/SWEEP.md.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ OPTIMIZERS = ["SGD(ps, lr=.1)", "SGD(ps, lr=.1, momentum=.9)", "Adam(ps)", "Adam
 
 
 def both(name: str, setup: str, stmt: str) -> list[Case]:
-    """The statement alone, and with its gradient by x."""
+    """The statement alone, and with its gradient with respect to x."""
     recorded = f"x.requires_grad_(); g = L.ones_like({stmt})\n"
     return [Case(name, NAMES + setup, stmt, 1.0, threads=2),
             Case(f"{name}, gradient", NAMES + setup + recorded, f"L.autograd.grad({stmt}, x, g)", 1.0, threads=2)]
@@ -138,7 +138,7 @@ def operators() -> list[Case]:
 
 
 def shapes_and_dtypes() -> list[Case]:
-    """What float32 squares do not show: other types, middle dimensions, rows at positions, long vectors, many small products."""
+    """What square float32 matrices do not cover: other dtypes, middle dimensions, indexed rows, long vectors, many small products."""
     out = []
     for dtype in ("bfloat16", "float16"):
         setup = f"x = L.randn(4096, 512).to(L.{dtype}); w = L.randn(4096, 512).to(L.{dtype})\n"

@@ -1,4 +1,4 @@
-"""Whole training steps beside PyTorch's: their cases, and the peak memory of a step. The steps themselves are in models.py."""
+"""Whole training steps compared with PyTorch: their cases, and the peak memory of a step. The steps themselves are in models.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from . import models
 from .cases import Case
 from .processes import ROOT, fresh
 
-# (function of models.py, how it reads in the table, PyTorch's time over ours, at least)
+# (function of models.py, its name in the table, minimum of PyTorch's time over ours)
 STEPS = [
     (models.small_network, "4-64-64-2, batch 32, Adam", 4),
     (models.digits_network, "784-512-512-10, batch 64, SGD", 1),
@@ -20,11 +20,11 @@ STEPS = [
 
 
 def cases() -> list[Case]:
-    """Two steps run before the clock starts: optimizers make their state, libraries choose their kernels."""
+    """Two steps run before the measurement: optimizers create their state, libraries choose their kernels."""
     return [Case(f"step: {name}", f"step = models.{f.__name__}(L); step(); step()", "step()", target, threads=2) for f, name, target in STEPS]
 
 
-# Growth of the greatest resident set over three steps, their model and optimizer. The smallest step of all runs before, so that
+# Growth of the maximum resident set over three steps, their model and optimizer. The smallest step runs before, so that
 # what a library loads at its first step (PyTorch: 75 MB) is not counted.
 PEAK = """
 import json, runpy
@@ -49,7 +49,7 @@ def peaks(library: str, name: str) -> dict:
 
 
 def relative_difference(ours: dict, torch: dict) -> float | None:
-    """Of the losses of three steps, from the same weights; None where one library failed."""
+    """The largest relative difference of the losses of three steps from the same weights; None if one library failed."""
     if "loss" not in ours or "loss" not in torch:
         return None
     return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(ours["loss"], torch["loss"]))

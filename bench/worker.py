@@ -1,7 +1,7 @@
 """One library in one process: reads requests (JSON lines), times statements with timeit, answers seconds.
 
 Statements are text, so timeit runs them inside its own loop; nothing is subtracted, so the loop and the lookup of
-names are part of every figure, of every library's alike. timeit switches the garbage collector off while it measures.
+names are part of every figure, for every library. timeit switches the garbage collector off while it measures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import timeit
 import types
 from pathlib import Path
 
-SPENT = 0.03  # seconds one measurement aims at
+SPENT = 0.03  # target seconds of one measurement
 
 
 def namespace(library: str) -> dict:
@@ -29,7 +29,7 @@ def namespace(library: str) -> dict:
 
 
 def measure(request: dict, library: str, names: dict) -> float:
-    """The least seconds of one execution, over `repeats` measurements."""
+    """The minimum seconds of one execution, over `repeats` measurements."""
     if library != "numpy":
         names["L"].set_num_threads(request["threads"])
         if library == "torch":
@@ -53,7 +53,7 @@ def main() -> None:
         request = json.loads(line)
         try:
             answer = {"seconds": measure(request, library, names)}
-        except Exception as e:  # a missing operator is a finding, not the end
+        except Exception as e:  # a missing operator is reported, and the run continues
             answer = {"error": f"{type(e).__name__}: {e}"}
         print(json.dumps(answer), flush=True)
 

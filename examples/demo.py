@@ -1,7 +1,7 @@
 """The demo: trains a small character-level GPT on Shakespeare's sonnets, then samples some lines from it.
 
-Nothing but undertow and the standard library. The text is cut in two: the loss on the part that was not read shows what
-was learnt and what was only remembered. `--steps 20` for a shorter run.
+Uses only undertow and the standard library. The text is split in two: the loss on the part that is not used for training
+shows what was learned rather than memorized. Use `--steps 20` for a shorter run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The demo with a trace: trains a small network written in plain tensor operations, checks its gradients, writes the trace.
 
-Nothing but undertow and the standard library: two spirals, told apart by a network of two hidden layers. The loss
-falls under a progress bar; then one weight of each layer is nudged both ways to check its gradient by finite
-differences; then one backward pass is recorded, event by event, into demo.trace.json.
+Uses only undertow and the standard library: a network of two hidden layers separates two spirals. A progress bar shows
+the loss; then one weight of each layer is changed in both directions to check its gradient by finite differences; then
+the events of one backward pass are written to demo.trace.json.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Training with undertow.train: a linear regression with an embedding, by `minimize`, with a decaying learning rate and a moving average.
 
-Items have a hidden worth each; a sale is the worth of its item plus a linear function of two features, and noise. The
-model learns the worths (rows of a table, of which every step touches only a few) and the function.
+Each item has a hidden value; a price is the value of its item plus a linear function of two features, and noise. The
+model learns the values (rows of a table, of which each step uses only a few) and the function.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ case $ID in
 esac
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-# A folder of apt's own, with an empty list of installed packages, so that it fetches all that Python needs.
+# A separate apt folder with an empty list of installed packages, so that it fetches everything that Python needs.
 if [ ! -e "$system/.ready-$version" ]; then
   apt=$folder/apt
   rm -rf "$apt" "$system"
@@ -57,7 +57,7 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64.cmak
   -DUNDERTOW_TARGET_SOABI="cpython-${version/./}-aarch64-linux-gnu" ${AARCH64_OPTIONS:-} >/dev/null
 cmake --build "$folder" --parallel "$jobs"
 
-# The kernels must be vectors: products of floats by lane are what NEON has and scalar code has not.
+# The kernels must be vectorized: scalar code has no multiply-add instructions on vectors.
 vectors=$(aarch64-linux-gnu-objdump -d --no-show-raw-insn "$folder/libundertow.so" | grep -cE '\bfml[as]\s+v[0-9]+\.(4s|2d)' || true)
 echo "aarch64.sh: $vectors multiply-add instructions on NEON vectors in libundertow.so"
 test "$vectors" -gt 1000

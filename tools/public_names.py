@@ -1,7 +1,7 @@
-"""python -m tools.public_names [--check]: writes what is generated of the public names, or says what is out of date.
+"""python -m tools.public_names [--check]: writes the generated lists of public names, or reports which are out of date.
 
-- `undertow/__init__.pyi` lists the names by hand, but for the operators and types of the compiled core: those follow a mark.
-- `docs/api.txt` lists everything public, one name a line: its kind, and how it is called where that is known.
+- `undertow/__init__.pyi` lists the names by hand, except for the operators and types of the compiled core, which follow a mark.
+- `docs/api.txt` lists everything public, one name per line: its kind, and its signature if that is known.
 
 Needs a built package.
 """
@@ -33,17 +33,17 @@ def core_names() -> list[str]:
 
 
 def written_stub() -> str:
-    """The package's stub, its generated part made anew."""
+    """The package's stub with its generated part rewritten."""
     from undertow._lazy import read_stub
 
     by_hand = STUB.read_text().split(MARK)[0]
-    listed = read_stub(by_hand)  # a function of the same name in Python takes the operator's place
+    listed = read_stub(by_hand)  # a Python function of the same name replaces the operator
     lines = [f"from ._C import {name} as {name}\n" for name in core_names() if name not in listed]
     return by_hand + MARK + "".join(lines)
 
 
 def _call(value: Any) -> str:
-    """How it is called: names and defaults, without types, which differ from one Python to the next; nothing where that is unknown."""
+    """Its signature: names and defaults, without types, which differ between Python versions; empty if unknown."""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
@@ -66,7 +66,7 @@ def _public(module: ModuleType) -> list[str]:
 
 
 def _members(path: str, cls: type) -> Iterator[str]:
-    """What a class defines itself; what it inherits stands with its bases."""
+    """What a class defines itself; inherited members are listed with its bases."""
     for name, value in sorted(vars(cls).items()):
         if name.startswith("_"):
             continue
@@ -78,7 +78,7 @@ def _members(path: str, cls: type) -> Iterator[str]:
 
 
 def _lines(module: ModuleType, seen: set[Any]) -> Iterator[str]:
-    """What a module has. A class that several modules have shows its members under the first name."""
+    """What a module contains. A class in several modules lists its members under the first name."""
     path = module.__name__
     for name in _public(module):
         value = getattr(module, name)
@@ -89,7 +89,7 @@ def _lines(module: ModuleType, seen: set[Any]) -> Iterator[str]:
                 seen.add(value)
                 yield from _lines(value, seen)
         elif not _is_ours(value) and callable(value):
-            continue  # Python's own, as in undertow.multiprocessing: its names differ from one Python to the next
+            continue  # Python's own, as in undertow.multiprocessing: its names differ between Python versions
         elif isinstance(value, type):
             yield f"{full} class {_call(value)}"
             if value not in seen:

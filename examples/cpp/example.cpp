@@ -71,7 +71,7 @@ int main() {
     autograd::backward({ops::sum(leaf({1}) * x.data_as<float>()[0]), alias(x)});
     ok = false;
   } catch (const Error& e) {
-    std::printf("refused: %s\n", e.what());
+    std::printf("error: %s\n", e.what());
   }
   std::printf(ok ? "ok\n" : "FAILED\n");
   return ok ? 0 : 1;

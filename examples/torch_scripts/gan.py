@@ -48,7 +48,7 @@ def main():
         report(step, loss_d=(loss_real + loss_fake).item(), loss_g=loss_g.item())
     with torch.no_grad():
         radius = generator(torch.randn(512, latent)).norm(dim=1)
-    print(f"forged points lie {radius.mean().item():.2f} from the centre, give or take {radius.std().item():.2f}")
+    print(f"distance of generated points from the center: mean {radius.mean().item():.2f}, standard deviation {radius.std().item():.2f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Docstrings as reStructuredText. They are plain text with `code`, lists, indented blocks and `>>>` examples; nothing else has a meaning."""
+"""Docstrings as reStructuredText. They are plain text with `code`, lists, indented blocks and `>>>` examples; nothing else is markup."""
 from __future__ import annotations
 
 import inspect

@@ -19,7 +19,7 @@ def is_private(path: str) -> bool:
 
 
 def modules() -> list[types.ModuleType]:
-    """Every public module, those nearer to the top first, so that an object is described where its path is shortest."""
+    """Every public module, the shortest paths first, so that an object is described where its path is shortest."""
     names = ["undertow"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

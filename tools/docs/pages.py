@@ -1,4 +1,4 @@
-"""The repository's Markdown pages as sources of the site: copied, with their links led to pages of the site.
+"""The repository's Markdown pages as sources of the site: copied, with their links changed to pages of the site.
 
 A link to a source file leads to a page that shows the file, so that the site needs neither the network nor a checkout.
 """
@@ -52,7 +52,7 @@ class Copier:
         if (self.root / path).is_dir():
             path = path / "README.md"
         if not (self.root / path).exists() or path.parts[0] == "..":
-            raise FileNotFoundError(f"{page}: the link to {link} leads nowhere")
+            raise FileNotFoundError(f"{page}: the link to {link} is broken")
         if path in self.pages:
             path = site_path(path)
         elif path.suffix in (".svg", ".png"):

@@ -1,4 +1,4 @@
-"""The API reference: one page for each public module, and for each family of operators, with an entry for every public name."""
+"""The API reference: one page per public module and per family of operators, with an entry for every public name."""
 from __future__ import annotations
 
 import functools
@@ -64,7 +64,7 @@ class Reference:
 
     def body(self, path: str, text: str, entries: list[Any]) -> list[str]:
         name = path.rpartition(".")[2]
-        if entries and name != entries[0].public:  # another name of an operator that has an entry of its own
+        if entries and name != entries[0].public:  # another name of an operator that has its own entry
             main = ".".join(p for p in ("undertow", entries[0].spec.get("module", ""), entries[0].public) if p)
             kind = "In-place form" if name.endswith("_") else "Another name"
             if main in self.tables.functions and main != path:

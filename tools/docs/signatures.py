@@ -49,7 +49,7 @@ def public(text: str) -> str:
 
 
 class Tables:
-    """The operator tables by the names their functions and methods have in Python."""
+    """The operator tables by the Python names of their functions and methods."""
 
     def __init__(self) -> None:
         self.functions: dict[str, list[schema.Entry]] = {}
@@ -101,7 +101,7 @@ def entry_facts(entries: list[schema.Entry]) -> list[tuple[str, str]]:
 
 
 def from_object(value: Any, name: str) -> str:
-    """The signature Python knows; addresses in defaults are replaced, so that the page is the same each time."""
+    """The signature from `inspect`; addresses in defaults are replaced, so that the page is reproducible."""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):

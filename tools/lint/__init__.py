@@ -1,1 +1,1 @@
-"""Small lints that hold what STYLE asks for: layers, notes, first comments, file lengths, tests that can fail. Standard library only."""
+"""Small lints of the project's rules: layers, notes, first comments, file lengths, tests that can fail. Standard library only."""

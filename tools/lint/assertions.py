@@ -1,7 +1,7 @@
-"""Every test can fail: it asserts something, itself or through a helper, and an expected error is told from any other.
+"""Every test can fail: it asserts something, itself or through a helper, and an expected error is distinguished from others.
 
-A helper counts when a function of its name, anywhere under tests/, asserts. What is called through a table counts too:
-the lint would rather miss a test than accuse one wrongly.
+A helper counts if a function with its name, anywhere under tests/, asserts. Functions called through a table count too:
+the lint prefers missing a test to reporting one wrongly.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def asserts(function: ast.AST, helpers: set[str]) -> bool:
             if isinstance(node.func, ast.Subscript) or name in helpers or name.lstrip("_").startswith(ASSERTING):
                 return True
             if name == "run" and any(k.arg == "check" and getattr(k.value, "value", False) is True for k in node.keywords):
-                return True  # a program that asserts, and whose exit status is looked at
+                return True  # a program that asserts, and whose exit status is checked
     return False
 
 
@@ -48,7 +48,7 @@ def asserting_helpers(trees: list[ast.AST]) -> set[str]:
 
 
 def too_broad(tree: ast.AST) -> Iterator[int]:
-    """Lines of `with pytest.raises(RuntimeError):` where neither the message nor the caught error is looked at."""
+    """Lines of `with pytest.raises(RuntimeError):` where neither the message nor the caught error is checked."""
     for node in ast.walk(tree):
         for item in node.items if isinstance(node, ast.With) else []:
             call = item.context_expr

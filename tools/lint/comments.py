@@ -1,4 +1,4 @@
-"""Every source file begins by saying what it is for: `// name.cpp: ...`, a docstring, or a comment."""
+"""Every source file begins with its purpose: `// name.cpp: ...`, a docstring, or a comment."""
 from __future__ import annotations
 
 import ast

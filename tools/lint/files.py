@@ -1,4 +1,4 @@
-"""The files that lints look at: tracked by git, or, outside a repository, everything that is not built."""
+"""The files that lints check: those tracked by git or, outside a repository, all except build output."""
 from __future__ import annotations
 
 import subprocess

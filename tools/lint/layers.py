@@ -1,6 +1,6 @@
-"""Each folder of core/ includes only what stands below it; only core/python knows Python; the package imports itself alone.
+"""Each folder of core/ includes only lower layers; only core/python uses Python; the package imports only itself.
 
-The table is the design's. A lower layer that needs a higher one declares the function below and defines it above.
+docs/architecture.md describes the layers. A lower layer that needs a higher one declares the function below and defines it above.
 """
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ USES = {
     "python": {"base", "tensor", "kernels", "forward", "graph", "autograd", "generated/fwd", "generated/ops", "generated/bindings"},
 }
 REGISTERS_DEVICES = Path("core/kernels/backends.cpp")  # the one file that names every device
-# Elements are a backend's business. Only the direct path of small pointwise operations touches them above the kernels.
+# Only backends access elements, and the direct path of small pointwise operations.
 READS_ELEMENTS = re.compile(r"\bdata_as<|\.data\(\)\s*\+|\bparallel_for\(")
 DIRECT_PATH = {Path("core/forward/pointwise/pointwise.h"), Path("core/forward/pointwise/pointwise.cpp")}
-RUNTIME = {"numpy"}  # may be imported by undertow/, inside functions alone, so that importing undertow stays cheap
+RUNTIME = {"numpy"}  # may be imported by undertow/, but only inside functions, so that importing undertow stays cheap
 LOADED_ON_REQUEST = {"testing", "tensorboard"}  # sub-packages that `import undertow` does not load
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]', re.M)
 
@@ -85,7 +85,7 @@ def check_python(path: Path, allowed: set[str]) -> list[str]:
                 out.append(f"{path}:{line}: imports {name} while loading; import it where it is used")
             continue
         if allowed == {"undertow"} and (not loading or name in path.parts):
-            continue  # optional companions, asked for by name; a folder of a companion's name is for it alone
+            continue  # optional packages, imported by name; a folder with such a name is only for that package
         out.append(f"{path}:{line}: may not import {name}")
     return out
 

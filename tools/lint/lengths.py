@@ -1,4 +1,4 @@
-"""One idea per file: about 500 lines, and a folder's README at most 40 lines. Refuses at half as much again."""
+"""One idea per file: about 500 lines, and at most 40 lines in a README. Reports files that are more than half as long again."""
 from __future__ import annotations
 
 from pathlib import Path

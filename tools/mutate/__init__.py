@@ -1,1 +1,1 @@
-"""Breaks the code in one place at a time and shows which test notices; see README.md. Standard library only."""
+"""Breaks the code in one place at a time and shows which test detects it; see README.md. Standard library only."""

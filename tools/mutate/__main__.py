@@ -1,8 +1,8 @@
 """python -m tools.mutate [WORDS]: applies each mutation of mutations.toml, builds, runs its tests, restores the file.
 
-Needs a development build (see README.md) and a source tree in which nobody else works.
+Needs a development build (see README.md) and a source tree that nobody else is editing.
 
-Exits 1 if a mutation was noticed by no test, or no longer fits the code.
+Exits 1 if no test detected a mutation, or if one no longer matches the code.
 """
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ WITH_TORCH = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
 @dataclass(frozen=True)
 class Mutation:
     what: str
-    file: str  # its name alone where no other file has it, so that the table outlives a move
+    file: str  # only its name if it is unique, so that the table stays valid when the file moves
     old: str
     new: str
     tests: tuple[str, ...]
-    only: str = ""  # pytest's -k, where the files have many other tests
-    torch: bool = False  # only the comparisons with torch notice
+    only: str = ""  # pytest's -k, if the files have many other tests
+    torch: bool = False  # only the comparisons with torch detect it
 
     def path(self, files: list[Path]) -> Path:
         found = [p for p in files if p == Path(self.file) or p.name == self.file]
@@ -47,7 +47,7 @@ def load() -> list[Mutation]:
 
 
 def is_python(test: str) -> bool:
-    """Is it a file or folder of Python tests, not the name of a C++ test?"""
+    """Whether it is a file or folder of Python tests, not the name of a C++ test."""
     return test.endswith((".py", "/")) or "::" in test
 
 
@@ -61,7 +61,7 @@ def build(folder: str, tests: tuple[str, ...] = ()) -> bool:
 
 
 def noticed_by(mutation: Mutation, folder: str, limit: int) -> str | None:
-    """The first test that fails, or None. A crash or a hang is noticed too."""
+    """The first test that fails, or None. A crash or a hang counts too."""
     python = [t for t in mutation.tests if is_python(t)]
     for name in mutation.tests:
         if name not in python:
@@ -85,16 +85,16 @@ def noticed_by(mutation: Mutation, folder: str, limit: int) -> str | None:
 
 
 def report(mutation: Mutation, path: Path, folder: str, limit: int) -> bool:
-    """Runs the tests of a mutation that is applied and built; was it noticed?"""
+    """Runs the tests of a mutation that is applied and built; returns whether it was detected."""
     start = time.monotonic()
     who = noticed_by(mutation, folder, limit)
     took = f"{time.monotonic() - start:.0f} s"
-    print(f"{'noticed' if who else 'MISSED '} {mutation.what} ({path}): {who or 'by no test'} [{took}]", flush=True)
+    print(f"{'detected' if who else 'MISSED  '} {mutation.what} ({path}): {who or 'by no test'} [{took}]", flush=True)
     return who is not None
 
 
 def try_out(group: list[tuple[Mutation, Path]], folder: str, limit: int) -> int:
-    """Applies mutations of different files at once, builds, runs the tests of each, restores the files. How many were missed?"""
+    """Applies mutations of different files at once, builds, runs the tests of each, restores the files. Returns how many were missed."""
     before = {path: (ROOT / path).read_text() for _, path in group}
     try:
         for m, path in group:
@@ -114,8 +114,8 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only mutations whose description or file contains one of these")
     parser.add_argument("--build", default="build/dev", help="the build folder (default build/dev)")
     parser.add_argument("--limit", type=int, default=600, help="seconds for the tests of one mutation")
-    parser.add_argument("--list", action="store_true", help="check that every mutation fits the code, and stop")
-    parser.add_argument("--together", action="store_true", help="apply all chosen mutations at once: quick, if no test sees two of them")
+    parser.add_argument("--list", action="store_true", help="check that every mutation matches the code, and stop")
+    parser.add_argument("--together", action="store_true", help="apply all chosen mutations at once: quick, if no test covers two of them")
     options = parser.parse_args()
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     files = [Path(name) for name in listed]
@@ -135,7 +135,7 @@ def main() -> int:
     bad += sum(try_out(group, options.build, options.limit) for group in groups)
     if any(path.suffix != ".py" for _, path in fitting):
         build(options.build)
-    print(f"{len(chosen)} mutations, {bad} not noticed or not fitting")
+    print(f"{len(chosen)} mutations, {bad} not detected or not matching")
     return 1 if bad else 0
 
 
