@@ -124,7 +124,7 @@ BAD = {
     "negative counts": lambda d, t: d.Multinomial(3, t([0.5, 0.5])).log_prob(t([-1.0, 4.0])),
     "below the scale": lambda d, t: d.Pareto(t([1.0]), t([2.0])).log_prob(t([0.5])),
     "a number for a vector": lambda d, t: d.LowRankMultivariateNormal(t(0.0), t([[1.0]]), t([1.0])),
-    "a constraint that is none": lambda d, t: d.transform_to.register(3, d.ExpTransform),
+    "an object that is not a constraint": lambda d, t: d.transform_to.register(3, d.ExpTransform),
     "shapes of other sizes": lambda d, t: d.ReshapeTransform((2,), (3,)),
     "a dependent constraint": lambda d, t: d.constraints.dependent.check(t([1.0])),
 }

@@ -70,7 +70,7 @@ def ctc(L, targets, inputs, lengths, steps=6, batch=True, **options):
 ROWS = [[1, 2, 3], [2, 2, 1]]
 ALIGNMENTS = {
     **{reduction: lambda L, r=reduction: ctc(L, ROWS, (6, 5), (3, 2), reduction=r) for reduction in ("none", "mean", "sum")},
-    "one after the other": lambda L: ctc(L, [1, 2, 3, 2, 2], (6, 5), (3, 2)),
+    "concatenated targets": lambda L: ctc(L, [1, 2, 3, 2, 2], (6, 5), (3, 2)),
     "lengths as tensors": lambda L: ctc(L, ROWS, L.tensor([6, 5]), L.tensor([3, 2])),
     "repeated labels": lambda L: ctc(L, [[2, 2, 2], [1, 1, 3]], (6, 6), (3, 3), reduction="none"),
     "another blank": lambda L: ctc(L, [[0, 2, 0], [2, 2, 1]], (6, 5), (3, 2), blank=3),
@@ -78,7 +78,7 @@ ALIGNMENTS = {
     "impossible, as zero": lambda L: ctc(L, ROWS, (2, 5), (3, 2), zero_infinity=True),
     "impossible": lambda L: ctc(L, ROWS, (2, 5), (3, 2), reduction="none")[0],
     "without a batch": lambda L: ctc(L, ROWS[0], L.tensor(6), L.tensor(3), batch=False, reduction="none"),
-    "a blank that is no label": lambda L: ctc(L, ROWS, (6, 5), (3, 2), blank=7),
+    "a blank that is not a label": lambda L: ctc(L, ROWS, (6, 5), (3, 2), blank=7),
     "more labels than given": lambda L: ctc(L, ROWS, (6, 5), (4, 2)),
     "more steps than given": lambda L: ctc(L, ROWS, (7, 5), (3, 2)),
     "lengths of another batch": lambda L: ctc(L, ROWS, (6,), (3, 2)),

@@ -35,9 +35,9 @@ def test_the_packages_own_functions_agree(name: str, end: str, same_as_torch):
 
 
 SCENARIOS = {
-    "no probability": lambda L: L.nn.functional.dropout(L.ones(2), 1.5),
-    "no probability in the package's own": lambda L: L.dropout(L.ones(2), -0.5, True),
-    "no probability in a module": lambda L: L.nn.Dropout(2.0),
+    "not a probability": lambda L: L.nn.functional.dropout(L.ones(2), 1.5),
+    "not a probability in the package's own function": lambda L: L.dropout(L.ones(2), -0.5, True),
+    "not a probability in a module": lambda L: L.nn.Dropout(2.0),
     "too few dimensions": lambda L: L.feature_dropout(L.ones(2), 0.5, True),
     "wrong dimensions": lambda L: L.nn.functional.dropout1d(L.ones(2, 2, 2, 2)),
     "a leaf in place": lambda L: L.nn.functional.dropout(L.ones(2, requires_grad=True), inplace=True),

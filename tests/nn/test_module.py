@@ -30,7 +30,7 @@ class Scenarios:
         m = L.nn.ModuleList([L.nn.Linear(1, 2), L.nn.Linear(1, 2), L.nn.Tanh()])
         return [repr(net(L)), repr(m), repr(L.nn.ModuleDict({"a": L.nn.GELU()})), repr(L.nn.ParameterList([L.ones(2)])), repr(L.nn.Identity(3))]
 
-    def training_mode_reaches_submodules(L):
+    def training_mode_applies_to_submodules(L):
         m = net(L).eval()
         return [[x.training for x in m.modules()], [x.training for x in m.train().modules()]]
 
@@ -40,7 +40,7 @@ class Scenarios:
     def sizes_that_do_not_match(L):
         return net(L).load_state_dict({**net(L).state_dict(), "2.bias": L.zeros(5)})
 
-    def loading_what_is_no_dictionary(L):
+    def loading_something_that_is_not_a_dictionary(L):
         return net(L).load_state_dict([1])
 
     def loading_without_strictness(L):
@@ -117,10 +117,10 @@ class Scenarios:
 
         Bad()
 
-    def a_tensor_in_a_parameters_place(L):
+    def a_tensor_in_place_of_a_parameter(L):
         L.nn.Linear(2, 2).weight = L.ones(2, 2)
 
-    def a_parameter_that_has_a_history(L):
+    def a_parameter_that_is_not_a_leaf(L):
         L.nn.Module().register_parameter("w", L.nn.Linear(2, 2).weight * 2)
 
     def a_name_with_a_dot(L):
@@ -139,10 +139,10 @@ class Scenarios:
         m = net(L)
         return [m.get_submodule("0")._get_name(), list(m.get_parameter("2.weight").shape)]
 
-    def a_dotted_name_that_is_not_there(L):
+    def a_missing_dotted_name(L):
         return net(L).get_submodule("0.inner")
 
-    def casts_reach_everything(L):
+    def casts_apply_to_all_tensors(L):
         m = net(L).double()
         m.register_buffer("n", L.ones(1, dtype=L.int64))
         m.half()
@@ -184,7 +184,7 @@ class Scenarios:
         d["b"] = L.zeros(1)
         return [[n for n, _ in p.named_parameters()], [n for n, _ in d.named_parameters()], len(p), "a" in d, list(d.pop("a").shape), len(d)]
 
-    def extra_state_travels(L):
+    def extra_state_is_saved_and_loaded(L):
         class Counting(L.nn.Module):
             n = 3
 
@@ -211,7 +211,7 @@ class Scenarios:
         m[1].weight = m[0].weight
         return [len(list(m.parameters())), [n for n, _ in m.named_parameters()], list(m.state_dict())]
 
-    def buffers_assigned_as_such(L):
+    def buffers_assigned_as_buffers(L):
         m = L.nn.Module()
         m.mean = L.nn.Buffer(L.ones(2))
         m.rest = L.nn.Buffer(L.ones(1), persistent=False)

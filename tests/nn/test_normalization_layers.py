@@ -82,12 +82,12 @@ SCENARIOS = {
     "a state without the count of batches loads": _load(lambda L: L.nn.BatchNorm1d(2), _without),
     "a state of version one loads": _load(lambda L: L.nn.BatchNorm1d(2), _version(1)),
     "a state of version two must have the count": _load(lambda L: L.nn.BatchNorm1d(2), _version(2)),
-    "running statistics nobody asked for": _load(
+    "unexpected running statistics": _load(
         lambda L: L.nn.InstanceNorm1d(2), lambda L, s: OrderedDict(running_mean=L.zeros(2), running_var=L.ones(2))
     ),
-    "one value a channel": lambda L: L.nn.BatchNorm1d(3)(L.ones(1, 3)),
-    "one value a channel in evaluation": lambda L: L.nn.BatchNorm1d(3).eval()(L.ones(1, 3)),
-    "one point an instance": lambda L: L.nn.InstanceNorm1d(3)(L.ones(2, 3, 1)),
+    "one value per channel": lambda L: L.nn.BatchNorm1d(3)(L.ones(1, 3)),
+    "one value per channel in evaluation": lambda L: L.nn.BatchNorm1d(3).eval()(L.ones(1, 3)),
+    "one point per instance": lambda L: L.nn.InstanceNorm1d(3)(L.ones(2, 3, 1)),
     "wrong number of dimensions": lambda L: L.nn.BatchNorm2d(3)(L.ones(2, 3)),
     "wrong number of dimensions for an instance": lambda L: L.nn.InstanceNorm3d(3)(L.ones(3)),
     "wrong number of channels": lambda L: L.nn.BatchNorm1d(3)(L.ones(2, 4)),

@@ -96,10 +96,10 @@ class Scenarios:
         layer = L.nn.utils.parametrize.register_parametrization(L.nn.Linear(3, 2), "weight", first_pair(L))
         L.nn.utils.parametrize.remove_parametrizations(layer, "weight", leave_parametrized=False)
 
-    def removing_what_is_not_there(L):
+    def removing_a_missing_parametrization(L):
         L.nn.utils.parametrize.remove_parametrizations(L.nn.Linear(2, 2), "weight")
 
-    def asking_what_is_parametrized(L):
+    def querying_what_is_parametrized(L):
         P, layer = L.nn.utils.parametrize, parametrized(L)
         plain = L.nn.Linear(1, 1)
         asked = [P.is_parametrized(layer), P.is_parametrized(layer, "bias"), P.is_parametrized(plain)]
@@ -148,7 +148,7 @@ class Scenarios:
     def an_inverse_of_another_dtype(L):
         L.nn.utils.parametrize.register_parametrization(L.nn.Linear(3, 3), "weight", module(L, lambda x: x.float(), lambda x: x.double()))
 
-    def an_inverse_that_is_no_tensor(L):
+    def an_inverse_that_is_not_a_tensor(L):
         L.nn.utils.parametrize.register_parametrization(L.nn.Linear(3, 3), "weight", module(L, lambda x: x, lambda x: "a"))
 
     def lengths_and_directions(L):
@@ -195,7 +195,7 @@ class Scenarios:
     def no_power_iterations(L):
         L.nn.utils.parametrizations.spectral_norm(L.nn.Linear(4, 3), n_power_iterations=0)
 
-    def a_dimension_that_is_not_there(L):
+    def a_missing_dimension(L):
         L.nn.utils.parametrizations.spectral_norm(L.nn.Linear(4, 3), dim=2)
 
     def the_old_spectral_norm(L):
@@ -229,10 +229,10 @@ def _assigned(L):
     return layer.weight
 
 
-Scenarios.an_orthogonal_weight_takes_an_orthogonal_value = _assigned
+Scenarios.an_orthogonal_weight_accepts_an_orthogonal_value = _assigned
 Scenarios.an_unknown_map = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), orthogonal_map="q")
 Scenarios.an_orthogonal_vector = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "bias")
-Scenarios.an_orthogonal_nothing = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "nothing")
+Scenarios.an_orthogonal_missing_tensor = lambda L: L.nn.utils.parametrizations.orthogonal(L.nn.Linear(3, 3), "nothing")
 
 
 @pytest.mark.parametrize("name", [n for n, f in vars(Scenarios).items() if callable(f)])

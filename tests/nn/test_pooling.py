@@ -83,8 +83,8 @@ ERROR_CASES = {
     "size and ratio": lambda L, x: L.nn.FractionalMaxPool3d(2, output_size=3, output_ratio=0.5),
     "a ratio above one": lambda L, x: L.nn.FractionalMaxPool2d(2, output_ratio=3.0),
     "random windows too large": lambda L, x: L.nn.functional.fractional_max_pool2d(x, 2, (30, 4)),
-    "places as int32": lambda L, x: L.nn.functional.max_unpool2d(x, L.zeros(x.shape, dtype=L.int32), 2),
-    "places outside": lambda L, x: L.nn.functional.max_unpool2d(x, L.full(x.shape, 10000), 2),
+    "indices as int32": lambda L, x: L.nn.functional.max_unpool2d(x, L.zeros(x.shape, dtype=L.int32), 2),
+    "indices out of range": lambda L, x: L.nn.functional.max_unpool2d(x, L.full(x.shape, 10000), 2),
     "a size that windows cannot give": lambda L, x: L.nn.functional.max_unpool2d(x, L.zeros(x.shape, dtype=L.int64), 2, output_size=(100, 9)),
 }
 

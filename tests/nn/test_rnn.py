@@ -223,7 +223,7 @@ SEQUENCES = {
     "padding of matrices": lambda R, L: R.pad_sequence([L.ones(3, 2), L.ones(1, 2)], batch_first=True),
     "an unknown side": lambda R, L: R.pad_sequence([L.ones(3)], padding_side="q"),
     "no sequences": lambda R, L: R.pad_sequence([]),
-    "a number in their place": lambda R, L: R.pad_sequence(5),
+    "a number in place of sequences": lambda R, L: R.pad_sequence(5),
     "unpadding": lambda R, L: R.unpad_sequence(L.arange(6.0).reshape(3, 2), L.tensor([3, 1])),
     "packing": lambda R, L: list(R.pack_sequence([L.arange(3.0), L.arange(2.0), L.arange(1.0)])),
     "packing in any order": lambda R, L: list(R.pack_sequence([L.arange(1.0), L.arange(3.0)], enforce_sorted=False)),

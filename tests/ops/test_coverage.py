@@ -57,7 +57,7 @@ def test_a_family_of_cases_is_a_family_of_the_tables():
 
 
 def test_dtypes_are_listed_for_existing_entries():
-    assert set(dtypes_listed()) <= set(entries()), "write dtypes.txt anew: python tests/ops/table.py dtypes"
+    assert set(dtypes_listed()) <= set(entries()), "rewrite dtypes.txt: python tests/ops/table.py dtypes"
 
 
 def test_exceptions_name_existing_entries():

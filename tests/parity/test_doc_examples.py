@@ -17,14 +17,14 @@ pytest.importorskip("torch", reason="torch, whose documentation it is, is not in
 PROGRAM = Path(__file__).with_name("doc_examples.py")
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?")
 
-UNINITIALISED = "prints memory that nobody has written"
+UNINITIALIZED = "prints uninitialized memory"
 SIGNS = "singular vectors and eigenvectors are fixed up to a sign"
 OTHER = {
-    "torch.BFloat16Tensor.new_empty": UNINITIALISED,
-    "torch.BFloat16Tensor.new_empty_strided": UNINITIALISED,
-    "torch.empty": UNINITIALISED,
-    "torch.empty_strided": UNINITIALISED,
-    "torch.nn.utils.skip_init": UNINITIALISED,
+    "torch.BFloat16Tensor.new_empty": UNINITIALIZED,
+    "torch.BFloat16Tensor.new_empty_strided": UNINITIALIZED,
+    "torch.empty": UNINITIALIZED,
+    "torch.empty_strided": UNINITIALIZED,
+    "torch.nn.utils.skip_init": UNINITIALIZED,
     "torch.svd": SIGNS,
     "torch.linalg.eigh": "a zero has another sign",
     "torch.Generator.seed": "draws from the system",

@@ -19,7 +19,7 @@ def network(L):
 PROGRAMS = {
     "linear": lambda L: network(L)(L.ones(5, 4)).sum().backward(),
     "linear of sequences": lambda L: network(L)(L.ones(2, 5, 4)).sum().backward(),
-    "input wants a gradient": lambda L: network(L)(L.ones(5, 4, requires_grad=True)).sum().backward(),
+    "input requires grad": lambda L: network(L)(L.ones(5, 4, requires_grad=True)).sum().backward(),
     "convolution": lambda L: L.nn.Conv2d(3, 4, 3, stride=2, padding=1)(L.ones(2, 3, 9, 9, requires_grad=True)).sum().backward(),
     "one image": lambda L: L.nn.Conv2d(3, 4, 3)(L.ones(3, 9, 9)),
     "groups": lambda L: L.nn.Conv1d(4, 4, 3, groups=2)(L.ones(2, 4, 8)),
