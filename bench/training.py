@@ -36,7 +36,7 @@ def peak():
     with open("/proc/self/status") as f:
         return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
 with open("/proc/self/clear_refs", "w") as f:
-    f.write("5")  # the greatest resident set begins anew
+    f.write("5")  # resets the maximum resident set
 before = peak()
 step = models[{name!r}](L)
 loss = [float(step()) for _ in range(3)]

@@ -29,7 +29,7 @@ if(UNDERTOW_WERROR)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # Warnings to disable, in this order:
-  # - GCC's ivdep, which says that the pointers of a loop do not overlap; Clang compares them at run time.
+  # - GCC's ivdep states that the pointers of a loop do not overlap; Clang compares them at run time.
   # - Conditions in vectorized loops are joined by | and &, which have no branches.
   # - std::stable_sort of GCC 12's library uses a function that it marks as deprecated itself; GCC does not report it.
   list(APPEND WARNING_FLAGS -Wno-unknown-pragmas -Wno-bitwise-instead-of-logical -Wno-deprecated-declarations)

@@ -124,7 +124,7 @@ def main() -> int:
     layers = [layer(2, HIDDEN), layer(HIDDEN, HIDDEN), layer(HIDDEN, 1)]
     print("Training: two spirals, 400 points, 2-32-32-1 tanh, plain tensor operations")
     train(points, arms, layers)
-    print("Gradients beside central finite differences:")
+    print("Gradients and central finite differences:")
     worst = check_gradients(points, arms, layers)
     path = "demo.trace.json"
     print(f"Trace of one backward pass: {write_trace(points, arms, layers, path)} events in {path}")

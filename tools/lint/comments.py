@@ -18,7 +18,7 @@ def check(files: list[Path]) -> list[str]:
             if not first.startswith(f"// {path.name}: "):
                 out.append(f"{path}: the first line should be `// {path.name}: what it is for`, but is `{first[:60]}`")
             if path.parts[0] == "core" and LOST_MARK.search(text(path)):
-                out.append(f"{path}: a build mark must stand on a line of its own, see cmake/build_marks.cmake")
+                out.append(f"{path}: a build mark must be on a separate line, see cmake/build_marks.cmake")
         elif path.suffix == ".py":
             source = text(path)
             if source.strip() and not ast.get_docstring(ast.parse(source)):

@@ -68,7 +68,7 @@ def node_name(e: Entry) -> str:
     saved = {s.arg for s in all_saved(e) if s.type == "std::string"}
     parts = re.split(r"\{(\w+)\}", e.node)
     if not saved.issuperset(parts[1::2]):
-        e.fail(f"node {e.node}: only str arguments that the derivative uses can stand in a node's name")
+        e.fail(f"node {e.node}: only str arguments that the derivative uses can be part of a node's name")
     return " + ".join(f"{part}_" if i % 2 else f'std::string("{part}")' for i, part in enumerate(parts)) if len(parts) > 1 else f'"{e.node}"'
 
 
@@ -218,7 +218,7 @@ def tangent_function(e: Entry) -> str:
         decl += [f"    Tensor {a.name}_t;" for a in e.args if a not in tangent_args and f"{a.name}_t" in identifiers(text)]
     r = e.returns[0] if e.returns else "result"
     # Rules see the arguments without their tangents, by the same names: else an operator that a rule calls on an
-    # argument would compute tangents of its own, and one that calls itself would never end.
+    # argument would compute its own tangents, and one that calls itself would never end.
     duals = [f"    const auto& {a.name}_dual = {a.name};" for a in e.tensor_args]
     primals = [f"    const {'std::vector<Tensor>' if a.is_list else 'Tensor'} {a.name} = primal_of({a.name}_dual);" for a in e.tensor_args]
     unused = [f"    (void){a.name};" for a in e.tensor_args]

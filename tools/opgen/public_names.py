@@ -9,7 +9,7 @@ FACTORY_ARGS = [Arg("layout?", "layout", "None", True), Arg("bool?", "pin_memory
 
 
 def python_args(e: Entry, kind: str) -> list[Arg]:
-    """The operator's own arguments, then out=, then what every factory takes."""
+    """The operator's own arguments, then out=, then the common arguments of factories."""
     args = list(e.args)
     if kind == "plain" and "out" in e.variants:
         args.append(Arg("Tensor[]" if len(e.returns) > 1 else "Tensor?", "out", "None", True))

@@ -13,7 +13,7 @@ KEYS = {
     "inplace_argument",  # nn.functional names take `inplace=False`
     "inplace_composite",  # a composite's in-place form as an expression of in-place operators
     "array",  # function (const T* in, T* out, size_t n) that computes whole runs of float or double
-    "half",  # "direct": bfloat16 and float16 have loops of their own, see core/kernels/cpu/half/half_direct.h
+    "half",  # "direct": bfloat16 and float16 have their own loops, see core/kernels/cpu/half/half_direct.h
     "check",  # expression evaluated before a pointwise forward; raises for bad arguments
     "bool_error",  # the error message for bool operands that have no loop
     "strict_out",  # out= must have exactly the result dtype; a string is the error message
