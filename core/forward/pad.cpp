@@ -13,6 +13,17 @@ namespace {
 
 PadAxis axis_of(const Tensor& self, IntSpan padding, int64_t dim) { return pad_axis(self.sizes(), padding, dim); }
 
+[[noreturn]] void refuse_cut(const Tensor& self, IntSpan padding, int64_t rank) {
+  std::string in, out;
+  for (int64_t d = self.dim() - rank; d < self.dim(); d++) {
+    PadAxis a = axis_of(self, padding, d);
+    std::string name(1, "DHW"[3 - (self.dim() - d)]);
+    in += str(in.empty() ? "" : name == "W" ? ", " : " ", name, ": ", a.in);
+    out += str(out.empty() ? "" : " ", name, ": ", a.out);
+  }
+  UT_FAIL("input (", in, ") is too small. Calculated output ", out);
+}
+
 void check_indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t rank) {
   UT_CHECK(static_cast<int64_t>(padding.size()) == 2 * rank, "padding size is expected to be ", 2 * rank,
            ", but got: ", padding.size());
@@ -23,6 +34,8 @@ void check_indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t ra
            "D or ", rank + 2,
            "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
            ShapeText{self.sizes()});
+  // As torch: cut to nothing along some dimensions, the result is empty; along all of them, it is a mistake.
+  bool some_left = mode == PadMode::Circular;
   for (int64_t d = dim - rank; d < dim; d++) {
     PadAxis a = axis_of(self, padding, d);
     if (mode == PadMode::Reflect)
@@ -33,11 +46,10 @@ void check_indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t ra
       UT_CHECK(a.left <= a.inside() && a.right <= a.inside(), "Padding value causes wrapping around more than once.");
       UT_CHECK(a.out >= 0, "Negative padding value is resulting in an empty dimension: padding (", a.left, ", ",
                a.right, ") at dimension ", d, " of input ", ShapeText{self.sizes()});
-    } else {
-      UT_CHECK(a.out >= 1, "input (", "DHW"[3 - (dim - d)], ": ", a.in, ") is too small. Calculated output ",
-               "DHW"[3 - (dim - d)], ": ", a.out);
     }
+    some_left |= a.out >= 1;
   }
+  if (!some_left) refuse_cut(self, padding, rank);
 }
 
 Tensor indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t rank, const char* name) {
