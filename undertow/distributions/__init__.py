@@ -2,6 +2,7 @@
 
 from undertow._lazy import explain_missing as _explain_missing
 from undertow.distributions import _kl_pairs as _kl_pairs
+from undertow.distributions import chi2 as chi2
 from undertow.distributions import constraints
 from undertow.distributions.bernoulli import Bernoulli
 from undertow.distributions.beta import Beta

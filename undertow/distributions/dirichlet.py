@@ -39,6 +39,14 @@ class Dirichlet(ExponentialFamily):
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
+    def mode(self) -> Tensor:
+        """The first corner where all concentrations are below 1; NaN where none is above 1 but one is 1."""
+        above = (self.concentration - 1).clamp(min=0.0)
+        corner = undertow.zeros_like(above)
+        corner[..., 0] = 1
+        return undertow.where((self.concentration < 1).all(-1, keepdim=True), corner, above / above.sum(-1, True))
+
+    @property
     def variance(self) -> Tensor:
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))

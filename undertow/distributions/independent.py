@@ -48,6 +48,10 @@ class Independent(Distribution):
         return self.base_dist.has_rsample
 
     @property
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+
+    @property
     def support(self) -> Any:
         inner, n = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(inner, n) if n else inner
@@ -81,6 +85,11 @@ class Independent(Distribution):
 
     def entropy(self) -> Tensor:
         return _sum_last(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        if self.reinterpreted_batch_ndims:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import undertow
+from undertow.distributions import constraints
 from undertow.distributions.distribution import Distribution
 
 TYPE_CHECKING = False
@@ -40,7 +41,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def support(self) -> Any:
-        return self.component_distribution.support
+        return constraints.MixtureSameFamilyConstraint(self.component_distribution.support)
 
     def _weights(self) -> Tensor:
         probs = self.mixture_distribution.probs
@@ -65,8 +66,8 @@ class MixtureSameFamily(Distribution):
         component = self.component_distribution.expand(shape + self.component_distribution.batch_shape[-1:])
         return self._like(_instance, shape, self._event_shape, mixture_distribution=mixture, component_distribution=component)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        inside = self.component_distribution.cdf(value.unsqueeze(-1 - len(self._event_shape)))
+    def cdf(self, x: Tensor) -> Tensor:
+        inside = self.component_distribution.cdf(x.unsqueeze(-1 - len(self._event_shape)))
         return (inside * self.mixture_distribution.probs).sum(-1)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -78,7 +79,12 @@ class MixtureSameFamily(Distribution):
             index = index.expand((*chosen.shape, 1, *self._event_shape))
             return drawn.gather(at, index).squeeze(at)
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, x: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(x)
         event = len(self._event_shape)
-        inside = self.component_distribution.log_prob(value.unsqueeze(-1 - event))
+        inside = self.component_distribution.log_prob(x.unsqueeze(-1 - event))
         return undertow.logsumexp(inside + undertow.log_softmax(self.mixture_distribution.logits, -1), -1)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import undertow
 from undertow.distributions import constraints
 from undertow.distributions.binomial import Binomial
@@ -76,11 +78,11 @@ class Multinomial(Distribution):
         return counts.type_as(self.probs)
 
     def entropy(self) -> Tensor:
-        n = undertow.tensor(self.total_count)
+        n = self.total_count
         cat_entropy = self._categorical.entropy()
         support = self._binomial.enumerate_support(expand=False)[1:]
         probs = undertow.exp(self._binomial.log_prob(support))
-        return n * cat_entropy - undertow.lgamma(n + 1) + (probs * undertow.lgamma(support + 1)).sum((0, -1))
+        return n * cat_entropy - math.lgamma(n + 1) + (probs * undertow.lgamma(support + 1)).sum((0, -1))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

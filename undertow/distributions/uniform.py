@@ -26,14 +26,15 @@ class Uniform(Distribution):
     if TYPE_CHECKING:
         low: Tensor
         high: Tensor
-    arg_constraints: dict[str, constraints.Constraint] = {"low": constraints.real, "high": constraints.real}
     has_rsample = True
+
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:  # type: ignore[override]
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = broadcast_all(low, high)
         super().__init__(() if is_number(low, high) else self.low.size(), validate_args=validate_args)
-        if self._validate_args and not bool(undertow.lt(self.low, self.high).all()):
-            raise ValueError("Uniform is not defined when low>= high")
 
     @property
     def support(self) -> Any:
@@ -42,6 +43,11 @@ class Uniform(Distribution):
     @property
     def mean(self) -> Tensor:
         return (self.high + self.low) / 2
+
+    @property
+    def mode(self) -> Tensor:
+        """NaN: every point is as likely."""
+        return undertow.nan * self.high
 
     @property
     def stddev(self) -> Tensor:
