@@ -57,7 +57,7 @@ void SavedTensor::save_output(const Tensor& t, Node* owner) {
 }
 
 void SavedTensor::share_tangent(const Tensor& t) {
-  if (state_ != State::Output || output_nr_ != static_cast<uint8_t>(t.impl()->output_nr)) return;
+  if (state_ != State::Output || output_nr_ != static_cast<uint16_t>(t.impl()->output_nr)) return;
   forward_level::set_tangent(Tensor(Ref<TensorImpl>(impl_)), t.impl()->meta->tangent);
 }
 

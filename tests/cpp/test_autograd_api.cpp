@@ -3,6 +3,9 @@
 // as in Python.
 #include "core/autograd/autograd.h"
 
+#include "core/graph/autograd_meta.h"
+#include "core/graph/forward_level.h"
+#include "core/graph/saved_tensor.h"
 #include "generated/ops.h"
 #include "tests/cpp/check.h"
 #include "tests/cpp/toy_nodes.h"
@@ -55,11 +58,30 @@ static void test_inputs_choose_what_accumulates() {
   CHECK(!grad_of(x).defined() && first(grad_of(y)) == 3);
 }
 
+static void test_a_saved_output_shares_the_tangent_of_its_own_number_only() {
+  int64_t level = forward_level::enter();
+  for (uint32_t number : {0u, 44u, 300u}) {  // 300 and 44 agree in eight bits
+    Tensor result = vec(1), other = vec(2);
+    result.impl()->output_nr = number;
+    other.impl()->output_nr = number == 300 ? 44 : 300;
+    forward_level::set_tangent(result, vec(5));
+    forward_level::set_tangent(other, vec(6));
+    SavedTensor saved;
+    saved.save_output(result);
+    saved.share_tangent(other);
+    CHECK(!saved.peek()->has(kHasTangent));
+    saved.share_tangent(result);
+    CHECK(saved.peek()->has(kHasTangent) && first(saved.peek()->meta->tangent) == 5);
+  }
+  forward_level::leave(level);
+}
+
 int main() {
   test_backward_fills_grad();
   test_grad_returns_and_leaves_grad_alone();
   test_messages();
   test_a_write_after_saving_is_noticed();
   test_inputs_choose_what_accumulates();
+  test_a_saved_output_shares_the_tangent_of_its_own_number_only();
   return report("test_autograd_api");
 }
