@@ -21,27 +21,29 @@ SYMBOLIC = "not planned: shapes are numbers; nothing is traced symbolically"
 OTHER_DEVICE = "not planned: a device other than CPU and CUDA"
 COPIES = "not planned: the operator without _copy, followed by clone(), does the same"
 COMPLEX_HALF = "not planned: no dtype below float16 and bfloat16, no complex of halves"
-SPECIAL = "planned: rarely used special functions"
 LAYERS = "planned: rarely used layer functions; torch.nn and torch.nn.functional have the common ones"
 NAMED = "not planned: named dimensions"
 NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
 TESTS = "not planned: of torch's own test utilities, only common_utils, common_device_type, common_dtype and common_cuda exist"
 INTERNAL = "not planned: torch's internals have no counterpart here"
 STORAGES = "not planned: storages have one class, UntypedStorage, seen by elements as TypedStorage"
-DISTRIBUTIONS = "not planned: internal helpers of torch's distributions"
 NUMERICAL = "planned: rarely used numerical functions"
 PIPES = "not planned: data pipes, which torch no longer develops; use Dataset, IterableDataset and DataLoader"
 FOREIGN = "not planned: a part of torch's C++ that is visible by accident"
 FILES = "not planned: files of torch.save and safetensors are read and written in one way, on little-endian machines"
 PROFILES = "not planned: internals of torch's profilers; use torch.profiler.profile and torch.autograd.profiler.profile"
 LEGACY = "not planned: torch's oldest constructors, one class for each dtype; use tensor(data, dtype=...) or empty(sizes, dtype=...)"
-LIBRARIES = "not planned: switches of libraries that Undertow does not use; it has its own kernels, whose results do not depend on them"
+LIBRARIES = "not planned: switches of libraries that Undertow does not use"
 BUILD = "not planned: flags of torch's build; __config__.show() says how Undertow was built"
 ONE_PLACE = "not planned: a second name; its functions are in the package itself"
 MIXED_PRECISION = "not planned: the older names of mixed precision; use torch.amp.autocast and torch.amp.GradScaler"
+RETURNS = "not planned: the result types of operators that do not exist here"
+OVERRIDES = "not planned: machinery of torch's own tests"
+TOOLS = "not planned: tools for torch's own build, backends and C++"
 REMOVED = "not planned: torch has removed it; torch.linalg has its successor"
 
-# The first pattern that matches the whole dotted name, or a prefix of it that ends before a dot, is used.
+# The first pattern that matches the whole dotted name, or a prefix of it that ends before a dot, is used. A module that
+# Undertow has is listed with the names it lacks, never alone, so that a misspelled name is not taken for one of torch's.
 REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.testing\._internal", TESTS),
     (r"torch\.(jit|fx|export|onnx|package|_dynamo|_inductor|_export|compiler|classes|library|_ops)", COMPILED),
@@ -54,17 +56,25 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(utils\.)?(mobile_optimizer|bundled_inputs|bottleneck|jit|mkldnn|_sympy|_triton)", COMPILED),
     (r"torch\.(Script\w*|CompilationUnit|Graph|Block|Code|parse_ir|import_ir_module\w*|StaticModule|Tracing\w*|FunctionSchema|\w+Type)", COMPILED),
     (r"torch\.(fork|wait|futures|Future|cond|while_loop|merge_type_from_type_comment|parse_\w+|unify_type_list)", COMPILED),
-    (r"torch\.serialization", FILES),
-    (r"torch\.(profiler|autograd\.profiler_\w+)", PROFILES),
+    (r"torch\.serialization\.(\w*(endianness|Endianness|mmap_options|crc32_options)|normalize_storage_type|StorageType)", FILES),
+    (r"torch\.serialization\.(SourceChangeWarning|check_module_version_\w+|mkdtemp|register_package|skip_data|validate_(cuda|hpu)_device)", FILES),
+    (r"torch\.serialization\.storage_to_tensor_type", FILES),
+    (r"torch\.profiler\.(DeviceType|ExecutionTraceObserver|KinetoStepTracker|RecordScope|itt|profiler)", PROFILES),
+    (r"torch\.autograd\.profiler(_util)?\.(EnforceUnique|EventMetadata|FormattedTimesMixin)", PROFILES),
+    (r"torch\.autograd\.profiler(_util)?\.(Kernel|KinetoStepTracker|MemRecordsAcc|StringTable)", PROFILES),
+    (r"torch\.autograd\.(profiler_legacy|DeviceType|Profiler\w+|kineto_available)", PROFILES),
     (r"torch\.accelerator", CUDA),
-    (r"torch\.cuda", CUDA),
+    (r"torch\.cuda\.(\w+(Storage|Tensor|Error)|caching_allocator_\w+|\w*host_memory_stats\w*|cudart|cudaStatus)", CUDA),
+    (r"torch\.cuda\.(CUDAPluggableAllocator|ExternalStream|GreenContext|MemPool|change_current_allocator|check_error|current_solver_handle)", CUDA),
+    (r"torch\.cuda\.(get_(allocator_backend|per_process_memory_fraction|stream_from_external)|DEVICE_REQUIREMENT|PYTORCH_RELEASES_CODE_CC)", CUDA),
+    (r"torch\.cuda\.(comm|gds|graphs|green_contexts|jiterator|memory|nccl|nvtx|profiler|random|sparse|streams|tunable|use_mem_pool)", CUDA),
     (r"torch\.(Stream|Event|get_device_module)", CUDA),
     (r"torch\.(mps|mtia|xpu|maia|hpu|xla|vulkan|Tensor\.(xpu|mtia|ipu|is_\w+))", OTHER_DEVICE),
     (r"torch\.(distributed\w*|_C\._distributed\w*|nn\.parallel|nn\.SyncBatchNorm|monitor)", DISTRIBUTED),
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
     (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
-    (r"torch\.(sparse\w*|hspmm|hsmm|dsmm|smm|spmm|sspaddmm|saddmm|optim\.SparseAdam|resize_as_sparse_)", SPARSE),
+    (r"torch\.(sparse\w*|hspmm|hsmm|dsmm|smm|spmm|sspaddmm|saddmm|optim\.(SparseAdam|sparse_adam)|resize_as_sparse_)", SPARSE),
     (r"torch\.Tensor\.(to_sparse\w*|sparse_\w+|s?smm|sspaddmm|coalesce|is_coalesced|indices|values|c?col_indices|c?row_indices|dense_dim)", SPARSE),
     (r"torch\.(cudnn|miopen|mkldnn)_\w+", VENDOR),
     (r"torch\.(Tensor\.)?(to_mkldnn|is_mkldnn)", VENDOR),
@@ -72,20 +82,21 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.\w+_copy", COPIES),
     (r"torch\.(Tensor\.)?(complex32|chalf|float8\w*|float4\w*|bits\w*|uint[1-7]|int[1-7])", COMPLEX_HALF),
     (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
-    (r"torch\.special", SPECIAL),
     (r"torch\.(nested|jagged)", NESTED),
-    (r"torch\.nn\.(attention|backends|cpp|grad|modules|utils)", FOREIGN),
-    (r"torch\.(cpu|multiprocessing|amp|autograd\.gradcheck)\.\w+", FOREIGN),
+    (r"torch\.nn\.(backends|cpp)", FOREIGN),
+    (r"torch\.nn\.attention\.(SDPAParams|WARN_FOR_UNFUSED_KERNELS|can_use_\w+|\w+_flash_attention_impls?)", FOREIGN),
+    (r"torch\.nn\.modules\.(linear_cross_entropy_options|\w+\.(NonDynamically\w+|LinearCrossEntropyOptions|BackwardHook|\w+_notes))", FOREIGN),
+    (r"torch\.(cpu\.get_capabilities|multiprocessing\.(SpawnContext|pool|queue|reductions)|amp\.autocast_mode\.autocast_decorator)", FOREIGN),
+    (r"torch\.autograd\.gradcheck\.get_(analytical|numerical)_jacobian\w*", FOREIGN),
     (r"torch\.nn\.(functional\.conv_tbc)", LAYERS),
     (r"torch\.nn\.functional\.(GRID_\w+|has_torch_function\w*|native_channel_shuffle|\w+_notes|torch)", FOREIGN),
     (r"torch\.(Tensor\.)?(names|align_to|align_as|refine_names|rename_?|align_tensors)", NAMED),
     (r"torch\.(Tensor\.)?(symeig|eig|lstsq|solve|matrix_rank)", REMOVED),
     (r"torch\.\w*Storage(Base)?", STORAGES),
-    (r"torch\.distributions", DISTRIBUTIONS),
-    (r"torch\.(serialization|profiler)", INTERNAL),
-    (r"torch\.(lobpcg|quasirandom|linalg|from_file)", NUMERICAL),
-    (r"torch\.optim", "planned: rarely used optimizers"),
-    (r"torch\.utils\.data", PIPES),
+    (r"torch\.(lobpcg|from_file)", NUMERICAL),
+    (r"torch\.optim\.swap_in_optimizer_params_and_state", INTERNAL),
+    (r"torch\.utils\.data\.(\w+DataPipe|DataChunk|datapipes|functional_datapipe|graph|graph_settings|guaranteed_datapipes_determinism)", PIPES),
+    (r"torch\.utils\.data\.(argument_validation|non_deterministic|runtime_validation(_disabled)?|backward_compatibility)", PIPES),
     (r"torch\.masked", "not planned: masked tensors"),
     (r"torch\.(AVG|SUM|TYPE_CHECKING|AcceleratorError|AliasDb|Argument\w*|Benchmark\w*|CallStack|Capsule|CompleteArgumentSpec|Concrete\w*)", FOREIGN),
     (r"torch\.(DeepCopyMemoTable|\w+StorageContext|DispatchKey\w*|ErrorReport|ExcludeDispatchKeyGuard|ExecutionPlan|FatalError|FileCheck)", FOREIGN),
@@ -94,19 +105,23 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(init_num_threads|native_channel_shuffle|prepare_multiprocessing\w+|profiler_allow\w+|thread_safe_generator|torch\w*)", FOREIGN),
     (r"torch\.(batch_norm_\w+|affine_grid_generator|windows|autocast_\w+_nesting|legacy_contiguous_format|get_file_path|is_distributed)", FOREIGN),
     (r"torch\.ops", "not planned: torch.ops has only operators created with torch.library.custom_op; torch's own operators are functions"),
-    (r"torch\.return_types", "not planned: the result types of operators that do not exist here"),
+    (r"torch\.return_types\.(\w+_out|linalg_ldl_factor\w*|linalg_solve_ex|lu_unpack|triangular_solve)", RETURNS),
+    (r"torch\.return_types\.(all_return_types|pytree_register_structseq|SequenceKey)", RETURNS),
     (r"torch\.(random\.thread_safe_generator|linalg\.common_notes|utils\.checkpoint\.SAC_IGNORED_OPS|testing\.FileCheck)", FOREIGN),
     (r"torch\.(Tensor\.)?(hash_tensor|slice_inverse)", FOREIGN),
     (r"torch\.Tensor\.(const_data_ptr|index|map2_|reinforce|resize(_as)?(_sparse_)?|to_padded_tensor|volatile)", FOREIGN),
     (r"torch\.(set|clear|is|get)_autocast_\w+", "not planned: use `with torch.autocast` to enable autocast"),
     (r"torch\.autograd\.graph\.(region_\w+|set_\w+)", CUDA),
-    (r"torch\.autograd\.profiler", "not planned: reports of CUDA's profilers"),
-    (r"torch\.backends", LIBRARIES),
-    (r"torch\.func", "planned: rarely used helpers of transforms"),
-    (r"torch\.overrides", TESTS),
+    (r"torch\.autograd\.profiler\.(load_nvprof|parse_nvprof_trace)", "not planned: reports of CUDA's profilers"),
+    (r"torch\.backends\.(m|mha|miopen|mkl|mkldnn|mps|nnpack|openmp|opt_einsum|python_native|quantized|xeon|xnnpack)", LIBRARIES),
+    (r"torch\.backends\.(cpu\.get_cpu_capability|cuda|cudnn|cusparselt|kleidiai)", LIBRARIES),
+    (r"torch\.overrides\.(get_testing_overrides|redispatch_function)", OVERRIDES),
     (r"torch\.testing\.assert_allclose", "not planned: torch has removed it; torch.testing.assert_close is its successor"),
-    (r"torch\.utils", "not planned: tools for torch's own build, backends and C++"),
-    (r"torch\.hub", "not planned: the parts of torch.hub that download and run code"),
+    (r"torch\.utils\.(ThroughputBenchmark|throughput_benchmark|backcompat|backend_registration|cmake_prefix_path|(get_)?cpp_backtrace|torch)", TOOLS),
+    (r"torch\.utils\.(\w+_privateuse1_backend|hipify|model_dump|viz|serialization|show_pickle|file_baton|strobelight|deterministic)", TOOLS),
+    (r"torch\.utils\.benchmark\.(Callgrind\w+|CopyIfCallgrind|FunctionCounts?|Fuzz\w+|ParameterAlias|torch|utils|op_fuzzers|examples)", TOOLS),
+    (r"torch\.utils\.(debug_log|flop_counter\.register_flop_formula|hooks\.BackwardHook)", TOOLS),
+    (r"torch\.(special\.(common_args|multi_dim_common)|(quasirandom|nn\.grad|nn\.utils\.prune)\.torch)", FOREIGN),
     (r"torch\.native_norm", LAYERS),
     (r"torch\.(\w+\.)*_\w*", INTERNAL),
 )

@@ -51,6 +51,18 @@ def test_a_missing_name_is_explained(namespace):
     assert not silent
 
 
+def _is_here(name: str) -> bool:
+    try:
+        return importlib.util.find_spec("undertow" + name[len("torch") :]) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("module", [name for name in NAMESPACES if _is_here(name)])
+def test_a_misspelled_name_is_not_taken_for_one_of_torchs(module):
+    assert not _missing_names.is_torchs(f"{module}.no_such_name")
+
+
 def test_a_reason_says_planned_or_not_planned():
     for _, reason in _missing_names.REASONS:
         assert reason.startswith(("planned: ", "not planned: "))
