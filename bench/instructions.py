@@ -2,7 +2,7 @@
 
 Counts hardly vary from run to run, so they show a slower path even where times on a shared machine do not. A program's
 count is the difference between many and few repetitions, divided by the difference of the repetitions: start-up cancels. The
-limits in instructions.toml belong to the release build; `--write` sets them 10% above the measured counts.
+limits in instructions.toml belong to the release build; `--write` sets them 5% above the measured counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 LIMITS = HERE / "instructions.toml"
-FEW, MANY = 200, 2200
+FEW, MANY = 200, 20200  # start-up varies by some ten thousand instructions, so many steps
 EIGHT = "import undertow as L\na = L.ones(8); b = L.ones(8); x = L.ones(8).requires_grad_(); w = L.ones(8).requires_grad_()\n"
 PROGRAMS = {
     "mul": EIGHT + "for _ in range(N): a * b",
@@ -65,8 +65,8 @@ def main() -> int:
         bad += over
         print(f"{name:<30}{per_step:>9.0f} instructions per step   limit {limit if limit is not None else 'none'}{'   OVER' if over else ''}")
     if a.write:
-        text = "# Instructions a step may take, a tenth above what was found; written by `python -m bench.instructions --write`.\n"
-        LIMITS.write_text(text + "".join(f"{k} = {int(v * 1.1)}\n" for k, v in found.items()))
+        text = "# Instructions a step may take, a twentieth above what was found; written by `python -m bench.instructions --write`.\n"
+        LIMITS.write_text(text + "".join(f"{k} = {int(v * 1.05)}\n" for k, v in found.items()))
     return 1 if bad else 0
 
 

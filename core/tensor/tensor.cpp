@@ -26,10 +26,9 @@ void TensorImpl::allocate_dims(size_t n) {
   ndim = static_cast<uint8_t>(n);
 }
 
-void TensorImpl::set_sizes(IntSpan sizes) {
-  UT_CHECK(sizes.size() <= 64, "tensors have at most 64 dimensions, got ", sizes.size());
-  allocate_dims(sizes.size());
-  int64_t *s = sizes_ptr(), *t = strides_ptr();
+namespace {
+// Writes sizes and row-major strides, and gives the number of elements.
+UT_HOT_INLINE int64_t write_row_major(IntSpan sizes, int64_t* s, int64_t* t) {
   int64_t n = 1, stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     s[i] = sizes[i];
@@ -37,7 +36,21 @@ void TensorImpl::set_sizes(IntSpan sizes) {
     n *= sizes[i];
     stride *= sizes[i] > 1 ? sizes[i] : 1;
   }
-  numel = n;
+  return n;
+}
+
+// Apart from empty(), whose own frame stays small without the streams of its messages.
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_sizes(IntSpan sizes) {
+  for (int64_t s : sizes)
+    UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
+  UT_FAIL("Storage size calculation overflowed with sizes=", ShapeText{sizes});
+}
+}  // namespace
+
+void TensorImpl::set_sizes(IntSpan sizes) {
+  UT_CHECK(sizes.size() <= 64, "tensors have at most 64 dimensions, got ", sizes.size());
+  allocate_dims(sizes.size());
+  numel = write_row_major(sizes, sizes_ptr(), strides_ptr());
   flags |= kContiguous;
 }
 
@@ -68,17 +81,20 @@ void TensorImpl::destroy() {
 }
 
 Tensor empty(IntSpan sizes, DType dtype, Device device) {
+  int64_t bytes = undertow::itemsize(dtype);
+  for (int64_t s : sizes)
+    if (UT_UNLIKELY(s < 0 || (__builtin_mul_overflow(bytes, s, &bytes) && s != 0))) refuse_sizes(sizes);
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
   impl->set_device(device);
-  int64_t bytes = undertow::itemsize(dtype);
-  for (int64_t s : sizes) {
-    UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
-    UT_CHECK(!__builtin_mul_overflow(bytes, s, &bytes) || s == 0,
-             "Storage size calculation overflowed with sizes=", ShapeText{sizes});
+  impl->set(kContiguous);
+  if (UT_LIKELY(sizes.size() <= kInlineDims)) {
+    impl->ndim = static_cast<uint8_t>(sizes.size());
+    impl->numel = write_row_major(sizes, impl->sizes_inline, impl->strides_inline);
+  } else {
+    impl->set_sizes(sizes);
   }
-  impl->set_sizes(sizes);
   impl->storage = Storage::allocate(static_cast<size_t>(impl->numel * undertow::itemsize(dtype)), device).leak();
   return t;
 }

@@ -147,3 +147,9 @@ def test_the_gradient_of_a_norm_of_zeros_is_zero(order, create_graph):
     x = ut.zeros(2, 3, requires_grad=True)
     (g,) = ut.autograd.grad(ut.linalg.vector_norm(x, order, dim=1).sum(), x, create_graph=create_graph)
     assert g.tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 1000, 1023, 4095, 4096, 4097])
+def test_a_short_row_is_summed_whole_as_along_its_dimension(n):
+    x = ut.from_numpy(np.random.default_rng(n).standard_normal(n).astype("float32"))
+    assert x.sum().item() == x.sum(0).item() == ut.stack([x, x]).sum(1)[1].item()

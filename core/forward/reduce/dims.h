@@ -5,7 +5,7 @@
 
 namespace undertow::fwd {
 
-inline uint64_t all_dims(const Tensor& t) { return dim_mask({}, t.dim()); }
+inline uint64_t all_dims(const Tensor& t) { return t.dim() >= 64 ? ~uint64_t{0} : (uint64_t{1} << t.dim()) - 1; }
 // None and an empty list mean all dims.
 inline uint64_t mask_of(const std::optional<IntSpan>& dim, const Tensor& t) {
   return dim_mask(dim.value_or(IntSpan()), t.dim()) & all_dims(t);

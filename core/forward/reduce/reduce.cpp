@@ -26,12 +26,17 @@ Tensor sum_in(Fold op, const Tensor& self, uint64_t mask, bool keepdim, std::opt
 
 }  // namespace
 
+namespace {
+// Nothing to promote, no neutral element to write: by far the most common sum.
+inline Tensor sum_floats(const Tensor& self) {
+  Tensor out = empty_beside(self, {}, DType::Float32);
+  backend_of(self).reduce->fold(out, self, all_dims(self), Fold::Sum);
+  return out;
+}
+}  // namespace
+
 Tensor sum(const Tensor& self, std::optional<DType> dtype) {
-  if (UT_LIKELY(!dtype && self.dtype() == DType::Float32 && self.numel() > 0)) {
-    Tensor out = empty_beside(self, {}, DType::Float32);
-    backend_of(self).reduce->fold(out, self, all_dims(self), Fold::Sum);
-    return out;
-  }
+  if (UT_LIKELY(!dtype && self.dtype() == DType::Float32 && self.numel() > 0)) return sum_floats(self);
   return sum_in(Fold::Sum, self, all_dims(self), false, dtype, "sum_cpu");
 }
 Tensor sum(const Tensor& self, std::optional<IntSpan> dim, bool keepdim, std::optional<DType> dtype) {

@@ -270,7 +270,9 @@ Tensor pairs_of(const Tensor& z) {
   return alias(z, sizes, strides, 2 * z.storage_offset(), to_real(z.dtype()));
 }
 
-// A small contiguous float tensor summed whole: no plan, no threads.
+// A small contiguous float tensor summed whole: no plan, no threads. The loop is chosen while the library loads, not by
+// the first call, which all others would have to ask about.
+const auto sum_of_row = UNDERTOW_CHOOSE_ISA(sum_row);
 bool is_quick(const Tensor& out, const Tensor& in, Fold op) {
   return op == Fold::Sum && in.dtype() == DType::Float32 && in.is_contiguous() && in.numel() <= 4096 &&
          out.numel() == 1;
@@ -288,8 +290,10 @@ bool is_quick(const Tensor& out, const Tensor& in, Fold op) {
 }  // namespace
 
 void fold(const Tensor& out, const Tensor& in, uint64_t mask, Fold op) {
-  static const FoldFn sum_of_floats = fold_fn(Fold::Sum, DType::Float32);
-  if (is_quick(out, in, op)) return sum_of_floats.fold(in.data(), 1, 0, in.numel(), sizeof(float), out.data());
+  if (is_quick(out, in, op)) {
+    *out.data_as<float>() = sum_of_row(in.data_as<float>(), in.numel());
+    return;
+  }
   fold_by_plan(out, in, mask, op);
 }
 

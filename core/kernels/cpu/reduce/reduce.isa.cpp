@@ -415,6 +415,7 @@ FoldFn real_fold(Fold op, DType in) {
 #endif
   return in == DType::Float32 ? pick<float>(op, in) : in == DType::Float64 ? pick<double>(op, in) : FoldFn();
 }
+float sum_row(const float* in, int64_t n) { return fold_row<Sum, float>(in, n); }
 }  // namespace UNDERTOW_ISA_NS
 
 }  // namespace undertow::cpu

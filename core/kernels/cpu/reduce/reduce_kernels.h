@@ -24,6 +24,8 @@ struct FoldFn {
 // complex numbers are reduced as pairs of reals.
 FoldFn fold_fn(Fold op, DType in);
 
-UNDERTOW_FOR_EACH_ISA(FoldFn real_fold(Fold op, DType in); FoldFn int_fold(Fold op, DType in);)
+UNDERTOW_FOR_EACH_ISA(FoldFn real_fold(Fold op, DType in); FoldFn int_fold(Fold op, DType in);
+                      // The sum of one row of n >= 1 floats, as fold_fn(Fold::Sum, DType::Float32) adds it.
+                      float sum_row(const float* in, int64_t n);)
 
 }  // namespace undertow::cpu
