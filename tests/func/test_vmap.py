@@ -216,3 +216,13 @@ def test_a_tensor_that_escapes_raises_when_used():
     with pytest.raises(RuntimeError, match="may have escaped from inside a function being vmapped"):
         kept[0] + 1
     assert repr(kept[0]).startswith("BatchedTensor(")
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 2), (3, 2, 4), (3, 2, 2)])
+def test_the_empty_residuals_of_a_batched_least_squares_require_grad(shape, same_as_torch):
+    def run(L):
+        A, B = (L.arange(48.0) * 7 % 5 + 1).sin()[: shape[0] * shape[1] * shape[2]].reshape(shape).requires_grad_(), L.ones(shape[0], shape[1], 1)
+        found = L.func.vmap(lambda a, b: tuple(L.linalg.lstsq(a, b))[:2])(A, B)
+        return [(list(t.shape), t.requires_grad) for t in found]
+
+    same_as_torch(run)

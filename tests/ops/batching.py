@@ -54,7 +54,6 @@ EXCEPT: dict[str, dict[str, str]] = {
     "resize_as_": {"gradient": "does not resize what requires grad"},
     "copy": {"gradient": "does not write to a leaf"},
     "linalg_eig": {"gradient": "a random cotangent depends on the phase of the eigenvectors"},
-    "linalg_lstsq": {"gradient": "the empty tensor of residuals requires grad in a loop alone"},
     "zeta#other": dict.fromkeys(("gradient", "tangent"), "has none with respect to the first argument"),
 }
 

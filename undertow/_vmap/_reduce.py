@@ -147,7 +147,7 @@ def of_every_sample(results: Any, level: Level) -> Any:
     """Give results that were not computed (an empty tensor) a batch dimension."""
 
     def each(r: Tensor) -> Tensor:
-        return r.new_empty((level.size, 0)) if r.shape == (0,) and level.size else r
+        return r.expand((level.size, 0)) if r.shape == (0,) and level.size else r
 
     return _each(results, each)
 
