@@ -78,6 +78,17 @@ def test_forward_over_reverse():
         assert tangent(g).item() == 12.0  # the second derivative, 6x
 
 
+@pytest.mark.parametrize("split", ["unbind", "split", "chunk"])
+def test_forward_over_reverse_through_three_hundred_outputs(split):
+    x, t = ut.linspace(0.1, 1, 300, dtype=ut.float64).requires_grad_(), ut.linspace(1, 2, 300, dtype=ut.float64)
+    with fw.dual_level():
+        dual = fw.make_dual(x, t)
+        parts = dual.unbind() if split == "unbind" else dual.split(1) if split == "split" else dual.chunk(300)
+        assert len(parts) == 300
+        (g,) = ut.autograd.grad([p.exp().sum() * (i + 1) for i, p in enumerate(parts)], x)
+        assert ut.allclose(tangent(g), ut.arange(1, 301) * x.detach().exp() * t, rtol=1e-12)
+
+
 def test_reverse_over_forward():
     x = ut.tensor([2.0], requires_grad=True)
     with fw.dual_level():

@@ -39,7 +39,7 @@ def properties_of(key: str, e) -> list[str]:
     if smooth and (arrays or in_lists) and deterministic:
         chosen += ["first_derivative", "second_derivative"]
         if HAS_FORWARD_MODE:
-            chosen.append("forward_mode")
+            chosen += ["forward_mode", "forward_over_reverse"]
     if undifferentiable(e):
         chosen.append("no_derivative")
     if e.spec.get("constants"):
@@ -53,4 +53,7 @@ def properties_of(key: str, e) -> list[str]:
     pointwise_or_reduction = e.is_pointwise or e.family == "scan" or str(e.spec.get("samples")).startswith("reduc")
     if pointwise_or_reduction and deterministic and any(a.shape and 0 not in a.shape for a in arrays):
         chosen.append("threads")
-    return [c for c in chosen if c not in cases.EXCEPT.get(plain_id(key), ())]
+    without = set(cases.EXCEPT.get(plain_id(key), ()))
+    if "forward_mode" in without:
+        without.add("forward_over_reverse")
+    return [c for c in chosen if c not in without]

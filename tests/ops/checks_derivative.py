@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from apply import ERRORS, as_function, attempt, cases_of, drawn, float_arrays, is_real_only, same, undifferentiable
-from numeric import check_gradient, check_second, check_tangent, flatten
+from numeric import check_gradient, check_mixed, check_second, check_tangent, flatten
 from samples import seed_of, tensors_of, to_numpy
 from table import find, formula
 
@@ -49,6 +49,10 @@ def check_second_derivative(key: str, e) -> None:
 
 def check_forward_mode(key: str, e) -> None:
     assert derivative(check_tangent, key, e, 6), "nothing was differentiated"
+
+
+def check_forward_over_reverse(key: str, e) -> None:
+    assert derivative(check_mixed, key, e, 12), "nothing was differentiated twice"
 
 
 def check_no_derivative(key: str, e) -> None:

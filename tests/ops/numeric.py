@@ -118,3 +118,37 @@ def check_tangent(fn, arrays: list[np.ndarray], rng: np.random.Generator) -> int
         assert abs(wanted - got) <= 1e-9 * size, f"the tangent says {got:.12g}, the gradient {wanted:.12g}"
         checked += 1
     return checked
+
+
+def check_mixed(fn, arrays: list[np.ndarray], rng: np.random.Generator) -> int:
+    """Forward mode through the backward pass against two backward passes: <w, jvp of the vjp (u)> = <vjp of the vjp (w), u>."""
+    forward = ut.autograd.forward_ad
+    inputs = [to_tensor(a).requires_grad_() for a in arrays]
+    outputs = flatten(fn(*inputs))
+    chosen = [i for i, o in enumerate(outputs) if differentiable(o)]
+    if not chosen:
+        return 0
+    cotangents = random_like([to_numpy(outputs[i]) for i in chosen], rng)
+    tangents = random_like([*arrays, *cotangents], rng)
+
+    def gradient(x, v):
+        found = flatten(fn(*x))
+        return ut.autograd.grad([found[i] for i in chosen], x, v, create_graph=True, materialize_grads=True)
+
+    given = [to_tensor(v).requires_grad_() for v in cotangents]
+    grads = gradient(inputs, given)
+    weights = random_like([to_numpy(g) for g in grads], rng)
+    kept = [(g, to_tensor(w)) for g, w in zip(grads, weights, strict=True) if g.requires_grad]
+    if kept:
+        again = ut.autograd.grad([g for g, _ in kept], [*inputs, *given], [w for _, w in kept], materialize_grads=True)
+    else:
+        again = [ut.zeros_like(t) for t in (*inputs, *given)]
+    with forward.dual_level():
+        duals = [forward.make_dual(to_tensor(a).requires_grad_(), to_tensor(t)) for a, t in zip([*arrays, *cotangents], tangents, strict=True)]
+        unpacked = [forward.unpack_dual(g) for g in gradient(duals[: len(arrays)], duals[len(arrays) :])]
+        pushed = [np.zeros(w.shape, w.dtype) if p.tangent is None else to_numpy(p.tangent) for p, w in zip(unpacked, weights, strict=True)]
+    second = [to_numpy(r) for r in again]
+    wanted, got = inner(second, tangents), inner(weights, pushed)
+    size = max(1.0, abs(wanted), float(sum(np.sum(np.abs(r * u)) for r, u in zip(second, tangents, strict=True))))
+    assert abs(wanted - got) <= 1e-8 * size, f"the tangent of the gradient says {got:.12g}, the second backward pass {wanted:.12g}"
+    return len(chosen)
