@@ -46,8 +46,13 @@ def _each(value: Ints, n: int) -> Any:
     return tuple(value) * n if len(value) == 1 else tuple(value)
 
 
-def _step(stride: Ints | None, kernel: Any, n: int) -> Any:
-    return kernel if stride is None or (not isinstance(stride, int) and not len(stride)) else _each(stride, n)
+def _is_kernel(stride: Ints | None) -> bool:
+    """No stride, or an empty list of them: windows stand side by side."""
+    return stride is None or (not isinstance(stride, int) and not len(stride))
+
+
+def _step(stride: Any, kernel: Any, n: int) -> Any:
+    return kernel if _is_kernel(stride) else _each(stride, n)
 
 
 def _single(value: Ints, name: str, argument: str) -> int:
@@ -61,6 +66,13 @@ def _single(value: Ints, name: str, argument: str) -> int:
 def _check_line(input: Tensor, name: str) -> None:
     if input.dim() not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(input.shape)}")
+
+
+def _check_dims(input: Tensor, name: str) -> None:
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
+        )
 
 
 # ---- max pooling ----
@@ -81,13 +93,12 @@ def max_pool1d_with_indices(
 
 
 def _max_pool1d(
-    input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil_mode: bool, places: bool
+    input: Tensor, kernel_size: Ints, stride: Any, padding: Ints, dilation: Ints, ceil_mode: bool, places: bool
 ) -> tuple[Tensor, Tensor]:
     """Max pooling in 1-d; with `places`, errors have the wording of 2-d pooling, which torch uses to compute indices."""
     _check_line(input, "max_pool1d")
     kernel = _single(kernel_size, "max_pool1d", "kernel_size")
-    given = None if stride is None or (not isinstance(stride, int) and not len(stride)) else stride
-    step = kernel if given is None else _single(given, "max_pool1d", "stride")
+    step = kernel if _is_kernel(stride) else _single(stride, "max_pool1d", "stride")
     pad, gap = _single(padding, "max_pool1d", "padding"), _single(dilation, "max_pool1d", "dilation")
     for argument, value in (("kernel_size", kernel), ("stride", step), ("dilation", gap)):
         if value <= 0:
@@ -121,6 +132,10 @@ def max_pool2d_with_indices(
     return_indices: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Return the largest element of every window of an image, and its index in the flattened plane."""
+    return _max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _max_pool2d(input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[Tensor, Tensor]:
     kernel = _each(kernel_size, 2)
     return _max2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), _each(dilation, 2), ceil_mode)
 
@@ -171,8 +186,7 @@ def max_pool2d(
     return_indices: bool = False,
 ) -> Any:
     """Return the largest element of every window of an image; with `return_indices`, also its index in the flattened plane."""
-    kernel = _each(kernel_size, 2)
-    found = _max2(input, kernel, _step(stride, kernel, 2), _each(padding, 2), _each(dilation, 2), ceil_mode)
+    found = _max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
 
 
@@ -204,12 +218,9 @@ def avg_pool1d(
     >>> avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
     tensor([[2., 3.]])
     """
-    if input.dim() not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
-        )
+    _check_dims(input, "avg_pool1d")
     kernel = _one_of("avg_pool1d", "kernel_size", kernel_size)
-    step = kernel if stride is None or (not isinstance(stride, int) and not len(stride)) else _one_of("avg_pool1d", "stride", stride)
+    step = kernel if _is_kernel(stride) else _one_of("avg_pool1d", "stride", stride)  # type: ignore[arg-type]
     pad = _one_of("avg_pool1d", "padding", padding)
     return _avg2(input.unsqueeze(-2), (1, kernel), (1, step), (0, pad), ceil_mode, count_include_pad, None).squeeze(-2)
 
@@ -282,13 +293,6 @@ def _whole(input: Tensor, output_size: Any, n: int, kind: str) -> tuple[int, ...
     return tuple(size if given is None else given for given, size in zip(output_size, input.shape[-n:], strict=True))
 
 
-def _check_adaptive_line(input: Tensor, name: str) -> None:
-    if input.dim() not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
-        )
-
-
 @overridable
 def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     """Return the means of `output_size` windows of a 1-d signal.
@@ -297,7 +301,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     >>> adaptive_avg_pool1d(ut.tensor([[1.0, 3.0, 2.0, 4.0]]), 2)
     tensor([[2., 3.]])
     """
-    _check_adaptive_line(input, "adaptive_avg_pool1d")
+    _check_dims(input, "adaptive_avg_pool1d")
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, _one_of("adaptive_avg_pool1d", "output_size", output_size))).squeeze(-2)
 
 
@@ -327,7 +331,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 @overridable
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Ints, return_indices: bool = False) -> tuple[Tensor, Tensor]:
     """Return the largest elements of `output_size` windows of a 1-d signal, and their indices."""
-    _check_adaptive_line(input, "adaptive_max_pool1d")
+    _check_dims(input, "adaptive_max_pool1d")
     count = _one_of("adaptive_max_pool1d", "output_size", output_size)
     best, index = adaptive_max_pool2d_with_indices(input.unsqueeze(-2), (1, count))
     return best.squeeze(-2), index.squeeze(-2)
