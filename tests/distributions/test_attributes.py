@@ -115,3 +115,12 @@ def test_a_mixture_refuses_values_outside_its_support(same_as_torch):
         return [repr(mixed), repr(mixed.support), caught.type.__name__, mixed.log_prob(x=L.tensor(1.0)), mixed.cdf(x=L.tensor(1.0))]
 
     same_as_torch(refused)
+
+
+@pytest.mark.parametrize("name", [n for n in MAKERS if n not in ("VonMises", "Wishart")])  # these look at elements
+def test_draws_and_densities_are_on_the_device_of_the_parameters(name, monkeypatch):
+    monkeypatch.setattr(ut.distributions.Distribution, "_validate_args", False)  # which would look at elements too
+    made = MAKERS[name](ut.distributions, lambda v: ut.tensor(v, dtype=ut.float64, device="meta"))
+    drawn = made.rsample((2,)) if made.has_rsample else made.sample((2,))
+    assert drawn.is_meta and drawn.shape == (2, *made.batch_shape, *made.event_shape)
+    assert made.log_prob(drawn).is_meta

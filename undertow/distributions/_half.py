@@ -40,7 +40,7 @@ class HalfDistribution(TransformedDistribution):
     def log_prob(self, value: Any) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        value = undertow.as_tensor(value, dtype=self.scale.dtype)
+        value = undertow.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return undertow.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def _infinite(p: Any, q: Any) -> Tensor:
     """Return infinity: the support of p is not contained in that of q."""
     shape = undertow.broadcast_shapes(p.batch_shape, q.batch_shape)
-    return undertow.full(shape, math.inf, dtype=p.mean.dtype)
+    return undertow.full(shape, math.inf, dtype=p.mean.dtype, device=p.mean.device)
 
 
 for _p, _qs in (

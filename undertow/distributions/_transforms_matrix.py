@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import undertow
 from undertow.distributions import constraints
 from undertow.distributions.transforms import Transform
@@ -120,7 +122,7 @@ class CorrCholeskyTransform(Transform):
         eps = undertow.finfo(x.dtype).eps
         r = vec_to_tril_matrix(x.clamp(min=-1 + eps, max=1 - eps), diag=-1)
         left = (1 - r**2).sqrt().cumprod(-1)
-        r = r + undertow.eye(r.shape[-1], dtype=r.dtype)
+        r = r + undertow.eye(r.shape[-1], dtype=r.dtype, device=r.device)
         return r * undertow.nn.functional.pad(left[..., :-1], [1, 0], value=1)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -131,7 +133,7 @@ class CorrCholeskyTransform(Transform):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         left = tril_matrix_to_vec(1 - (y * y).cumsum(dim=-1), diag=-2)
         soft = undertow.nn.functional.softplus
-        return 0.5 * left.log().sum(-1) - 2 * (x + soft(-2 * x) - undertow.tensor(2.0).log().to(x.dtype)).sum(-1)
+        return 0.5 * left.log().sum(-1) - 2 * (x + soft(-2 * x) - math.log(2.0)).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
         if len(shape) < 1:

@@ -66,7 +66,7 @@ class Bernoulli(OddsDistribution, ExponentialFamily):
         return undertow.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        values = undertow.arange(2, dtype=self._param.dtype).view((-1,) + (1,) * len(self._batch_shape))
+        values = undertow.arange(2, dtype=self._param.dtype, device=self._param.device).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values
 
     @property

@@ -80,5 +80,5 @@ class Binomial(OddsDistribution):
         most = int(self.total_count.max())
         if not bool((self.total_count == most).all()):
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
-        values = undertow.arange(1 + most, dtype=self._param.dtype).view((-1,) + (1,) * len(self._batch_shape))
+        values = undertow.arange(1 + most, dtype=self._param.dtype, device=self._param.device).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

@@ -61,7 +61,7 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return undertow.full(self._batch_shape, float("nan"), dtype=self.probs.dtype)
+        return undertow.full(self._batch_shape, float("nan"), dtype=self.probs.dtype, device=self.probs.device)
 
     variance = mean
 
@@ -92,5 +92,5 @@ class Categorical(Distribution):
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        values = undertow.arange(self._num_events).view((-1,) + (1,) * len(self._batch_shape))
+        values = undertow.arange(self._num_events, device=self._param.device).view((-1,) + (1,) * len(self._batch_shape))
         return values.expand((-1, *self._batch_shape)) if expand else values

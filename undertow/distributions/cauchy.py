@@ -25,14 +25,14 @@ class Cauchy(LocationScale):
 
     @property
     def mean(self) -> Tensor:
-        return undertow.full(self._batch_shape, math.nan, dtype=self.loc.dtype)
+        return undertow.full(self._batch_shape, math.nan, dtype=self.loc.dtype, device=self.loc.device)
 
     @property
     def variance(self) -> Tensor:
-        return undertow.full(self._batch_shape, math.inf, dtype=self.loc.dtype)
+        return undertow.full(self._batch_shape, math.inf, dtype=self.loc.dtype, device=self.loc.device)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = undertow.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
+        drawn = undertow.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device).cauchy_()
         return self.loc + drawn * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:

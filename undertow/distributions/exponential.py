@@ -53,7 +53,7 @@ class Exponential(ExponentialFamily):
         return self._like(_instance, batch_shape, rate=self.rate.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return undertow.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
+        return undertow.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -60,7 +60,7 @@ class Gamma(ExponentialFamily):
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
-        value = undertow.as_tensor(value, dtype=self.rate.dtype)
+        value = undertow.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
         a, rate = self.concentration, self.rate
@@ -92,7 +92,7 @@ class Chi2(Gamma):
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         (df,) = broadcast_all(df)
-        super().__init__(0.5 * df, undertow.tensor(0.5, dtype=df.dtype), validate_args=validate_args)
+        super().__init__(0.5 * df, undertow.tensor(0.5, dtype=df.dtype, device=df.device), validate_args=validate_args)
 
     @property
     def df(self) -> Tensor:

@@ -63,7 +63,7 @@ class GeneralizedPareto(Distribution):
         return self.loc
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = undertow.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype)
+        u = undertow.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
         return self.icdf(u)
 
     def log_prob(self, value: Tensor) -> Tensor:

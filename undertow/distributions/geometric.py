@@ -52,7 +52,7 @@ class Geometric(OddsDistribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         tiny = undertow.finfo(self.probs.dtype).tiny
         with undertow.no_grad():
-            u = undertow.empty(self._extended_shape(sample_shape), dtype=self.probs.dtype).uniform_(tiny, 1)
+            u = undertow.empty(self._extended_shape(sample_shape), dtype=self.probs.dtype, device=self.probs.device).uniform_(tiny, 1)
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ class HalfCauchy(HalfDistribution):
 
     @property
     def mean(self) -> Tensor:
-        return undertow.full(self._batch_shape, math.inf, dtype=self.scale.dtype)
+        return undertow.full(self._batch_shape, math.inf, dtype=self.scale.dtype, device=self.scale.device)
 
     @property
     def variance(self) -> Tensor:

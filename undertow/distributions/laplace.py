@@ -36,7 +36,7 @@ class Laplace(LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         dtype = self.loc.dtype
-        u = undertow.empty(self._extended_shape(sample_shape), dtype=dtype).uniform_(undertow.finfo(dtype).eps - 1, 1)
+        u = undertow.empty(self._extended_shape(sample_shape), dtype=dtype, device=self.loc.device).uniform_(undertow.finfo(dtype).eps - 1, 1)
         return self.loc - self.scale * u.sign() * undertow.log1p(-u.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:

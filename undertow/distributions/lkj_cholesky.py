@@ -37,7 +37,7 @@ class LKJCholesky(Distribution):
         if not self.concentration.is_floating_point():
             self.concentration = self.concentration.to(undertow.get_default_dtype())
         # The squared length of each row left of the diagonal is a beta variable (the onion method).
-        offset = undertow.cat([undertow.zeros(1, dtype=self.concentration.dtype), undertow.arange(dim - 1, dtype=self.concentration.dtype)])
+        offset = (undertow.arange(dim, dtype=self.concentration.dtype, device=self.concentration.device) - 1).clamp(min=0)
         marginal = self.concentration + 0.5 * (dim - 2)
         self._beta = Beta(offset + 0.5, marginal.unsqueeze(-1) - 0.5 * offset)
         super().__init__(self.concentration.size(), undertow.Size((dim, dim)), validate_args=validate_args)
@@ -48,7 +48,7 @@ class LKJCholesky(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         y = self._beta.sample(sample_shape).unsqueeze(-1)
-        normal = undertow.randn(self._extended_shape(sample_shape), dtype=y.dtype).tril(-1)
+        normal = undertow.randn(self._extended_shape(sample_shape), dtype=y.dtype, device=y.device).tril(-1)
         direction = normal / normal.norm(dim=-1, keepdim=True)
         direction[..., 0, :].fill_(0.0)
         w = undertow.sqrt(y) * direction
@@ -59,7 +59,7 @@ class LKJCholesky(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
-        order = undertow.arange(2, self.dim + 1, dtype=self.concentration.dtype)
+        order = undertow.arange(2, self.dim + 1, dtype=self.concentration.dtype, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order
         plain = (order * diagonal.log()).sum(dim=-1)
         m = self.dim - 1

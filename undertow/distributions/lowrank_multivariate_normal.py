@@ -62,7 +62,7 @@ class LowRankMultivariateNormal(Distribution):
         """The Cholesky factor of I + W^T D^-1 W."""
         W, d = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag
         inner = (W.mT / d.unsqueeze(-2)) @ W
-        return undertow.linalg.cholesky(inner + undertow.eye(inner.shape[-1], dtype=W.dtype))
+        return undertow.linalg.cholesky(inner + undertow.eye(inner.shape[-1], dtype=W.dtype, device=W.device))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         kept = {n: getattr(self, n) for n in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")}
@@ -96,7 +96,7 @@ class LowRankMultivariateNormal(Distribution):
         n = self._event_shape[0]
         d = self._unbroadcasted_cov_diag
         scaled = self._unbroadcasted_cov_factor / d.sqrt().unsqueeze(-1)
-        inner = scaled @ scaled.mT + undertow.eye(n, dtype=scaled.dtype)
+        inner = scaled @ scaled.mT + undertow.eye(n, dtype=scaled.dtype, device=scaled.device)
         return (d.sqrt().unsqueeze(-1) * undertow.linalg.cholesky(inner)).expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @lazy_property
@@ -109,8 +109,8 @@ class LowRankMultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        eps_w = standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc.dtype)
-        eps_d = standard_normal(shape, self.loc.dtype)
+        eps_w = standard_normal((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
+        eps_d = standard_normal(shape, self.loc)
         spread = (self._unbroadcasted_cov_factor @ eps_w.unsqueeze(-1)).squeeze(-1)
         return self.loc + spread + self._unbroadcasted_cov_diag.sqrt() * eps_d
 

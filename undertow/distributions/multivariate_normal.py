@@ -76,7 +76,7 @@ class MultivariateNormal(Distribution):
         """Return the Cholesky factor of the inverse, computed from that of the matrix with rows and columns reversed."""
         factor = undertow.linalg.cholesky(undertow.flip(precision, (-2, -1)))
         inverse = undertow.flip(factor, (-2, -1)).mT
-        identity = undertow.eye(precision.shape[-1], dtype=precision.dtype)
+        identity = undertow.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
         return undertow.linalg.solve_triangular(inverse, identity, upper=False)
 
     @lazy_property
@@ -115,7 +115,7 @@ class MultivariateNormal(Distribution):
         )
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        eps = standard_normal(self._extended_shape(sample_shape), self.loc.dtype)
+        eps = standard_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ eps.unsqueeze(-1)).squeeze(-1)
 
     def _half_log_det(self) -> Tensor:

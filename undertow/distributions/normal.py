@@ -46,7 +46,7 @@ class Normal(LocationScale, ExponentialFamily):
             return undertow.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc.dtype) * self.scale
+        return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

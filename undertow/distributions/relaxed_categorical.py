@@ -51,7 +51,7 @@ class ExpRelaxedCategorical(Distribution):
         return self._categorical.param_shape
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = clamp_probs(undertow.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
+        u = clamp_probs(undertow.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits - (-(u.log())).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 

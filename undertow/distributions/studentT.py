@@ -58,7 +58,7 @@ class StudentT(Distribution):
         return self._like(_instance, batch_shape, df=df, loc=loc, scale=scale, _chi2=self._chi2.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        normal = standard_normal(self._extended_shape(sample_shape), self.df.dtype)
+        normal = standard_normal(self._extended_shape(sample_shape), self.df)
         squares = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * normal * undertow.rsqrt(squares / self.df)
 

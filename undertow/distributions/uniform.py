@@ -61,7 +61,7 @@ class Uniform(Distribution):
         return self._like(_instance, batch_shape, low=self.low.expand(batch_shape), high=self.high.expand(batch_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        drawn = undertow.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
+        drawn = undertow.rand(self._extended_shape(sample_shape), dtype=self.low.dtype, device=self.low.device)
         return self.low + drawn * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -26,8 +26,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     if not all(isinstance(v, (undertow.Tensor, numbers.Number)) for v in values):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__.")
     first = next((v for v in values if isinstance(v, undertow.Tensor)), None)
-    dtype = undertow.get_default_dtype() if first is None else first.dtype
-    tensors = [v if isinstance(v, undertow.Tensor) else undertow.tensor(v, dtype=dtype) for v in values]
+    dtype, device = (undertow.get_default_dtype(), None) if first is None else (first.dtype, first.device)
+    tensors = [v if isinstance(v, undertow.Tensor) else undertow.tensor(v, dtype=dtype, device=device) for v in values]
     return tuple(undertow.broadcast_tensors(*tensors))
 
 
@@ -36,14 +36,14 @@ def is_number(*values: Any) -> bool:
     return all(isinstance(v, numbers.Number) for v in values)
 
 
-def standard_normal(shape: Any, dtype: Any) -> Tensor:
-    """Draw independent samples from the standard normal distribution."""
-    return undertow.empty(shape, dtype=dtype).normal_()
+def standard_normal(shape: Any, like: Tensor) -> Tensor:
+    """Draw independent samples from the standard normal distribution, of the dtype and on the device of a tensor."""
+    return _standard_normal(shape, like.dtype, like.device)
 
 
 def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     """`standard_normal` with torch's name and arguments."""
-    return standard_normal(shape, dtype)
+    return undertow.empty(shape, dtype=dtype, device=device).normal_()
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
@@ -95,7 +95,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     n = mat.shape[-1]
     if diag < -n or diag >= n:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
-    rows, columns = undertow.tril_indices(n, n, diag)
+    rows, columns = undertow.tril_indices(n, n, diag, device=mat.device)
     return mat[..., rows, columns]
 
 
@@ -106,7 +106,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     if round(n) - n > undertow.finfo(vec.dtype).eps:
         raise ValueError(f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix.")
     n = int(round(n))
-    rows, columns = undertow.tril_indices(n, n, diag)
+    rows, columns = undertow.tril_indices(n, n, diag, device=vec.device)
     out = vec.new_zeros((*vec.shape[:-1], n, n))
     out[..., rows, columns] = vec
     return out

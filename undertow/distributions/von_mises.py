@@ -56,9 +56,9 @@ class VonMises(Distribution):
         with undertow.no_grad():
             shape = self._extended_shape(sample_shape)
             kappa, r = self.concentration.double(), self._proposal
-            x, done = undertow.empty(shape, dtype=undertow.float64), undertow.zeros(shape, dtype=undertow.bool)
+            x, done = undertow.empty(shape, dtype=undertow.float64, device=r.device), undertow.zeros(shape, dtype=undertow.bool, device=r.device)
             while not bool(done.all()):
-                u1, u2, u3 = undertow.rand((3, *shape), dtype=undertow.float64).unbind()
+                u1, u2, u3 = undertow.rand((3, *shape), dtype=undertow.float64, device=r.device).unbind()
                 z = undertow.cos(math.pi * u1)
                 f = (1 + r * z) / (r + z)
                 c = kappa * (r - f)

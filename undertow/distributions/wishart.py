@@ -21,7 +21,7 @@ __all__ = ["Wishart"]
 
 def _mvdigamma(x: Tensor, p: int) -> Tensor:
     """Return the derivative of the log of the multivariate gamma function."""
-    return undertow.digamma(x.unsqueeze(-1) - undertow.arange(p, dtype=x.dtype).div(2).expand((*x.shape, -1))).sum(-1)
+    return undertow.digamma(x.unsqueeze(-1) - undertow.arange(p, dtype=x.dtype, device=x.device).div(2).expand((*x.shape, -1))).sum(-1)
 
 
 class Wishart(ExponentialFamily):
@@ -66,7 +66,7 @@ class Wishart(ExponentialFamily):
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         if not isinstance(df, undertow.Tensor):
-            df = undertow.tensor(df, dtype=matrix.dtype)
+            df = undertow.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch, p = undertow.broadcast_shapes(matrix.shape[:-2], df.shape), matrix.shape[-1]
         if bool(df.le(p - 1).any()):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {p - 1}.")
@@ -81,8 +81,9 @@ class Wishart(ExponentialFamily):
             self._unbroadcasted_scale_tril = undertow.linalg.cholesky(matrix)
         else:
             flipped = undertow.linalg.cholesky(matrix.flip((-2, -1))).flip((-2, -1)).mT
-            self._unbroadcasted_scale_tril = undertow.linalg.solve_triangular(flipped, undertow.eye(p, dtype=matrix.dtype), upper=False)
-        self._dist_chi2 = Chi2(df=self.df.unsqueeze(-1) - undertow.arange(p, dtype=matrix.dtype).expand((*batch, -1)))
+            identity = undertow.eye(p, dtype=matrix.dtype, device=matrix.device)
+            self._unbroadcasted_scale_tril = undertow.linalg.solve_triangular(flipped, identity, upper=False)
+        self._dist_chi2 = Chi2(df=self.df.unsqueeze(-1) - undertow.arange(p, dtype=matrix.dtype, device=matrix.device).expand((*batch, -1)))
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         names = [n for n in ("covariance_matrix", "precision_matrix", "scale_tril") if n in self.__dict__]
@@ -130,8 +131,8 @@ class Wishart(ExponentialFamily):
         """Draw differentiable samples by the Bartlett decomposition: chi variables on the diagonal, normal variables below it."""
         p, shape = self._event_shape[-1], undertow.Size(sample_shape)
         noise = self._dist_chi2.rsample(shape).sqrt().diag_embed(dim1=-2, dim2=-1)
-        i, j = undertow.tril_indices(p, p, offset=-1)
-        noise[..., i, j] = undertow.randn(shape + self._batch_shape + (p * (p - 1) // 2,), dtype=noise.dtype)
+        i, j = undertow.tril_indices(p, p, offset=-1, device=noise.device)
+        noise[..., i, j] = undertow.randn(shape + self._batch_shape + (p * (p - 1) // 2,), dtype=noise.dtype, device=noise.device)
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
