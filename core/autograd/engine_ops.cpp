@@ -3,6 +3,7 @@
 
 #include "core/autograd/batched.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 #include "core/graph/engine/aggregate.h"
 #include "core/graph/tensor_ops.h"
 #include "core/kernels/backend.h"
@@ -51,7 +52,7 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
 Tensor detach(const Tensor& t) { return alias(t); }
 
 bool has_nan(const Tensor& t) {
-  if (!t.numel() || t.is_meta()) return false;                              // a meta tensor has no elements
+  if (!t.numel() || !fwd::has_elements(t)) return false;
   return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // true if any sample has a NaN
 }
 
@@ -59,7 +60,7 @@ Look look_at(const Tensor& t) {
   NoGradGuard no_grad;
   ModeGuard unwatched(kProfile, false);
   ModeGuard unrecorded(kProvenance, false);
-  if (t.is_meta()) return Look::Finite;
+  if (!fwd::has_elements(t)) return Look::Finite;
   if (has_nan(t)) return Look::Nan;
   if (t.numel() && ops::item(ops::any(ops::isinf(t))).to<bool>()) return Look::Infinite;
   return t.numel() && ops::item(ops::any(ops::ne(t, Scalar(0)))).to<bool>() ? Look::Finite : Look::Zero;

@@ -15,6 +15,7 @@ void refuse_gradient(const char* name, const char* argument) {
           "'. This input cannot have requires_grad True.");
 }
 
+// Names devices: that a number on the CPU goes with every device, and the words for meta, are torch's rules about them.
 void DeviceCheck::add(const Tensor& t) {
   if (!t.defined() || (t.dim() == 0 && t.is_cpu())) return;
   if (any_ && t.device() != seen_) fail(t.device());

@@ -5,8 +5,9 @@
 // forward/ never names a device: it asks backend_of(tensor) for a kernel by family and name, and passes tensors that
 // are allocated, promoted and on one device. A kernel writes to existing results. So "meta", whose tensors have no
 // memory, implements nearly every kernel as a no-op (no_work), and shapes, dtypes, strides and graphs must be decided
-// above the kernels. The few kernels whose result size depends on the elements (nonzero, unique, item) return their
-// result; meta leaves them out, and the call raises an error that names the operator and the device.
+// above the kernels. The few kernels whose result size depends on the elements (masked_select, nonzero, unique)
+// allocate and return their result: counting first would read everything twice and make forward/ wait for the device
+// in between. meta leaves them and item out, and the call raises an error that names the operator and the device.
 //
 // A device is one folder, kernels/<device>/, with one Backend, and one line in backends.cpp. Families are listed here
 // and declared in kernels/<family>.h, so that a change to one family recompiles that family alone.
@@ -61,6 +62,9 @@ struct DeviceEvents {
 class RandomStream;  // kernels/generator.h
 
 struct Backend {
+  // False where tensors are shapes without values. Then a decision that needs values takes the way that is right for
+  // all of them: fwd::has_elements(tensor).
+  bool has_elements = true;
   const DeviceMemory* memory = nullptr;  // null for the CPU, which uses tensor/allocator.h
   const DeviceEvents* events = nullptr;  // null if the device is synchronous
   // Creates the state of a new generator; null if the device has no random numbers.

@@ -89,6 +89,23 @@ def test_a_shape_that_depends_on_elements_names_operator_and_device():
             call()
 
 
+def test_sizes_that_are_given_need_no_elements(same_as_torch):
+    def run(L):
+        mask, source = L.zeros(2, 3, dtype=L.bool, device="meta"), L.zeros(8, device="meta").requires_grad_()
+        self = L.zeros(2, 3, device="meta").requires_grad_()
+        self.masked_scatter(mask, source).sum().backward()
+        found = [L.nonzero_static(t, size=4) for t in (mask, self.detach(), L.zeros((), device="meta"), L.zeros(2, 0, device="meta"))]
+        return [(list(t.shape), str(t.dtype).split(".")[1], t.device.type) for t in (self.grad, source.grad, *found)]
+
+    same_as_torch(run)
+
+
+def test_the_gradient_of_a_draws_probabilities_is_beside_them():
+    p = ut.full((3,), 0.5, device="meta").requires_grad_()
+    ut.zeros(3, device="meta").bernoulli_(p).sum().backward()
+    assert p.grad.is_meta and p.grad.shape == (3,)
+
+
 def test_operands_must_be_on_one_device():
     x = ut.ones(2, device="meta")
     with pytest.raises(RuntimeError, match=r"Tensor on device cpu is not on the expected device meta! \(add\)"):

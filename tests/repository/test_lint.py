@@ -42,6 +42,12 @@ def test_the_package_imports_numpy_only_where_it_is_used(tree):
     assert layers.check(tree(undertow__a_py='"""x"""\nimport torch\n'))
 
 
+def test_forward_asks_for_what_a_device_can_do_not_for_meta(tree):
+    assert layers.check(tree(core__forward__a_cpp="// a.cpp: x\nbool f(const Tensor& t) { return t.is_meta(); }\n"))
+    assert not layers.check(tree(core__forward__a_cpp="// a.cpp: x\nbool f(const Tensor& t) { return has_elements(t); }\n"))
+    assert not layers.check(tree(core__python__a_cpp="// a.cpp: x\nbool f(const Tensor& t) { return t.is_meta(); }\n"))
+
+
 def test_a_note_is_defined_once_and_every_citation_finds_it(tree):
     good = tree(a_h="// Note [Good Name]\n// Because.\n", b_h="// See Note [Good\n// Name].\n")
     assert not notes.check(good)

@@ -211,3 +211,10 @@ def test_embedding_padding_and_norm():
     assert weight.detach()[0].tolist() == pytest.approx([0.6, 0.8], abs=1e-6)
     assert weight.detach()[1].tolist() == pytest.approx([0.3, 0.4], abs=1e-6)
     assert weight.detach()[2].tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize("size", [0, 3, 12, 15])
+def test_nonzero_static_is_row_major_whatever_it_finds(size):
+    found = ut.nonzero_static(ut.ones(3, 4), size=size)
+    assert found.shape == (size, 2) and found.stride() == (2, 1)
+    assert ut.nonzero_static(ut.ones(3, 4, device="meta"), size=size).stride() == (2, 1)

@@ -26,6 +26,10 @@ REGISTERS_DEVICES = Path("core/kernels/backends.cpp")  # the one file that names
 # Only backends access elements, and the direct path of small pointwise operations.
 READS_ELEMENTS = re.compile(r"\bdata_as<|\.data\(\)\s*\+|\bparallel_for\(")
 DIRECT_PATH = {Path("core/forward/pointwise/pointwise.h"), Path("core/forward/pointwise/pointwise.cpp")}
+# Above the kernels nobody asks for meta: what a device can do is a field of its Backend. The words of torch's error about
+# operands on several devices name it.
+NAMES_META = re.compile(r"\bis_meta\(\)|DeviceType::Meta\b")
+WORDS_FOR_META = Path("core/autograd/recording.cpp")
 RUNTIME = {"numpy"}  # may be imported by undertow/, but only inside functions, so that importing undertow stays cheap
 LOADED_ON_REQUEST = {"testing", "tensorboard"}  # sub-packages that `import undertow` does not load
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^">]+)[">]', re.M)
@@ -53,6 +57,8 @@ def check_core(path: Path) -> list[str]:
             out.append(f"{path}: only core/python may know Python, but it includes {include}")
     if layer in ("forward", "autograd") and path not in DIRECT_PATH and READS_ELEMENTS.search(text(path)):
         out.append(f"{path}: reads or writes elements; that belongs in a kernel, reached through backend_of(tensor)")
+    if layer in ("forward", "autograd") and path != WORDS_FOR_META and NAMES_META.search(text(path)):
+        out.append(f"{path}: names the device meta; ask for what its Backend can do, as fwd::has_elements(tensor) does")
     return out
 
 

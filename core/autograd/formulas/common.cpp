@@ -2,6 +2,7 @@
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/formulas/has_zero.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 
 namespace undertow::ops {
 
@@ -14,6 +15,6 @@ Scalar conj(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad) {
   return grad.defined() ? fwd::zeros_beside(grad, grad.sizes(), grad.dtype()) : Tensor();
 }
-bool has_zero(const Tensor& t) { return t.is_meta() || !item(all(alias(t))).to<bool>(); }
+bool has_zero(const Tensor& t) { return !fwd::has_elements(t) || !item(all(alias(t))).to<bool>(); }
 
 }  // namespace undertow::ops

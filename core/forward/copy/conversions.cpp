@@ -1,5 +1,6 @@
 // conversions.cpp: forward functions of ops/copy.toml.
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/copy.h"
 #include "core/tensor/elementwise_iter.h"
@@ -49,7 +50,7 @@ Tensor fill(const Tensor& self, const Tensor& value) {
 void fill_out(const Tensor& out, const Tensor&, const Tensor& value) {
   UT_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
            " dimensions.");
-  if (value.is_cpu())
+  if (value.is_cpu())  // its element is at hand; reading it elsewhere would wait for the device
     fill_into(out, item(value));
   else
     copy_into(out, value);
@@ -57,6 +58,8 @@ void fill_out(const Tensor& out, const Tensor&, const Tensor& value) {
 
 Tensor zero(const Tensor& self) { return fill(self, Scalar(0)); }
 void zero_out(const Tensor& out, const Tensor&) { fill_into(out, Scalar(0)); }
+
+bool has_elements(const Tensor& t) { return backend_of(t).has_elements; }
 
 Scalar item(const Tensor& self) {
   UT_CHECK(self.numel() == 1, "a Tensor with ", self.numel(), " elements cannot be converted to Scalar");

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 #include "core/forward/create/create.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/create.h"
@@ -56,7 +57,8 @@ Scalar number_of(const char* name, const char* which, const Tensor& t) {
   UT_CHECK(t.dim() == 0, name, " only supports 0-dimensional start and end tensors, but got ", which, " with ", t.dim(),
            " dimension(s).");
   // A value of the same kind: there is no element.
-  if (t.is_meta()) return t.is_complex() ? Scalar(std::complex<double>()) : Scalar(0.0);
+  if (!has_elements(t))
+    return t.is_complex() ? Scalar(std::complex<double>()) : Scalar(0.0);
   return item(t);
 }
 // The result is on the device of the tensor that gives an end, unless a device is given.

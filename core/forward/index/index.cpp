@@ -30,6 +30,7 @@ struct Indexed {
 
 bool is_mask(const Tensor& t) { return t.defined() && (t.dtype() == DType::Bool || t.dtype() == DType::UInt8); }
 
+// Names the CPU: lists of positions there go with every tensor, as in torch.
 void check_devices(const Tensor& self, TensorSpan indices) {
   for (const Tensor& t : indices)
     UT_CHECK(!t.defined() || t.is_cpu() || t.device() == self.device(),

@@ -5,12 +5,13 @@
 
 namespace undertow::fwd {
 
-// The given generator, which must be on the tensor's device, or the device's default. Tensors without memory draw
-// nothing, so any generator is accepted.
+// The given generator, which must be on the tensor's device, or the device's default. Where a device draws
+// no random numbers, any generator is accepted.
 inline Generator& generator_for(const Tensor& t, Generator* g) {
-  if (!g) return default_generator(t.is_meta() ? kCpu : t.device());
-  UT_CHECK(t.is_meta() || g->device == t.device(), "Expected a '", t.device(),
-           "' device type for generator but found '", g->device, "'");
+  bool draws = backend_of(t).new_random_stream;
+  if (!g) return default_generator(draws ? t.device() : kCpu);
+  UT_CHECK(!draws || g->device == t.device(), "Expected a '", t.device(), "' device type for generator but found '",
+           g->device, "'");
   return *g;
 }
 

@@ -201,6 +201,7 @@ constexpr SortKernels kSort = {
 }  // namespace
 
 const Backend backend = {
+    .has_elements = false,
     .memory = &kMemory,
     .attention = &kAttention,
     .conv = &kConv,

@@ -3,6 +3,7 @@
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 #include "core/forward/index/index_common.h"
 #include "core/tensor/layout.h"
 #include "generated/fwd_index.h"
@@ -89,6 +90,7 @@ Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& m
   return out;
 }
 Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpan sizes) {
+  if (!fwd::has_elements(grad)) return zeros_of(sizes, grad);  // how many were used is not known, nor does it matter
   Tensor used = masked_select(grad, mask);
   int64_t n = product(sizes);
   if (used.numel() < n) used = slice_scatter(zeros_of(IntSpan(&n, 1), grad), used, 0, 0, used.numel(), 1);
@@ -149,9 +151,10 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
 
 Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value) {
   UT_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer, got ", size);
+  if (!fwd::has_elements(self)) return empty_beside(self, Dims{size, self.dim()}, DType::Int64);
   Tensor found = nonzero(self, std::false_type());
   int64_t have = found.size(0);
-  if (have >= size) return clone(narrow(found, 0, 0, size), std::nullopt);
+  if (have >= size) return clone(narrow(found, 0, 0, size), MemoryFormat::Contiguous);
   Tensor parts[] = {found, fwd::full_beside(found, Dims{size - have, found.size(1)},
                                             Scalar(static_cast<long>(fill_value)), DType::Int64)};
   return cat(TensorSpan(parts, 2), 0);

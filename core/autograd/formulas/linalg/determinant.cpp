@@ -2,6 +2,7 @@
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
 
@@ -23,8 +24,8 @@ Tensor det_backward(const Tensor& grad, const Tensor& A, const Tensor& result) {
   if (A.size(-1) == 0) return zeros_like_grad(A);
   if (A.size(-1) == 1) return expand(unsqueeze(unsqueeze(grad, -1), -1), A.sizes());
   Tensor tiny = lt(abs(detach(result)), Scalar(100 * epsilon_of(A.dtype())));
-  // If the elements cannot be read (meta), use the second formula, which is correct for every matrix.
-  if (!tiny.is_meta() && !item(any(tiny)).to<bool>()) return scaled_inverse_adjoint(A, grad * conj(result));
+  // If the elements cannot be read,, use the second formula, which is correct for every matrix.
+  if (fwd::has_elements(tiny) && !item(any(tiny)).to<bool>()) return scaled_inverse_adjoint(A, grad * conj(result));
   auto [U, S, Vh] = _linalg_svd(A, false, true, std::nullopt);
   Tensor turn = conj(linalg_det(U) * linalg_det(Vh)) * grad,
          ones = fwd::full_beside(A, fwd::batch_of(A), Scalar(1.0), S.dtype());

@@ -2,6 +2,7 @@
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
+#include "core/forward/copy/elements.h"
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
 
@@ -154,8 +155,8 @@ Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& othe
 
 namespace {
 void check_phase(const Tensor& turned, const char* name) {
-  // Different samples of a vmap may differ in the answer, and meta tensors have no elements.
-  if (!turned.is_complex() || batched::is_batched(turned) || turned.is_meta()) return;
+  // Different samples of a vmap may differ in the answer, and tensors without elements have no elements.
+  if (!turned.is_complex() || batched::is_batched(turned) || !fwd::has_elements(turned)) return;
   Tensor phase = imag_part(diagonal(detach(turned), 0, -2, -1));
   UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(), name,
            ": The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. "
@@ -224,7 +225,7 @@ Tensor svd_backward(std::span<Tensor> grads, const Tensor& U_, const Tensor& S, 
   Tensor square = S * S, gap = gaps(square), inner;
   Tensor u_turned = gU.defined() ? matmul(adjoint_of(U), gU) : Tensor(),
          v_turned = gVh.defined() ? matmul(Vh, adjoint_of(gVh)) : Tensor();
-  if (U.is_complex() && !batched::is_batched(gU) && !batched::is_batched(gVh) && !U.is_meta()) {
+  if (U.is_complex() && !batched::is_batched(gU) && !batched::is_batched(gVh) && fwd::has_elements(U)) {
     Tensor phase = self_t_plus(u_turned.defined() ? imag_part(diagonal(detach(u_turned), 0, -2, -1)) : Tensor(),
                                v_turned.defined() ? imag_part(diagonal(detach(v_turned), 0, -2, -1)) : Tensor());
     UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(),

@@ -5,6 +5,7 @@
 #include "core/autograd/batched.h"
 #include "core/autograd/formulas/formulas.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 #include "core/forward/linalg/batch.h"
 #include "core/tensor/layout.h"
 
@@ -90,7 +91,7 @@ Tensor norm_product(const Tensor& self, const P& p) {
   Tensor product = matrix_norm_composite(self, p, last, false, std::nullopt) *
                    matrix_norm_composite(inverse, p, last, false, std::nullopt);
   Tensor singular = ne(info, Scalar(0));
-  bool unknown = batched::is_batched(singular) || singular.is_meta();
+  bool unknown = batched::is_batched(singular) || !fwd::has_elements(singular);
   if (!unknown && !item(any(singular)).to<bool>()) return product;
   return masked_fill(product, singular, Scalar(std::numeric_limits<double>::infinity()));
 }

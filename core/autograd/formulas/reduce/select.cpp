@@ -85,7 +85,7 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
   UT_CHECK(linear || midpoint || interpolation == "lower" || interpolation == "higher" || interpolation == "nearest",
            name, "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ", interpolation);
   if (dim) wrap_dim(*dim, self.dim());
-  bool checked = q.is_cpu();  // on other devices it would wait for the device, and meta has no elements
+  bool checked = q.is_cpu();  // as torch: on other devices the check would wait for the device
   UT_CHECK(!checked || item(all(logical_and(ge(detach(q), Scalar(0)), le(detach(q), Scalar(1))))).to<bool>(), name,
            "() q values must be in the range [0, 1]");
 
