@@ -31,8 +31,8 @@ MemoryFormat suggested_format(const Tensor& t);
 Tensor materialize_bits(const Tensor& src);
 // Raises torch's error if dst's dtype cannot hold the number.
 void fill_into(const Tensor& dst, const Scalar& value);
-Tensor full(IntSpan sizes, const Scalar& value, DType dtype, Device device = kCpu);
-Tensor zeros(IntSpan sizes, DType dtype, Device device = kCpu);
+Tensor full(IntSpan sizes, const Scalar& value, DType dtype, Device device);
+Tensor zeros(IntSpan sizes, DType dtype, Device device);
 // On the device of another tensor.
 inline Tensor zeros_beside(const Tensor& t, IntSpan sizes, DType dtype) { return zeros(sizes, dtype, t.device()); }
 inline Tensor full_beside(const Tensor& t, IntSpan sizes, const Scalar& value, DType dtype) {
