@@ -57,8 +57,7 @@ Scalar number_of(const char* name, const char* which, const Tensor& t) {
   UT_CHECK(t.dim() == 0, name, " only supports 0-dimensional start and end tensors, but got ", which, " with ", t.dim(),
            " dimension(s).");
   // A value of the same kind: there is no element.
-  if (!has_elements(t))
-    return t.is_complex() ? Scalar(std::complex<double>()) : Scalar(0.0);
+  if (!has_elements(t)) return t.is_complex() ? Scalar(std::complex<double>()) : Scalar(0.0);
   return item(t);
 }
 // The result is on the device of the tensor that gives an end, unless a device is given.

@@ -24,8 +24,8 @@ Scalar plus_one(const Scalar& s) { return Scalar(s.to_double() + 1.0); }
 Tensor plus_one(const Tensor& t) { return t + 1; }
 
 Tensor as_number(const Scalar& s) {
-  // In the widest type of its kind, so that the number is converted only once, by the operator that uses it. A number goes with every
-  // device from the CPU.
+  // In the widest type of its kind, so that the number is converted only once, by the operator that uses it. A number
+  // goes with every device from the CPU.
   DType kind = scalar_dtype(s);
   Tensor t = fwd::full({}, s, is_complex(kind) ? DType::Complex128 : is_floating(kind) ? DType::Float64 : kind, kCpu);
   t.impl()->set(kWrappedNumber);
