@@ -82,7 +82,7 @@ void call(const char* key, std::initializer_list<Boxed> args, Scalar& out) { out
 void call(const char* key, std::initializer_list<Boxed> args, bool& out) { out = run(key, args).number.to<bool>(); }
 void call(const char* key, std::initializer_list<Boxed> args) { run(key, args); }
 
-void refuse_out(const char* name) {
+void raise_out_under_vmap(const char* name) {
   UT_FAIL("Batching rule not implemented for ", name,
           "(..., out=): under vmap no operator writes into a tensor given by out=; use the returned tensor");
 }

@@ -94,6 +94,6 @@ R call(const char* key, std::initializer_list<Boxed> args) {
   return out;
 }
 
-[[noreturn]] void refuse_out(const char* name);
+[[noreturn]] void raise_out_under_vmap(const char* name);
 
 }  // namespace undertow::batched

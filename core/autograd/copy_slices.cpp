@@ -57,7 +57,7 @@ class CopySlices final : public NodeWithEdgeList {
              "you need to backward through the graph a second time "
              "or if you need to access saved tensors after calling backward. The freed node is CopySlices.");
     // The gradient in the base's own layout, so that the view's strides and offset are valid for it.
-    Tensor result = empty_strided_beside(grads[0], base_sizes_, base_strides_, base_dtype_);
+    Tensor result = empty_strided_on_device_of(grads[0], base_sizes_, base_strides_, base_dtype_);
     result = ops::copy(result, grads[0], false);
     Tensor slice = view_fn_ ? view_fn_->replay(result) : ops::as_strided(result, view_sizes_, view_strides_, offset_);
     GradArray in(std::max<uint32_t>(fn_->num_inputs(), 1)), out(fn_->num_edges());

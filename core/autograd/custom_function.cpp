@@ -57,7 +57,7 @@ Tensor whole_view(const CustomCall& call, const Tensor& t) {
   return call.whole_view ? call.whole_view(t) : ops::_alias(t);
 }
 
-void refuse_saved_input(bool saved_in_setup) {
+void check_input_not_saved(bool saved_in_setup) {
   UT_CHECK(!saved_in_setup,
            "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
            "override setup_context. You should "
@@ -69,7 +69,7 @@ void refuse_saved_input(bool saved_in_setup) {
 Tensor without_history(const CustomCall& call, const Tensor& t, bool is_input, bool is_dirty, bool saved_in_setup) {
   if (!t.requires_grad()) {
     if (!is_input || is_dirty) return t;
-    refuse_saved_input(saved_in_setup);
+    check_input_not_saved(saved_in_setup);
     return whole_view(call, t);
   }
   if (is_input) return ops::detach(t);   // the input itself still requires grad
@@ -139,7 +139,7 @@ void record_results(CustomCall& call) {
         record_write(call, t, input);
       } else {
         if (is_input) {
-          refuse_saved_input(saved.contain(t.impl()));
+          check_input_not_saved(saved.contain(t.impl()));
           result = whole_view(call, t);
         }
         if (result.impl()->has(kIsView))

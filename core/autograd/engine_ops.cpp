@@ -27,7 +27,7 @@ Tensor add_n(std::span<const Tensor> terms) {
     return t.dtype() == dtype && t.is_contiguous() && !t.impl()->has(kFlagSlow) && same(t.sizes(), terms[0].sizes());
   });
   if (plain && (dtype == DType::Float32 || dtype == DType::Float64)) {
-    Tensor out = empty_beside(terms[0], terms[0].sizes(), dtype);
+    Tensor out = empty_on_device_of(terms[0], terms[0].sizes(), dtype);
     backend_of(out).reduce->add_n(out, terms);
     return out;
   }
@@ -45,7 +45,7 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
   if (!is_non_overlapping_and_dense(like->sizes(), like->strides())) return ops::clone(t, MemoryFormat::Contiguous);
   if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous)))
     return ops::clone(t, std::nullopt);
-  Tensor out = empty_strided_beside(t, like->sizes(), like->strides(), t.dtype());
+  Tensor out = empty_strided_on_device_of(t, like->sizes(), like->strides(), t.dtype());
   return ops::copy_(out, t, false);
 }
 
@@ -56,14 +56,14 @@ bool has_nan(const Tensor& t) {
   return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // true if any sample has a NaN
 }
 
-Look look_at(const Tensor& t) {
+ValueKind classify(const Tensor& t) {
   NoGradGuard no_grad;
-  ModeGuard unwatched(kProfile, false);
+  ModeGuard no_profile(kProfile, false);
   ModeGuard unrecorded(kProvenance, false);
-  if (!fwd::has_elements(t)) return Look::Finite;
-  if (has_nan(t)) return Look::Nan;
-  if (t.numel() && ops::item(ops::any(ops::isinf(t))).to<bool>()) return Look::Infinite;
-  return t.numel() && ops::item(ops::any(ops::ne(t, Scalar(0)))).to<bool>() ? Look::Finite : Look::Zero;
+  if (!fwd::has_elements(t)) return ValueKind::Finite;
+  if (has_nan(t)) return ValueKind::Nan;
+  if (t.numel() && ops::item(ops::any(ops::isinf(t))).to<bool>()) return ValueKind::Infinite;
+  return t.numel() && ops::item(ops::any(ops::ne(t, Scalar(0)))).to<bool>() ? ValueKind::Finite : ValueKind::Zero;
 }
 
 }  // namespace undertow::graph_ops

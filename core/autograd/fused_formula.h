@@ -5,6 +5,6 @@
 namespace undertow::ops {
 
 // Operators are needed if the derivative will be differentiated, has tangents, or has batched gradients.
-inline bool must_be_operators() { return grad_enabled() || (thread_mode.bits & (kForwardLevel | kTransform)); }
+inline bool needs_operators() { return grad_enabled() || (thread_mode.bits & (kForwardLevel | kTransform)); }
 
 }  // namespace undertow::ops

@@ -21,7 +21,7 @@ std::string operation_name(const Node& node) {
 }
 
 // Raises torch's error for a view that cannot be written. `written_now`: this view is the one being written.
-void refuse_untracked_view(const Tensor& view, bool written_now) {
+void check_writable_view(const Tensor& view, bool written_now) {
   const TensorImpl* v = view.impl();
   constexpr uint32_t kCreation = kViewNoGrad | kViewMultiOutput | kViewInference | kViewCustom;
   if (UT_LIKELY(!v->has(kCreation))) return;
@@ -89,7 +89,7 @@ void set_gradient_edge(const Tensor& t, const Ref<Node>& node, uint32_t nr) {
 
 void regenerate_view_grad_fn(const Tensor& view) {
   TensorImpl* v = view.impl();
-  refuse_untracked_view(view, false);
+  check_writable_view(view, false);
   Tensor base{Ref<TensorImpl>(v->base)};
   Tensor fresh;
   {
@@ -112,7 +112,7 @@ void check_inplace(const Tensor& self, const char* name, bool record) {
         name, " on shape ", ShapeText{self.sizes()}, ".");
   if (!record) return;
   if (impl->has(kIsView)) {
-    refuse_untracked_view(self, true);
+    check_writable_view(self, true);
     UT_CHECK(!(self.requires_grad() && !impl->base->grad_fn),
              "a view of a leaf Variable that requires grad is being used in an in-place operation. The operation is ",
              name, " on shape ", ShapeText{self.sizes()}, "; clone the leaf first, or write under no_grad.");
@@ -143,7 +143,7 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
   forward_level::set_tangent(result, {});
   forward_level::set_tangent(self, {});
   copy_(self, result, false);
-  if (!now.defined()) now = fwd::zeros_beside(self, self.sizes(), self.dtype());
+  if (!now.defined()) now = fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
   forward_level::set_tangent(self, std::move(before));
   write_tangent(self, std::move(now));
   return self;
@@ -156,7 +156,7 @@ void write_tangent(const Tensor& self, Tensor now) {
     Tensor base{Ref<TensorImpl>(self.impl()->base)};
     Tensor whole = tangent_of(base);
     if (!whole.defined()) {
-      whole = empty_strided_beside(base, base.sizes(), base.strides(), base.dtype());
+      whole = empty_strided_on_device_of(base, base.sizes(), base.strides(), base.dtype());
       fill_(whole, Scalar(0));
       forward_level::set_tangent(base, whole);
     }

@@ -11,7 +11,7 @@ NodeOrigin* (*make_node_origin)() = nullptr;
 
 namespace ops {
 void attach_origin(Node* node) {
-  provenance::follow_process();
+  provenance::adopt_process_mode();
   if (!make_node_origin) return;
   NodeOrigin* o = make_node_origin();
   if (!o) return;

@@ -10,7 +10,7 @@
 
 namespace undertow::ops {
 
-void refuse_gradient(const char* name, const char* argument) {
+void raise_not_differentiable(const char* name, const char* argument) {
   UT_FAIL("The function '", name, "' is not differentiable with respect to argument '", argument,
           "'. This input cannot have requires_grad True.");
 }
@@ -29,13 +29,13 @@ void DeviceCheck::fail(Device other) const {
           "! (", name_, ")");
 }
 
-Tensor resolved(const Tensor& t) {
+Tensor resolve_conj_neg(const Tensor& t) {
   if (!t.defined() || !t.impl()->has(kConj | kNeg)) return t;
   return resolve_neg(resolve_conj(t));
 }
-std::vector<Tensor> resolved(TensorSpan list) {
+std::vector<Tensor> resolve_conj_neg(TensorSpan list) {
   std::vector<Tensor> out;
-  for (const Tensor& t : list) out.push_back(resolved(t));
+  for (const Tensor& t : list) out.push_back(resolve_conj_neg(t));
   return out;
 }
 
@@ -90,7 +90,7 @@ void mark_inference(const std::vector<Tensor>& list) {
 }
 
 void check_out(const Tensor& out, const char* name, uint32_t input_flags) {
-  if (UT_UNLIKELY((input_flags | out.impl()->flags) & kBatched)) batched::refuse_out(name);
+  if (UT_UNLIKELY((input_flags | out.impl()->flags) & kBatched)) batched::raise_out_under_vmap(name);
   UT_CHECK(!grad_enabled() || !((input_flags & kRequiresGrad) || out.requires_grad()), name,
            "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
            "requires grad.");
@@ -117,8 +117,8 @@ void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in) {
   for (const Tensor& t : in) check_separate(out, sizes, t);
 }
 
-void check_out_dtype(const Tensor& out, DType result, const char* refusal) {
-  UT_CHECK(out.dtype() == result || !refusal, refusal, ": it must be ", long_name(result), " but is ",
+void check_out_dtype(const Tensor& out, DType result, const char* message) {
+  UT_CHECK(out.dtype() == result || !message, message, ": it must be ", long_name(result), " but is ",
            long_name(out.dtype()));
   UT_CHECK(out.dtype() == result, "Expected out tensor to have dtype ", fwd::meta_name(result), ", but got ",
            fwd::meta_name(out.dtype()), " instead");

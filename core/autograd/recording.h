@@ -3,9 +3,9 @@
 #pragma once
 #include "core/autograd/batched.h"
 #include "core/autograd/inplace.h"
+#include "core/autograd/observers.h"
 #include "core/autograd/op_types.h"
 #include "core/autograd/tangents.h"
-#include "core/autograd/watched.h"
 #include "core/forward/copy/copy.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
@@ -35,7 +35,7 @@ inline bool any_requires_grad(TensorSpan t) { return flags_of(t) & kRequiresGrad
 UT_HOT_INLINE bool has_tangents(uint32_t flags) { return UT_UNLIKELY(flags & kHasTangent) && !mode_is(kNoTangents); }
 UT_HOT_INLINE bool wants_record(uint32_t flags) { return (flags & kRequiresGrad) && grad_enabled(); }
 // Raises for an argument that is declared constant in the table but requires grad.
-[[noreturn]] void refuse_gradient(const char* name, const char* argument);
+[[noreturn]] void raise_not_differentiable(const char* name, const char* argument);
 
 // Raises unless all operands are on one device; a zero-dimensional CPU tensor may be combined with any device.
 class DeviceCheck {
@@ -59,8 +59,8 @@ template <class... Tensors>
 }
 
 // Applies the conj and neg bits to the elements. This is recorded, so that gradients flow.
-Tensor resolved(const Tensor& t);
-std::vector<Tensor> resolved(TensorSpan list);
+Tensor resolve_conj_neg(const Tensor& t);
+std::vector<Tensor> resolve_conj_neg(TensorSpan list);
 
 // Owns a new node until its first result owns it.
 class NodeGuard {
@@ -107,15 +107,15 @@ inline Edge edge_of(const Tensor& t) {
 
 // The form in which a node stores an argument.
 template <class T>
-const T& keep(const T& v) {
+const T& to_saved(const T& v) {
   return v;
 }
-inline Dims keep(IntSpan s) { return Dims(s.begin(), s.end()); }
-inline std::optional<Dims> keep(const std::optional<IntSpan>& s) {
+inline Dims to_saved(IntSpan s) { return Dims(s.begin(), s.end()); }
+inline std::optional<Dims> to_saved(const std::optional<IntSpan>& s) {
   return s ? std::optional<Dims>(Dims(s->begin(), s->end())) : std::nullopt;
 }
-inline std::string keep(std::string_view s) { return std::string(s); }
-inline std::optional<std::string> keep(const std::optional<std::string_view>& s) {
+inline std::string to_saved(std::string_view s) { return std::string(s); }
+inline std::optional<std::string> to_saved(const std::optional<std::string_view>& s) {
   return s ? std::optional<std::string>(std::string(*s)) : std::nullopt;
 }
 // True for a column-major matrix; its gradient should be column-major too.
@@ -157,7 +157,7 @@ void check_separate(const Tensor& out);  // for operators whose out= must not ov
 void check_separate(const Tensor& out, IntSpan sizes, const Tensor& in);
 void check_separate(const Tensor& out, IntSpan sizes, TensorSpan in);
 void check_out_dtype(const Tensor& out, DType result,
-                     const char* refusal = nullptr);  // for operators that do not convert into out=
+                     const char* message = nullptr);  // for operators that do not convert into out=
 void write_out(const Tensor& out, const Tensor& result);
 inline void write_outs(const Tensor& out, const Tensor& result) { write_out(out, result); }
 template <class... R, class... O>

@@ -32,7 +32,7 @@ bool same_strides(const Tensor& a, const Tensor& b) {
 Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
   if (t.numel() == 0 || same_strides(t, tangent) || !is_non_overlapping_and_dense(t.sizes(), t.strides()))
     return tangent;
-  return copy(empty_strided_beside(tangent, t.sizes(), t.strides(), tangent.dtype()), tangent, false);
+  return copy(empty_strided_on_device_of(tangent, t.sizes(), t.strides(), tangent.dtype()), tangent, false);
 }
 
 void set_tangent(const Tensor& t, const Tensor& tangent) {
@@ -97,7 +97,7 @@ std::vector<Tensor> primal_of(TensorSpan duals) {
 void add_tangent(Tensor& sum, const Tensor& part) { sum = sum.defined() ? sum + part : part; }
 
 Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like) {
-  return tangent.defined() || !like.defined() ? tangent : fwd::zeros_beside(like, like.sizes(), like.dtype());
+  return tangent.defined() || !like.defined() ? tangent : fwd::zeros_on_device_of(like, like.sizes(), like.dtype());
 }
 std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like) {
   std::vector<Tensor> out;
@@ -115,7 +115,7 @@ void share_with_saved(const Tensor& result) {
 void share_with_saved(const std::vector<Tensor>& results) {
   for (const Tensor& r : results) share_with_saved(r);
 }
-void refuse_forward(const char* name) {
+void raise_no_forward_derivative(const char* name) {
   UT_FAIL_AS(NotImplemented, "Trying to use forward AD with ", name,
              " that does not support it because it has not been implemented yet.");
 }

@@ -29,6 +29,6 @@ template <class... T>
 void share_with_saved(const std::tuple<T...>& results) {
   std::apply([](const auto&... r) { (share_with_saved(r), ...); }, results);
 }
-[[noreturn]] void refuse_forward(const char* name);
+[[noreturn]] void raise_no_forward_derivative(const char* name);
 
 }  // namespace undertow::ops

@@ -40,8 +40,8 @@ Tensor mask_of(const Tensor& mask, const AttentionShape& s, DType wide) {
   if (!mask.defined()) return {};
   Tensor values = to_dtype(mask, wide);
   if (mask.dtype() == DType::Bool)
-    values = where(mask, zeros_beside(mask, mask.sizes(), wide),
-                   full_beside(mask, mask.sizes(), Scalar(-std::numeric_limits<double>::infinity()), wide));
+    values = where(mask, zeros_on_device_of(mask, mask.sizes(), wide),
+                   full_on_device_of(mask, mask.sizes(), Scalar(-std::numeric_limits<double>::infinity()), wide));
   const Dims whole{s.batch, s.heads, s.queries, s.keys};
   UT_CHECK(mask.dim() <= 4 && is_expandable_to(mask.sizes(), whole), "scaled_dot_product_attention: a mask of ",
            ShapeText{mask.sizes()}, " does not broadcast to ", ShapeText{whole});
@@ -60,8 +60,8 @@ std::tuple<Tensor, Tensor> _scaled_dot_product_flash_attention_for_cpu(const Ten
   DType wide = is_reduced_float(query.dtype()) ? DType::Float32 : query.dtype();
   Tensor q = to_dtype(query, wide), k = to_dtype(key, wide), v = to_dtype(value, wide);
   Dims sizes{s.batch, s.heads, s.queries, s.values};
-  Tensor out = s.values == s.width ? allocate_like(q, wide) : empty_beside(q, sizes, wide);
-  Tensor lse = empty_beside(q, IntSpan(sizes).first(3), wide);
+  Tensor out = s.values == s.width ? allocate_like(q, wide) : empty_on_device_of(q, sizes, wide);
+  Tensor lse = empty_on_device_of(q, IntSpan(sizes).first(3), wide);
   if (out.numel()) backend_of(q).attention->forward(out, lse, q, k, v, mask_of(attn_mask, s, wide), s);
   return {to_dtype(out, query.dtype()), lse};
 }

@@ -25,7 +25,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::string_view comp
   int64_t rows = x1.size(-2), columns = x2.size(-2), n = x1.size(-1);
   Tensor a = contiguous(expand(x1, joined(batch, {rows, n}), false)),
          b = contiguous(expand(x2, joined(batch, {columns, n}), false));
-  Tensor out = empty_beside(x1, joined(batch, {rows, columns}), x1.dtype());
+  Tensor out = empty_on_device_of(x1, joined(batch, {rows, columns}), x1.dtype());
   if (out.numel()) backend_of(out).distance->cdist(out, a, b, p);
   return out;
 }
@@ -35,7 +35,7 @@ Tensor pdist(const Tensor& self, double p) {
   UT_CHECK(is_floating(self.dtype()), "pdist only supports floating-point dtypes");
   UT_CHECK(p >= 0, "pdist only supports non-negative p values");
   int64_t rows = self.size(0), count = rows * (rows - 1) / 2;
-  Tensor x = contiguous(self), out = empty_beside(self, Dims{std::max<int64_t>(0, count)}, self.dtype());
+  Tensor x = contiguous(self), out = empty_on_device_of(self, Dims{std::max<int64_t>(0, count)}, self.dtype());
   if (out.numel()) backend_of(out).distance->pdist(out, x, p);
   return out;
 }

@@ -11,7 +11,7 @@ namespace undertow::fwd {
 namespace {
 constexpr int64_t kSum = static_cast<int64_t>(BagMode::Sum), kMax = static_cast<int64_t>(BagMode::Max);
 
-Tensor whole_numbers(const Tensor& t, const char* what) {
+Tensor checked_integers(const Tensor& t, const char* what) {
   UT_CHECK(t.dtype() == DType::Int64 || t.dtype() == DType::Int32, "Expected tensor for argument #1 '", what,
            "' to have one of the following scalar types: Long, Int; but got ", long_name(t.dtype()),
            " instead (while checking arguments for embedding_bag)");
@@ -32,15 +32,16 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
            " (while checking arguments for embedding_bag)");
   UT_CHECK(!scales.defined() || (mode == kSum && same(scales.sizes(), indices.sizes())),
            "embedding_bag: per_sample_weights must have the shape of the indices, and mode must be sum");
-  Tensor index = whole_numbers(indices, "indices"), starts = whole_numbers(offsets, "offsets");
+  Tensor index = checked_integers(indices, "indices"), starts = checked_integers(offsets, "offsets");
   int64_t n = index.numel(), given = starts.numel(), width = weight.size(1);
   UT_CHECK(!last || given >= 1, "include_last_offset: number of offsets should be at least 1");
   int64_t bags = given - (last ? 1 : 0), none = 0;
   const Dims out_sizes{bags, width};
   BagOperands from{contiguous(weight), index, starts, scales.defined() ? contiguous(scales) : Tensor()};
-  BagResults to{empty_beside(weight, out_sizes, weight.dtype()), empty_beside(weight, IntSpan(&n, 1), DType::Int64),
-                empty_beside(weight, IntSpan(&bags, 1), DType::Int64),
-                empty_beside(weight, mode == kMax ? IntSpan(out_sizes) : IntSpan(&none, 1), DType::Int64)};
+  BagResults to{empty_on_device_of(weight, out_sizes, weight.dtype()),
+                empty_on_device_of(weight, IntSpan(&n, 1), DType::Int64),
+                empty_on_device_of(weight, IntSpan(&bags, 1), DType::Int64),
+                empty_on_device_of(weight, mode == kMax ? IntSpan(out_sizes) : IntSpan(&none, 1), DType::Int64)};
   backend_of(weight).embedding->bags(to, from, {static_cast<BagMode>(mode), last, padding_idx});
   return {to.out, to.bag_of, to.counts, to.maxima};
 }

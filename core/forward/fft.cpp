@@ -42,7 +42,7 @@ Tensor _fft_c2c(const Tensor& self, IntSpan dim, int64_t normalization, bool for
   check_dtype(self, true);
   Dims dims = wrapped(dim, self.dim());
   if (dims.empty() || self.numel() == 0) return contiguous_copy(self);
-  Tensor in = contiguous(self), out = empty_beside(self, self.sizes(), self.dtype());
+  Tensor in = contiguous(self), out = empty_on_device_of(self, self.sizes(), self.dtype());
   double scale = scale_of(normalization, length_of(self.sizes(), dims));
   for (size_t i = 0; i < dims.size(); i++)
     backend_of(in).fft->complex(out, i ? out : in, dims[i], !forward, i + 1 == dims.size() ? scale : 1.0);
@@ -56,7 +56,7 @@ Tensor _fft_r2c(const Tensor& self, IntSpan dim, int64_t normalization, bool one
   int64_t last = dims.back(), n = self.size(last), kept = onesided ? n / 2 + 1 : n;
   Dims sizes(self.sizes());
   sizes[static_cast<size_t>(last)] = kept;
-  Tensor in = contiguous(self), out = empty_beside(self, sizes, to_complex(self.dtype()));
+  Tensor in = contiguous(self), out = empty_on_device_of(self, sizes, to_complex(self.dtype()));
   if (out.numel() == 0) return out;
   double scale = scale_of(normalization, length_of(self.sizes(), dims));
   backend_of(in).fft->from_real(out, in, last, scale);
@@ -73,10 +73,10 @@ Tensor _fft_c2r(const Tensor& self, IntSpan dim, int64_t normalization, int64_t 
            " real ones, got ", self.size(last));
   Dims sizes(self.sizes());
   sizes[static_cast<size_t>(last)] = n;
-  Tensor in = contiguous(self), out = empty_beside(self, sizes, to_real(self.dtype()));
+  Tensor in = contiguous(self), out = empty_on_device_of(self, sizes, to_real(self.dtype()));
   if (out.numel() == 0) return out;
   double scale = scale_of(normalization, length_of(sizes, dims));
-  Tensor half = dims.size() > 1 ? empty_beside(self, self.sizes(), self.dtype()) : in;
+  Tensor half = dims.size() > 1 ? empty_on_device_of(self, self.sizes(), self.dtype()) : in;
   for (size_t d = 0; d + 1 < dims.size(); d++) backend_of(in).fft->complex(half, d ? half : in, dims[d], true, 1.0);
   backend_of(in).fft->to_real(out, half, last, scale);
   return out;

@@ -32,7 +32,7 @@ const Algorithm& algorithm_named(std::string_view name) {
 // t's elements in the memory order of `layout`: t itself if the two agree.
 Tensor in_layout_of(const Tensor& t, const Tensor& layout, DType dtype) {
   if (t.dtype() == dtype && same(t.strides(), layout.strides())) return t;
-  Tensor out = empty_strided_beside(layout, layout.sizes(), layout.strides(), dtype);
+  Tensor out = empty_strided_on_device_of(layout, layout.sizes(), layout.strides(), dtype);
   copy_into(out, t);
   return out;
 }
@@ -63,7 +63,7 @@ void optim_update(std::string_view name, std::span<const std::vector<Tensor>> te
     // A parameter with gaps or overlaps in memory is updated in a copy, and so is a state in another layout.
     bool dense = is_non_overlapping_and_dense(p.sizes(), p.strides());
     Tensor work[kMaxOptimTensors];
-    work[0] = dense ? p : empty_beside(p, p.sizes(), p.dtype());
+    work[0] = dense ? p : empty_on_device_of(p, p.sizes(), p.dtype());
     if (!dense) copy_into(work[0], p);
     for (size_t k = 1; k < tensors.size(); k++)
       if (!tensors[k].empty()) work[k] = in_layout_of(tensors[k][i], work[0], p.dtype());

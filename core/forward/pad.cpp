@@ -59,7 +59,7 @@ Tensor indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t rank, 
   Dims sizes(self.sizes());
   for (int64_t d = self.dim() - rank; d < self.dim(); d++)
     sizes[static_cast<size_t>(d)] = axis_of(self, padding, d).out;
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   if (out.numel() == 0) return out;
   backend_of(self).pad->indexed(out, contiguous(self), padding, mode);
   return in_format_of(out, self);
@@ -92,7 +92,7 @@ Tensor _pad_indexed(const Tensor& self, IntSpan padding, int64_t mode) {
 }
 
 Tensor _pad_indexed_backward(const Tensor& grad_output, IntSpan sizes, IntSpan padding, int64_t mode) {
-  Tensor out = empty_beside(grad_output, sizes, grad_output.dtype());
+  Tensor out = empty_on_device_of(grad_output, sizes, grad_output.dtype());
   int64_t wanted = out.numel() ? 1 : 0;
   for (int64_t d = 0; out.numel() && d < out.dim(); d++) wanted *= axis_of(out, padding, d).out;
   UT_CHECK(grad_output.numel() == 0 || grad_output.numel() == wanted, "grad_output of ", wanted,
@@ -117,7 +117,7 @@ Tensor constant_pad_nd(const Tensor& self, IntSpan pad, const Scalar& value) {
              a.left, ", ", a.right, ")");
     sizes[static_cast<size_t>(d)] = a.out;
   }
-  Tensor filler = full_beside(self, {}, value, self.dtype()), out = empty_beside(self, sizes, self.dtype());
+  Tensor filler = full_on_device_of(self, {}, value, self.dtype()), out = empty_on_device_of(self, sizes, self.dtype());
   if (out.numel() == 0) return out;
   backend_of(self).pad->constant(out, contiguous(self), pad, filler);
   return in_format_of(out, self);

@@ -43,8 +43,9 @@ std::tuple<Tensor, Tensor, Tensor> lstm_layer(const Tensor& gates, const Tensor&
                                               const Tensor& weight, bool reverse) {
   Sizes s = checked(gates, hx, cx, weight);
   Dims states{s.steps, s.batch, s.hidden};
-  Tensor output = empty_beside(gates, states, gates.dtype()), cells = empty_beside(gates, states, gates.dtype()),
-         activations = empty_beside(gates, gates.sizes(), gates.dtype());
+  Tensor output = empty_on_device_of(gates, states, gates.dtype()),
+         cells = empty_on_device_of(gates, states, gates.dtype()),
+         activations = empty_on_device_of(gates, gates.sizes(), gates.dtype());
   backend_of(gates).recurrent->lstm(output, cells, activations, gates, contiguous(hx), contiguous(cx), weight, reverse);
   return {output, cells, activations};
 }
@@ -57,8 +58,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<const T
   Tensor given[3];
   for (int k = 0; k < 3; k++)
     if (grads[k].defined()) given[k] = contiguous(to_dtype(grads[k], t));
-  Tensor grad_gates = empty_beside(output, activations.sizes(), t), grad_hx = zeros_beside(output, hx.sizes(), t),
-         grad_cx = zeros_beside(output, cx.sizes(), t), grad_weight = empty_beside(output, weight.sizes(), t);
+  Tensor grad_gates = empty_on_device_of(output, activations.sizes(), t),
+         grad_hx = zeros_on_device_of(output, hx.sizes(), t), grad_cx = zeros_on_device_of(output, cx.sizes(), t),
+         grad_weight = empty_on_device_of(output, weight.sizes(), t);
   backend_of(output).recurrent->lstm_backward(given, {hx, cx, weight, output, cells, activations, layer.reverse},
                                               {grad_gates, grad_hx, grad_cx, grad_weight});
   return {grad_gates, grad_hx, grad_cx, grad_weight};

@@ -21,7 +21,7 @@ Tensor scanned(Scan op, const Tensor& self, int64_t dim, std::optional<DType> dt
   int64_t d = wrap_dim(dim, self.dim());
   DType t = scan_dtype(self, dtype);
   UT_CHECK_AS(NotImplemented, t != DType::Bool, "\"", name, "\" not implemented for 'Bool'");
-  Tensor in = contiguous(to_dtype(self, t)), out = empty_beside(in, in.sizes(), t);
+  Tensor in = contiguous(to_dtype(self, t)), out = empty_on_device_of(in, in.sizes(), t);
   if (in.numel()) backend_of(in).scan->scan(out, in, d, op, from_the_end);
   return out;
 }
@@ -31,7 +31,8 @@ using Picked = std::tuple<Tensor, Tensor>;
 Picked running_extremum(const Tensor& self, int64_t dim, bool max, const char* name) {
   int64_t d = wrap_dim(dim, self.dim());
   Tensor in = at_least_1d(self);
-  Tensor values = empty_beside(in, in.sizes(), in.dtype()), indices = empty_beside(in, in.sizes(), DType::Int64);
+  Tensor values = empty_on_device_of(in, in.sizes(), in.dtype()),
+         indices = empty_on_device_of(in, in.sizes(), DType::Int64);
   if (in.numel()) {
     UT_CHECK_AS(NotImplemented, !in.is_complex(), "\"", name, "\" not implemented for '", long_name(in.dtype()), "'");
     backend_of(in).scan->extremum(values, indices, in, d, max);

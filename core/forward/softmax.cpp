@@ -32,7 +32,7 @@ Tensor normalised(const Tensor& self, int64_t dim, std::optional<DType> dtype, b
               "\" not implemented for '", long_name(t), "'");
   SoftmaxBlock b = around(self, d);
   DType compute = self.dtype() == t || !is_reduced_float(t) ? computed_in(t, b) : DType::Float32;
-  Tensor in = contiguous(to_dtype(self, compute)), out = empty_beside(in, in.sizes(), compute);
+  Tensor in = contiguous(to_dtype(self, compute)), out = empty_on_device_of(in, in.sizes(), compute);
   if (in.numel()) backend_of(in).softmax->softmax(out, in, b, log);
   return to_dtype(out, t);
 }
@@ -47,7 +47,7 @@ Tensor backward(const Tensor& grad, const Tensor& output, int64_t dim, DType dty
   bool alike = grad.dtype() == output.dtype() && dtype == output.dtype();
   DType compute = alike || !is_reduced_float(output.dtype()) ? computed_in(output.dtype(), b) : DType::Float32;
   Tensor g = contiguous(to_dtype(grad, compute)), out = contiguous(to_dtype(output, compute)),
-         to = empty_beside(out, out.sizes(), compute);
+         to = empty_on_device_of(out, out.sizes(), compute);
   if (out.numel()) backend_of(out).softmax->softmax_backward(to, g, out, b, log);
   return to_dtype(to, dtype);
 }
@@ -66,7 +66,7 @@ Tensor logsumexp_of_neighbours(const Tensor& in, uint64_t mask, IntSpan sizes) {
     if (d >= first && d <= last && !(mask >> d & 1) && in.size(d) != 1) return {};
     (d < first ? b.outer : d <= last ? b.n : b.inner) *= in.size(d);
   }
-  Tensor x = contiguous(in), out = empty_beside(in, sizes, in.dtype());
+  Tensor x = contiguous(in), out = empty_on_device_of(in, sizes, in.dtype());
   backend_of(x).softmax->logsumexp(out, x, b);
   return out;
 }

@@ -30,25 +30,25 @@ struct Found {
 
 class Walk {
  public:
-  void start(TensorImpl* t) { see(t, false, false); }
+  void start(TensorImpl* t) { visit(t, false, false); }
 
   // Visits everything reachable and counts, for each object, the references from visited objects.
   void count() {
     while (!work_.empty()) {
       void* o = work_.back();
       work_.pop_back();
-      for_each_child(o, found_.at(o).is_node, [this](void* child, bool is_node) { see(child, is_node, true); });
+      for_each_child(o, found_.at(o).is_node, [this](void* child, bool is_node) { visit(child, is_node, true); });
     }
   }
 
   // Marks as alive every object with a reference from outside, and everything it reaches.
   void mark() {
     for (auto& [o, f] : found_)
-      if (references(o, f) > f.inside) enliven(o, f);
+      if (references(o, f) > f.inside) mark_alive(o, f);
     while (!work_.empty()) {
       void* o = work_.back();
       work_.pop_back();
-      for_each_child(o, found_.at(o).is_node, [this](void* child, bool) { enliven(child, found_.at(child)); });
+      for_each_child(o, found_.at(o).is_node, [this](void* child, bool) { mark_alive(child, found_.at(child)); });
     }
   }
 
@@ -64,12 +64,12 @@ class Walk {
   }
 
  private:
-  void see(void* o, bool is_node, bool counted) {
+  void visit(void* o, bool is_node, bool counted) {
     auto [it, fresh] = found_.try_emplace(o, Found{is_node});
     if (counted) it->second.inside++;
     if (fresh) work_.push_back(o);
   }
-  void enliven(void* o, Found& f) {
+  void mark_alive(void* o, Found& f) {
     if (f.alive) return;
     f.alive = true;
     work_.push_back(o);
@@ -78,32 +78,33 @@ class Walk {
     return f.is_node ? static_cast<Node*>(o)->use_count() : static_cast<TensorImpl*>(o)->use_count();
   }
 
-  // Calls see(child, is_node) once for each reference that o owns.
+  // Calls visit(child, is_node) once for each reference that o owns.
   template <class F>
-  static void for_each_child(void* o, bool is_node, F&& see) {
+  static void for_each_child(void* o, bool is_node, F&& visit) {
     if (is_node) {
       auto* n = static_cast<Node*>(o);
       for (const Edge& e : n->next_edges())
-        if (e.node) see(e.node.get(), true);
+        if (e.node) visit(e.node.get(), true);
       if (n->is_accumulate()) {
-        if (n->use_count() > 0) see(static_cast<AccumulateGrad*>(n)->leaf(), false);
+        if (n->use_count() > 0) visit(static_cast<AccumulateGrad*>(n)->leaf(), false);
         return;
       }
       if (Node* inner = n->inner_node()) {
-        see(inner, true);
+        visit(inner, true);
         return;
       }
       n->visit_saved(
-          [](void* f, const char*, TensorImpl* t) { (*static_cast<std::remove_reference_t<F>*>(f))(t, false); }, &see);
+          [](void* f, const char*, TensorImpl* t) { (*static_cast<std::remove_reference_t<F>*>(f))(t, false); },
+          &visit);
       return;
     }
     auto* t = static_cast<TensorImpl*>(o);
-    if (t->grad_fn) see(t->grad_fn, true);
-    if (t->base) see(t->base, false);
+    if (t->grad_fn) visit(t->grad_fn, true);
+    if (t->base) visit(t->base, false);
     if (!t->meta) return;
-    if (t->meta->grad.defined()) see(t->meta->grad.impl(), false);
-    if (t->meta->tangent.defined()) see(t->meta->tangent.impl(), false);
-    if (t->meta->foreign_accumulator) see(t->meta->foreign_accumulator.get(), true);
+    if (t->meta->grad.defined()) visit(t->meta->grad.impl(), false);
+    if (t->meta->tangent.defined()) visit(t->meta->tangent.impl(), false);
+    if (t->meta->foreign_accumulator) visit(t->meta->foreign_accumulator.get(), true);
   }
 
   std::unordered_map<void*, Found> found_;

@@ -148,7 +148,7 @@ class Node {
   // Does the running pass need the gradient of edge i? Outside a pass, true for every valid edge.
   bool needs(uint32_t i) const {
     if (!edges()[i].node) return false;
-    return UT_LIKELY(!mode_is(kFilteredPass)) || pass_wants(i);
+    return UT_LIKELY(!mode_is(kFilteredPass)) || pass_needs(i);
   }
 
   // Inputs (the forward outputs).
@@ -185,7 +185,7 @@ class Node {
 
   bool released() const { return released_; }
   void mark_released() { released_ = true; }
-  // The low bits of the id of the pass that freed the node; see blame.h.
+  // The low bits of the id of the pass that freed the node; see error_details.h.
   uint16_t freed_by() const { return freed_by_; }
   void set_freed_by(uint64_t task_id) { freed_by_ = static_cast<uint16_t>(task_id); }
   bool is_function() const { return is_function_; }
@@ -216,7 +216,7 @@ class Node {
   UT_HOT_INLINE virtual ~Node() {
     if (UT_UNLIKELY(extra_ || slot.buffer)) drop_rare_parts();
   }
-  bool pass_wants(uint32_t i) const;  // engine.cpp
+  bool pass_needs(uint32_t i) const;  // engine.cpp
   void drop_rare_parts();
   virtual void on_first_reference() {}  // embedded nodes only
   virtual void on_last_reference() { destroy(); }

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/graph/autograd_meta.h"
-#include "core/graph/diagnostics/blame.h"
+#include "core/graph/diagnostics/error_details.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/node.h"
 #include "core/tensor/layout.h"
@@ -166,9 +166,10 @@ void SavedTensor::clear() {
 void SavedTensor::fail_released(Node* owner) {
   std::string facts;
   if (owner) {
-    std::string way = blame::way_to(owner);
-    facts = str("The freed node is ", owner->name(), blame::where_made(*owner), blame::who_freed(*owner),
-                way.empty() ? "" : str("; this pass reached it through ", way), ".");
+    std::string path = error_details::path_to(owner);
+    facts = str("The freed node is ", owner->name(), error_details::recorded_at_text(*owner),
+                error_details::freed_by_text(*owner), path.empty() ? "" : str("; this pass reached it through ", path),
+                ".");
   }
   UT_FAIL(
       "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -190,7 +191,8 @@ void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const
   }
   UT_FAIL("one of the variables needed for gradient computation has been modified by an inplace operation: [", what,
           "]", whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ",
-          owner->name(), blame::where_made(*owner), blame::who_wrote(*t.impl()->version_holder()), ". ",
+          owner->name(), error_details::recorded_at_text(*owner),
+          error_details::last_write_text(*t.impl()->version_holder()), ". ",
           anomaly_enabled()
               ? "Hint: the backtrace further above shows the operation that failed to compute its gradient. The "
                 "variable in question was changed in there or anywhere later. Good luck!"

@@ -16,7 +16,7 @@ Tensor detach(const Tensor& t);
 bool has_nan(const Tensor& t);
 
 // The worst kind of value among a tensor's elements.
-enum class Look : uint8_t { Undefined, Zero, Finite, Infinite, Nan };
-Look look_at(const Tensor& t);
+enum class ValueKind : uint8_t { Undefined, Zero, Finite, Infinite, Nan };
+ValueKind classify(const Tensor& t);
 
 }  // namespace undertow::graph_ops

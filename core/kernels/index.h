@@ -16,7 +16,7 @@ struct IndexedDim {
   int64_t stride;  // in bytes
   bool may_wrap;
   // Raises the operator's error for an index out of range.
-  void (*refuse)(int64_t position, int64_t dim, int64_t size);
+  void (*raise_out_of_range)(int64_t position, int64_t dim, int64_t size);
 };
 
 struct IndexKernels {

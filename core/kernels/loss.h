@@ -34,7 +34,7 @@ struct LossKernels {
   // otherwise it is the single number in `shared`, divided by the number of elements if `mean`.
   Kernel<"loss_backward",
          void(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss, const Tensor& shared, bool mean)>
-      slopes;
+      gradients;
 
   // Negative log likelihood. in: row-major scores; target: row-major int64; weight: row-major or undefined. each: the
   // losses; total: the sum of the weights, unchanged unless `sum_weights`. Raises for a target that is not a class.

@@ -35,7 +35,7 @@ struct AverageBy {
 };
 
 // Planes of indices that point into other planes.
-struct PlaceGrid {
+struct IndexGrid {
   int64_t planes, pooled, full;  // elements of a plane of indices, and of the plane they index
   Dims space;                    // the sizes of the latter, for error messages
 };
@@ -53,11 +53,11 @@ struct PoolKernels {
                                        const Pooling& p, IntSpan kernel)>
       fractional_largest;
   // out = the plane's element at each index. These three kernels raise for an index outside its plane.
-  Kernel<"max_pool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g)> gather;
+  Kernel<"max_pool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const IndexGrid& g)> gather;
   // Writes each element of `in` at its index; zeros elsewhere.
-  Kernel<"max_unpool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g)> place;
+  Kernel<"max_unpool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const IndexGrid& g)> scatter;
   // The same, but elements with the same index are added.
-  Kernel<"max_pool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g)> add_at;
+  Kernel<"max_pool2d", void(const Tensor& out, const Tensor& in, const Tensor& index, const IndexGrid& g)> add_at;
 };
 
 // The starts of fractional windows: spaced by a fractional stride, and shifted by the random number u.

@@ -22,7 +22,7 @@ inline Py_hash_t hash_of_address(const void* p) {
 
 // Looks up a name in a class and its bases, without binding: a borrowed reference, or null with no error set.
 // The private function has a cache; define UNDERTOW_PUBLIC_CPYTHON to test without it.
-inline PyObject* kept_by_type(PyTypeObject* type, PyObject* name) {
+inline PyObject* lookup_in_type(PyTypeObject* type, PyObject* name) {
 #if PY_VERSION_HEX < 0x030F0000 && !defined(UNDERTOW_PUBLIC_CPYTHON)
   return _PyType_Lookup(type, name);
 #else

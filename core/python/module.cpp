@@ -40,14 +40,14 @@ PyObject* set_grad_enabled(PyObject*, PyObject* on) {
     thread_mode.bits &= ~static_cast<uint32_t>(kNoGrad);
   else
     thread_mode.bits |= kNoGrad;
-  provenance::follow_process();
+  provenance::adopt_process_mode();
   Py_RETURN_NONE;
 }
 PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 
 // Inference mode also switches grad mode off; the guard saves the whole mode word.
 PyObject* enter_inference(PyObject*, PyObject* on) {
-  provenance::follow_process();
+  provenance::adopt_process_mode();
   uint32_t before = thread_mode.bits;
   if (PyObject_IsTrue(on) == 1)
     thread_mode.bits |= kInferenceMode | kNoGrad;
@@ -72,7 +72,7 @@ PyObject* set_anomaly(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "p|p", &on, &check_nan)) return nullptr;
   constexpr uint32_t mine = kAnomaly | kAnomalyNan;
   process_mode.store((process_mode.load() & ~mine) | (on ? kAnomaly : 0u) | (check_nan ? kAnomalyNan : 0u));
-  provenance::follow_process();
+  provenance::adopt_process_mode();
   Py_RETURN_NONE;
 }
 PyObject* is_anomaly(PyObject*, PyObject*) { return PyBool_FromLong(anomaly_enabled()); }
@@ -241,7 +241,7 @@ bool fill(PyObject* module) {
          init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) &&
          init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
          init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) &&
-         init_optim_functions(module) && init_chosen_pass(module) && init_build_functions(module);
+         init_optim_functions(module) && init_train_functions(module) && init_build_functions(module);
 }
 
 // Note [One Module]

@@ -27,9 +27,9 @@ enum ModeBit : uint32_t {
   kProvenance = 1u
       << 14,  // results record what they were computed from; see Note [Provenance] in graph/diagnostics/provenance.h
 };
-// Modes in which a recorder also calls watch_result (autograd/watched.h) with its result.
-inline constexpr uint32_t kModeWatched = kInferenceMode | kInFunction | kProvenance | kProfile;
-inline constexpr uint32_t kModeToldOfWrites = kAnomaly | kInFunction | kSourceLines | kProvenance | kProfile;
+// Modes in which a recorder also calls observe_result (autograd/observers.h) with its result.
+inline constexpr uint32_t kModeObserved = kInferenceMode | kInFunction | kProvenance | kProfile;
+inline constexpr uint32_t kModeObservesWrites = kAnomaly | kInFunction | kSourceLines | kProvenance | kProfile;
 
 // Modes in which a recorder cannot take its fast path.
 inline constexpr uint32_t kModeSlow =

@@ -36,12 +36,14 @@ class Storage {
   size_t nbytes() const { return nbytes_; }
   // Changes the size and keeps min(old, new) bytes. Only for memory that we own.
   void resize(size_t nbytes);
-  bool resizable() const { return kind_ != Kind::Borrowed && !pinned_ && holds_.load(std::memory_order_relaxed) == 0; }
-  // While someone outside has the address, the bytes must not move. A memoryview releases its hold; a NumPy array never
+  bool resizable() const {
+    return kind_ != Kind::Borrowed && !address_locked_forever_ && address_locks_.load(std::memory_order_relaxed) == 0;
+  }
+  // While someone outside has the address, the bytes must not move. A memoryview releases its lock; a NumPy array never
   // does, because we are not told when it is freed.
-  void hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
-  void unhold() { holds_.fetch_sub(1, std::memory_order_relaxed); }
-  void hold_for_good() { pinned_ = true; }
+  void lock_address() { address_locks_.fetch_add(1, std::memory_order_relaxed); }
+  void unlock_address() { address_locks_.fetch_sub(1, std::memory_order_relaxed); }
+  void lock_address_forever() { address_locked_forever_ = true; }
   Deleter deleter() const { return deleter_; }  // of borrowed memory
   // Exchanges the bytes of two storages; both keep their identity, counts and versions.
   void swap_bytes(Storage& other);
@@ -79,10 +81,10 @@ class Storage {
   std::atomic<uint32_t> version_{0};  // atomic: saves read it while another thread writes; the order does not matter
   char* data_ = nullptr;
   size_t nbytes_ = 0;
-  uint32_t block_bytes_ = 0;        // size of the pooled block, including the header
-  std::atomic<uint16_t> holds_{0};  // atomic: memoryviews are created and released on any thread
+  uint32_t block_bytes_ = 0;                // size of the pooled block, including the header
+  std::atomic<uint16_t> address_locks_{0};  // atomic: memoryviews are created and released on any thread
   Kind kind_ = Kind::Inline;
-  bool pinned_ = false;
+  bool address_locked_forever_ = false;
   Device device_;
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;

@@ -11,7 +11,8 @@
 
 namespace undertow {
 
-// Records the source line of a write while lines are recorded. Defined in a higher layer: graph/diagnostics/blame.cpp.
+// Records the source line of a write while lines are recorded. Defined in a higher layer:
+// graph/diagnostics/error_details.cpp.
 extern void (*note_write)(const Storage* storage);
 
 class Tensor {
@@ -75,8 +76,10 @@ using TensorSpan = std::span<const Tensor>;
 Tensor empty(IntSpan sizes, DType dtype, Device device = kCpu);
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device = kCpu);
 // The same, on the device of t.
-inline Tensor empty_beside(const Tensor& t, IntSpan sizes, DType dtype) { return empty(sizes, dtype, t.device()); }
-inline Tensor empty_strided_beside(const Tensor& t, IntSpan sizes, IntSpan strides, DType dtype) {
+inline Tensor empty_on_device_of(const Tensor& t, IntSpan sizes, DType dtype) {
+  return empty(sizes, dtype, t.device());
+}
+inline Tensor empty_strided_on_device_of(const Tensor& t, IntSpan sizes, IntSpan strides, DType dtype) {
   return empty_strided(sizes, strides, dtype, t.device());
 }
 // The same, with the shape of a contiguous CPU tensor, which needs no checks: the hot path of pointwise operators.

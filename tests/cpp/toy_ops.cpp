@@ -58,14 +58,14 @@ bool has_nan(const Tensor& t) {
   return std::any_of(t.data_as<float>(), t.data_as<float>() + t.numel(), [](float x) { return std::isnan(x); });
 }
 
-Look look_at(const Tensor& t) {
-  if (!t.defined()) return Look::Undefined;
-  Look worst = Look::Zero;
+ValueKind classify(const Tensor& t) {
+  if (!t.defined()) return ValueKind::Undefined;
+  ValueKind worst = ValueKind::Zero;
   for (const float* x = t.data_as<float>(); x < t.data_as<float>() + t.numel(); x++)
-    worst = std::max(worst, std::isnan(*x)   ? Look::Nan
-                            : std::isinf(*x) ? Look::Infinite
-                            : *x != 0        ? Look::Finite
-                                             : Look::Zero);
+    worst = std::max(worst, std::isnan(*x)   ? ValueKind::Nan
+                            : std::isinf(*x) ? ValueKind::Infinite
+                            : *x != 0        ? ValueKind::Finite
+                                             : ValueKind::Zero);
   return worst;
 }
 

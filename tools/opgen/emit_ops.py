@@ -179,7 +179,7 @@ def make_node(e: Entry, inplace: bool = False) -> list[str]:
         elif s.kind == "list":
             act = f"save_list(node->{s.member}, {s.source}, node);"
         else:
-            act = f"node->{s.member} = keep({s.source});"
+            act = f"node->{s.member} = to_saved({s.source});"
         lines.append(f"  if ({when}) {act}" if when else f"  {act}")
     lines.append("  node->finish_recording();")
     return lines
@@ -196,7 +196,7 @@ def save_results(e: Entry, source: dict[str, str]) -> list[str]:
             nondiff = s.arg in e.spec.get("nondiff", [])
             act = f"node->{s.member}.{'save' if nondiff else 'save_output'}({what}, node);"
         else:
-            act = f"node->{s.member} = keep({s.source.replace(s.arg, what)});"
+            act = f"node->{s.member} = to_saved({s.source.replace(s.arg, what)});"
         lines.append(f"  if ({when}) {act}" if when else f"  {act}")
     return lines
 
@@ -251,11 +251,11 @@ def tangent_function(e: Entry) -> str:
     return "\n".join(lines)
 
 
-def watched(e: Entry, name: str) -> str:
-    """A name and the set of the tensor arguments that have a derivative, as watch_result and wrote take them."""
+def observed(e: Entry, name: str) -> str:
+    """A name and the set of the tensor arguments that have a derivative, as observe_result and after_write take them."""
     mask = sum(1 << i for i, a in enumerate(e.tensor_args) if a in e.diff_args)
     if e.grad and all(text == "zeros_like_grad(grad)" for text in e.grad.values()):
-        mask |= 1 << 31  # kZeroDerivative in watched.h
+        mask |= 1 << 31  # kZeroDerivative in observers.h
     return f'"{name}", {mask}u'
 
 
@@ -307,7 +307,7 @@ def slow_function(e: Entry, inplace: bool = False) -> str:
         tests = [f"batched::is_batched({a.name})" for a in e.tensor_args] + ["mode_is(kTransform)"] * (e.batch == "random")
         lines += [f"  if ({' || '.join(tests)}) {{", *("    " + a for a in act), "  }"] if lazy else ["  " + a for a in act]
     if lazy:
-        args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
+        args = ", ".join(f"resolve_conj_neg({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
         again = f"ops::{e.name}({args})"  # qualified: an argument may have its name
         lines.append(f"  return copy_(self, {again}, false);" if inplace else f"  return {again};")
     return "\n".join(ln for ln in [*lines, "}"] if ln)
@@ -323,7 +323,7 @@ def recorder(e: Entry) -> str:
         checks = "\n" + "\n".join([flags_of(e), *to_slow(e)]) if slow else ""
         return before + head + f'{unused}{checks}\n#line {e.line} "ops/{e.file}"\n  return {e.spec["composite"]};\n}}'
     lines = [slow_function(e), head, flags_of(e), *to_slow(e)]
-    lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) refuse_gradient("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
+    lines += [f'  if (UT_UNLIKELY({a}_flags & kRequiresGrad) && grad_enabled()) raise_not_differentiable("{e.name}", "{a}");' for a in e.spec.get("constants", [])]
     multi = e.return_type.startswith("(")
     result = "result" if not multi else "results"
     lines.append(f"  {ret} {result} = fwd::{e.name}({names(e)});" if ret != "void" else f"  fwd::{e.name}({names(e)});")
@@ -335,10 +335,10 @@ def recorder(e: Entry) -> str:
     if e.spec.get("view") and tensor_result:
         lines.append(f"  as_view_of(self, {result}{', kViewMultiOutput' if ret == 'std::vector<Tensor>' else ''});")
     if tensor_result:
-        lines.append(f"  if (UT_UNLIKELY(thread_mode.bits & kModeWatched)) watch_result({watched(e, e.public)}, {result}{tensors_of(e)});")
+        lines.append(f"  if (UT_UNLIKELY(thread_mode.bits & kModeObserved)) observe_result({observed(e, e.public)}, {result}{tensors_of(e)});")
     if ret == "Scalar":
         self = e.tensor_args[0].name
-        lines.append(f'  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) watch_exit("{e.public}", {self});')
+        lines.append(f'  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) observe_exit("{e.public}", {self});')
     if not e.diff_args:
         if ret == "Tensor" and e.tensor_args and not e.spec.get("view") and not e.is_factory:
             lines.append(f"  if (UT_UNLIKELY(flags & kRequiresGrad)) {cut_mark(e)}")
@@ -368,7 +368,7 @@ def recorder(e: Entry) -> str:
     if has_tangents(e):
         lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) set_{e.name}_tangents({result}, {names(e)});")
     else:
-        lines.append(f'  if (UT_UNLIKELY(has_tangents(flags))) refuse_forward("{e.name}");')
+        lines.append(f'  if (UT_UNLIKELY(has_tangents(flags))) raise_no_forward_derivative("{e.name}");')
     lines += [f"  return {result};", "}"]
     return "\n".join(ln for ln in lines if ln)
 
@@ -394,11 +394,11 @@ def inplace(e: Entry) -> str:
     if e.diff_args:
         lines.append("  if (record) {")
         lines += ["  " + ln for ln in make_node(e, inplace=True)]
-        lines.append(f"    {write}\n    wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n    rebase_history(self, guard.ref());")
+        lines.append(f"    {write}\n    after_write(self, {observed(e, e.name + '_')}{tensors_of(e)});\n    rebase_history(self, guard.ref());")
         lines += ["  " + ln for ln in save_results(e, {r: "self" for r in e.returns})]
         lines.append("    if (UT_UNLIKELY(origins_wanted())) attach_origin(node);\n    return self;\n  }")
     # Without a derivative the old history stays, as in torch (logical_not_, for example).
-    lines.append(f"  {write}\n  wrote(self, {watched(e, e.name + '_')}{tensors_of(e)});\n  return self;\n}}")
+    lines.append(f"  {write}\n  after_write(self, {observed(e, e.name + '_')}{tensors_of(e)});\n  return self;\n}}")
     return "\n".join(ln for ln in lines if ln)
 
 
@@ -432,7 +432,7 @@ def out_variant(e: Entry) -> str:
         strict = [f"  check_out_dtype(out{i or ''}, {value.format(i)}.dtype(){said});" for i in range(n)]
     if e.spec.get("separate_out"):  # resize first: a resized tensor may then overlap an argument
         strict += [f"  check_separate(out{i or ''}, {value.format(i)}.sizes(), {t});" for i in range(n) for t in tensors]
-    args = ", ".join(f"resolved({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
+    args = ", ".join(f"resolve_conj_neg({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)
     if e.is_pointwise and not strict:
         lines.append(f"  if (UT_LIKELY(!(flags_of(out) & (kConj | kNeg)))) fwd::{e.name}_out(out, {args});\n  else write_out(out, fwd::{e.name}({args}));")
         lines.append(f'  out.bump_version("{e.name}(out=)");')

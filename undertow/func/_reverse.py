@@ -92,7 +92,7 @@ class Tape:
         return _detached(t)
 
     def _leads_out(self, t: Tensor) -> bool:
-        return _C._leads_beyond(t, tuple(self.leaves))
+        return _C._reaches_other_leaves(t, tuple(self.leaves))
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], retain_graph: bool, create_graph: bool) -> list[Tensor]:
         """Return the gradients of values produced by lower(), weighted by cotangents of the same shape."""

@@ -1,6 +1,6 @@
 """`gradients`: which gradients a pass captures, as tensors or as rows, and how their terms are summed.
 
-Uses the engine's `_run_chosen_pass`; does not depend on optimizers.
+Uses the engine's `_run_configured_pass`; does not depend on optimizers.
 """
 
 from __future__ import annotations
@@ -202,7 +202,8 @@ def run(
     ends, handles = _stop_edges(stop_gradients)
     sink = None if ready is None else arrived
     try:
-        grads = _C._run_chosen_pass(roots, [g for _, g in pairs], edges, ends, keep_graph, create_graph, _ENGINE[aggregation_method], sink, each_node)
+        method = _ENGINE[aggregation_method]
+        grads = _C._run_configured_pass(roots, [g for _, g in pairs], edges, ends, keep_graph, create_graph, method, sink, each_node)
     finally:
         for handle in handles:
             handle.remove()

@@ -20,7 +20,7 @@ namespace undertow::ops {
 
 namespace {
 
-Tensor turned(const Tensor& m) { return transpose(m, -2, -1); }
+Tensor transposed(const Tensor& m) { return transpose(m, -2, -1); }
 Tensor rowsum(const Tensor& m) {
   const int64_t last[1] = {-1};
   return sum(m, IntSpan(last, 1), true, std::nullopt);
@@ -33,12 +33,12 @@ Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.def
 
 // A boolean mask as numbers to add to the scores: zero, or minus infinity where `allowed` is false.
 Tensor as_numbers(const Tensor& allowed, DType dtype) {
-  return where(allowed, fwd::zeros_beside(allowed, {}, dtype),
-               fwd::full_beside(allowed, {}, Scalar(-std::numeric_limits<double>::infinity()), dtype));
+  return where(allowed, fwd::zeros_on_device_of(allowed, {}, dtype),
+               fwd::full_on_device_of(allowed, {}, Scalar(-std::numeric_limits<double>::infinity()), dtype));
 }
 Tensor causal_mask(const Tensor& query, const Tensor& key, DType dtype) {
   const int64_t sizes[2] = {query.size(-2), key.size(-2)};
-  return as_numbers(tril(fwd::full_beside(query, IntSpan(sizes, 2), Scalar(true), DType::Bool), 0), dtype);
+  return as_numbers(tril(fwd::full_on_device_of(query, IntSpan(sizes, 2), Scalar(true), DType::Bool), 0), dtype);
 }
 // The sum of everything that is added to the scores; undefined if nothing is.
 Tensor added(const Tensor& query, const Tensor& key, const Tensor& mask, bool causal) {
@@ -46,11 +46,11 @@ Tensor added(const Tensor& query, const Tensor& key, const Tensor& mask, bool ca
   return causal ? plus(m, causal_mask(query, key, query.dtype())) : m;
 }
 
-// Repeats the heads of keys or values for every head of queries; gather_heads is the transpose.
-Tensor spread_heads(const Tensor& m, int64_t group) {
+// Repeats the heads of keys or values for every head of queries; sum_heads is the transpose.
+Tensor repeat_heads(const Tensor& m, int64_t group) {
   return group == 1 || !m.defined() ? m : repeat_interleave(m, group, std::optional<int64_t>(-3), std::nullopt);
 }
-Tensor gather_heads(const Tensor& m, int64_t group) {
+Tensor sum_heads(const Tensor& m, int64_t group) {
   if (group == 1 || !m.defined()) return m;
   const int64_t parts[5] = {m.size(0), m.size(1) / group, group, m.size(2), m.size(3)}, third[1] = {2};
   return sum(reshape(m, IntSpan(parts, 5)), IntSpan(third, 1), false, std::nullopt);
@@ -64,22 +64,22 @@ struct Attention {
   Attention(const Tensor& query, const Tensor& key, const Tensor& value, bool causal, const Tensor& mask,
             std::optional<double> scale)
       : q(wide(query)), group(query.size(1) / key.size(1)), s(scale_of(query, scale)) {
-    k = heads(key);
-    v = heads(value);
-    Tensor scores = matmul(q, turned(k)) * Scalar(s), more = added(q, k, wide(mask), causal);
+    k = to_query_heads(key);
+    v = to_query_heads(value);
+    Tensor scores = matmul(q, transposed(k)) * Scalar(s), more = added(q, k, wide(mask), causal);
     p = _safe_softmax(more.defined() ? scores + more : scores, -1, std::nullopt);
   }
-  Tensor heads(const Tensor& m) const { return spread_heads(wide(m), group); }
-  Tensor own(const Tensor& m) const { return gather_heads(m, group); }
+  Tensor to_query_heads(const Tensor& m) const { return repeat_heads(wide(m), group); }
+  Tensor to_key_heads(const Tensor& m) const { return sum_heads(m, group); }
   // J of the Note.
-  Tensor pulled(const Tensor& m) const { return p * (m - rowsum(p * m)); }
+  Tensor softmax_jacobian(const Tensor& m) const { return p * (m - rowsum(p * m)); }
   Tensor scaled(const Tensor& m) const { return m.defined() ? m * Scalar(s) : m; }
   // The tangent of the probabilities.
-  Tensor moved(const Tensor& q_t, const Tensor& k_t) const {
+  Tensor probs_tangent(const Tensor& q_t, const Tensor& k_t) const {
     Tensor scores;
-    if (q_t.defined()) scores = matmul(q_t, turned(k));
-    if (k_t.defined()) scores = plus(scores, matmul(q, turned(k_t)));
-    return scores.defined() ? pulled(scores * Scalar(s)) : scores;
+    if (q_t.defined()) scores = matmul(q_t, transposed(k));
+    if (k_t.defined()) scores = plus(scores, matmul(q, transposed(k_t)));
+    return scores.defined() ? softmax_jacobian(scores * Scalar(s)) : scores;
   }
 };
 
@@ -127,12 +127,12 @@ Tensor attention_math(const Tensor& query, const Tensor& key, const Tensor& valu
                  query.size(-3) % key.size(-3) == 0 && query.size(-3) % value.size(-3) == 0,
              "Number of heads in key and value must divide the number of heads in query, got query ",
              ShapeText{query.sizes()}, ", key ", ShapeText{key.sizes()}, " and value ", ShapeText{value.sizes()});
-    k = spread_heads(key, query.size(-3) / key.size(-3));
-    v = spread_heads(value, query.size(-3) / value.size(-3));
+    k = repeat_heads(key, query.size(-3) / key.size(-3));
+    v = repeat_heads(value, query.size(-3) / value.size(-3));
   }
   // The square root of the scale on each side, as in torch, to avoid overflow.
   double s = scale_of(query, scale), half = std::sqrt(std::abs(s));
-  Tensor scores = matmul(query * Scalar(s < 0 ? -half : half), turned(k) * Scalar(half)),
+  Tensor scores = matmul(query * Scalar(s < 0 ? -half : half), transposed(k) * Scalar(half)),
          more = added(query, k, mask, causal);
   if (more.defined()) scores = scores + (more.dtype() == scores.dtype() ? more : to_dtype(more, scores.dtype()));
   Tensor p = _safe_softmax(scores, -1, std::nullopt);
@@ -161,9 +161,9 @@ Tensor attention_jvp(const Tensor& query_t, const Tensor& key_t, const Tensor& v
                      const Tensor& key, const Tensor& value, bool causal, const Tensor& mask,
                      std::optional<double> scale) {
   Attention a(query, key, value, causal, mask, scale);
-  Tensor p_t = a.moved(wide(query_t), a.heads(key_t)), out;
+  Tensor p_t = a.probs_tangent(wide(query_t), a.to_query_heads(key_t)), out;
   if (p_t.defined()) out = matmul(p_t, a.v);
-  return value_t.defined() ? plus(out, matmul(a.p, a.heads(value_t))) : out;
+  return value_t.defined() ? plus(out, matmul(a.p, a.to_query_heads(value_t))) : out;
 }
 
 // See Note [Derivatives Of Attention].
@@ -172,27 +172,28 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attention_double(std::span<Tensor> gr
                                                             bool causal, const Tensor& mask,
                                                             std::optional<double> scale) {
   Attention at(query, key, value, causal, mask, scale);
-  Tensor a = wide(grads[0]), b = at.heads(grads[1]), c = at.heads(grads[2]), g = wide(dy);
+  Tensor a = wide(grads[0]), b = at.to_query_heads(grads[1]), c = at.to_query_heads(grads[2]), g = wide(dy);
   Tensor w, to_g, to_q, to_k, to_v, u;
-  if (a.defined()) w = matmul(a, turned(at.k));
-  if (b.defined()) w = plus(w, matmul(at.q, turned(b)));
+  if (a.defined()) w = matmul(a, transposed(at.k));
+  if (b.defined()) w = plus(w, matmul(at.q, transposed(b)));
   if (w.defined()) {
     w = w * Scalar(at.s);
-    Tensor x = matmul(g, turned(at.v)), around = x - rowsum(at.p * x), d = at.p * around, pulled = at.pulled(w);
+    Tensor x = matmul(g, transposed(at.v)), around = x - rowsum(at.p * x), d = at.p * around,
+           t = at.softmax_jacobian(w);
     u = w * around - x * rowsum(at.p * w);
-    to_g = matmul(pulled, at.v);
-    to_v = matmul(turned(pulled), g);
+    to_g = matmul(t, at.v);
+    to_v = matmul(transposed(t), g);
     if (b.defined()) to_q = matmul(d, b);
-    if (a.defined()) to_k = matmul(turned(d), a);
+    if (a.defined()) to_k = matmul(transposed(d), a);
   }
   if (c.defined()) {
-    u = plus(matmul(g, turned(c)), u);
+    u = plus(matmul(g, transposed(c)), u);
     to_g = plus(matmul(at.p, c), to_g);
   }
-  Tensor z = at.pulled(u);
+  Tensor z = at.softmax_jacobian(u);
   to_q = at.scaled(plus(matmul(z, at.k), to_q));
-  to_k = at.scaled(plus(matmul(turned(z), at.q), to_k));
-  return {to_g, to_q, at.own(to_k), at.own(to_v)};
+  to_k = at.scaled(plus(matmul(transposed(z), at.q), to_k));
+  return {to_g, to_q, at.to_key_heads(to_k), at.to_key_heads(to_v)};
 }
 
 std::tuple<Tensor, Tensor, Tensor> attention_backward_jvp(const Tensor& dy_t, const Tensor& query_t,
@@ -201,23 +202,24 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward_jvp(const Tensor& dy_t, co
                                                           bool causal, const Tensor& mask,
                                                           std::optional<double> scale) {
   Attention a(query, key, value, causal, mask, scale);
-  Tensor g = wide(dy), g_t = wide(dy_t), q_t = wide(query_t), k_t = a.heads(key_t), v_t = a.heads(value_t);
-  Tensor x = matmul(g, turned(a.v)), around = x - rowsum(a.p * x), d = a.p * around, p_t = a.moved(q_t, k_t), x_t, d_t,
-         to_v;
-  if (g_t.defined()) x_t = matmul(g_t, turned(a.v));
-  if (v_t.defined()) x_t = plus(x_t, matmul(g, turned(v_t)));
-  if (x_t.defined()) d_t = a.pulled(x_t);
+  Tensor g = wide(dy), g_t = wide(dy_t), q_t = wide(query_t), k_t = a.to_query_heads(key_t),
+         v_t = a.to_query_heads(value_t);
+  Tensor x = matmul(g, transposed(a.v)), around = x - rowsum(a.p * x), d = a.p * around,
+         p_t = a.probs_tangent(q_t, k_t), x_t, d_t, to_v;
+  if (g_t.defined()) x_t = matmul(g_t, transposed(a.v));
+  if (v_t.defined()) x_t = plus(x_t, matmul(g, transposed(v_t)));
+  if (x_t.defined()) d_t = a.softmax_jacobian(x_t);
   if (p_t.defined()) d_t = plus(d_t, p_t * around - a.p * rowsum(p_t * x));
   Tensor to_q, to_k;
   if (d_t.defined()) {
     to_q = matmul(d_t, a.k);
-    to_k = matmul(turned(d_t), a.q);
+    to_k = matmul(transposed(d_t), a.q);
   }
   if (k_t.defined()) to_q = plus(to_q, matmul(d, k_t));
-  if (q_t.defined()) to_k = plus(to_k, matmul(turned(d), q_t));
-  if (p_t.defined()) to_v = matmul(turned(p_t), g);
-  if (g_t.defined()) to_v = plus(to_v, matmul(turned(a.p), g_t));
-  return {a.scaled(to_q), a.own(a.scaled(to_k)), a.own(to_v)};
+  if (q_t.defined()) to_k = plus(to_k, matmul(transposed(d), q_t));
+  if (p_t.defined()) to_v = matmul(transposed(p_t), g);
+  if (g_t.defined()) to_v = plus(to_v, matmul(transposed(a.p), g_t));
+  return {a.scaled(to_q), a.to_key_heads(a.scaled(to_k)), a.to_key_heads(to_v)};
 }
 
 }  // namespace undertow::ops

@@ -1,6 +1,5 @@
 // common.cpp: helpers for formulas of every family.
 #include "core/autograd/formulas/formulas.h"
-#include "core/autograd/formulas/has_zero.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
 
@@ -13,7 +12,7 @@ Tensor maybe_mul(const Tensor& t, const Scalar& s) {
 Tensor self_t_plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
 Scalar conj(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad) {
-  return grad.defined() ? fwd::zeros_beside(grad, grad.sizes(), grad.dtype()) : Tensor();
+  return grad.defined() ? fwd::zeros_on_device_of(grad, grad.sizes(), grad.dtype()) : Tensor();
 }
 bool has_zero(const Tensor& t) { return !fwd::has_elements(t) || !item(all(alias(t))).to<bool>(); }
 

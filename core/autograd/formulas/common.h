@@ -1,5 +1,5 @@
 // common.h: helpers for formulas of every family.
-// Each function is differentiable: it calls only operators.
+// Each function but has_zero is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
 
@@ -30,5 +30,8 @@ class Conjugate {
 inline Conjugate conj_of(const Tensor& t) { return Conjugate(t); }
 inline Scalar conj_of(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad);
+
+// True if any element is zero, and for a tensor without memory (meta): the formula for zeros is correct for all values.
+bool has_zero(const Tensor& t);
 
 }  // namespace undertow::ops

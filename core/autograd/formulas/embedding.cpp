@@ -21,7 +21,7 @@ Tensor without_padding(const Tensor& rows, const Tensor& indices, int64_t paddin
                            Scalar(0));
 }
 // At every index, one over the number of indices in the same bag.
-Tensor shares(const Tensor& counts, const Tensor& bags, DType dtype) {
+Tensor inverse_counts(const Tensor& counts, const Tensor& bags, DType dtype) {
   return reciprocal(to_dtype(index_select(clamp_min(counts, Scalar(1)), 0, bags), dtype));
 }
 Tensor zero_in_empty_bags(const Tensor& t, const Tensor& counts) {
@@ -34,11 +34,11 @@ Tensor bag_weight_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices,
                        int64_t padding_idx) {
   if (mode == kMax) return scatter_add(zeros_of(sizes, grad), 0, maxima, zero_in_empty_bags(grad, counts));
   Tensor rows = index_select(grad, 0, bags);
-  if (mode == kMean) rows = rows * column(shares(counts, bags, grad.dtype()));
+  if (mode == kMean) rows = rows * column(inverse_counts(counts, bags, grad.dtype()));
   if (scales.defined()) rows = rows * column(scales);
   if (by_freq) {
     Tensor uses = index_add(zeros_of(sizes.first(1), grad), 0, indices,
-                            fwd::full_beside(grad, indices.sizes(), Scalar(1), grad.dtype()), Scalar(1));
+                            fwd::full_on_device_of(grad, indices.sizes(), Scalar(1), grad.dtype()), Scalar(1));
     rows = rows / column(index_select(uses, 0, indices));
   }
   return index_add(zeros_of(sizes, grad), 0, indices, without_padding(rows, indices, padding_idx), Scalar(1));
@@ -60,7 +60,7 @@ Tensor bag_jvp(const Tensor& weight_t, const Tensor& scales_t, const Tensor& wei
     if (scales.defined()) rows = rows * column(scales);
   }
   if (scales_t.defined()) rows = self_t_plus(index_select(weight, 0, indices) * column(scales_t), rows);
-  if (mode == kMean) rows = rows * column(shares(counts, bags, rows.dtype()));
+  if (mode == kMean) rows = rows * column(inverse_counts(counts, bags, rows.dtype()));
   Dims sizes{counts.size(0), weight.size(1)};
   return index_add(zeros_of(sizes, rows), 0, bags, without_padding(rows, indices, padding_idx), Scalar(1));
 }

@@ -14,7 +14,7 @@ namespace {
 Tensor spread(const Tensor& grad, const Tensor& self, int64_t reduction) {
   return reduction == kMean ? grad / Scalar(static_cast<double>(self.numel())) : grad;
 }
-Tensor ones_for(const Tensor& t) { return fwd::full_beside(t, {}, Scalar(1), t.dtype()); }
+Tensor ones_for(const Tensor& t) { return fwd::full_on_device_of(t, {}, Scalar(1), t.dtype()); }
 // The tangent of a loss of self - target whose derivative with respect to self is `slope`.
 Tensor reduce_tangents(const Tensor& slope, const Tensor& self_t, const Tensor& target_t, int64_t reduction) {
   Tensor both = self_t.defined() && target_t.defined() ? self_t - target_t : self_t.defined() ? self_t : -target_t;
@@ -28,7 +28,7 @@ Tensor reduce_loss(const Tensor& loss, int64_t reduction) {
 }
 
 Tensor mse_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
-  if (!must_be_operators())
+  if (!needs_operators())
     return fwd::elementwise_loss_backward({LossKind::Squared, "mse_loss"}, grad, self, target, {}, reduction);
   return (self - target) * spread(grad * Scalar(2), self, reduction);
 }
@@ -39,7 +39,7 @@ Tensor mse_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& 
 
 Tensor smooth_l1_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
                                double beta) {
-  if (!must_be_operators())
+  if (!needs_operators())
     return fwd::elementwise_loss_backward({LossKind::SmoothL1, "smooth_l1_loss", beta}, grad, self, target, {},
                                           reduction);
   Tensor x = self - target, g = spread(grad, self, reduction);
@@ -52,7 +52,7 @@ Tensor smooth_l1_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Te
 }
 Tensor huber_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction,
                            double delta) {
-  if (!must_be_operators())
+  if (!needs_operators())
     return fwd::elementwise_loss_backward({LossKind::Huber, "huber_loss", delta}, grad, self, target, {}, reduction);
   Tensor x = self - target, g = spread(grad, self, reduction), far = g * Scalar(delta);
   return where(ge(x, Scalar(delta)), far, where(le(x, Scalar(-delta)), -far, x * g));
@@ -63,7 +63,7 @@ Tensor huber_loss_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor
 }
 // d log(1 + exp(-y x)) / dx = -y * sigmoid(-y x)
 Tensor soft_margin_loss_backward(const Tensor& grad, const Tensor& self, const Tensor& target, int64_t reduction) {
-  if (!must_be_operators())
+  if (!needs_operators())
     return fwd::elementwise_loss_backward({LossKind::SoftMargin, "soft_margin_loss"}, grad, self, target, {},
                                           reduction);
   return -(target * sigmoid(-(target * self))) * spread(grad, self, reduction);
@@ -75,7 +75,7 @@ Tensor soft_margin_loss_jvp(const Tensor& self_t, const Tensor& self, const Tens
 // d/dx -(y log x + (1 - y) log(1 - x)) = (x - y) / (x (1 - x)), with the denominator kept away from zero.
 Tensor bce_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                     int64_t reduction) {
-  if (!must_be_operators())
+  if (!needs_operators())
     return times(
         fwd::elementwise_loss_backward({LossKind::Bce, "binary_cross_entropy"}, grad, self, target, {}, reduction),
         weight);
@@ -98,7 +98,7 @@ Tensor bce_jvp(const Tensor& self_t, const Tensor& target_t, const Tensor& self,
 
 Tensor bce_logits_backward(const Tensor& grad, const Tensor& self, const Tensor& target, const Tensor& weight,
                            const Tensor& pos_weight, int64_t reduction) {
-  if (!must_be_operators()) {
+  if (!needs_operators()) {
     LossKind loss = pos_weight.defined() ? LossKind::BceLogitsWeighted : LossKind::BceLogits;
     return times(fwd::elementwise_loss_backward({loss, "binary_cross_entropy_with_logits"}, grad, self, target,
                                                 pos_weight, reduction),

@@ -34,7 +34,7 @@ struct Plan {
 };
 
 Tensor wide(const Tensor& t) { return t.defined() && is_reduced_float(t.dtype()) ? to_dtype(t, DType::Float32) : t; }
-Tensor seen(const Tensor& t, const Dims& shape) { return t.defined() ? reshape(wide(t), shape) : t; }
+Tensor reshaped(const Tensor& t, const Dims& shape) { return t.defined() ? reshape(wide(t), shape) : t; }
 Tensor times(const Tensor& t, const Tensor& w) { return w.defined() ? t * w : t; }
 
 class Normal {
@@ -46,8 +46,8 @@ class Normal {
   }
   // With statistics that do not depend on x.
   Normal(const Plan& plan, const Tensor& x, const Tensor& mean, const Tensor& var) : plan_(plan), fixed_(true) {
-    rstd_ = rsqrt(seen(var, plan.weight_shape) + Scalar(plan.eps));
-    hat_ = (x - seen(mean, plan.weight_shape)) * rstd_;
+    rstd_ = rsqrt(reshaped(var, plan.weight_shape) + Scalar(plan.eps));
+    hat_ = (x - reshaped(mean, plan.weight_shape)) * rstd_;
   }
   const Tensor& hat() const { return hat_; }
   Tensor project(const Tensor& v) const {
@@ -56,11 +56,11 @@ class Normal {
     return rstd_ * (rest - hat_ * over(v * hat_));
   }
   // The second derivative of <h, x^> with respect to x, applied to v; undefined for fixed statistics.
-  Tensor bend(const Tensor& v, const Tensor& h) const {
+  Tensor second_derivative(const Tensor& v, const Tensor& h) const {
     if (fixed_) return {};
-    Tensor a = over(v * hat_), b = over(h * hat_), apart = over(v * h) - a * b;
-    if (plan_.centred) apart = apart - over(v) * over(h);
-    return -project(rstd_ * (b * v + a * h)) - rstd_ * rstd_ * hat_ * apart;
+    Tensor a = over(v * hat_), b = over(h * hat_), covariance = over(v * h) - a * b;
+    if (plan_.centred) covariance = covariance - over(v) * over(h);
+    return -project(rstd_ * (b * v + a * h)) - rstd_ * rstd_ * hat_ * covariance;
   }
 
  private:
@@ -78,22 +78,22 @@ Tensor to_weight(const Tensor& t, const Plan& plan, IntSpan sizes) {
 Tensor jvp(const Plan& plan, const Normal& n, const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t,
            const Tensor& input, const Tensor& weight) {
   Tensor out;
-  if (input_t.defined()) out = times(n.project(seen(input_t, plan.shape)), seen(weight, plan.weight_shape));
-  if (weight_t.defined()) out = self_t_plus(n.hat() * seen(weight_t, plan.weight_shape), out);
-  if (bias_t.defined()) out = self_t_plus(expand(seen(bias_t, plan.weight_shape), plan.shape, false), out);
+  if (input_t.defined()) out = times(n.project(reshaped(input_t, plan.shape)), reshaped(weight, plan.weight_shape));
+  if (weight_t.defined()) out = self_t_plus(n.hat() * reshaped(weight_t, plan.weight_shape), out);
+  if (bias_t.defined()) out = self_t_plus(expand(reshaped(bias_t, plan.weight_shape), plan.shape, false), out);
   return reshape(out, input.sizes());
 }
 
 // See Note [Derivatives Of Normalisation].
 ThreeTensors second(const Plan& plan, const Normal& n, std::span<Tensor> grads, const Tensor& dy, const Tensor& input,
                     const Tensor& weight) {
-  Tensor v = seen(grads[0], plan.shape), u = seen(grads[1], plan.weight_shape),
-         z = grads.size() > 2 ? seen(grads[2], plan.weight_shape) : Tensor();
-  Tensor g = seen(dy, plan.shape), w = seen(weight, plan.weight_shape), to_dy, to_x, to_w;
+  Tensor v = reshaped(grads[0], plan.shape), u = reshaped(grads[1], plan.weight_shape),
+         z = grads.size() > 2 ? reshaped(grads[2], plan.weight_shape) : Tensor();
+  Tensor g = reshaped(dy, plan.shape), w = reshaped(weight, plan.weight_shape), to_dy, to_x, to_w;
   if (v.defined()) {
     Tensor p = n.project(v);
     to_dy = times(p, w);
-    to_x = n.bend(v, times(g, w));
+    to_x = n.second_derivative(v, times(g, w));
     if (weight.defined()) to_w = to_weight(g * p, plan, weight.sizes());
   }
   if (u.defined()) {
@@ -109,14 +109,15 @@ ThreeTensors second(const Plan& plan, const Normal& n, std::span<Tensor> grads, 
 ThreeTensors backward_jvp(const Plan& plan, const Normal& n, const Tensor& dy_t, const Tensor& input_t,
                           const Tensor& weight_t, const Tensor& dy, const Tensor& input, const Tensor& weight,
                           IntSpan weight_sizes, int64_t mask) {
-  Tensor g_t = seen(dy_t, plan.shape), x_t = seen(input_t, plan.shape), w_t = seen(weight_t, plan.weight_shape);
-  Tensor g = seen(dy, plan.shape), w = seen(weight, plan.weight_shape), dx, dw, db;
+  Tensor g_t = reshaped(dy_t, plan.shape), x_t = reshaped(input_t, plan.shape),
+         w_t = reshaped(weight_t, plan.weight_shape);
+  Tensor g = reshaped(dy, plan.shape), w = reshaped(weight, plan.weight_shape), dx, dw, db;
   if (mask & 1) {
     if (g_t.defined()) dx = n.project(times(g_t, w));
     if (w_t.defined()) dx = self_t_plus(n.project(g * w_t), dx);
     if (x_t.defined()) {
-      Tensor bent = n.bend(x_t, times(g, w));
-      if (bent.defined()) dx = self_t_plus(bent, dx);
+      Tensor curvature = n.second_derivative(x_t, times(g, w));
+      if (curvature.defined()) dx = self_t_plus(curvature, dx);
     }
     if (dx.defined()) dx = reshape(dx, input.sizes());
   }
@@ -157,7 +158,7 @@ double rms_eps(const Tensor& input, std::optional<double> eps) {
                                 : static_cast<double>(std::numeric_limits<float>::epsilon()));
 }
 // Drops the gradients that are not wanted.
-ThreeTensors only(ThreeTensors t, int64_t wanted) {
+ThreeTensors keep_wanted(ThreeTensors t, int64_t wanted) {
   if (!(wanted & 1)) std::get<0>(t).reset();
   if (!(wanted & 2)) std::get<1>(t).reset();
   if (!(wanted & 4)) std::get<2>(t).reset();
@@ -168,7 +169,7 @@ ThreeTensors only(ThreeTensors t, int64_t wanted) {
 
 ThreeTensors layer_norm_grads(const Tensor& dy, const Tensor& input, IntSpan shape, const Tensor& mean,
                               const Tensor& rstd, const Tensor& weight, double eps, int64_t wanted) {
-  return only(_layer_norm_backward(dy, input, shape, mean, rstd, weight, eps, wanted), wanted);
+  return keep_wanted(_layer_norm_backward(dy, input, shape, mean, rstd, weight, eps, wanted), wanted);
 }
 Tensor layer_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input,
                       IntSpan shape, const Tensor& weight, double eps) {
@@ -223,8 +224,8 @@ Tensor rms_norm_composite(const Tensor& input, IntSpan shape, const Tensor& weig
 ThreeTensors batch_norm_grads(const Tensor& dy, const Tensor& input, const Tensor& weight, const Tensor& running_mean,
                               const Tensor& running_var, const Tensor& mean, const Tensor& rstd, bool training,
                               double eps, int64_t wanted) {
-  return only(_batch_norm_backward(dy, input, weight, running_mean, running_var, mean, rstd, training, eps, wanted),
-              wanted);
+  return keep_wanted(
+      _batch_norm_backward(dy, input, weight, running_mean, running_var, mean, rstd, training, eps, wanted), wanted);
 }
 Tensor batch_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input,
                       const Tensor& weight, const Tensor& mean, const Tensor& var, bool training, double eps) {
@@ -276,25 +277,25 @@ Tensor instance_norm_composite(const Tensor& input, const Tensor& weight, const 
 ThreeTensors group_norm_grads(const Tensor& dy, const Tensor& input, const Tensor& mean, const Tensor& rstd,
                               const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps,
                               int64_t wanted) {
-  return only(_group_norm_backward(dy, input, mean, rstd, weight, N, C, HxW, group, eps, wanted), wanted);
+  return keep_wanted(_group_norm_backward(dy, input, mean, rstd, weight, N, C, HxW, group, eps, wanted), wanted);
 }
 Tensor group_norm_jvp(const Tensor& input_t, const Tensor& weight_t, const Tensor& bias_t, const Tensor& input,
                       const Tensor& weight, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
   Plan plan = group_plan(N, C, HxW, group, eps);
-  return jvp(plan, Normal(plan, seen(input, plan.shape)), input_t, weight_t, bias_t, input, weight);
+  return jvp(plan, Normal(plan, reshaped(input, plan.shape)), input_t, weight_t, bias_t, input, weight);
 }
 ThreeTensors group_norm_double(std::span<Tensor> grads, const Tensor& dy, const Tensor& input, const Tensor& weight,
                                int64_t N, int64_t C, int64_t HxW, int64_t group, double eps) {
   Plan plan = group_plan(N, C, HxW, group, eps);
-  return second(plan, Normal(plan, seen(input, plan.shape)), grads, dy, input, weight);
+  return second(plan, Normal(plan, reshaped(input, plan.shape)), grads, dy, input, weight);
 }
 ThreeTensors group_norm_backward_jvp(const Tensor& dy_t, const Tensor& input_t, const Tensor& weight_t,
                                      const Tensor& dy, const Tensor& input, const Tensor& weight, int64_t N, int64_t C,
                                      int64_t HxW, int64_t group, double eps, int64_t mask) {
   Plan plan = group_plan(N, C, HxW, group, eps);
   Dims channels{C};
-  return backward_jvp(plan, Normal(plan, seen(input, plan.shape)), dy_t, input_t, weight_t, dy, input, weight, channels,
-                      mask);
+  return backward_jvp(plan, Normal(plan, reshaped(input, plan.shape)), dy_t, input_t, weight_t, dy, input, weight,
+                      channels, mask);
 }
 Tensor group_norm_composite(const Tensor& input, int64_t num_groups, const Tensor& weight, const Tensor& bias,
                             double eps) {

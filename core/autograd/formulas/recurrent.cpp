@@ -20,8 +20,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor>
                                                                const Tensor& cx, const Tensor& weight,
                                                                const Tensor& output, const Tensor& cells,
                                                                const Tensor& activations, bool reverse) {
-  if (!must_be_operators())
-    return fwd::lstm_layer_backward(grads, {hx, cx, weight, output, cells, activations, reverse});
+  if (!needs_operators()) return fwd::lstm_layer_backward(grads, {hx, cx, weight, output, cells, activations, reverse});
   int64_t steps = output.size(0);
   const Scalar one(1);
   Tensor dh, dc, grad_weight;
@@ -40,8 +39,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstm_layer_backward(std::span<Tensor>
     std::vector<Tensor> to{dc * g, dc * c_before, dc * i, dh * bounded};
     Tensor more = at(grads[2], t), to_gates = cat(to, -1);
     if (more.defined()) to_gates = to_gates + more;
-    std::vector<Tensor> slopes{i * (one - i), f * (one - f), one - g * g, o * (one - o)};
-    sums[t] = to_gates * cat(slopes, -1);
+    std::vector<Tensor> derivatives{i * (one - i), f * (one - f), one - g * g, o * (one - o)};
+    sums[t] = to_gates * cat(derivatives, -1);
     grad_weight = self_t_plus(grad_weight, matmul(transpose(sums[t], 0, 1), h_before));
     dh = matmul(sums[t], weight);
     dc = dc * f;

@@ -2,8 +2,8 @@
 // build: small
 #include "core/forward/scan.h"
 
+#include "core/autograd/formulas/common.h"
 #include "core/autograd/formulas/formulas.h"
-#include "core/autograd/formulas/has_zero.h"
 #include "core/autograd/fused_formula.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
@@ -17,7 +17,7 @@ Tensor join(std::initializer_list<Tensor> list, int64_t dim) { return cat(Tensor
 
 Tensor reversed_cumsum(const Tensor& t, int64_t dim) {
   if (t.dim() == 0 || t.size(dim) <= 1) return t;
-  if (!must_be_operators()) return fwd::cumsum_from_the_end(t, dim);
+  if (!needs_operators()) return fwd::cumsum_from_the_end(t, dim);
   const int64_t d = dim;
   return flip(cumsum(flip(t, IntSpan(&d, 1)), dim, std::nullopt), IntSpan(&d, 1));
 }
@@ -34,7 +34,7 @@ Tensor cumprod_backward(const Tensor& grad, const Tensor& self, const Tensor& re
   for (int64_t k = 0; k < n; k++) {
     Tensor before = k ? prod(part(x, d, 0, k), d, true, std::nullopt) : Tensor();
     Tensor after = k + 1 < n ? cumprod(part(x, d, k + 1, n), d, std::nullopt) : Tensor();
-    Tensor one = before.defined() ? before : fwd::full_beside(x, part(x, d, 0, 1).sizes(), Scalar(1), x.dtype());
+    Tensor one = before.defined() ? before : fwd::full_on_device_of(x, part(x, d, 0, 1).sizes(), Scalar(1), x.dtype());
     Tensor without = after.defined() ? join({one, before.defined() ? before * after : after}, d) : one;
     slices.push_back(sum(part(grad, d, k, n) * conj(without), IntSpan(&d, 1), true, std::nullopt));
   }
@@ -51,7 +51,7 @@ Tensor cumprod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& resul
   Tensor safe = where(zero, Scalar(1), x);
   Tensor plain = cumsum(t / safe, dim, std::nullopt) * result;
   Tensor replaced = cumprod(where(logical_and(zero, eq(seen, Scalar(1))), t, x), dim, std::nullopt);
-  Tensor none = fwd::zeros_beside(x, x.sizes(), x.dtype());
+  Tensor none = fwd::zeros_on_device_of(x, x.sizes(), x.dtype());
   return where(eq(seen, Scalar(0)), plain, where(eq(seen, Scalar(1)), replaced, none));
 }
 
@@ -70,7 +70,7 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& self, const Tenso
   if (grad.dtype() == DType::Float32) least = std::numeric_limits<float>::lowest();
   if (grad.dtype() == DType::Float16) least = -65504;
   if (grad.dtype() == DType::BFloat16) least = -3.3895313892515355e38;
-  Tensor floor = fwd::full_beside(grad, {}, Scalar(least), grad.dtype());
+  Tensor floor = fwd::full_on_device_of(grad, {}, Scalar(least), grad.dtype());
   Tensor size = log(abs(grad));
   Tensor positive = where(gt(grad, Scalar(0)), size, floor), negative = where(lt(grad, Scalar(0)), size, floor);
   return exp(reversed(positive - result) + self) - exp(reversed(negative - result) + self);
@@ -89,11 +89,11 @@ Tensor gather_at(const Tensor& t, int64_t dim, const Tensor& indices) {
 }
 Tensor scatter_to(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim) {
   if (sizes.empty()) return grad;
-  return scatter(fwd::zeros_beside(grad, sizes, grad.dtype()), dim, indices, grad);
+  return scatter(fwd::zeros_on_device_of(grad, sizes, grad.dtype()), dim, indices, grad);
 }
 Tensor cumextremum_backward(const Tensor& grad, IntSpan sizes, const Tensor& indices, int64_t dim) {
   if (sizes.empty() || product(sizes) == 0) return grad;
-  return scatter_add(fwd::zeros_beside(grad, sizes, grad.dtype()), dim, indices, grad);
+  return scatter_add(fwd::zeros_on_device_of(grad, sizes, grad.dtype()), dim, indices, grad);
 }
 
 namespace {
@@ -158,21 +158,23 @@ bool is_zero_wide(const Tensor& y, int64_t d) { return y.size(d) == 0; }
 Tensor empty_integral(const Tensor& y, int64_t d) {
   Dims sizes(y.sizes());
   sizes.erase(static_cast<size_t>(d));
-  return fwd::zeros_beside(y, sizes, y.dtype());
+  return fwd::zeros_on_device_of(y, sizes, y.dtype());
 }
 Tensor heights(const Tensor& y, int64_t d) { return part(y, d, 1, y.size(d)) + part(y, d, 0, y.size(d) - 1); }
 }  // namespace
 
 Tensor trapezoid_composite(const Tensor& y, const Tensor& x, int64_t dim) {
   int64_t d = wrap_dim(dim, y.dim());
-  if (y.dim() == 0 || is_zero_wide(y, d)) return y.dim() ? empty_integral(y, d) : fwd::zeros_beside(y, {}, y.dtype());
+  if (y.dim() == 0 || is_zero_wide(y, d))
+    return y.dim() ? empty_integral(y, d) : fwd::zeros_on_device_of(y, {}, y.dtype());
   check_trapezoid(y, "trapezoid");
   UT_CHECK(x.dtype() != DType::Bool, "trapezoid: received a bool input for `x`, but bool is not supported");
   return sum(heights(y, d) * widths(y, x, d), IntSpan(&d, 1), false, std::nullopt) / Scalar(2.0);
 }
 Tensor trapezoid_composite(const Tensor& y, const Scalar& dx, int64_t dim) {
   int64_t d = wrap_dim(dim, y.dim());
-  if (y.dim() == 0 || is_zero_wide(y, d)) return y.dim() ? empty_integral(y, d) : fwd::zeros_beside(y, {}, y.dtype());
+  if (y.dim() == 0 || is_zero_wide(y, d))
+    return y.dim() ? empty_integral(y, d) : fwd::zeros_on_device_of(y, {}, y.dtype());
   check_trapezoid(y, "trapezoid");
   UT_CHECK(!dx.is_bool(), "trapezoid: received a bool input for `dx`, but bool is not supported");
   double half = dx.is_complex() ? 0 : dx.to_double() * 0.5;

@@ -12,8 +12,8 @@ Dims negated(IntSpan values) {
   return out;
 }
 
-Tensor avg_again(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
-                 bool count_include_pad, std::optional<int64_t> divisor) {
+Tensor avg_unpool_grad(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
+                       bool count_include_pad, std::optional<int64_t> divisor) {
   // The number of windows tells whether ceil_mode was set.
   IntSpan steps = stride.empty() ? kernel : stride;
   bool ceil_mode = false;
@@ -29,8 +29,8 @@ Tensor adaptive_avg_unpool_backward(const Tensor& grad, IntSpan sizes, int64_t s
   return spatial == 2 ? _adaptive_avg_pool2d(grad, windows) : _adaptive_avg_pool3d(grad, windows);
 }
 
-Tensor resample_again(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,
-                      std::optional<double> d, std::optional<double> h, std::optional<double> w) {
+Tensor resample_double_backward(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,
+                                std::optional<double> d, std::optional<double> h, std::optional<double> w) {
   return _resample(grad, sizes.subspan(2), kind, align_corners, d, h, w);
 }
 
@@ -48,7 +48,7 @@ Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, int64_t normalization) 
   Tensor half = _fft_r2c(grad, dim, normalization, true);
   int64_t last = dim.back() < 0 ? dim.back() + grad.dim() : dim.back(), twice = grad.size(last) - half.size(last);
   if (twice <= 0) return half;
-  Tensor ends = fwd::full_beside(grad, Dims{half.size(last)}, Scalar(1), grad.dtype());
+  Tensor ends = fwd::full_on_device_of(grad, Dims{half.size(last)}, Scalar(1), grad.dtype());
   fwd::fill_into(fwd::slice(ends, 0, 1, 1 + twice, 1), Scalar(2));
   Dims shape(static_cast<size_t>(grad.dim()), 1);
   shape[static_cast<size_t>(last)] = half.size(last);

@@ -8,14 +8,14 @@ namespace undertow::ops {
 Dims negated(IntSpan values);
 
 // The derivative of _avg_unpool with respect to its gradient: averages over the same windows, as many as in `sizes`.
-Tensor avg_again(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
-                 bool count_include_pad, std::optional<int64_t> divisor);
+Tensor avg_unpool_grad(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
+                       bool count_include_pad, std::optional<int64_t> divisor);
 // The same for _adaptive_avg_unpool.
 Tensor adaptive_avg_unpool_backward(const Tensor& grad, IntSpan sizes, int64_t spatial);
 
 // The derivative of _resample_backward with respect to its gradient: _resample to the last of `sizes`.
-Tensor resample_again(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,
-                      std::optional<double> d, std::optional<double> h, std::optional<double> w);
+Tensor resample_double_backward(const Tensor& grad, IntSpan sizes, std::string_view kind, bool align_corners,
+                                std::optional<double> d, std::optional<double> h, std::optional<double> w);
 
 Tensor fft_r2c_backward(const Tensor& grad, IntSpan dim, int64_t normalization, bool onesided, IntSpan sizes);
 Tensor fft_c2r_backward(const Tensor& grad, IntSpan dim, int64_t normalization);

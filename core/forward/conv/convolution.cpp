@@ -150,8 +150,8 @@ Tensor compute(ConvResult asked, const ConvShape& s, const Tensor& a, const Tens
                         : sizes.size() == 4 ? MemoryFormat::ChannelsLast
                                             : MemoryFormat::ChannelsLast3d;
   Tensor out = format == MemoryFormat::Contiguous
-                   ? empty_beside(a, sizes, a.dtype())
-                   : empty_strided_beside(a, sizes, format_strides(sizes, format), a.dtype());
+                   ? empty_on_device_of(a, sizes, a.dtype())
+                   : empty_strided_on_device_of(a, sizes, format_strides(sizes, format), a.dtype());
   backend_of(a).conv->convolution(out, a, b, bias, {asked, s, is_dense_channels_last(a), is_dense_channels_last(b)});
   return out;
 }

@@ -94,7 +94,7 @@ Tensor im2col(const Tensor& self, IntSpan kernel_size, IntSpan dilation, IntSpan
   check_dtype(self.dtype(), "im2col");
   int64_t blocks = b.down() * b.across(), channels = self.size(-3);
   Dims sizes = self.dim() == 4 ? Dims{self.size(0), channels * b.taps(), blocks} : Dims{channels * b.taps(), blocks};
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   backend_of(self).conv->im2col(out, contiguous(self), b.grid());
   return out;
 }
@@ -118,7 +118,7 @@ Tensor col2im(const Tensor& self, IntSpan output_size, IntSpan kernel_size, IntS
   check_dtype(self.dtype(), "col2im");
   int64_t channels = self.size(-2) / b.taps();
   Dims sizes = self.dim() == 3 ? Dims{self.size(0), channels, b.height, b.width} : Dims{channels, b.height, b.width};
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   backend_of(self).conv->col2im(out, contiguous(self), b.grid());
   return out;
 }

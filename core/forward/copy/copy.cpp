@@ -64,7 +64,7 @@ Tensor contiguous(const Tensor& src) {
   return src.is_contiguous() && !src.impl()->has(kConj | kNeg) ? src : contiguous_copy(src);
 }
 Tensor contiguous_copy(const Tensor& src) {
-  Tensor out = empty_beside(src, src.sizes(), src.dtype());
+  Tensor out = empty_on_device_of(src, src.sizes(), src.dtype());
   copy_into(out, src);
   return out;
 }

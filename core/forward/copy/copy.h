@@ -34,8 +34,10 @@ void fill_into(const Tensor& dst, const Scalar& value);
 Tensor full(IntSpan sizes, const Scalar& value, DType dtype, Device device);
 Tensor zeros(IntSpan sizes, DType dtype, Device device);
 // On the device of another tensor.
-inline Tensor zeros_beside(const Tensor& t, IntSpan sizes, DType dtype) { return zeros(sizes, dtype, t.device()); }
-inline Tensor full_beside(const Tensor& t, IntSpan sizes, const Scalar& value, DType dtype) {
+inline Tensor zeros_on_device_of(const Tensor& t, IntSpan sizes, DType dtype) {
+  return zeros(sizes, dtype, t.device());
+}
+inline Tensor full_on_device_of(const Tensor& t, IntSpan sizes, const Scalar& value, DType dtype) {
   return full(sizes, value, dtype, t.device());
 }
 

@@ -61,7 +61,7 @@ Scalar number_of(const char* name, const char* which, const Tensor& t) {
   return item(t);
 }
 // The result is on the device of the tensor that gives an end, unless a device is given.
-std::optional<Device> place_of(std::optional<Device> device, const Tensor& end) {
+std::optional<Device> device_or_that_of(std::optional<Device> device, const Tensor& end) {
   return device ? device : std::optional<Device>(end.device());
 }
 
@@ -106,13 +106,13 @@ Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType 
 }
 Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, OptDType dtype, OptDevice device) {
   return linspace(number_of("linspace", "start", start), number_of("linspace", "end", end), steps, dtype,
-                  place_of(device, start));
+                  device_or_that_of(device, start));
 }
 Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, OptDType dtype, OptDevice device) {
-  return linspace(number_of("linspace", "start", start), end, steps, dtype, place_of(device, start));
+  return linspace(number_of("linspace", "start", start), end, steps, dtype, device_or_that_of(device, start));
 }
 Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, OptDType dtype, OptDevice device) {
-  return linspace(start, number_of("linspace", "end", end), steps, dtype, place_of(device, end));
+  return linspace(start, number_of("linspace", "end", end), steps, dtype, device_or_that_of(device, end));
 }
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
@@ -125,13 +125,13 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
 }
 Tensor logspace(const Tensor& start, const Tensor& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
   return logspace(number_of("logspace", "start", start), number_of("logspace", "end", end), steps, base, dtype,
-                  place_of(device, start));
+                  device_or_that_of(device, start));
 }
 Tensor logspace(const Tensor& start, const Scalar& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
-  return logspace(number_of("logspace", "start", start), end, steps, base, dtype, place_of(device, start));
+  return logspace(number_of("logspace", "start", start), end, steps, base, dtype, device_or_that_of(device, start));
 }
 Tensor logspace(const Scalar& start, const Tensor& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
-  return logspace(start, number_of("logspace", "end", end), steps, base, dtype, place_of(device, end));
+  return logspace(start, number_of("logspace", "end", end), steps, base, dtype, device_or_that_of(device, end));
 }
 
 }  // namespace undertow::fwd

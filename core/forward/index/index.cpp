@@ -64,19 +64,19 @@ void expand_masks(const Tensor& self, TensorSpan indices, SmallVector<Tensor, 4>
   }
 }
 
-void refuse_position(int64_t position, int64_t dim, int64_t size) {
+void raise_position_out_of_range(int64_t position, int64_t dim, int64_t size) {
   UT_FAIL_AS(Index, "index ", position, " is out of bounds for dimension ", dim, " with size ", size);
 }
 
 // The byte offset of each index from self's first element.
 Tensor offsets_of(const Tensor& self, const Indexed& r) {
-  Tensor out = empty_beside(self, IntSpan(r.sizes).subspan(r.first, r.count), DType::Int64);
+  Tensor out = empty_on_device_of(self, IntSpan(r.sizes).subspan(r.first, r.count), DType::Int64);
   backend_of(self).index->offsets(out, r.lists(), r.indexed());
   return out;
 }
 
 // A single mask over all elements needs no list of indices.
-const Tensor* whole_mask(const Tensor& self, TensorSpan indices) {
+const Tensor* full_mask(const Tensor& self, TensorSpan indices) {
   if (indices.size() != 1 || !indices[0].defined() || self.dim() == 0) return nullptr;
   const Tensor& t = indices[0];
   return t.dtype() == DType::Bool && same(t.sizes(), self.sizes()) && t.device() == self.device() ? &t : nullptr;
@@ -123,7 +123,7 @@ Indexed resolve(const Tensor& self, TensorSpan given) {
   bool empty = product(shape) == 0;
   for (int64_t d : indexed) {
     const Tensor& t = indices[static_cast<size_t>(d)];
-    r.dims.push_back({d, self.size(d), self.stride(d) * self.itemsize(), true, refuse_position});
+    r.dims.push_back({d, self.size(d), self.stride(d) * self.itemsize(), true, raise_position_out_of_range});
     if (empty) backend_of(self).index->check(t, r.dims.back());
     r.positions.push_back(contiguous(broadcast(t, shape)));
   }
@@ -149,10 +149,10 @@ Tensor view_alias(const Tensor& self) { return alias(self); }
 
 Tensor index(const Tensor& self, TensorSpan indices) {
   check_devices(self, indices);
-  if (const Tensor* mask = whole_mask(self, indices)) return masked_select(self, *mask);
+  if (const Tensor* mask = full_mask(self, indices)) return masked_select(self, *mask);
   Indexed r = resolve(self, indices);
   if (self.is_contiguous() && r.adjacent) {
-    Tensor out = empty_beside(self, r.sizes, self.dtype());
+    Tensor out = empty_on_device_of(self, r.sizes, self.dtype());
     backend_of(self).index->read_rows(out, self, static_cast<int64_t>(r.first), r.lists(), r.indexed());
     return out;
   }
@@ -187,7 +187,7 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
     from = with_layout(from, from.sizes().subspan(1), from.strides().subspan(1));
   UT_CHECK(is_expandable_to(from.sizes(), r.sizes), "shape mismatch: value tensor of shape ", ShapeText{values.sizes()},
            " cannot be broadcast to indexing result of shape ", ShapeText{r.sizes});
-  from = broadcast(apart(out, from), r.sizes);
+  from = broadcast(copy_if_overlapping(out, from), r.sizes);
   backend_of(out).index->write(with_layout(out, r.sizes, r.strides), offsets, static_cast<int64_t>(r.first), from,
                                accumulate ? Update::Add : Update::Set);
 }

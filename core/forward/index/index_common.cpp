@@ -27,7 +27,7 @@ Tensor broadcast(const Tensor& t, IntSpan sizes) {
   return with_layout(t, sizes, strides);
 }
 
-Tensor apart(const Tensor& out, const Tensor& src) {
+Tensor copy_if_overlapping(const Tensor& out, const Tensor& src) {
   return out.numel() && &out.storage() == &src.storage() ? clone_preserve(src) : src;
 }
 
@@ -43,7 +43,7 @@ bool all_within(const Tensor& index, int64_t low, int64_t high) {
 }
 
 Tensor byte_offsets(const Tensor& index, const IndexedDim& dim) {
-  Tensor in = contiguous(index), out = empty_beside(index, index.sizes(), DType::Int64);
+  Tensor in = contiguous(index), out = empty_on_device_of(index, index.sizes(), DType::Int64);
   backend_of(out).index->offsets(out, {&in, 1}, {&dim, 1});
   return out;
 }
@@ -75,7 +75,7 @@ Tensor identity_of(ReduceKind kind, const Tensor& t) {
         return Scalar(0);
     });
   }
-  return full_beside(t, {}, value, t.dtype());
+  return full_on_device_of(t, {}, value, t.dtype());
 }
 
 void divide_by_counts(const Tensor& out, const Tensor& counts) {
@@ -86,10 +86,10 @@ void divide_by_counts(const Tensor& out, const Tensor& counts) {
   backend_of(out).index->divide_by_counts(iter, out.dtype());
 }
 
-Tensor element_of(const Scalar& s, const Tensor& t) { return full_beside(t, {}, s, t.dtype()); }
+Tensor element_of(const Scalar& s, const Tensor& t) { return full_on_device_of(t, {}, s, t.dtype()); }
 
 Tensor element_of(const Tensor& value, const Tensor& t) {
-  Tensor element = empty_beside(value, {}, t.dtype());
+  Tensor element = empty_on_device_of(value, {}, t.dtype());
   backend_of(value).copy->convert_checked(element, materialize_bits(value), check_fits);
   return on_device(element, t.device());
 }

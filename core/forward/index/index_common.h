@@ -17,7 +17,7 @@ Tensor with_layout(const Tensor& t, IntSpan sizes, IntSpan strides);
 // t broadcast to a compatible shape (checked by the caller).
 Tensor broadcast(const Tensor& t, IntSpan sizes);
 // A copy of src if it shares memory with out.
-Tensor apart(const Tensor& out, const Tensor& src);
+Tensor copy_if_overlapping(const Tensor& out, const Tensor& src);
 // t itself, or a copy, on that device.
 Tensor on_device(const Tensor& t, Device device);
 

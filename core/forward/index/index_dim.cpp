@@ -21,10 +21,11 @@ bool is_int_index(DType t) { return t == DType::Int64 || t == DType::Int32; }
 int64_t size_along(const Tensor& t, int64_t dim) { return t.dim() ? t.size(dim) : 1; }
 int64_t stride_along(const Tensor& t, int64_t dim) { return t.dim() ? t.stride(dim) * t.itemsize() : 0; }
 
-IndexedDim indexed_dim(const Tensor& t, int64_t dim, bool may_wrap, void (*refuse)(int64_t, int64_t, int64_t)) {
-  return {dim, size_along(t, dim), stride_along(t, dim), may_wrap, refuse};
+IndexedDim indexed_dim(const Tensor& t, int64_t dim, bool may_wrap,
+                       void (*raise_out_of_range)(int64_t, int64_t, int64_t)) {
+  return {dim, size_along(t, dim), stride_along(t, dim), may_wrap, raise_out_of_range};
 }
-void refuse_of_self(int64_t position, int64_t dim, int64_t size) {
+void raise_out_of_range_in_self(int64_t position, int64_t dim, int64_t size) {
   UT_FAIL_AS(Index, "index out of range in self: index ", position, " for dimension ", dim, " of size ", size);
 }
 
@@ -73,12 +74,12 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   UT_CHECK(self.dim() > 0 || index.numel() == 1, "index_select(): Index to scalar can have only 1 value, got ",
            index.numel(), " value(s)");
   Tensor at = as_int64(index);
-  IndexedDim along = indexed_dim(self, dim, false, refuse_of_self);
+  IndexedDim along = indexed_dim(self, dim, false, raise_out_of_range_in_self);
   const IndexKernels& kernels = *backend_of(self).index;
   Dims sizes(self.sizes());
   if (self.dim() && self.is_contiguous() && at.is_contiguous()) {
     sizes[static_cast<size_t>(dim)] = at.numel();
-    Tensor out = empty_beside(self, sizes, self.dtype());
+    Tensor out = empty_on_device_of(self, sizes, self.dtype());
     kernels.read_rows(out, self, dim, {&at, 1}, {&along, 1});
     return out;
   }
@@ -88,7 +89,7 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   sizes[static_cast<size_t>(dim)] = index.numel();
   strides[static_cast<size_t>(dim)] = 0;
   offset_strides[static_cast<size_t>(dim)] = 1;
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   ElementwiseIter iter;
   iter.add_output(out, self.dtype());
   iter.add_input(with_layout(self, sizes, strides));
@@ -104,7 +105,7 @@ void index_add_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& 
   check_slices("index_add_()", out, dim, index, source);
   check_no_internal_overlap(out);
   check_fits(alpha, out.dtype());
-  Tensor src = apart(out, source);
+  Tensor src = copy_if_overlapping(out, source);
   Tensor offsets =
       byte_offsets(as_int64(index), indexed_dim(out, dim, false, [](int64_t position, int64_t d, int64_t size) {
                      UT_FAIL("index ", position, " is out of bounds for dimension ", d, " with size ", size);
@@ -146,7 +147,7 @@ void index_copy_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor&
                                   UT_FAIL_AS(Index, "index_copy_(): index ", position,
                                              " is out of bounds for dimension ", d, " with size ", size);
                                 }));
-  update_slices(out, dim, offsets, apart(out, source), Update::Set);
+  update_slices(out, dim, offsets, copy_if_overlapping(out, source), Update::Set);
 }
 Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   Tensor out = contiguous_copy(self);
@@ -207,15 +208,15 @@ void index_reduce_out(const Tensor& out, const Tensor&, int64_t dim, const Tenso
   check_no_internal_overlap(out);
   UT_CHECK_AS(NotImplemented, !out.is_complex() || kind == ReduceKind::Prod || kind == ReduceKind::Mean,
               "\"index_reduce_", reduce, "\" not implemented for '", long_name(out.dtype()), "'");
-  Tensor at = as_int64(index), src = apart(out, source);
-  Tensor offsets = byte_offsets(at, indexed_dim(out, dim, false, refuse_of_self));
+  Tensor at = as_int64(index), src = copy_if_overlapping(out, source);
+  Tensor offsets = byte_offsets(at, indexed_dim(out, dim, false, raise_out_of_range_in_self));
   if (!include_self) update_slices(out, dim, offsets, identity_of(kind, out), Update::Set);
   update_slices(out, dim, offsets, src, update_of(kind));
   if (kind == ReduceKind::Mean) {
     Dims shape(out.sizes().size(), 1);
     if (out.dim()) shape[static_cast<size_t>(dim)] = size_along(out, dim);
-    Tensor counts = full_beside(out, shape, Scalar(include_self ? 1 : 0), DType::Int64);
-    Tensor places = byte_offsets(at, indexed_dim(counts, dim, false, refuse_of_self));
+    Tensor counts = full_on_device_of(out, shape, Scalar(include_self ? 1 : 0), DType::Int64);
+    Tensor places = byte_offsets(at, indexed_dim(counts, dim, false, raise_out_of_range_in_self));
     update_slices(counts, dim, places, element_of(Scalar(1), counts), Update::Add);
     divide_by_counts(out, broadcast(counts, out.sizes()));
   }
@@ -271,7 +272,7 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   }
   Dims sizes(self.sizes());
   sizes.push_back(num_classes);
-  Tensor out = empty_beside(self, sizes, DType::Int64);
+  Tensor out = empty_on_device_of(self, sizes, DType::Int64);
   kernels.one_hot(out, in);
   return out;
 }

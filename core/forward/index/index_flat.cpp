@@ -24,7 +24,7 @@ Tensor take(const Tensor& self, const Tensor& index) {
   UT_CHECK(index.dtype() == DType::Int64, "take(): Expected a long tensor for index, but got ",
            long_name(index.dtype()));
   UT_CHECK_INDEX(self.numel() > 0 || index.numel() == 0, "take(): tried to take from an empty tensor");
-  Tensor at = contiguous(index), out = empty_beside(self, index.sizes(), self.dtype());
+  Tensor at = contiguous(index), out = empty_on_device_of(self, index.sizes(), self.dtype());
   IndexedDim dim = all_elements(self, self.itemsize());
   backend_of(self).index->read_rows(out, flat(contiguous(self)), 0, {&at, 1}, {&dim, 1});
   return out;
@@ -42,7 +42,7 @@ void put_out(const Tensor& out, const Tensor&, const Tensor& index, const Tensor
   UT_CHECK_INDEX(out.numel() > 0 || index.numel() == 0, "put_(): Tried to put elements into an empty tensor");
   check_no_internal_overlap(out);
   Tensor offsets = flat(byte_offsets(index, all_elements(out, out.is_contiguous() ? out.itemsize() : 1)));
-  Tensor from = flat(apart(out, contiguous(source)));
+  Tensor from = flat(copy_if_overlapping(out, contiguous(source)));
   const IndexKernels& kernels = *backend_of(out).index;
   if (!out.is_contiguous()) kernels.flat_to_offsets(offsets, out);
   kernels.write(with_layout(out, offsets.sizes(), Dims{0}), offsets, 0, from, accumulate ? Update::Add : Update::Set);
@@ -59,7 +59,7 @@ std::vector<Tensor> unravel_index(const Tensor& indices, IntSpan shape) {
   for (int64_t s : shape) UT_CHECK_VALUE(s >= 0, "'shape' cannot have negative values, but got ", ShapeText{shape});
   Tensor in = contiguous(as_int64(indices));
   std::vector<Tensor> out;
-  for (size_t d = 0; d < shape.size(); d++) out.push_back(empty_beside(in, indices.sizes(), DType::Int64));
+  for (size_t d = 0; d < shape.size(); d++) out.push_back(empty_on_device_of(in, indices.sizes(), DType::Int64));
   backend_of(in).index->unravel(out, in, shape);
   return out;
 }

@@ -86,14 +86,14 @@ void masked_scatter_out(const Tensor& out, const Tensor&, const Tensor& mask, co
   UT_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ",
            long_name(mask.dtype()));
   check_in_place_shape(out, mask);
-  Tensor m = contiguous(broadcast(mask, out.sizes())), from = apart(out, contiguous(source));
+  Tensor m = contiguous(broadcast(mask, out.sizes())), from = copy_if_overlapping(out, contiguous(source));
   Tensor to = out.is_contiguous() ? out : contiguous(out);
   backend_of(out).index->masked_scatter(to, m, from);
   if (!to.is_same(out)) copy_into(out, to);
 }
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   Dims shape = broadcast_sizes(mask.sizes(), self.sizes());
-  Tensor out = empty_beside(self, shape, self.dtype());
+  Tensor out = empty_on_device_of(self, shape, self.dtype());
   copy_into(out, self);
   masked_scatter_out(out, self, mask, source);
   return out;

@@ -65,7 +65,7 @@ void scatter_source(const char* name, const Tensor& out, int64_t dim, const Tens
   check_scatter(out, dim, index, &src);
   check_no_internal_overlap(out);
   if (index.numel() == 0) return;
-  update_elements(out, dim, index, apart(out, src), kind);
+  update_elements(out, dim, index, copy_if_overlapping(out, src), kind);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse_
   UT_CHECK_AS(NotImplemented, !sparse_grad, "gather: sparse gradients are not supported; use sparse_grad=False");
   dim = wrap_dim(dim, self.dim());
   check_index_dtype("gather", index);
-  if (index.numel() == 0) return empty_beside(self, index.sizes(), self.dtype());
+  if (index.numel() == 0) return empty_on_device_of(self, index.sizes(), self.dtype());
   UT_CHECK(dim_or_one(self) == dim_or_one(index),
            "Index tensor must have the same number of dimensions as input tensor; got index ", ShapeText{index.sizes()},
            " and input ", ShapeText{self.sizes()});
@@ -82,7 +82,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse_
     UT_CHECK(d == dim || size_or_one(index, d) <= size_or_one(self, d), "Size does not match at dimension ", d,
              " expected index ", ShapeText{index.sizes()}, " to be no larger than self ", ShapeText{self.sizes()},
              " apart from dimension ", dim);
-  Tensor at = contiguous(as_int64(index)), out = empty_beside(self, index.sizes(), self.dtype());
+  Tensor at = contiguous(as_int64(index)), out = empty_on_device_of(self, index.sizes(), self.dtype());
   backend_of(self).index->gather(out, self, at, indexed_dim(self, dim));
   return out;
 }
@@ -146,11 +146,11 @@ void scatter_reduce_out(const Tensor& out, const Tensor&, int64_t dim, const Ten
   if (index.numel() == 0) return;
   Tensor at = contiguous(as_int64(index));
   backend_of(out).index->check(at, indexed_dim(out, dim));
-  Tensor from = apart(out, src);
+  Tensor from = copy_if_overlapping(out, src);
   if (!include_self) update_elements(out, dim, at, identity_of(kind, out), Update::Set);
   update_elements(out, dim, at, from, update_of(kind));
   if (kind == ReduceKind::Mean) {
-    Tensor counts = full_beside(out, out.sizes(), Scalar(include_self ? 1 : 0), DType::Int64);
+    Tensor counts = full_on_device_of(out, out.sizes(), Scalar(include_self ? 1 : 0), DType::Int64);
     update_elements(counts, dim, at, element_of(Scalar(1), counts), Update::Add);
     divide_by_counts(out, counts);
   }

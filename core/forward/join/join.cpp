@@ -38,7 +38,7 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
   DType dtype = common_dtype(tensors);
   if (!first) {
     wrap_dim(dim, 1);
-    return empty_beside(tensors[0], Dims{0}, dtype);
+    return empty_on_device_of(tensors[0], Dims{0}, dtype);
   }
   int64_t d = wrap_dim(dim, first->dim());
   Dims sizes(first->sizes());
@@ -58,7 +58,7 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
   }
   sizes[static_cast<size_t>(d)] = total;
   if (first->dim() == 4 && channels_last_like(tensors)) {
-    Tensor out = empty_strided_beside(*first, sizes, format_strides(sizes, MemoryFormat::ChannelsLast), dtype);
+    Tensor out = empty_strided_on_device_of(*first, sizes, format_strides(sizes, MemoryFormat::ChannelsLast), dtype);
     int64_t at = 0;
     for (const Tensor& t : tensors) {
       if (is_legacy_empty(t)) continue;
@@ -67,7 +67,7 @@ Tensor cat(TensorSpan tensors, int64_t dim) {
     }
     return out;
   }
-  Tensor out = empty_beside(*first, sizes, dtype);
+  Tensor out = empty_on_device_of(*first, sizes, dtype);
   if (out.numel() == 0) return out;
   if (blocks) {
     backend_of(out).join->cat(out, tensors, d);
@@ -94,7 +94,7 @@ Tensor stack(TensorSpan tensors, int64_t dim) {
   if (tensors[0].numel() == 0) {
     Dims sizes(tensors[0].sizes());
     sizes.insert(static_cast<size_t>(d), static_cast<int64_t>(tensors.size()));
-    return empty_beside(tensors[0], sizes, common_dtype(tensors));
+    return empty_on_device_of(tensors[0], sizes, common_dtype(tensors));
   }
   for (Tensor& t : parts) t = unsqueeze(t, d);
   return tensors[0].dim() == 0 && !parts.empty() ? [&] {
@@ -115,7 +115,7 @@ Tensor _block_diag(TensorSpan tensors) {
     cols += tensors[i].dim() ? tensors[i].size(-1) : 1;
   }
   if (tensors.empty()) return undertow::empty(Dims{1, 0}, default_dtype(), kCpu);
-  Tensor out = zeros_beside(tensors[0], Dims{rows, cols}, common_dtype(tensors));
+  Tensor out = zeros_on_device_of(tensors[0], Dims{rows, cols}, common_dtype(tensors));
   int64_t r = 0, c = 0;
   for (const Tensor& t : tensors) {
     int64_t h = t.dim() == 2 ? t.size(0) : 1, w = t.dim() ? t.size(-1) : 1;

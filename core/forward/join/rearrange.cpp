@@ -25,7 +25,7 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
     strides.push_back(0);
     strides.push_back(d < lead ? 0 : self.stride(d - lead));
   }
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   if (out.numel() == 0) return out;
   copy_into(view(out, pairs), undertow::alias(self, pairs, strides, self.storage_offset(), self.dtype()));
   return out;
@@ -37,7 +37,7 @@ Tensor _repeat_indices(const Tensor& repeats, std::optional<int64_t> output_size
   Tensor counts = contiguous(to_dtype(repeats, DType::Int64));
   UT_CHECK(!output_size || *output_size >= 0, "allocated size does not match required size");
   const JoinKernels& kernels = *backend_of(counts).join;
-  Tensor out = empty_beside(counts, Dims{output_size ? *output_size : kernels.sum_counts(counts)}, DType::Int64);
+  Tensor out = empty_on_device_of(counts, Dims{output_size ? *output_size : kernels.sum_counts(counts)}, DType::Int64);
   kernels.repeat_indices(out, counts);
   return out;
 }
@@ -69,7 +69,7 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     shift[d] = (shift[d] + (s < 0 ? s + n : s)) % n;
   }
   if (self.numel() == 0) return clone_preserve(self);
-  Tensor out = empty_beside(self, self.sizes(), self.dtype());
+  Tensor out = empty_on_device_of(self, self.sizes(), self.dtype());
   backend_of(self).join->roll(out, self, shift);
   return out;
 }

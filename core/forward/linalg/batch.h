@@ -34,7 +34,7 @@ inline Tensor empty_columns(const Tensor& beside, IntSpan sizes, DType dtype) {
   size_t n = sizes.size();
   strides[n - 2] = 1;
   strides[n - 1] = std::max<int64_t>(1, sizes[n - 2]);
-  return empty_strided_beside(beside, sizes, strides, dtype);
+  return empty_strided_on_device_of(beside, sizes, strides, dtype);
 }
 inline Tensor copy_columns(const Tensor& t) {
   Tensor out = empty_columns(t, t.sizes(), t.dtype());

@@ -19,8 +19,8 @@ std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& self, bool
   check_square(self, "undertow.linalg.ldl_factor_ex");
   check_inexact(self, "undertow.linalg.ldl_factor_ex");
   const int64_t n = self.size(-1);
-  Tensor LD = wide_columns(self), pivots = empty_beside(self, joined(batch_of(self), {n}), DType::Int32),
-         info = empty_beside(self, batch_of(self), DType::Int32);
+  Tensor LD = wide_columns(self), pivots = empty_on_device_of(self, joined(batch_of(self), {n}), DType::Int32),
+         info = empty_on_device_of(self, batch_of(self), DType::Int32);
   backend_of(LD).linalg->ldl_factor(LD, pivots, info, hermitian);
   const LinalgFailure bad = check_errors ? first_failure(info) : LinalgFailure();
   UT_CHECK_AS(LinAlg, !bad, "undertow.linalg.ldl_factor_ex: ", batch_text(info, bad), "D[", bad.info, ",", bad.info,

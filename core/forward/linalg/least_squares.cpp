@@ -11,8 +11,8 @@ namespace undertow::fwd {
 namespace {
 
 Tensor adjoint(const Tensor& t) {
-  Tensor turned = transpose(t, -2, -1);
-  return t.is_complex() ? materialize_bits(conj(turned)) : turned;
+  Tensor transposed = transpose(t, -2, -1);
+  return t.is_complex() ? materialize_bits(conj(transposed)) : transposed;
 }
 
 // Column j of `matrices` times 1 / s_j, or times 0 if |s_j| is not above its matrix's cut-off.
@@ -46,7 +46,7 @@ Tensor full_rank_solution(const Tensor& a, const Tensor& y, double limit) {
 
 Tensor _linalg_pinv(const Tensor& self, const Tensor& atol, const Tensor& rtol, bool hermitian) {
   if (self.numel() == 0)
-    return zeros_beside(self, joined(batch_of(self), {self.size(-1), self.size(-2)}), self.dtype());
+    return zeros_on_device_of(self, joined(batch_of(self), {self.size(-1), self.size(-2)}), self.dtype());
   if (hermitian) {
     auto [values, vectors] = _linalg_eigh(self, "L", true);
     return matmul_direct(divide_columns(vectors, values, atol, rtol).columns, adjoint(vectors));
@@ -80,29 +80,29 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& self, cons
   double eps = self.dtype() == DType::Float32 || self.dtype() == DType::Complex64 ? 0x1p-23 : 0x1p-52;
   double limit = rcond.value_or(eps * static_cast<double>(std::max(m, n)));
   int64_t least_rank = std::min(m, n);
-  Tensor rank = full_beside(self, batch, Scalar(static_cast<long>(least_rank)), DType::Int64);
+  Tensor rank = full_on_device_of(self, batch, Scalar(static_cast<long>(least_rank)), DType::Int64);
   Tensor S, solution;
   if (by == "gels" || by == "gelsy") solution = full_rank_solution(a, y, limit);
   if (!solution.defined()) {
     auto [U, values, Vh] = _linalg_svd(a, false, true, std::nullopt);
     S = values;
-    Tensor zero = zeros_beside(self, {}, DType::Float64),
-           relative = full_beside(self, {}, Scalar(limit), DType::Float64);
+    Tensor zero = zeros_on_device_of(self, {}, DType::Float64),
+           relative = full_on_device_of(self, {}, Scalar(limit), DType::Float64);
     auto [scaled, least] = divide_columns(adjoint(Vh), S, zero, relative, rank);
     least_rank = least;
     solution = matmul_direct(scaled, matmul_direct(adjoint(U), contiguous(y)));
   }
   // Squared norms of the residuals, if there are more equations than unknowns and the matrix has full rank.
-  Tensor residuals = empty_beside(self, Dims{0}, to_real(self.dtype()));
+  Tensor residuals = empty_on_device_of(self, Dims{0}, to_real(self.dtype()));
   if (m > n && least_rank == n && by != "gelsy") {
     Tensor fitted = matmul_direct(a, solution), target = contiguous(y);
-    residuals = empty_beside(self, joined(batch, {y.size(-1)}), to_real(self.dtype()));
+    residuals = empty_on_device_of(self, joined(batch, {y.size(-1)}), to_real(self.dtype()));
     backend_of(self).linalg->squared_distances(residuals, fitted, target);
   }
-  if (by == "gels") rank = empty_beside(self, Dims{0}, DType::Int64);
+  if (by == "gels") rank = empty_on_device_of(self, Dims{0}, DType::Int64);
   bool with_values = by == "gelsd" || by == "gelss";
   return {vector ? squeeze(solution, -1) : solution, residuals, rank,
-          with_values ? S : empty_beside(self, Dims{0}, to_real(self.dtype()))};
+          with_values ? S : empty_on_device_of(self, Dims{0}, to_real(self.dtype()))};
 }
 
 Tensor linalg_matrix_exp(const Tensor& self) {

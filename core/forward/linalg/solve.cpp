@@ -15,8 +15,8 @@ struct Factored {
 
 Factored factored(const Tensor& A) {
   int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
-  Factored f{copy_columns(A), empty_beside(A, joined(batch_of(A), {k}), DType::Int32),
-             empty_beside(A, batch_of(A), DType::Int32)};
+  Factored f{copy_columns(A), empty_on_device_of(A, joined(batch_of(A), {k}), DType::Int32),
+             empty_on_device_of(A, batch_of(A), DType::Int32)};
   backend_of(A).linalg->lu_factor(f.lu, f.pivots, f.info);
   return f;
 }
@@ -40,12 +40,12 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU_data, const Tensor
            "undertow.lu_unpack: LU_pivots is expected to be a contiguous tensor of undertow.int32 dtype.");
   check_matrix(LU_data, "undertow.lu_unpack", "LU_data");
   int64_t m = LU_data.size(-2), k = std::min(m, LU_data.size(-1));
-  Tensor P = empty_beside(LU_data, Dims{0}, LU_data.dtype()), L = P, U = P;
+  Tensor P = empty_on_device_of(LU_data, Dims{0}, LU_data.dtype()), L = P, U = P;
   if (unpack_pivots) {
     UT_CHECK(LU_pivots.dim() == LU_data.dim() - 1 && LU_pivots.size(-1) == k,
              "undertow.lu_unpack: LU_pivots must have one entry for each of the ", k,
              " pivots of LU_data, but its shape is ", ShapeText{LU_pivots.sizes()});
-    P = zeros_beside(LU_data, joined(batch_of(LU_data), {m, m}), LU_data.dtype());
+    P = zeros_on_device_of(LU_data, joined(batch_of(LU_data), {m, m}), LU_data.dtype());
     backend_of(P).linalg->permutation(P, contiguous(LU_pivots));
   }
   if (unpack_data) {
@@ -120,7 +120,7 @@ Tensor linalg_det(const Tensor& A) {
   check_square(A, "linalg.det");
   check_inexact(A, "linalg.det");
   Factored f = factored(A);
-  Tensor out = empty_beside(A, batch_of(A), A.dtype());
+  Tensor out = empty_on_device_of(A, batch_of(A), A.dtype());
   backend_of(A).linalg->det(out, f.lu, f.pivots);
   return out;
 }
@@ -129,7 +129,8 @@ std::tuple<Tensor, Tensor> linalg_slogdet(const Tensor& A) {
   check_square(A, "linalg.slogdet");
   check_inexact(A, "linalg.slogdet");
   Factored f = factored(A);
-  Tensor sign = empty_beside(A, batch_of(A), A.dtype()), size = empty_beside(A, batch_of(A), to_real(A.dtype()));
+  Tensor sign = empty_on_device_of(A, batch_of(A), A.dtype()),
+         size = empty_on_device_of(A, batch_of(A), to_real(A.dtype()));
   backend_of(A).linalg->slogdet(sign, size, f.lu, f.pivots);
   return {sign, size};
 }
@@ -138,8 +139,9 @@ std::tuple<Tensor, Tensor> linalg_cholesky_ex(const Tensor& self, bool upper, bo
   check_square(self, "linalg.cholesky");
   check_inexact(self, "linalg.cholesky");
   // U^H U = A: L of the conjugate matrix, read row-major. It then reads the upper triangle.
-  Tensor out = upper ? empty_beside(self, self.sizes(), self.dtype()) : empty_columns(self, self.sizes(), self.dtype()),
-         info = empty_beside(self, batch_of(self), DType::Int32);
+  Tensor out = upper ? empty_on_device_of(self, self.sizes(), self.dtype())
+                     : empty_columns(self, self.sizes(), self.dtype()),
+         info = empty_on_device_of(self, batch_of(self), DType::Int32);
   copy_into(out, self);
   backend_of(out).linalg->cholesky(out, info);
   LinalgFailure bad = check_errors ? first_failure(info) : LinalgFailure();
@@ -170,15 +172,15 @@ Tensor cholesky_solve(const Tensor& self, const Tensor& input2, bool upper) {
            " by ", input2.size(-1), " matrices");
   UT_CHECK(self.size(-2) == input2.size(-1), "Incompatible matrix sizes for cholesky_solve: each A matrix is ",
            input2.size(-1), " by ", input2.size(-1), " but each b matrix is ", self.size(-2), " by ", self.size(-1));
-  Tensor turned = transpose(input2, -2, -1);
-  if (input2.is_complex()) turned = materialize_bits(conj(turned));
-  const Tensor &lower = upper ? turned : input2, &higher = upper ? input2 : turned;
+  Tensor transposed = transpose(input2, -2, -1);
+  if (input2.is_complex()) transposed = materialize_bits(conj(transposed));
+  const Tensor &lower = upper ? transposed : input2, &higher = upper ? input2 : transposed;
   return linalg_solve_triangular(higher, linalg_solve_triangular(lower, self, false, true, false), true, true, false);
 }
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
   check_square(self, "cholesky_inverse");
   check_inexact(self, "cholesky_inverse");
-  Tensor one = zeros_beside(self, self.sizes(), self.dtype());
+  Tensor one = zeros_on_device_of(self, self.sizes(), self.dtype());
   fill_into(diagonal(one, 0, -2, -1), Scalar(1));
   return cholesky_solve(one, self, upper);
 }

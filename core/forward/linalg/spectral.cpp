@@ -12,7 +12,7 @@ std::tuple<Tensor, Tensor> linalg_qr(const Tensor& A, std::string_view mode) {
   UT_CHECK(mode == "reduced" || mode == "complete" || mode == "r", "qr received unrecognized mode '", mode,
            "' but expected one of 'reduced' (default), 'r', or 'complete'");
   int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n), columns = mode == "complete" ? m : k, rows = columns;
-  Tensor Q = mode == "r" ? empty_beside(A, Dims{0}, A.dtype())
+  Tensor Q = mode == "r" ? empty_on_device_of(A, Dims{0}, A.dtype())
                          : empty_columns(A, joined(batch_of(A), {m, columns}), A.dtype()),
          R = empty_columns(A, joined(batch_of(A), {rows, n}), A.dtype());
   backend_of(A).linalg->qr(Q, R, copy_columns(A), mode != "r");
@@ -23,7 +23,7 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
   UT_CHECK(self.dim() >= 2, "undertow.geqrf: input must have at least 2 dimensions.");
   check_inexact(self, "geqrf");
   int64_t k = std::min(self.size(-2), self.size(-1));
-  Tensor a = copy_columns(self), tau = empty_beside(self, joined(batch_of(self), {k}), self.dtype());
+  Tensor a = copy_columns(self), tau = empty_on_device_of(self, joined(batch_of(self), {k}), self.dtype());
   backend_of(a).linalg->reflections(a, tau);
   return {a, tau};
 }
@@ -40,9 +40,9 @@ std::tuple<Tensor, Tensor> _linalg_eigh(const Tensor& A, std::string_view UPLO, 
     source = transpose(A, -2, -1);
     if (A.is_complex()) source = conj(source);
   }
-  Tensor vectors = copy_columns(source), values = empty_beside(A, joined(batch_of(A), {n}), to_real(A.dtype()));
+  Tensor vectors = copy_columns(source), values = empty_on_device_of(A, joined(batch_of(A), {n}), to_real(A.dtype()));
   backend_of(A).linalg->eigh(values, vectors, compute_v);
-  return {values, compute_v ? vectors : empty_beside(A, Dims{0}, A.dtype())};
+  return {values, compute_v ? vectors : empty_on_device_of(A, Dims{0}, A.dtype())};
 }
 
 std::tuple<Tensor, Tensor> linalg_eig(const Tensor& self) {
@@ -51,7 +51,7 @@ std::tuple<Tensor, Tensor> linalg_eig(const Tensor& self) {
   int64_t n = self.size(-1);
   DType complex = to_complex(self.dtype());
   Tensor work = empty_columns(self, self.sizes(), complex), vectors = empty_columns(self, self.sizes(), complex),
-         values = empty_beside(self, joined(batch_of(self), {n}), complex);
+         values = empty_on_device_of(self, joined(batch_of(self), {n}), complex);
   copy_into(work, self);
   backend_of(work).linalg->eig(values, vectors, work);
   return {values, vectors};
@@ -64,7 +64,8 @@ std::tuple<Tensor, Tensor, Tensor> _linalg_svd(const Tensor& A, bool full_matric
   UT_CHECK(!driver,
            "undertow.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.");
   int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
-  Tensor none = empty_beside(A, Dims{0}, A.dtype()), S = empty_beside(A, joined(batch_of(A), {k}), to_real(A.dtype()));
+  Tensor none = empty_on_device_of(A, Dims{0}, A.dtype()),
+         S = empty_on_device_of(A, joined(batch_of(A), {k}), to_real(A.dtype()));
   Tensor U = none, Vh = none;
   // For a wide matrix, the adjoint is decomposed: A^H = V S U^H.
   bool wide = n > m;

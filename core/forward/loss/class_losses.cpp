@@ -47,8 +47,8 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
   DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
   Tensor in = contiguous(to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
-  Tensor each = empty_beside(self, self.dim() == 1 ? IntSpan() : target.sizes(), wide),
-         total = zeros_beside(self, {}, wide);
+  Tensor each = empty_on_device_of(self, self.dim() == 1 ? IntSpan() : target.sizes(), wide),
+         total = zeros_on_device_of(self, {}, wide);
   backend_of(self).loss->nll(each, total, in, at, w, g, ignore, reduction != kNone);
   if (reduction == kNone) return {to_dtype(each, self.dtype()), to_dtype(total, self.dtype())};
   Tensor out = sum(each, std::nullopt);
@@ -78,7 +78,7 @@ Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor&
            total_weight.numel());
   DType wide = is_reduced_float(grad_output.dtype()) ? DType::Float32 : grad_output.dtype();
   Tensor grad = contiguous(to_dtype(grad_output, wide)), at = contiguous(to_dtype(target, DType::Int64)),
-         out = zeros_beside(grad, sizes, wide);
+         out = zeros_on_device_of(grad, sizes, wide);
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor(), total = to_dtype(total_weight, wide);
   backend_of(grad).loss->nll_backward(out, grad, at, w, total, g, ignore_index, reduction);
   return to_dtype(out, grad_output.dtype());

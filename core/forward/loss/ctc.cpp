@@ -68,8 +68,8 @@ std::tuple<Tensor, Tensor> _ctc_loss(const Tensor& log_probs, const Tensor& targ
   CtcBatch b = batch_of(log_probs, targets, input_lengths, target_lengths, blank);
   Tensor lp = contiguous(log_probs);
   const int64_t sizes[3] = {b.samples, b.steps, 2 * b.longest + 1};
-  Tensor alpha = full_beside(lp, IntSpan(sizes, 3), Scalar(-std::numeric_limits<double>::infinity()), lp.dtype()),
-         loss = empty_beside(lp, IntSpan(sizes, 1), lp.dtype());
+  Tensor alpha = full_on_device_of(lp, IntSpan(sizes, 3), Scalar(-std::numeric_limits<double>::infinity()), lp.dtype()),
+         loss = empty_on_device_of(lp, IntSpan(sizes, 1), lp.dtype());
   backend_of(lp).loss->ctc(loss, alpha, lp, b);
   return {loss, alpha};
 }
@@ -78,7 +78,7 @@ Tensor _ctc_backward(const Tensor& grad_out, const Tensor& log_probs, const Tens
                      IntSpan target_lengths, const Tensor& neg_log_likelihood, const Tensor& log_alpha, int64_t blank,
                      bool zero_infinity) {
   CtcBatch b = batch_of(log_probs, targets, input_lengths, target_lengths, blank);
-  Tensor lp = contiguous(log_probs), out = zeros_beside(lp, lp.sizes(), lp.dtype());
+  Tensor lp = contiguous(log_probs), out = zeros_on_device_of(lp, lp.sizes(), lp.dtype());
   backend_of(lp).loss->ctc_backward(out, contiguous(to_dtype(grad_out, lp.dtype())), lp, contiguous(neg_log_likelihood),
                                     contiguous(log_alpha), b, zero_infinity);
   return out;

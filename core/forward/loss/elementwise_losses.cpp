@@ -54,7 +54,7 @@ Tensor value(const ElementwiseLoss& loss, const Tensor& self, const Tensor& targ
   Operands o = operands(self, target, pos_weight, loss.name);
   bool flat = !o.weight.defined() && o.x.is_contiguous() && o.y.is_contiguous() && same(o.x.sizes(), o.y.sizes());
   if (reduction == kNone || !flat || o.x.numel() == 0) return to_dtype(reduced(each(loss, o), reduction), o.dtype);
-  Tensor out = empty_beside(o.x, {}, o.wide);
+  Tensor out = empty_on_device_of(o.x, {}, o.wide);
   backend_of(o.x).loss->total(out, o.x, o.y, loss, reduction == kMean);
   return to_dtype(out, o.dtype);
 }
@@ -67,7 +67,7 @@ Tensor elementwise_loss_backward(const ElementwiseLoss& loss, const Tensor& grad
   Tensor g = to_dtype(grad, o.wide);
   bool own = reduction == kNone;  // each element has its own gradient
   ElementwiseIter iter = iter_over(o, own ? g : Tensor());
-  backend_of(iter.device()).loss->slopes(iter, o.wide, loss, own ? Tensor() : g, reduction == kMean);
+  backend_of(iter.device()).loss->gradients(iter, o.wide, loss, own ? Tensor() : g, reduction == kMean);
   return to_dtype(iter.output(), o.dtype);
 }
 

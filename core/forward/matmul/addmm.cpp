@@ -22,7 +22,7 @@ MatrixStrides matrices_of(const Tensor& t) {
 // A new result, initialized with self if it will be read.
 Tensor start_from(const Tensor& self, IntSpan sizes, const Scalar& beta) {
   Tensor seen = expand(self, sizes, false);
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   if (!beta.equals(0)) copy_into(out, seen);
   return out;
 }
@@ -129,7 +129,7 @@ Tensor times(const Tensor& t, const Scalar& s) { return s.equals(1) ? t : mul(t,
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   Dims sizes = check_addmm(self, mat1, mat2);
-  Tensor seen = expand(self, sizes, false), out = empty_beside(self, sizes, self.dtype());
+  Tensor seen = expand(self, sizes, false), out = empty_on_device_of(self, sizes, self.dtype());
   check_factors(self.dtype(), beta, alpha);
   UT_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
   backend_of(self).matmul->addmm(out, seen, mat1, mat2, alpha, beta);

@@ -19,7 +19,7 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
            long_name(other.dtype()));
   UT_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"cross\" not implemented for 'Bool'");
   Tensor x = contiguous(expand(self, sizes, false)), y = contiguous(expand(other, sizes, false)),
-         out = empty_beside(self, sizes, self.dtype());
+         out = empty_on_device_of(self, sizes, self.dtype());
   backend_of(out).matmul->cross(out, x, y, d);
   return out;
 }

@@ -86,7 +86,7 @@ Tensor matmul_direct(const Tensor& self, const Tensor& other) {
     IntSpan out_sizes = dx == 2   ? (dy == 2 ? IntSpan(sizes, 2) : IntSpan(sizes, 1))
                         : dy == 2 ? IntSpan(sizes + 1, 1)
                                   : IntSpan();
-    Tensor out = empty_beside(self, out_sizes, x->dtype);
+    Tensor out = empty_on_device_of(self, out_sizes, x->dtype);
     product("matmul", out, self, other, shape);
     return out;
   }
@@ -95,7 +95,7 @@ Tensor matmul_direct(const Tensor& self, const Tensor& other) {
   if (!batch_dims(self, other, m * n, dims, sizes)) return {};
   if (dx > 1) sizes.push_back(m);
   if (dy > 1) sizes.push_back(n);
-  Tensor out = empty_beside(self, sizes, x->dtype);
+  Tensor out = empty_on_device_of(self, sizes, x->dtype);
   if (out.numel() == 0) return out;
   BatchDim inner = dims.empty() ? BatchDim{1, 0, 0, 0} : dims.back();
   if (!dims.empty()) dims.pop_back();
@@ -128,7 +128,7 @@ Tensor mm(const Tensor& self, const Tensor& mat2) {
            "expected m1 and m2 to have the same dtype, but got: ", meta_name(self.dtype()),
            " != ", meta_name(mat2.dtype()));
   int64_t m = self.size(0), n = mat2.size(1), sizes[2] = {m, n};
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   product("addmm_impl_cpu_", out, self, mat2, {1, m, n, self.size(1), matrix_of(self), matrix_of(mat2), {0, n, 1}});
   return out;
 }
@@ -143,7 +143,7 @@ Tensor bmm(const Tensor& self, const Tensor& mat2) {
   UT_CHECK(self.dtype() == mat2.dtype(), "expected scalar type ", long_name(self.dtype()), " but found ",
            long_name(mat2.dtype()));
   int64_t sizes[3] = {batch, m, n};
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   MatrixStrides a{self.stride(0), self.stride(1), self.stride(2)}, b{mat2.stride(0), mat2.stride(1), mat2.stride(2)};
   product("bmm", out, self, mat2, {batch, m, n, k, a, b, {m * n, n, 1}});
   return out;
@@ -156,14 +156,14 @@ Tensor mv(const Tensor& self, const Tensor& vec) {
   UT_CHECK(vec.size(0) == k, "size mismatch, got input (", m, "), mat (", m, "x", k, "), vec (", vec.size(0), ")");
   UT_CHECK(self.dtype() == vec.dtype(), "addmv input tensors must have the same dtype, but got ",
            long_name(vec.dtype()), ", ", long_name(self.dtype()), ", and ", long_name(vec.dtype()));
-  Tensor out = empty_beside(self, IntSpan(&m, 1), self.dtype());
+  Tensor out = empty_on_device_of(self, IntSpan(&m, 1), self.dtype());
   product("addmv_impl_cpu", out, self, vec, {1, m, 1, k, matrix_of(self), column_of(vec), {0, 1, 1}});
   return out;
 }
 
 Tensor dot(const Tensor& self, const Tensor& tensor) {
   check_vectors(self, tensor, "dot");
-  Tensor out = empty_beside(self, {}, self.dtype());
+  Tensor out = empty_on_device_of(self, {}, self.dtype());
   product("dot", out, self, tensor, {1, 1, 1, self.numel(), row_of(self), column_of(tensor), {0, 1, 1}});
   return out;
 }
@@ -171,15 +171,15 @@ Tensor dot(const Tensor& self, const Tensor& tensor) {
 Tensor vdot(const Tensor& self, const Tensor& other) {
   check_vectors(self, other, "vdot");
   if (!self.is_complex()) return dot(self, other);
-  Tensor turned = alias(self);
-  turned.impl()->set(kConj, !self.is_conj());
-  return dot(materialize_bits(turned), other);
+  Tensor conjugated = alias(self);
+  conjugated.impl()->set(kConj, !self.is_conj());
+  return dot(materialize_bits(conjugated), other);
 }
 
 Tensor trace(const Tensor& self) {
   UT_CHECK(self.dim() == 2, "trace: expected a matrix, but got tensor with dim ", self.dim());
   UT_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"trace\" not implemented for 'Bool'");
-  Tensor out = empty_beside(self, {}, is_integral(self.dtype()) ? DType::Int64 : self.dtype());
+  Tensor out = empty_on_device_of(self, {}, is_integral(self.dtype()) ? DType::Int64 : self.dtype());
   backend_of(self).matmul->trace(out, self);
   return out;
 }

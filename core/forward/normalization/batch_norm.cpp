@@ -33,7 +33,7 @@ Tensor laid_out(const Tensor& t, DType wide, const Images& s) {
   return copy;
 }
 Tensor like_images(const Tensor& t, DType wide, const Images& s) {
-  return s.reordered ? empty_in_format(t, wide, MemoryFormat::ChannelsLast) : empty_beside(t, t.sizes(), wide);
+  return s.reordered ? empty_in_format(t, wide, MemoryFormat::ChannelsLast) : empty_on_device_of(t, t.sizes(), wide);
 }
 
 void check_length(const Tensor& t, const char* name, int64_t channels) {
@@ -56,7 +56,7 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const 
   const int64_t length = training ? s.channels : 0;
   Tensor x = laid_out(input, t.wide, s), w = widened(weight, t.wide), b = widened(bias, t.wide),
          out = like_images(input, t.wide, s);
-  Tensor mean = empty_beside(input, Dims{length}, t.wide), rstd = empty_beside(input, Dims{length}, t.wide);
+  Tensor mean = empty_on_device_of(input, Dims{length}, t.wide), rstd = empty_on_device_of(input, Dims{length}, t.wide);
   const NormalizationKernels& kernels = *backend_of(input).normalization;
   if (training)
     kernels.batch_norm(out, mean, rstd, x, w, b, running_mean, running_var, s, t.stats, momentum, eps);
@@ -72,14 +72,14 @@ std::tuple<Tensor, Tensor, Tensor> _batch_norm_backward(const Tensor& dy, const 
   Images s = images_of(input);
   DType wide = is_reduced_float(input.dtype()) ? DType::Float32 : input.dtype();
   Tensor to = mask & 1 ? like_images(input, wide, s) : Tensor();
-  Tensor weight_grad = empty_beside(input, Dims{s.channels}, wide),
-         bias_grad = empty_beside(input, Dims{s.channels}, wide);
+  Tensor weight_grad = empty_on_device_of(input, Dims{s.channels}, wide),
+         bias_grad = empty_on_device_of(input, Dims{s.channels}, wide);
   backend_of(input).normalization->batch_norm_backward(
       to, weight_grad, bias_grad, laid_out(dy, wide, s), laid_out(input, wide, s), widened(weight, wide),
       widened(training ? save_mean : running_mean, wide), widened(training ? save_rstd : running_var, wide), s,
       training, training || mask & 6, eps);
   auto finished = [&](const Tensor& t, int bit, DType dtype) {
-    return mask & bit ? to_dtype(t, dtype) : not_wanted(input);
+    return mask & bit ? to_dtype(t, dtype) : empty_unwanted(input);
   };
   DType own = weight.defined() ? weight.dtype() : training ? save_mean.dtype() : running_mean.dtype();
   return {finished(to, 1, input.dtype()), finished(weight_grad, 2, own), finished(bias_grad, 4, own)};
@@ -106,8 +106,9 @@ std::tuple<Tensor, Tensor, Tensor> native_group_norm(const Tensor& input, const 
            "Expected bias to be a vector of size equal to the number of channels in input, but got bias of shape ",
            ShapeText{bias.sizes()}, " and input of shape ", ShapeText{input.sizes()});
   NormalizationTypes t = normalization_types(input, {&weight, &bias}, "GroupNormKernelImpl");
-  Tensor out = empty_beside(input, input.sizes(), t.wide), mean = empty_beside(input, Dims{N, group}, t.wide),
-         rstd = empty_beside(input, Dims{N, group}, t.wide);
+  Tensor out = empty_on_device_of(input, input.sizes(), t.wide),
+         mean = empty_on_device_of(input, Dims{N, group}, t.wide),
+         rstd = empty_on_device_of(input, Dims{N, group}, t.wide);
   backend_of(input).normalization->group_norm(out, mean, rstd, widened(input, t.wide), widened(weight, t.wide),
                                               widened(bias, t.wide), s, eps);
   Tensor result = to_dtype(out, input.dtype());
@@ -126,24 +127,24 @@ std::tuple<Tensor, Tensor, Tensor> _group_norm_backward(const Tensor& dy, const 
   DType wide = is_reduced_float(input.dtype()) ? DType::Float32 : input.dtype();
   Tensor g = widened(dy, wide), x = widened(input, wide), w = widened(weight, wide), m = widened(mean, wide),
          r = widened(rstd, wide);
-  Tensor to = mask & 1 ? empty_beside(input, input.sizes(), wide) : Tensor(), weight_grad, bias_grad;
+  Tensor to = mask & 1 ? empty_on_device_of(input, input.sizes(), wide) : Tensor(), weight_grad, bias_grad;
   const NormalizationKernels& kernels = *backend_of(input).normalization;
   if (s.inner == 1) {
     // Each group is a row of layer normalisation with its own weights. Chunks of the batch accumulate their
     // contributions to weight and bias, which are added in order.
     int64_t step = std::max<int64_t>(std::max<int64_t>(1, kGrain / std::max<int64_t>(1, C)), (N + 31) / 32);
     Dims table{(N + step - 1) / step, C};
-    Tensor dw = empty_beside(input, table, wide), db = empty_beside(input, table, wide);
+    Tensor dw = empty_on_device_of(input, table, wide), db = empty_on_device_of(input, table, wide);
     kernels.group_norm_lines_backward(to, dw, db, g, x, m, r, w, s, step);
     weight_grad = fold(Fold::Sum, dw, 1, false, "group_norm_backward");
     bias_grad = fold(Fold::Sum, db, 1, false, "group_norm_backward");
   } else {
-    weight_grad = empty_beside(input, Dims{C}, wide);
-    bias_grad = empty_beside(input, Dims{C}, wide);
+    weight_grad = empty_on_device_of(input, Dims{C}, wide);
+    bias_grad = empty_on_device_of(input, Dims{C}, wide);
     kernels.group_norm_backward(to, weight_grad, bias_grad, g, x, m, r, w, s);
   }
   auto finished = [&](const Tensor& t, int bit, DType dtype) {
-    return mask & bit ? to_dtype(t, dtype) : not_wanted(input);
+    return mask & bit ? to_dtype(t, dtype) : empty_unwanted(input);
   };
   DType own = weight.defined() ? weight.dtype() : mean.dtype();
   return {finished(to, 1, input.dtype()), finished(weight_grad, 2, own), finished(bias_grad, 4, own)};

@@ -73,8 +73,8 @@ int64_t lines_in_chunk(int64_t n) { return std::max<int64_t>(1, kGrain / std::ma
 std::tuple<Tensor, Tensor, Tensor> normalised(const Tensor& input, const Lines& l, const Tensor& weight,
                                               const Tensor& bias, double eps, bool centred, DType wide) {
   Tensor x = contiguous(input);
-  Tensor out = empty_beside(x, x.sizes(), x.dtype()), rstd = empty_beside(x, l.stats, wide), mean;
-  if (centred) mean = empty_beside(x, l.stats, wide);
+  Tensor out = empty_on_device_of(x, x.sizes(), x.dtype()), rstd = empty_on_device_of(x, l.stats, wide), mean;
+  if (centred) mean = empty_on_device_of(x, l.stats, wide);
   backend_of(x).normalization->layer_norm(out, mean, rstd, x, widened(weight, wide), widened(bias, wide), l.lines, eps);
   return {out, mean, rstd};
 }
@@ -85,20 +85,22 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& in
                                             DType wide) {
   int64_t count = l.lines.count, n = l.lines.n;
   Tensor g = contiguous(to_dtype(grad, input.dtype())), x = contiguous(input);
-  Tensor to = mask & 1 ? empty_beside(x, x.sizes(), x.dtype()) : Tensor();
+  Tensor to = mask & 1 ? empty_on_device_of(x, x.sizes(), x.dtype()) : Tensor();
   // If rows are long, a chunk has several: its sums are as long as a row, and are written and read once more.
   int64_t step = std::max({lines_in_chunk(n), (count + 31) / 32, std::clamp<int64_t>(count / 16, 1, 4)}),
           chunks = count ? (count + step - 1) / step : 0;
   Tensor partial[2], sums[2];  // one row per chunk
   for (int i = 0; i < 2; i++)
-    if (mask & (2 << i)) partial[i] = empty_beside(x, Dims{chunks, n}, wide);
+    if (mask & (2 << i)) partial[i] = empty_on_device_of(x, Dims{chunks, n}, wide);
   backend_of(x).normalization->layer_norm_backward(to, partial[0], partial[1], g, x, widened(mean, wide),
                                                    widened(rstd, wide), widened(weight, wide), l.lines, step);
   for (int i = 0; i < 2; i++)
     if (partial[i].defined())
       sums[i] = alias(fold(Fold::Sum, partial[i], 1, false, "layer_norm_backward"), shape, contiguous_strides(shape), 0,
                       wide);
-  auto finished = [&](const Tensor& t, DType dtype) { return t.defined() ? to_dtype(t, dtype) : not_wanted(input); };
+  auto finished = [&](const Tensor& t, DType dtype) {
+    return t.defined() ? to_dtype(t, dtype) : empty_unwanted(input);
+  };
   DType own = weight.defined() ? weight.dtype() : mean.defined() ? mean.dtype() : rstd.dtype();
   return {finished(to, input.dtype()), finished(sums[0], own), finished(sums[1], own)};
 }

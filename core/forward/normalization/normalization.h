@@ -20,6 +20,6 @@ NormalizationTypes normalization_types(const Tensor& input, std::initializer_lis
 // t in the wide dtype, row-major; an undefined t stays undefined.
 inline Tensor widened(const Tensor& t, DType wide) { return t.defined() ? contiguous(to_dtype(t, wide)) : t; }
 // A placeholder for a result that was not requested.
-inline Tensor not_wanted(const Tensor& like) { return empty_beside(like, Dims{0}, like.dtype()); }
+inline Tensor empty_unwanted(const Tensor& like) { return empty_on_device_of(like, Dims{0}, like.dtype()); }
 
 }  // namespace undertow::fwd

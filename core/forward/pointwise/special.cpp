@@ -25,7 +25,7 @@ Tensor doubles(const Tensor& t) { return contiguous(to_dtype(t, DType::Float64))
 Tensor special_one(const Tensor& self, std::string_view name) {
   UT_CHECK(has_special_function(name), "special_one: there is no function ", name);
   DType result = result_dtype(self.dtype(), name);
-  Tensor x = doubles(self), out = empty_beside(self, self.sizes(), DType::Float64);
+  Tensor x = doubles(self), out = empty_on_device_of(self, self.sizes(), DType::Float64);
   backend_of(self).pointwise->special_function(out, x, name);
   return to_dtype(out, result);
 }
@@ -35,7 +35,7 @@ Tensor special_polynomial(const Tensor& self, const Tensor& n, std::string_view 
   UT_CHECK(same(self.sizes(), n.sizes()), "special_polynomial: x and n must have the same shape, got ",
            ShapeText{self.sizes()}, " and ", ShapeText{n.sizes()});
   DType result = result_dtype(self.dtype(), name);
-  Tensor x = doubles(self), degrees = doubles(n), out = empty_beside(self, self.sizes(), DType::Float64);
+  Tensor x = doubles(self), degrees = doubles(n), out = empty_on_device_of(self, self.sizes(), DType::Float64);
   backend_of(self).pointwise->special_polynomial(out, x, degrees, name);
   return to_dtype(out, result);
 }

@@ -9,7 +9,7 @@ namespace undertow::fwd {
 namespace {
 
 Tensor averaged(const Tensor& self, const Pooling& p, const AverageBy& by) {
-  Tensor out = empty_beside(self, p.sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, p.sizes, self.dtype());
   if (out.numel() == 0) return out;
   backend_of(self).pool->average(out, contiguous(self), p, by);
   return in_format_of(out, self);
@@ -20,7 +20,7 @@ Tensor spread(const Tensor& grad_output, IntSpan sizes, const Pooling& p, const 
            " for an image of shape ", ShapeText{sizes});
   UT_CHECK_AS(NotImplemented, grad_output.is_floating(), "\"avg_pool_backward\" not implemented for '",
               long_name(grad_output.dtype()), "'");
-  Tensor out = empty_beside(grad_output, sizes, grad_output.dtype());
+  Tensor out = empty_on_device_of(grad_output, sizes, grad_output.dtype());
   backend_of(grad_output).pool->average_backward(out, contiguous(grad_output), p, by);
   return out;
 }

@@ -14,7 +14,7 @@ Pair max_pooled(const Tensor& self, const Pooling& p, const char* name) {
   DType t = self.dtype();
   UT_CHECK_AS(NotImplemented, !is_complex(t) && t != DType::Bool, "\"", name, "\" not implemented for '", long_name(t),
               "'");
-  Tensor out = empty_beside(self, p.sizes, t), index = empty_beside(self, p.sizes, DType::Int64);
+  Tensor out = empty_on_device_of(self, p.sizes, t), index = empty_on_device_of(self, p.sizes, DType::Int64);
   backend_of(self).pool->largest(out, index, contiguous(self), p);
   return {in_format_of(out, self), in_format_of(index, self)};
 }
@@ -58,12 +58,12 @@ Pair fractional(const Tensor& self, IntSpan kernel, IntSpan output, const Tensor
   finish_pooling(p, self.sizes(), spatial);
   UT_CHECK(samples.numel() == p.planes * spatial, name, ": Expect _random_samples of ", p.planes, " planes by ",
            spatial, " numbers; got shape ", ShapeText{samples.sizes()});
-  Tensor out = empty_beside(self, p.sizes, self.dtype()), index = empty_beside(self, p.sizes, DType::Int64);
+  Tensor out = empty_on_device_of(self, p.sizes, self.dtype()), index = empty_on_device_of(self, p.sizes, DType::Int64);
   backend_of(self).pool->fractional_largest(out, index, contiguous(self), contiguous(samples), p, kernel);
   return {out, index};
 }
 
-PlaceGrid places_of(IntSpan pooled, IntSpan full, int64_t spatial) {
+IndexGrid index_grid_of(IntSpan pooled, IntSpan full, int64_t spatial) {
   UT_CHECK(pooled.size() == full.size() && static_cast<int64_t>(full.size()) >= spatial, "pooling: shapes ",
            ShapeText{pooled}, " and ", ShapeText{full}, " are not compatible");
   size_t lead = full.size() - static_cast<size_t>(spatial);
@@ -89,9 +89,9 @@ Tensor unpooled(const Tensor& self, const Tensor& indices, IntSpan output_size, 
     UT_CHECK(self.size(d) > 0, "max_unpooling", spatial,
              "d(): Expected input to have non-zero size for non-batch dimensions, but got ", ShapeText{self.sizes()},
              " with dimension ", d, " being empty.");
-  PlaceGrid g = places_of(self.sizes(), sizes, spatial);
-  Tensor out = empty_beside(self, sizes, self.dtype());
-  backend_of(self).pool->place(out, contiguous(self), contiguous(indices), g);
+  IndexGrid g = index_grid_of(self.sizes(), sizes, spatial);
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
+  backend_of(self).pool->scatter(out, contiguous(self), contiguous(indices), g);
   return out;
 }
 
@@ -133,18 +133,18 @@ Tensor max_unpool3d(const Tensor& self, const Tensor& indices, IntSpan output_si
 }
 
 Tensor _max_pool_gather(const Tensor& self, const Tensor& indices, int64_t spatial) {
-  PlaceGrid g = places_of(indices.sizes(), self.sizes(), spatial);
-  Tensor out = empty_beside(self, indices.sizes(), self.dtype());
+  IndexGrid g = index_grid_of(indices.sizes(), self.sizes(), spatial);
+  Tensor out = empty_on_device_of(self, indices.sizes(), self.dtype());
   backend_of(self).pool->gather(out, contiguous(self), contiguous(indices), g);
   return out;
 }
 
 Tensor _max_pool_scatter(const Tensor& grad_output, const Tensor& indices, IntSpan sizes, int64_t spatial) {
-  PlaceGrid g = places_of(indices.sizes(), sizes, spatial);
+  IndexGrid g = index_grid_of(indices.sizes(), sizes, spatial);
   UT_CHECK(same(grad_output.sizes(), indices.sizes()), "pooling: gradient of shape ", ShapeText{grad_output.sizes()},
            " for indices of shape ", ShapeText{indices.sizes()});
   check_floating(grad_output, "max_pool_backward");
-  Tensor out = empty_beside(grad_output, sizes, grad_output.dtype());
+  Tensor out = empty_on_device_of(grad_output, sizes, grad_output.dtype());
   backend_of(grad_output).pool->add_at(out, contiguous(grad_output), contiguous(indices), g);
   return out;
 }

@@ -125,7 +125,7 @@ void fill_integers(const Tensor& out, int64_t from, uint64_t range, Generator* g
   backend_of(out).random->integers(out, from, range, generator_for(out, g));
 }
 
-void refuse_not_floating(const char* what, const Tensor& t, const char* type) {
+void check_floating_out(const char* what, const Tensor& t, const char* type) {
   UT_CHECK(t.is_floating(), what,
            " distribution is a continuous probability distribution. dtype must be a floating point but you specified ",
            type);
@@ -159,14 +159,14 @@ void log_normal_out(const Tensor& out, const Tensor&, double mean, double std, G
 }
 
 void exponential_out(const Tensor& out, const Tensor&, double rate, Generator* g) {
-  refuse_not_floating("Exponential", out, long_name(out.dtype()));
+  check_floating_out("Exponential", out, long_name(out.dtype()));
   UT_CHECK(rate > 0, "exponential_ expects lambda > 0.0, but found lambda=", rate);
   fill(out, Draw::Exponential, rate, 0, g);
 }
 
 void cauchy_out(const Tensor& out, const Tensor&, double median, double sigma, Generator* g) {
   UT_CHECK(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=", sigma);
-  refuse_not_floating("Cauchy", out, meta_name(out.dtype()));
+  check_floating_out("Cauchy", out, meta_name(out.dtype()));
   fill(out, Draw::Cauchy, median, sigma, g);
 }
 
@@ -212,7 +212,7 @@ void random_out(const Tensor& out, const Tensor&, int64_t from, std::optional<in
   UT_CHECK_AS(NotImplemented, t != DType::Bool, "\"random_full_64_bits_range_kernel_cpu\" not implemented for 'Bool'");
   UT_CHECK(t == DType::Int64 || (is_floating(t) && t != DType::Float16),
            "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
-  Tensor words = empty_beside(out, out.sizes(), DType::Int64);
+  Tensor words = empty_on_device_of(out, out.sizes(), DType::Int64);
   backend_of(out).random->all_bits(words, generator_for(out, g));
   copy_into(out, words);
 }

@@ -17,7 +17,7 @@ namespace {
 // A copy of src in out's layout, so that iterating over both in memory order pairs their elements.
 Tensor laid_out_like(const Tensor& src, const Tensor& out) {
   Tensor same_layout =
-      empty_strided_beside(src, out.sizes(), dense_strides_like(out.sizes(), out.strides()), src.dtype());
+      empty_strided_on_device_of(src, out.sizes(), dense_strides_like(out.sizes(), out.strides()), src.dtype());
   copy_into(same_layout, src);
   return same_layout;
 }
@@ -30,7 +30,7 @@ void check_drawn(const Tensor& t, const char* kernel) {
 
 // Row-major doubles in new memory.
 Tensor doubles(const Tensor& t, IntSpan sizes) {
-  Tensor own = empty_beside(t, sizes, DType::Float64);
+  Tensor own = empty_on_device_of(t, sizes, DType::Float64);
   copy_into(own, t);
   return own;
 }
@@ -59,7 +59,7 @@ Tensor bernoulli(const Tensor& self, Generator* g) { return bernoulli(self, self
 
 Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
   UT_CHECK(!std.is_complex(), "normal expects standard deviation to be non-complex");
-  Tensor out = empty_beside(mean, broadcast_sizes(mean.sizes(), std.sizes()), mean.dtype());
+  Tensor out = empty_on_device_of(mean, broadcast_sizes(mean.sizes(), std.sizes()), mean.dtype());
   backend_of(std).random->check_std(contiguous(to_dtype(std, DType::Float64)));
   normal_out(out, out, 0, 1, g);
   mul_out(out, out, std);
@@ -67,19 +67,19 @@ Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
   return out;
 }
 Tensor normal(const Tensor& mean, double std, Generator* g) {
-  Tensor out = empty_beside(mean, mean.sizes(), mean.dtype());
+  Tensor out = empty_on_device_of(mean, mean.sizes(), mean.dtype());
   normal_out(out, out, 0, std, g);
   add_out(out, out, mean, Scalar(1));
   return out;
 }
 Tensor normal(double mean, const Tensor& std, Generator* g) {
-  return normal(full_beside(std, std.sizes(), Scalar(mean), std.dtype()), std, g);
+  return normal(full_on_device_of(std, std.sizes(), Scalar(mean), std.dtype()), std, g);
 }
 
 Tensor poisson(const Tensor& self, Generator* g) {
   UT_CHECK_AS(NotImplemented, self.is_floating(), "\"poisson_cpu\" not implemented for '", long_name(self.dtype()),
               "'");
-  Tensor out = empty_beside(self, self.sizes(), self.dtype());
+  Tensor out = empty_on_device_of(self, self.sizes(), self.dtype());
   backend_of(self).random->poisson(out, contiguous(to_dtype(self, DType::Float64)), generator_for(self, g));
   return out;
 }
@@ -93,7 +93,7 @@ Tensor multinomial(const Tensor& self, int64_t count, bool replacement, Generato
   UT_CHECK(self.is_floating(),
            "multinomial only supports floating-point dtypes for input, got: ", long_name(self.dtype()));
   UT_CHECK(n <= 1 << 24, "number of categories cannot exceed 2^24, got ", n);
-  Tensor out = empty_beside(self, self.dim() == 2 ? Dims{rows, count} : Dims{count}, DType::Int64);
+  Tensor out = empty_on_device_of(self, self.dim() == 2 ? Dims{rows, count} : Dims{count}, DType::Int64);
   if (rows == 0) return out;
   Tensor weights = contiguous(to_dtype(self, self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32));
   backend_of(self).random->multinomial(out, weights, self.dtype(), replacement, generator_for(self, g));
@@ -112,9 +112,9 @@ Tensor _standard_gamma_grad(const Tensor& self, const Tensor& output) {
   UT_CHECK(self.dtype() == output.dtype(), "Found dtype ", long_name(output.dtype()), " but expected ",
            long_name(self.dtype()));
   Dims sizes = broadcast_sizes(self.sizes(), output.sizes());
-  Tensor slopes = doubles(self, sizes);
-  backend_of(self).random->gamma_grad(slopes, doubles(output, sizes));
-  return to_dtype(slopes, self.dtype());
+  Tensor derivatives = doubles(self, sizes);
+  backend_of(self).random->gamma_grad(derivatives, doubles(output, sizes));
+  return to_dtype(derivatives, self.dtype());
 }
 
 Tensor binomial(const Tensor& count, const Tensor& prob, Generator* g) {

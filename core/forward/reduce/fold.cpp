@@ -53,7 +53,7 @@ Tensor fold(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* 
 
 Tensor fold_wide(Fold op, const Tensor& in, uint64_t mask, bool keepdim, const char* name) {
   DType t = fold_dtype(op, in.dtype(), name);
-  Tensor out = empty_beside(in, reduced_sizes(in.sizes(), mask, keepdim), t);
+  Tensor out = empty_on_device_of(in, reduced_sizes(in.sizes(), mask, keepdim), t);
   if (out.numel() == 0) return out;
   if (in.numel() == 0)
     fill_into(out, neutral(op));

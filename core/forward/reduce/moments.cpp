@@ -17,7 +17,7 @@ void finish(const Tensor& t, Finish op, double number = 0) { backend_of(t).reduc
 
 // |self| in the real dtype, as a new contiguous tensor.
 Tensor magnitudes(const Tensor& self) {
-  Tensor in = contiguous(self), out = empty_beside(self, self.sizes(), to_real(self.dtype()));
+  Tensor in = contiguous(self), out = empty_on_device_of(self, self.sizes(), to_real(self.dtype()));
   backend_of(in).reduce->magnitudes(out, in);
   return out;
 }
@@ -142,7 +142,7 @@ Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
   uint64_t mask = mask_of(dim, in);
   Dims sizes = reduced_sizes(in.sizes(), mask, keepdim);
   if (in.numel() == 0)
-    return to_dtype(full_beside(in, sizes, Scalar(-std::numeric_limits<double>::infinity()), in.dtype()), result);
+    return to_dtype(full_on_device_of(in, sizes, Scalar(-std::numeric_limits<double>::infinity()), in.dtype()), result);
   if (!in.is_complex())
     if (Tensor out = logsumexp_of_neighbours(in, mask, sizes); out.defined()) return to_dtype(out, result);
   Tensor keys = in.is_complex() ? select(view_as_real(in), -1, 0) : in;

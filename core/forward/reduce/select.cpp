@@ -22,7 +22,7 @@ namespace {
 using Picked = std::tuple<Tensor, Tensor>;
 
 Tensor first_index(const Tensor& in, const Tensor& values, int64_t d) {
-  Tensor at = empty_beside(in, values.sizes(), DType::Int64);
+  Tensor at = empty_on_device_of(in, values.sizes(), DType::Int64);
   backend_of(in).reduce->first_index(at, in, values, d);
   return at;
 }
@@ -66,7 +66,7 @@ Picked per_line(const Tensor& self, int64_t dim, bool keepdim, const char* name,
   Tensor in = at_least_1d(self);
   Dims sizes(in.sizes());
   sizes[static_cast<size_t>(d)] = 1;
-  Tensor values = empty_beside(in, sizes, in.dtype()), indices = empty_beside(in, sizes, DType::Int64);
+  Tensor values = empty_on_device_of(in, sizes, in.dtype()), indices = empty_on_device_of(in, sizes, DType::Int64);
   if (values.numel()) pick(values, indices, in, d);
   return {drop_dim(values, d, keepdim, self.dim()), drop_dim(indices, d, keepdim, self.dim())};
 }
@@ -86,7 +86,7 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* name) {
     if (is_integral(self.dtype())) none = Scalar(static_cast<long>(0));
     if (self.dtype() == DType::Int64) none = Scalar(std::numeric_limits<long>::min());
     if (self.dtype() == DType::Int32) none = Scalar(static_cast<long>(std::numeric_limits<int32_t>::min()));
-    return full_beside(self, {}, none, self.dtype());
+    return full_on_device_of(self, {}, none, self.dtype());
   }
   Tensor plain = contiguous(self);
   int64_t n = self.numel(), one = 1;

@@ -63,7 +63,7 @@ Tensor _resample(const Tensor& self, IntSpan output_size, std::string_view kind,
               "\"upsample_", kind, "\" not implemented for '", long_name(self.dtype()), "'");
   Dims sizes(self.sizes());
   for (int64_t d = 0; d < k.spatial; d++) sizes[static_cast<size_t>(2 + d)] = output_size[static_cast<size_t>(d)];
-  Tensor out = empty_beside(self, sizes, self.dtype());
+  Tensor out = empty_on_device_of(self, sizes, self.dtype());
   backend_of(self).resample->resample(out, contiguous(self), k);
   return in_format_of(out, self);
 }
@@ -77,7 +77,7 @@ Tensor _resample_backward(const Tensor& grad_output, IntSpan sizes, std::string_
            ShapeText{sizes});
   UT_CHECK_AS(NotImplemented, grad_output.is_floating(), "\"upsample_backward\" not implemented for '",
               long_name(grad_output.dtype()), "'");
-  Tensor out = empty_beside(grad_output, sizes, grad_output.dtype());
+  Tensor out = empty_on_device_of(grad_output, sizes, grad_output.dtype());
   backend_of(grad_output).resample->backward(out, contiguous(grad_output), k);
   return out;
 }

@@ -10,18 +10,18 @@
 namespace undertow::fwd {
 
 Tensor select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, int64_t index) {
-  Tensor out = zeros_beside(grad, sizes, grad.dtype());
+  Tensor out = zeros_on_device_of(grad, sizes, grad.dtype());
   copy_into(select(out, dim, index), grad);
   return out;
 }
 Tensor slice_backward(const Tensor& grad, IntSpan sizes, int64_t dim, std::optional<int64_t> start,
                       std::optional<int64_t> end, int64_t step) {
-  Tensor out = zeros_beside(grad, sizes, grad.dtype());
+  Tensor out = zeros_on_device_of(grad, sizes, grad.dtype());
   copy_into(slice(out, dim, start, end, step), grad);
   return out;
 }
 Tensor diagonal_backward(const Tensor& grad, IntSpan sizes, int64_t offset, int64_t dim1, int64_t dim2) {
-  Tensor out = zeros_beside(grad, sizes, grad.dtype());
+  Tensor out = zeros_on_device_of(grad, sizes, grad.dtype());
   copy_into(diagonal(out, offset, dim1, dim2), grad);
   return out;
 }
@@ -39,14 +39,14 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   sizes.pop_back();
   sizes.insert(static_cast<size_t>(std::min(a, b)), width);
   sizes.insert(static_cast<size_t>(std::max(a, b)), width);
-  Tensor out = zeros_beside(self, sizes, self.dtype());
+  Tensor out = zeros_on_device_of(self, sizes, self.dtype());
   copy_into(diagonal(out, offset, a, b), self);
   return out;
 }
 
 // Offsets may repeat: repeated ones are summed.
 Tensor _strided_sum(const Tensor& self, IntSpan size, IntSpan stride, int64_t offset, int64_t extent) {
-  Tensor out = zeros_beside(self, IntSpan(&extent, 1), self.dtype()), in = expand(self, size, false);
+  Tensor out = zeros_on_device_of(self, IntSpan(&extent, 1), self.dtype()), in = expand(self, size, false);
   if (in.numel() == 0) return out;
   if (is_non_overlapping_and_dense(size, stride))
     copy_into(as_strided(out, size, stride, offset), in);

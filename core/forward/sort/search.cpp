@@ -26,7 +26,7 @@ Tensor search(const Tensor& sequence, const Tensor& values, bool out_int32, bool
   UT_CHECK_AS(NotImplemented, !sequence.is_complex() && sequence.dtype() != DType::Bool,
               "\"searchsorted_out_cpu\" not implemented for '", long_name(sequence.dtype()), "'");
   Tensor keys = contiguous(sequence), in = contiguous(values), by = sorter.defined() ? contiguous(sorter) : Tensor(),
-         out = empty_beside(keys, values.sizes(), DType::Int64);
+         out = empty_on_device_of(keys, values.sizes(), DType::Int64);
   backend_of(keys).sort->searchsorted(out, keys, in, by, right);
   return out_int32 ? to_dtype(out, DType::Int32) : out;
 }
@@ -65,7 +65,8 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Scalar& self, bool out_
   bool r = is_right(right, side);
   check_search(sorted_sequence, {}, true, sorter);
   DType wide = promote_types(sorted_sequence.dtype(), scalar_dtype(self));
-  return search(to_dtype(sorted_sequence, wide), full_beside(sorted_sequence, {}, self, wide), out_int32, r, sorter);
+  return search(to_dtype(sorted_sequence, wide), full_on_device_of(sorted_sequence, {}, self, wide), out_int32, r,
+                sorter);
 }
 Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
   UT_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
@@ -75,7 +76,7 @@ Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, b
 Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32, bool right) {
   UT_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
   DType t = promote_types(boundaries.dtype(), scalar_dtype(self));
-  return search(to_dtype(boundaries, t), full_beside(boundaries, {}, self, t), out_int32, right, {});
+  return search(to_dtype(boundaries, t), full_on_device_of(boundaries, {}, self, t), out_int32, right, {});
 }
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
@@ -90,7 +91,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
              "] is not finite");
     UT_CHECK(low < high, "undertow.histc: max must be larger than min");
   }
-  Tensor out = empty_beside(in, IntSpan(&bins, 1), DType::Float64);
+  Tensor out = empty_on_device_of(in, IntSpan(&bins, 1), DType::Float64);
   backend_of(in).sort->histc(out, in, low, high);
   return to_dtype(out, self.dtype());
 }
@@ -100,7 +101,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
               "\"bincount_cpu\" not implemented for '", long_name(self.dtype()), "'");
   UT_CHECK(minlength >= 0, "minlength should be >= 0");
   bool weighted = weights.defined() && weights.numel() > 0;
-  if (self.dim() == 1 && self.numel() == 0) return zeros_beside(self, IntSpan(&minlength, 1), DType::Int64);
+  if (self.dim() == 1 && self.numel() == 0) return zeros_on_device_of(self, IntSpan(&minlength, 1), DType::Int64);
   Tensor in = contiguous(to_dtype(self, DType::Int64));
   auto [least, most] = backend_of(in).sort->extent(in);
   UT_CHECK(self.dim() == 1 && least >= 0, "bincount only supports 1-d non-negative integral inputs.");
@@ -108,7 +109,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
            "weights should be 1-d and have the same length as input");
   int64_t n = std::max(most + 1, minlength);
   DType t = !weighted ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
-  Tensor out = zeros_beside(in, IntSpan(&n, 1), t);
+  Tensor out = zeros_on_device_of(in, IntSpan(&n, 1), t);
   backend_of(in).sort->bincount(out, in, weighted ? contiguous(to_dtype(weights, t)) : Tensor());
   return out;
 }

@@ -23,8 +23,8 @@ Picked sort(const Tensor& self, std::optional<bool>, int64_t dim, bool descendin
   Tensor in = at_least_1d(self);
   Dims strides =
       is_non_overlapping_and_dense(in.sizes(), in.strides()) ? Dims(in.strides()) : contiguous_strides(in.sizes());
-  Tensor values = empty_strided_beside(in, in.sizes(), strides, in.dtype()),
-         indices = empty_strided_beside(in, in.sizes(), strides, DType::Int64);
+  Tensor values = empty_strided_on_device_of(in, in.sizes(), strides, in.dtype()),
+         indices = empty_strided_on_device_of(in, in.sizes(), strides, DType::Int64);
   UT_CHECK(!in.is_complex(), "Sort currently does not support complex dtypes on CPU, got ", in.dtype());
   if (in.numel()) backend_of(in).sort->sort(values, indices, in, d, descending);
   return as_given(self, values, indices);
@@ -39,7 +39,7 @@ Picked topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorte
   UT_CHECK(k >= 0 && k <= n, "selected index k out of range: k is ", k, ", dimension ", d, " has ", n, " elements");
   Dims sizes(in.sizes());
   sizes[static_cast<size_t>(d)] = k;
-  Tensor values = empty_beside(in, sizes, in.dtype()), indices = empty_beside(in, sizes, DType::Int64);
+  Tensor values = empty_on_device_of(in, sizes, in.dtype()), indices = empty_on_device_of(in, sizes, DType::Int64);
   if (values.numel()) backend_of(in).sort->topk(values, indices, in, d, largest, sorted);
   if (!self.dim() && k == 0) return {values, indices};
   return as_given(self, values, indices);

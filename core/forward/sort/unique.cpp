@@ -14,7 +14,7 @@ using Unique = std::tuple<Tensor, Tensor, Tensor>;
 
 Tensor no_ints(const Tensor& beside) {
   const int64_t none = 0;
-  return empty_beside(beside, IntSpan(&none, 1), DType::Int64);
+  return empty_on_device_of(beside, IntSpan(&none, 1), DType::Int64);
 }
 
 Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
@@ -34,7 +34,7 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
   for (int64_t s : sizes) zeros += s == 0;
   if (n == 0) {
     UT_CHECK(zeros == 1, "Number of zero sized dimensions is more than one, so unique cannot be applied ");
-    return {empty_beside(self, self.sizes(), self.dtype()), no_ints(self), no_ints(self)};
+    return {empty_on_device_of(self, self.sizes(), self.dtype()), no_ints(self), no_ints(self)};
   }
   UT_CHECK(zeros == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   // Slices as rows of a matrix.
@@ -74,14 +74,14 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
              "Unsupported input type encountered for isin(): ", long_name(side->dtype()));
   DType t = result_type(elements, test_elements);
   Tensor in = contiguous(to_dtype(elements, t)), among = contiguous(to_dtype(test_elements, t)),
-         out = empty_beside(in, elements.sizes(), DType::Bool);
+         out = empty_on_device_of(in, elements.sizes(), DType::Bool);
   backend_of(in).sort->isin(out, in, among, invert);
   return out;
 }
 namespace {
 // A number as a 0-dimensional tensor that is weak in type promotion.
 Tensor number(const Scalar& s, const Tensor& beside) {
-  Tensor t = full_beside(beside, {}, s, scalar_dtype(s));
+  Tensor t = full_on_device_of(beside, {}, s, scalar_dtype(s));
   t.impl()->set(kWrappedNumber);
   return t;
 }

@@ -14,15 +14,15 @@ namespace {
 struct Watch {
   std::thread::id thread;
   const GraphTask* task = nullptr;  // the pass, once it has started
-  std::vector<Seen> seen;
+  std::vector<NodeGrads> nodes;
   std::unordered_map<const Node*, size_t> index;
 };
 std::mutex mutex;  // guards watch; not held while gradients are examined
 Watch watch;
 
-std::vector<Look> looks(std::span<const Tensor> grads) {
-  std::vector<Look> out;
-  for (const Tensor& g : grads) out.push_back(g.defined() ? graph_ops::look_at(g) : Look::Undefined);
+std::vector<ValueKind> kinds(std::span<const Tensor> grads) {
+  std::vector<ValueKind> out;
+  for (const Tensor& g : grads) out.push_back(g.defined() ? graph_ops::classify(g) : ValueKind::Undefined);
   return out;
 }
 
@@ -45,34 +45,34 @@ void start() {
   trace::set_switch(trace::kWatch, true);
 }
 
-std::vector<Seen> stop() {
+std::vector<NodeGrads> stop() {
   trace::set_switch(trace::kWatch, false);
   std::lock_guard lock(mutex);
-  std::vector<Seen> seen = std::move(watch.seen);
+  std::vector<NodeGrads> nodes = std::move(watch.nodes);
   watch = Watch{};
-  return seen;
+  return nodes;
 }
 
 void arrived(const GraphTask* task, Node* node, std::span<const Tensor> grads) {
   if (!is_watched(task)) return;
-  std::vector<Look> found = looks(grads);
+  std::vector<ValueKind> found = kinds(grads);
   std::lock_guard lock(mutex);
-  watch.index[node] = watch.seen.size();
-  watch.seen.push_back({Ref<Node>(node), found, found, {}});
+  watch.index[node] = watch.nodes.size();
+  watch.nodes.push_back({Ref<Node>(node), found, found, {}});
 }
 
 void entered(const GraphTask* task, Node* node, std::span<const Tensor> grads) {
   if (!is_watched(task)) return;
-  std::vector<Look> found = looks(grads);
+  std::vector<ValueKind> found = kinds(grads);
   std::lock_guard lock(mutex);
-  if (auto at = watch.index.find(node); at != watch.index.end()) watch.seen[at->second].entered = std::move(found);
+  if (auto at = watch.index.find(node); at != watch.index.end()) watch.nodes[at->second].entered = std::move(found);
 }
 
 void left(const GraphTask* task, Node* node, std::span<const Tensor> grads) {
   if (!is_watched(task)) return;
-  std::vector<Look> found = looks(grads);
+  std::vector<ValueKind> found = kinds(grads);
   std::lock_guard lock(mutex);
-  if (auto at = watch.index.find(node); at != watch.index.end()) watch.seen[at->second].left = std::move(found);
+  if (auto at = watch.index.find(node); at != watch.index.end()) watch.nodes[at->second].left = std::move(found);
 }
 
 }  // namespace undertow::grad_watch

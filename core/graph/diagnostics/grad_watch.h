@@ -9,17 +9,17 @@
 
 namespace undertow::grad_watch {
 
-using graph_ops::Look;
-struct Seen {
+using graph_ops::ValueKind;
+struct NodeGrads {
   Ref<Node> node;
-  std::vector<Look> arrived;  // the gradients that reached the node
-  std::vector<Look> entered;  // the same after the node's hooks
-  std::vector<Look> left;     // one per edge
+  std::vector<ValueKind> arrived;  // the gradients that reached the node
+  std::vector<ValueKind> entered;  // the same after the node's hooks
+  std::vector<ValueKind> left;     // one per edge
 };
 
 // Watches the next pass that starts on this thread. Only one pass is watched at a time.
 void start();
-std::vector<Seen> stop();  // in the order in which the nodes ran
+std::vector<NodeGrads> stop();  // in the order in which the nodes ran
 
 // Called by the engine while the trace's switch is on.
 void begins(const GraphTask* task);

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "core/graph/autograd_meta.h"
-#include "core/graph/diagnostics/blame.h"
+#include "core/graph/diagnostics/error_details.h"
 
 namespace undertow {
 
@@ -97,7 +97,7 @@ bool wanted() {
   return false;
 }
 
-void follow_process() {
+void adopt_process_mode() {
   if (process_mode.load(std::memory_order_relaxed) & (kAnomaly | kSourceLines)) thread_mode.bits |= kProvenance;
 }
 
@@ -240,7 +240,7 @@ std::vector<const char*>& mark_names() {
 }
 }  // namespace
 
-uint16_t CutMark::enroll() {
+uint16_t CutMark::assign_number() {
   std::lock_guard lock(marks_mutex);
   if (uint16_t n = number.load(std::memory_order_relaxed)) return n;
   if (mark_names().size() > kMostCutMarks) return 0;

@@ -64,7 +64,7 @@ void note_exit(const char* operation, const Tensor& source);
 // Is provenance recorded on this thread? Clears a stale bit if another thread has switched recording off.
 bool wanted();
 // Switches recording on for this thread if the process asks for it. Called on a slow path.
-void follow_process();
+void adopt_process_mode();
 
 // An operation at which the gradient from `loss` towards `param` stops.
 struct Cut {
@@ -93,12 +93,12 @@ struct CutMark {
   constexpr explicit CutMark(const char* name) : operation(name) {}
   void put(const Tensor& t) {
     uint16_t n = number.load(std::memory_order_relaxed);
-    if (UT_UNLIKELY(n == 0)) n = enroll();
+    if (UT_UNLIKELY(n == 0)) n = assign_number();
     t.impl()->flags |= uint32_t{n} << kCutShift;
   }
 
  private:
-  uint16_t enroll();
+  uint16_t assign_number();
 };
 // The operation that cut t off, or null.
 const char* cut_by(const TensorImpl& t);

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
-#include "core/graph/diagnostics/blame.h"
+#include "core/graph/diagnostics/error_details.h"
 #include "core/graph/diagnostics/grad_watch.h"
 #include "core/graph/diagnostics/trace.h"
 #include "core/graph/engine/evaluate.h"
@@ -25,7 +25,7 @@ namespace undertow {
 
 const InterpreterLock* interpreter_lock = nullptr;
 
-bool Node::pass_wants(uint32_t i) const {
+bool Node::pass_needs(uint32_t i) const {
   GraphTask* task = current_graph_task;
   // A node that user code calls inside a pass is not part of that pass.
   if (!task || !task->filtered || current_node != this) return true;
@@ -99,20 +99,20 @@ void add_or_wait(GraphTask& task, TaskSlot& slot, Node* next, uint32_t input_nr,
     input_buffer::add(slot, *next, input_nr, std::move(grad));
 }
 
-// kChosen: the pass has a sink, or does not sum as contributions arrive. The default pass pays nothing for these.
-template <bool kChosen>
+// kConfigured: the pass has a sink, or does not sum as contributions arrive. The default pass pays nothing for these.
+template <bool kConfigured>
 void run_sequentially(GraphTask& task, Node* root) {
   LocalQueue queue;
   LongPass long_pass;
-  GradRoom outputs_room, inputs_room;
+  ReusedGrads reused_outputs, reused_inputs;
   queue.push(root);
   while (!queue.empty()) {
     Node* node = queue.pop();
     TaskSlot& slot = task.slot(node);
-    std::span<Tensor> grad_outputs = outputs_room.take(std::max<uint32_t>(node->num_inputs(), 1));
-    std::span<Tensor> grad_inputs = inputs_room.take(node->num_edges());
+    std::span<Tensor> grad_outputs = reused_outputs.take(std::max<uint32_t>(node->num_inputs(), 1));
+    std::span<Tensor> grad_inputs = reused_inputs.take(node->num_edges());
     input_buffer::take(slot, *node, grad_outputs);
-    if constexpr (kChosen) {
+    if constexpr (kConfigured) {
       if (task.options.sink && !node->is_accumulate()) task.options.sink->between_nodes();
       if (task.options.aggregation != Aggregation::AsTheyArrive)
         task.waiting.sum_into(node, grad_outputs, task.options.aggregation);
@@ -128,7 +128,7 @@ void run_sequentially(GraphTask& task, Node* root) {
       next_slot.dependencies--;
       if (UT_UNLIKELY(task.filtered) && !next_slot.needed && !next_slot.captured) continue;
       if (grad_inputs[i].defined()) {
-        if constexpr (kChosen)
+        if constexpr (kConfigured)
           add_or_wait(task, next_slot, next, e.input_nr, std::move(grad_inputs[i]));
         else
           input_buffer::add(next_slot, *next, e.input_nr, std::move(grad_inputs[i]));

@@ -22,17 +22,17 @@ class GradArray {
 };
 
 // The same, reused for every node of a loop: take() returns n undefined tensors.
-class GradRoom {
+class ReusedGrads {
  public:
   std::span<Tensor> take(size_t n) {
-    for (size_t i = 0; i < used_; i++) room_[i].reset();
-    if (UT_UNLIKELY(n > room_.size())) room_.resize(n);
+    for (size_t i = 0; i < used_; i++) grads_[i].reset();
+    if (UT_UNLIKELY(n > grads_.size())) grads_.resize(n);
     used_ = n;
-    return {room_.data(), n};
+    return {grads_.data(), n};
   }
 
  private:
-  SmallVector<Tensor, 4> room_ = SmallVector<Tensor, 4>(4);
+  SmallVector<Tensor, 4> grads_ = SmallVector<Tensor, 4>(4);
   size_t used_ = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace undertow {
 
 namespace {
-std::string who(size_t index, const Node* producer) {
+std::string source_text(size_t index, const Node* producer) {
   return producer ? str("Function ", producer->name(), " returned an invalid gradient at index ", index)
                   : str("grad_outputs[", index, "]");
 }
@@ -19,18 +19,18 @@ std::string who(size_t index, const Node* producer) {
 
 void validate_gradient(const InputMeta& meta, Tensor& grad, size_t index, const Node* producer) {
   if (UT_LIKELY(same(meta.sizes(), grad.sizes()) && meta.dtype() == grad.dtype())) {
-    UT_CHECK(meta.device() == grad.impl()->device, who(index, producer), " - expected device ", meta.device(),
+    UT_CHECK(meta.device() == grad.impl()->device, source_text(index, producer), " - expected device ", meta.device(),
              " but got ", grad.impl()->device);
     return;
   }
   if (!same(meta.sizes(), grad.sizes())) {
-    UT_CHECK(is_expandable_to(meta.sizes(), grad.sizes()), who(index, producer), " - got ", ShapeText{grad.sizes()},
-             " but expected shape compatible with ", ShapeText{meta.sizes()});
+    UT_CHECK(is_expandable_to(meta.sizes(), grad.sizes()), source_text(index, producer), " - got ",
+             ShapeText{grad.sizes()}, " but expected shape compatible with ", ShapeText{meta.sizes()});
     grad = graph_ops::sum_to(grad, meta.sizes());
   }
   if (meta.dtype() == grad.dtype() || meta.any_dtype()) return;
-  UT_CHECK(is_complex(grad.dtype()) || !is_complex(meta.dtype()) || is_floating(grad.dtype()), who(index, producer),
-           " - expected type ", meta.dtype(), " but got ", grad.dtype());
+  UT_CHECK(is_complex(grad.dtype()) || !is_complex(meta.dtype()) || is_floating(grad.dtype()),
+           source_text(index, producer), " - expected type ", meta.dtype(), " but got ", grad.dtype());
   if (is_complex(grad.dtype()) && !is_complex(meta.dtype())) grad = graph_ops::real(grad);
   if (meta.dtype() != grad.dtype()) grad = graph_ops::cast(grad, meta.dtype());
 }

@@ -121,7 +121,7 @@ constexpr LinalgKernels kLinalg = {
 constexpr LossKernels kLoss = {
     .values = no_work,
     .total = no_work,
-    .slopes = no_work,
+    .gradients = no_work,
     .nll = no_work,
     .nll_backward = no_work,
     .check_labels = no_work,
@@ -157,7 +157,7 @@ constexpr PoolKernels kPool = {
     .largest = no_work,
     .fractional_largest = no_work,
     .gather = no_work,
-    .place = no_work,
+    .scatter = no_work,
     .add_at = no_work,
 };
 constexpr RandomKernels kRandom = {

@@ -269,8 +269,8 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
 // x.add_(alpha, y), x.addcmul_(value, y, z), addmm(beta, x, alpha, y, z). Returns true for such arguments. `arranged`
 // then contains the tensors, the keyword arguments and the numbers, with keyword names in `names`. Arguments are
 // borrowed.
-bool older_order(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
-                 std::vector<PyObject*>& arranged, PyRef& names) {
+bool match_deprecated_order(const Function& f, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                            PyObject* kwnames, std::vector<PyObject*>& arranged, PyRef& names) {
   std::string_view name = f.name;
   if (name.ends_with('_')) name.remove_suffix(1);
   bool one = name == "add" || name == "sub" || name == "addcmul" ||
@@ -376,7 +376,7 @@ PyObject* invoke(Function& f, PyObject* self, PyObject* const* args, Py_ssize_t 
       arranged[0] = first.get();
       return invoke(f, self, arranged.data(), nargs, kwnames);
     }
-    if (older_order(f, self, args, nargs, kwnames, arranged, names)) {
+    if (match_deprecated_order(f, self, args, nargs, kwnames, arranged, names)) {
       const Py_ssize_t positional = static_cast<Py_ssize_t>(arranged.size()) - PyTuple_GET_SIZE(names.get());
       for (int k = 0; k < f.count; k++)
         if (match(f, f.overloads[k], self, arranged.data(), positional, names.get(), slots, varargs, nullptr))

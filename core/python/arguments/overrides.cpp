@@ -36,7 +36,7 @@ PyObject* disabled_function() {
 
 bool overrides(PyTypeObject* type) {
   if (type == tensor_type || type == parameter_type) return false;
-  PyObject* f = kept_by_type(type, torch_function_name());
+  PyObject* f = lookup_in_type(type, torch_function_name());
   return f && f != disabled_function();
 }
 

@@ -225,7 +225,7 @@ std::vector<Tensor> call_jvp(FunctionObject* ctx, const TensorPointers& inputs, 
     if (ctx->arguments[i] & kIsTensorArgument) {
       tangent = tangents[k];
       if (!tangent.defined() && ctx->materialize_grads && is_differentiable(inputs[k]->dtype()))
-        tangent = fwd::zeros_beside(*inputs[k], inputs[k]->sizes(), inputs[k]->dtype());
+        tangent = fwd::zeros_on_device_of(*inputs[k], inputs[k]->sizes(), inputs[k]->dtype());
       k++;
     }
     PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), check(wrap(std::move(tangent))));

@@ -18,16 +18,16 @@ FunctionNode::FunctionNode(size_t num_edges, FunctionObject* o)
   UT_CHECK(num_edges < 65536, "an operation takes at most 65,535 differentiable inputs, got ", num_edges);
   is_function_ = true;
   if (heap_edges_)
-    room_.many = new Edge[num_edges];
+    edge_storage_.many = new Edge[num_edges];
   else
-    for (size_t i = 0; i < num_edges; i++) new (&room_.few[i]) Edge;
+    for (size_t i = 0; i < num_edges; i++) new (&edge_storage_.few[i]) Edge;
 }
 
 FunctionNode::~FunctionNode() {
   if (heap_edges_)
-    delete[] room_.many;
+    delete[] edge_storage_.many;
   else
-    std::destroy_n(room_.few, num_edges_);
+    std::destroy_n(edge_storage_.few, num_edges_);
 }
 
 void FunctionNode::delete_self() {
@@ -67,7 +67,7 @@ Tensor FunctionNode::zeros_for(uint32_t result) const {
 
 namespace {
 
-[[noreturn]] void refuse_count(const FunctionNode& node, size_t expected, Py_ssize_t got) {
+[[noreturn]] void raise_gradient_count(const FunctionNode& node, size_t expected, Py_ssize_t got) {
   UT_FAIL("function ", node.name(), " returned an incorrect number of gradients (expected ", expected, ", got ", got,
           "). backward must return one value per argument of forward, None for those without a gradient.");
 }
@@ -78,9 +78,9 @@ void take_gradients(FunctionNode& node, PyObject* returned, std::span<Tensor> gr
   bool is_tuple = PyTuple_Check(returned);
   Py_ssize_t got = is_tuple ? PyTuple_GET_SIZE(returned) : 1, expected = static_cast<Py_ssize_t>(arguments.size());
   auto item = [&](Py_ssize_t i) { return is_tuple ? PyTuple_GET_ITEM(returned, i) : returned; };
-  if (got < expected) refuse_count(node, arguments.size(), got);
+  if (got < expected) raise_gradient_count(node, arguments.size(), got);
   for (Py_ssize_t i = expected; i < got; i++)
-    if (item(i) != Py_None) refuse_count(node, arguments.size(), got);
+    if (item(i) != Py_None) raise_gradient_count(node, arguments.size(), got);
   size_t edge = 0;
   for (Py_ssize_t i = 0; i < expected; i++) {
     PyObject* grad = item(i);

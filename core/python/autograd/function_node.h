@@ -29,26 +29,26 @@ class FunctionNode final : public Node {
   void visit_kept(KeptVisitor visit, void* context) const override;
 
   // Drops one reference and returns whether others remain. Used to reverse ownership.
-  bool drop_own_count() { return refs_.fetch_sub(1, std::memory_order_acq_rel) != 1; }
-  void restore_own_count() { refs_.fetch_add(1, std::memory_order_relaxed); }
+  bool drop_reference() { return refs_.fetch_sub(1, std::memory_order_acq_rel) != 1; }
+  void restore_reference() { refs_.fetch_add(1, std::memory_order_relaxed); }
 
  protected:
   // Restores the last reference, because delete_self gives it to the ctx. While delete_self waits for the GIL, a thread
   // that has the ctx may still add and drop references.
   void on_last_reference() override {
-    restore_own_count();
+    restore_reference();
     destroy();
   }
 
  private:
   static constexpr size_t kFew = 2;
   // The first member, because Node::edges reads it: the edges themselves, or a pointer to them.
-  union Room {
+  union EdgeStorage {
     Edge few[kFew];
     Edge* many;
-    Room() {}
-    ~Room() {}
-  } room_;
+    EdgeStorage() {}
+    ~EdgeStorage() {}
+  } edge_storage_;
 
  public:
   FunctionObject* object;  // never null

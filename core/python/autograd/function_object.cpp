@@ -37,9 +37,9 @@ void dealloc(PyObject* self) {
     // The graph owns the node, so the node now owns the object. See Note [Who Owns Whom In Functions].
     Py_SET_REFCNT(self, 1);
     node->owns_object = true;
-    if (node->drop_own_count()) return;
+    if (node->drop_reference()) return;
     // Meanwhile the graph released the node on another thread: ours was the last reference.
-    node->restore_own_count();
+    node->restore_reference();
     node->owns_object = false;
     Py_SET_REFCNT(self, 0);
   }
@@ -152,20 +152,20 @@ PyObject* needs_input_grad(PyObject* self, void*) {
   });
 }
 
-void refuse_second_access(FunctionObject* o) {
+void check_first_access(FunctionObject* o) {
   UT_CHECK(!o->accessed,
            "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
            "autograd.Function. Either access saved_tensors only once, or set "
            "clear_saved_tensors_on_access=False.");
 }
-void refuse_freed(FunctionObject* o) {
+void check_not_freed(FunctionObject* o) {
   if (o->node && o->node->released()) SavedTensor::fail_released(o->node.get());
 }
 
 PyObject* saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     FunctionObject* o = as_function(self);
-    refuse_second_access(o);
+    check_first_access(o);
     if (o->saved_for_forward) return new_ref(o->saved_for_forward);
     return unpack_saved_tensors(o);
   });
@@ -174,14 +174,14 @@ PyObject* saved_variables(PyObject* self, void*) {
   if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) < 0)
     return nullptr;
   return guarded([&]() -> PyObject* {
-    refuse_second_access(as_function(self));
+    check_first_access(as_function(self));
     return unpack_saved_tensors(as_function(self));
   });
 }
 PyObject* raw_saved_tensors(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     FunctionObject* o = as_function(self);
-    refuse_freed(o);
+    check_not_freed(o);
     if (!o->node) return check(PyTuple_New(0));
     return wrap_raw_saved(o->node.get(), o->function_node()->saved);
   });
@@ -210,7 +210,7 @@ PyObject* maybe_clear_saved_tensors(PyObject* self, PyObject*) {
     Py_RETURN_NONE;
   });
 }
-PyObject* refuse_call(PyObject* self, PyObject*, PyObject*) {
+PyObject* raise_not_callable(PyObject* self, PyObject*, PyObject*) {
   PyErr_Format(PyExc_TypeError, "'%s' object is not callable", Py_TYPE(self)->tp_name);
   return nullptr;
 }
@@ -296,7 +296,7 @@ static Tensor without_its_history(FunctionNode& node, size_t i, const Tensor& t)
 }
 
 PyObject* unpack_saved_tensors(FunctionObject* o) {
-  refuse_freed(o);
+  check_not_freed(o);
   if (!o->node) return check(PyTuple_New(0));
   FunctionNode* node = o->function_node();
   PyRef t(check(PyTuple_New(static_cast<Py_ssize_t>(node->saved.size()))));
@@ -354,7 +354,7 @@ bool init_function_type(PyObject* module) {
                          {Py_tp_new, reinterpret_cast<void*>(function_new)},
                          {Py_tp_getattro, reinterpret_cast<void*>(PyObject_GenericGetAttr)},
                          {Py_tp_setattro, reinterpret_cast<void*>(set_attribute)},
-                         {Py_tp_call, reinterpret_cast<void*>(refuse_call)},
+                         {Py_tp_call, reinterpret_cast<void*>(raise_not_callable)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
                          {Py_tp_methods, methods},
                          {Py_tp_getset, getset},

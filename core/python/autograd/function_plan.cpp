@@ -36,9 +36,9 @@ PyRef attribute(PyTypeObject* cls, const char* name) {
 }
 
 // Does the class itself keep the result of looking up `name` alive?
-bool kept_by_class(PyTypeObject* cls, const char* name) {
+bool owned_by_class(PyTypeObject* cls, const char* name) {
   PyRef key(check(PyUnicode_InternFromString(name)));
-  PyObject* raw = kept_by_type(cls, key.get());
+  PyObject* raw = lookup_in_type(cls, key.get());
   return raw && (Py_TYPE(raw) == &PyStaticMethod_Type || PyFunction_Check(raw));
 }
 
@@ -73,8 +73,8 @@ FunctionPlan look_up(PyTypeObject* cls) {
 }
 
 void remember(PyTypeObject* cls, const FunctionPlan& plan) {
-  if (!tag_of(cls) || !kept_by_class(cls, "forward") || !kept_by_class(cls, "setup_context") ||
-      !kept_by_class(cls, "backward") || !kept_by_class(cls, "vjp"))
+  if (!tag_of(cls) || !owned_by_class(cls, "forward") || !owned_by_class(cls, "setup_context") ||
+      !owned_by_class(cls, "backward") || !owned_by_class(cls, "vjp"))
     return;
   slot_for(cls) = {cls,
                    tag_of(cls),

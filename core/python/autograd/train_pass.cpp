@@ -1,6 +1,6 @@
 // train_pass.cpp: what undertow.train needs from the engine: a pass with a chosen way to sum, places to stop at, and a
-// callback for each finished gradient (`_C._run_chosen_pass`), and the leaves of a graph with the nodes that use them
-// (`_C._graph_leaves`).
+// callback for each finished gradient (`_C._run_configured_pass`), and the leaves of a graph with the nodes that use
+// them (`_C._graph_leaves`).
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -23,7 +23,7 @@ class PythonSink final : public CaptureSink {
  public:
   PythonSink(PyObject* ready, bool each_node) : ready_(ready), each_node_(each_node) {}
   void captured(size_t index, Tensor grad) override {
-    if (!each_node_) return tell(index, std::move(grad));
+    if (!each_node_) return report(index, std::move(grad));
     std::lock_guard lock(mutex_);
     pending_.emplace_back(index, std::move(grad));
   }
@@ -33,11 +33,11 @@ class PythonSink final : public CaptureSink {
       std::lock_guard lock(mutex_);
       std::swap(pending, pending_);
     }
-    for (auto& [index, grad] : pending) tell(index, std::move(grad));
+    for (auto& [index, grad] : pending) report(index, std::move(grad));
   }
 
  private:
-  void tell(size_t index, Tensor grad) {
+  void report(size_t index, Tensor grad) {
     WithGil gil;
     PyRef number(check(PyLong_FromSize_t(index))), g(check(wrap(std::move(grad))));
     PyRef r(check(PyObject_CallFunctionObjArgs(ready_, number.get(), g.get(), nullptr)));
@@ -48,7 +48,7 @@ class PythonSink final : public CaptureSink {
   std::vector<std::pair<size_t, Tensor>> pending_;
 };
 
-PyRef sequence(PyObject* o) { return PyRef(check(PySequence_Fast(o, "_run_chosen_pass: expected a sequence"))); }
+PyRef sequence(PyObject* o) { return PyRef(check(PySequence_Fast(o, "_run_configured_pass: expected a sequence"))); }
 
 std::vector<Edge> edges_of(PyObject* o) {
   PyRef list = sequence(o);
@@ -60,22 +60,22 @@ std::vector<Edge> edges_of(PyObject* o) {
   return out;
 }
 
-// _run_chosen_pass(tensors, grads, inputs, stops, keep_graph, create_graph, aggregation, ready, each_node): gradients
-// of `inputs`, which are tensors or edges. With `ready`, calls ready(index, gradient or None) during the pass and
-// returns None.
-PyObject* run_chosen_pass(PyObject*, PyObject* args) {
+// _run_configured_pass(tensors, grads, inputs, stops, keep_graph, create_graph, aggregation, ready, each_node):
+// gradients of `inputs`, which are tensors or edges. With `ready`, calls ready(index, gradient or None) during the pass
+// and returns None.
+PyObject* run_configured_pass(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *tensors, *grads, *inputs, *stops, *ready;
     int keep_graph, create_graph, aggregation, each_node;
     if (!PyArg_ParseTuple(args, "OOOOppiOp", &tensors, &grads, &inputs, &stops, &keep_graph, &create_graph,
                           &aggregation, &ready, &each_node))
       throw PythonError();
-    UT_CHECK_VALUE(aggregation >= 0 && aggregation <= 2, "_run_chosen_pass: unknown aggregation ", aggregation);
+    UT_CHECK_VALUE(aggregation >= 0 && aggregation <= 2, "_run_configured_pass: unknown aggregation ", aggregation);
     PyRef ys = sequence(tensors), gs = sequence(grads);
     std::vector<Edge> roots;
     std::vector<Tensor> root_grads;
     UT_CHECK_VALUE(PySequence_Fast_GET_SIZE(ys.get()) == PySequence_Fast_GET_SIZE(gs.get()),
-                   "_run_chosen_pass: expected as many gradients as tensors");
+                   "_run_configured_pass: expected as many gradients as tensors");
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ys.get()); i++) {
       const Tensor& y = tensor_of(PySequence_Fast_GET_ITEM(ys.get(), i));
       roots.push_back(autograd::root_edge(y, static_cast<size_t>(i)));
@@ -83,7 +83,7 @@ PyObject* run_chosen_pass(PyObject*, PyObject* args) {
           autograd::root_output(y), opt_tensor_arg(PySequence_Fast_GET_ITEM(gs.get(), i)), static_cast<size_t>(i)));
     }
     std::vector<Edge> outputs = edges_of(inputs), ends = edges_of(stops);
-    UT_CHECK_VALUE(!outputs.empty(), "_run_chosen_pass: expected inputs");
+    UT_CHECK_VALUE(!outputs.empty(), "_run_configured_pass: expected inputs");
     PythonSink sink(ready, each_node != 0);
     ExecuteOptions options{.keep_graph = keep_graph != 0, .create_graph = create_graph != 0, .accumulate_grad = false};
     options.aggregation = static_cast<Aggregation>(aggregation);
@@ -183,12 +183,13 @@ PyObject* graph_leaves(PyObject*, PyObject* tensors) {
   });
 }
 
-PyMethodDef functions[] = {{"_run_chosen_pass", run_chosen_pass, METH_VARARGS, "A backward pass for undertow.train."},
-                           {"_graph_leaves", graph_leaves, METH_O, "The leaves of a graph, in order of first use."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_run_configured_pass", run_configured_pass, METH_VARARGS, "A backward pass for undertow.train."},
+    {"_graph_leaves", graph_leaves, METH_O, "The leaves of a graph, in order of first use."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-bool init_chosen_pass(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool init_train_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
 
 }  // namespace undertow::python

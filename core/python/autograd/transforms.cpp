@@ -161,11 +161,12 @@ PyObject* set_transforms(PyObject*, PyObject* const* args, Py_ssize_t n) {
 }
 PyObject* is_in_transform(PyObject*, PyObject*) { return PyBool_FromLong(in_transform); }
 
-// _leads_beyond(tensor, leaves): does the tensor's graph reach a leaf that requires grad and is not one of these?
-PyObject* leads_beyond(PyObject*, PyObject* const* args, Py_ssize_t n) {
+// _reaches_other_leaves(tensor, leaves): does the tensor's graph reach a leaf that requires grad and is not one of
+// these?
+PyObject* reaches_other_leaves(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(n == 2 && is_tensor(args[0]) && PyTuple_Check(args[1]),
-                  "_leads_beyond() takes a tensor and a tuple of leaves");
+                  "_reaches_other_leaves() takes a tensor and a tuple of leaves");
     std::unordered_set<const Node*> seen;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); i++)
       if (Edge e = gradient_edge(tensor_of(PyTuple_GET_ITEM(args[1], i))); e && e.node->is_accumulate())
@@ -187,21 +188,22 @@ PyObject* leads_beyond(PyObject*, PyObject* const* args, Py_ssize_t n) {
   });
 }
 
-PyMethodDef functions[] = {{"_operators", list_operators, METH_NOARGS, nullptr},
-                           {"_call_operator", reinterpret_cast<PyCFunction>(call_operator), METH_FASTCALL, nullptr},
-                           {"_make_batched", reinterpret_cast<PyCFunction>(make_batched), METH_FASTCALL, nullptr},
-                           {"_batched_value", batched_value, METH_O, nullptr},
-                           {"_batched_level", batched_level, METH_O, nullptr},
-                           {"_refresh_batched", refresh_batched, METH_O, nullptr},
-                           {"_set_batched_dispatch", set_dispatch, METH_O, nullptr},
-                           {"_set_transforms", reinterpret_cast<PyCFunction>(set_transforms), METH_FASTCALL, nullptr},
-                           {"_is_in_transform", is_in_transform, METH_NOARGS, nullptr},
-                           {"_leads_beyond", reinterpret_cast<PyCFunction>(leads_beyond), METH_FASTCALL, nullptr},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_operators", list_operators, METH_NOARGS, nullptr},
+    {"_call_operator", reinterpret_cast<PyCFunction>(call_operator), METH_FASTCALL, nullptr},
+    {"_make_batched", reinterpret_cast<PyCFunction>(make_batched), METH_FASTCALL, nullptr},
+    {"_batched_value", batched_value, METH_O, nullptr},
+    {"_batched_level", batched_level, METH_O, nullptr},
+    {"_refresh_batched", refresh_batched, METH_O, nullptr},
+    {"_set_batched_dispatch", set_dispatch, METH_O, nullptr},
+    {"_set_transforms", reinterpret_cast<PyCFunction>(set_transforms), METH_FASTCALL, nullptr},
+    {"_is_in_transform", is_in_transform, METH_NOARGS, nullptr},
+    {"_reaches_other_leaves", reinterpret_cast<PyCFunction>(reaches_other_leaves), METH_FASTCALL, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-void refuse_memory(const Tensor& t) {
+void check_has_memory(const Tensor& t) {
   UT_CHECK(!t.impl()->has(kBatched),
            "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap represents one of "
            "many samples");
@@ -213,7 +215,7 @@ bool batched_requires_grad(const Tensor& t) {
   return batched::physical(t).requires_grad();
 }
 
-void refuse_in_transform(const char* what) {
+void check_not_in_transform(const char* what) {
   UT_CHECK(
       !in_transform, "You are attempting to call ", what,
       " (or perhaps using autograd.functional.* APIs) inside of a function being transformed by a functorch transform: "

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/autograd/origin.h"
-#include "core/graph/diagnostics/blame.h"
+#include "core/graph/diagnostics/error_details.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/errors.h"
 #include "core/tensor/mode.h"

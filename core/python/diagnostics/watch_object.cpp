@@ -199,11 +199,11 @@ PyObject* watch_grads(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 // _watched_grads() -> [(node's id, name, line, arrived, entered, left, edges)] in the order in which the nodes ran;
-// looks are small integers.
+// value kinds are small integers.
 PyObject* watched_grads(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
-    std::vector<grad_watch::Seen> seen = grad_watch::stop();
-    auto looks = [](const std::vector<grad_watch::Look>& list) {
+    std::vector<grad_watch::NodeGrads> seen = grad_watch::stop();
+    auto kinds = [](const std::vector<grad_watch::ValueKind>& list) {
       return check(
           PyBytes_FromStringAndSize(reinterpret_cast<const char*>(list.data()), static_cast<Py_ssize_t>(list.size())));
     };
@@ -217,8 +217,8 @@ PyObject* watched_grads(PyObject*, PyObject*) {
       }
       PyList_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i),
                       check(Py_BuildValue("(NssNNNN)", PyLong_FromVoidPtr(seen[i].node.get()), node.name().c_str(),
-                                          line_of(node).c_str(), looks(seen[i].arrived), looks(seen[i].entered),
-                                          looks(seen[i].left), edges.release())));
+                                          line_of(node).c_str(), kinds(seen[i].arrived), kinds(seen[i].entered),
+                                          kinds(seen[i].left), edges.release())));
     }
     return out.release();
   });
@@ -238,7 +238,7 @@ PyObject* record_lines(PyObject*, PyObject* on) {
     thread_mode.bits |= kSourceLines | kProvenance;
   else
     thread_mode.bits &= ~static_cast<uint32_t>(kSourceLines | kProvenance);
-  provenance::follow_process();
+  provenance::adopt_process_mode();
   return PyBool_FromLong(before);
 }
 PyObject* is_recording_lines(PyObject*, PyObject*) { return PyBool_FromLong(origins_wanted()); }
@@ -262,7 +262,7 @@ bool init_watch_functions(PyObject* module) {
   const char* wish = std::getenv("UNDERTOW_TRACE");
   if (wish && *wish && std::string_view(wish) != "0") {
     process_mode.fetch_or(kSourceLines);
-    provenance::follow_process();
+    provenance::adopt_process_mode();
   }
   return PyModule_AddFunctions(module, functions) == 0;
 }

@@ -82,15 +82,15 @@ DType from_dl(DLDataType t) {
 struct Exported {
   Ref<Storage> storage;
   Dims shape, strides;
-  ~Exported() { storage->unhold(); }
+  ~Exported() { storage->unlock_address(); }
 };
 
 template <class Managed>
 Managed* export_tensor(const Tensor& t) {
-  refuse_memory(t);
+  check_has_memory(t);
   auto* e = new Exported{Ref<Storage>(t.impl()->storage), Dims(t.sizes().begin(), t.sizes().end()),
                          Dims(t.strides().begin(), t.strides().end())};
-  e->storage->hold();
+  e->storage->lock_address();
   auto* m = new Managed{};
   m->context = e;
   m->deleter = [](Managed* self) {

@@ -226,7 +226,7 @@ std::optional<DType> dtype_from_numpy(PyObject* o) {
 }
 
 PyObject* to_ndarray(const Tensor& t) {
-  refuse_memory(t);
+  check_has_memory(t);
   PyObject* dtype = numpy_dtype(t.dtype());
   PyObject* type = ndarray_type();
   PyRef shape(check(PyTuple_New(t.dim()))), strides(check(PyTuple_New(t.dim())));
@@ -235,7 +235,7 @@ PyObject* to_ndarray(const Tensor& t) {
     PyTuple_SET_ITEM(strides.get(), i, check(PyLong_FromLongLong(t.stride(i) * t.itemsize())));
   }
   PyRef storage(storage_object(Ref<Storage>(t.impl()->storage)));
-  t.storage().hold_for_good();
+  t.storage().lock_address_forever();
   PyRef offset(check(PyLong_FromLongLong(t.numel() ? t.storage_offset() * t.itemsize() : 0)));
   PyObject* args[] = {shape.get(), dtype, storage.get(), offset.get(), strides.get()};
   return check(PyObject_Vectorcall(type, args, 5, nullptr));

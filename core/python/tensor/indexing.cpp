@@ -136,7 +136,7 @@ class Walk {
     if (is_tensor(o)) return tensor(tensor_of(o), position);
     if (is_integer_like(o)) return set(select_item(*now_, dim_, integer(o), position));
     if (PySequence_Check(o)) return tensor(index_from_data(o), position);
-    refuse_index(o);
+    raise_invalid_index(o);
   }
 
   const Tensor *now_, *self_;

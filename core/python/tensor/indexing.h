@@ -17,7 +17,7 @@ Tensor index_from_data(PyObject* data);
 bool is_disguised_tuple(PyObject* index);
 bool is_numpy_array(PyObject* o);
 bool is_integer_like(PyObject* o);  // an int or NumPy integer, but not a bool
-[[noreturn]] void refuse_index(PyObject* index);
+[[noreturn]] void raise_invalid_index(PyObject* index);
 // The right-hand side of an assignment to self: a tensor as it is, anything else converted to self's dtype and device.
 Tensor value_from_data(PyObject* value, const Tensor& self);
 bool is_number_value(PyObject* value);

@@ -21,7 +21,7 @@ bool is_integer_like(PyObject* o) {
          !std::string_view(Py_TYPE(o)->tp_name).starts_with("numpy.bool");
 }
 
-void refuse_index(PyObject* index) {
+void raise_invalid_index(PyObject* index) {
   UT_FAIL_AS(Index,
              "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
              Py_TYPE(index)->tp_name, ")");

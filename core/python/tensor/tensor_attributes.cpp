@@ -24,7 +24,7 @@ template <class F>
 PyObject* attribute(F&& f) {
   return guarded([&]() -> PyObject* { return f(); });
 }
-int settled(auto&& f) {
+int guarded_setter(auto&& f) {
   try {
     f();
     return 0;
@@ -83,7 +83,7 @@ PyObject* get_grad(PyObject* s, void*) {
   });
 }
 int set_grad_attribute(PyObject* s, PyObject* value, void*) {
-  return settled([&] {
+  return guarded_setter([&] {
     const Tensor& t = self_of(s);
     if (!value || value == Py_None) return set_grad(t, {});
     UT_CHECK_TYPE(is_tensor(value), "assigned grad expected to be a Tensor or None but got grad of type ",
@@ -112,7 +112,7 @@ PyObject* get_grad_dtype(PyObject* s, void*) {
   });
 }
 int set_grad_dtype(PyObject* s, PyObject* value, void*) {
-  return settled([&] {
+  return guarded_setter([&] {
     const Tensor& t = self_of(s);
     UT_CHECK(value && (value == Py_None || is_dtype(value)), "grad_dtype must be a torch.dtype or None, but got ",
              value ? Py_TYPE(value)->tp_name : "nothing");
@@ -145,7 +145,7 @@ void require_grad(const Tensor& t, bool on) {
   if (!t.impl()->grad_fn) t.impl()->set(kRequiresGrad, on);
 }
 int set_requires_grad(PyObject* s, PyObject* value, void*) {
-  return settled([&] {
+  return guarded_setter([&] {
     UT_CHECK(value && PyBool_Check(value), "requires_grad must be a bool");
     UT_CHECK(!grad_fn(self_of(s)) || value == Py_False, "you can only change requires_grad flags of leaf variables.");
     require_grad(self_of(s), value == Py_True);
@@ -162,11 +162,11 @@ PyObject* get_data(PyObject* s, void*) {
   });
 }
 int set_data(PyObject* s, PyObject* value, void*) {
-  return settled([&] {
+  return guarded_setter([&] {
     UT_CHECK(value, "Deleting tensor data is not allowed. Delete tensor instead!");
     UT_CHECK_TYPE(is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
-    refuse_memory(self_of(s));
-    refuse_memory(tensor_of(value));
+    check_has_memory(self_of(s));
+    check_has_memory(tensor_of(value));
     replace_data(self_of(s), tensor_of(value));
   });
 }
@@ -196,7 +196,7 @@ Tensor real_part(const Tensor& t) { return ops::real(t); }
 Tensor imag_part(const Tensor& t) { return ops::imag(t); }
 template <View part>
 int set_part(PyObject* s, PyObject* value, void*) {
-  return settled([&] {
+  return guarded_setter([&] {
     UT_CHECK(value, "real and imag cannot be deleted");
     Tensor to = part(self_of(s));
     if (is_tensor(value))
@@ -295,7 +295,7 @@ PyObject* storage_offset(PyObject* s, PyObject*) { return PyLong_FromLongLong(se
 PyObject* data_ptr(PyObject* s, PyObject*) {
   return attribute([&]() -> PyObject* {
     const Tensor& t = self_of(s);
-    refuse_memory(t);
+    check_has_memory(t);
     return PyLong_FromVoidPtr(t.numel() && t.storage().data() ? t.data() : nullptr);
   });
 }
@@ -328,7 +328,7 @@ PyObject* requires_grad_(PyObject* s, PyObject* args, PyObject* kwargs) {
     int on = 1;
     static const char* names[] = {"requires_grad", nullptr};
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(names), &on)) throw PythonError();
-    if (on) refuse_in_transform("Tensor.requires_grad_()");
+    if (on) check_not_in_transform("Tensor.requires_grad_()");
     require_grad(self_of(s), on);
     return new_ref(s);
   });

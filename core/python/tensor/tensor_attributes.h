@@ -16,15 +16,15 @@ bool init_dlpack_functions(PyObject* module);
 bool init_forward_functions(PyObject* module);    // forward_ad.cpp
 bool init_type_functions(PyObject* module);       // type_functions.cpp
 bool init_optim_functions(PyObject* module);      // optim_functions.cpp
-bool init_chosen_pass(PyObject* module);          // train_pass.cpp
+bool init_train_functions(PyObject* module);      // train_pass.cpp
 bool init_watch_functions(PyObject* module);      // watch_object.cpp
 bool init_profile_functions(PyObject* module);    // profile_object.cpp
 bool init_transform_functions(PyObject* module);  // transforms.cpp
 // Raises for a tensor under vmap, which has no memory of its own. See Note [Batched Tensors].
-void refuse_memory(const Tensor& t);  // transforms.cpp
+void check_has_memory(const Tensor& t);  // transforms.cpp
 bool batched_requires_grad(const Tensor& t);
 // Raises inside a function that undertow.func or vmap transforms, because the transform would not see `what`.
-void refuse_in_transform(const char* what);
+void check_not_in_transform(const char* what);
 PyObject* parameter_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
 }  // namespace undertow::python

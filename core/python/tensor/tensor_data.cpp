@@ -225,7 +225,7 @@ void check_has_elements(const Tensor& t) {
 }
 
 PyObject* to_list(const Tensor& t) {
-  refuse_memory(t);
+  check_has_memory(t);
   check_has_elements(t);
   Tensor plain = fwd::materialize_bits(t);
   return nested_list(plain, 0, plain.data());
@@ -258,7 +258,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
 }
 
 void for_each_element(const Tensor& t, const std::function<void(char*)>& f) {
-  refuse_memory(t);
+  check_has_memory(t);
   check_has_elements(t);
   std::function<void(int64_t, char*)> walk = [&](int64_t dim, char* p) {
     if (dim == t.dim()) return f(p);

@@ -73,7 +73,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* untyped_storage(PyObject* self, PyObject*) {
   return guarded([&] {
-    refuse_memory(tensor_of(self));
+    check_has_memory(tensor_of(self));
     return storage_object(Ref<Storage>(tensor_of(self).impl()->storage));
   });
 }
@@ -86,8 +86,8 @@ PyObject* set_(PyObject* self, PyObject* args, PyObject* kwargs) {
                                      &stride))
       throw PythonError();
     const Tensor& t = tensor_of(self);
-    refuse_memory(t);
-    if (source && is_tensor(source)) refuse_memory(tensor_of(source));
+    check_has_memory(t);
+    if (source && is_tensor(source)) check_has_memory(tensor_of(source));
     ops::check_inplace(t, "set_", grad_enabled() && t.requires_grad());
     UT_CHECK(!grad_enabled() || !t.requires_grad(), "derivative for set_ is not implemented");
     if (!source) {

@@ -261,8 +261,8 @@ PyObject* nb_matmul(PyObject* a, PyObject* b) {
 }
 
 // Unary protocols: tests whether a subclass or a mode overrides them, and calls the override.
-bool is_taken(PyObject* self) { return may_be_overridden(self) && is_overridden(self); }
-PyObject* hand_over(const char* method, PyObject* self) { return override_method(method, self, &self, 0); }
+bool has_unary_override(PyObject* self) { return may_be_overridden(self) && is_overridden(self); }
+PyObject* call_unary_override(const char* method, PyObject* self) { return override_method(method, self, &self, 0); }
 
 PyObject* nb_negative(PyObject* a) {
   if (is_plain_tensor(a) && !mode_is(kOverrides)) return guarded([&] { return wrap(ops::neg(tensor_of(a))); });
@@ -271,7 +271,7 @@ PyObject* nb_negative(PyObject* a) {
 PyObject* nb_positive(PyObject* a) { return PyObject_CallMethod(a, "positive", nullptr); }
 PyObject* nb_absolute(PyObject* a) { return PyObject_CallMethod(a, "abs", nullptr); }
 PyObject* nb_invert(PyObject* a) {
-  if (is_taken(a)) return hand_over("__invert__", a);
+  if (has_unary_override(a)) return call_unary_override("__invert__", a);
   if (!is_integral(tensor_of(a).dtype())) {
     PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
@@ -287,8 +287,8 @@ Scalar one_element(PyObject* self) {
   return ops::item(tensor_of(self));
 }
 int nb_bool(PyObject* self) {
-  if (is_taken(self)) {
-    PyRef answer(hand_over("__bool__", self));
+  if (has_unary_override(self)) {
+    PyRef answer(call_unary_override("__bool__", self));
     return answer ? PyObject_IsTrue(answer.get()) : -1;
   }
   try {
@@ -306,7 +306,7 @@ int nb_bool(PyObject* self) {
   }
 }
 PyObject* nb_int(PyObject* self) {
-  if (is_taken(self)) return hand_over("__int__", self);
+  if (has_unary_override(self)) return call_unary_override("__int__", self);
   return guarded([&]() -> PyObject* {
     Scalar s = one_element(self);
     if (s.is_integral()) return wrap(s.to_int());
@@ -315,7 +315,7 @@ PyObject* nb_int(PyObject* self) {
   });
 }
 PyObject* nb_float(PyObject* self) {
-  if (is_taken(self)) return hand_over("__float__", self);
+  if (has_unary_override(self)) return call_unary_override("__float__", self);
   return guarded([&]() -> PyObject* {
     Scalar s = one_element(self);
     UT_CHECK(!s.is_complex() || s.to_complex().imag() == 0,
@@ -324,7 +324,7 @@ PyObject* nb_float(PyObject* self) {
   });
 }
 PyObject* nb_index(PyObject* self) {
-  if (is_taken(self)) return hand_over("__index__", self);
+  if (has_unary_override(self)) return call_unary_override("__index__", self);
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(is_integral(tensor_of(self).dtype()) && tensor_of(self).numel() == 1,
                   "only integer tensors of a single element can be converted to an index");
@@ -354,8 +354,8 @@ PyObject* richcompare(PyObject* a, PyObject* b, int op) {
 }
 
 Py_ssize_t length(PyObject* self) {
-  if (is_taken(self)) {
-    PyRef answer(hand_over("__len__", self));
+  if (has_unary_override(self)) {
+    PyRef answer(call_unary_override("__len__", self));
     return answer ? PyLong_AsSsize_t(answer.get()) : -1;
   }
   const Tensor& t = tensor_of(self);

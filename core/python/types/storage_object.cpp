@@ -203,11 +203,11 @@ Ref<Storage> part_of(PyObject* s, PyObject* slice) {
   UT_CHECK(step == 1, "Trying to slice with a step of ", step, ", but only a step of 1 is supported");
   Storage* whole = &bytes_of(s);
   whole->retain();
-  whole->hold();
+  whole->lock_address();
   return Storage::borrow(
       whole->data() + start, static_cast<size_t>(n),
       [](void* p) {
-        static_cast<Storage*>(p)->unhold();
+        static_cast<Storage*>(p)->unlock_address();
         static_cast<Storage*>(p)->release();
       },
       whole);
@@ -259,10 +259,10 @@ int get_buffer(PyObject* s, Py_buffer* view, int flags) {
     return -1;
   }
   if (PyBuffer_FillInfo(view, s, b.data(), static_cast<Py_ssize_t>(b.nbytes()), 0, flags) < 0) return -1;
-  b.hold();
+  b.lock_address();
   return 0;
 }
-void release_buffer(PyObject* s, Py_buffer*) { bytes_of(s).unhold(); }
+void release_buffer(PyObject* s, Py_buffer*) { bytes_of(s).unlock_address(); }
 
 // UntypedStorage.from_file(filename, shared=False, nbytes=0): Python opens the file.
 PyObject* from_file(PyObject*, PyObject* args, PyObject* kwargs) {

@@ -10,24 +10,24 @@
 
 namespace undertow::ops {
 
-Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros_beside(like, sizes, like.dtype()); }
+Tensor zeros_of(IntSpan sizes, const Tensor& like) { return fwd::zeros_on_device_of(like, sizes, like.dtype()); }
 
 namespace {
 // True if nothing observes the intermediate steps. Then a gradient is written directly into the zeros, not into a copy
 // of them.
-bool unwatched(const Tensor& grad, TensorSpan indices) {
+bool is_unobserved(const Tensor& grad, TensorSpan indices) {
   uint32_t flags = flags_of(grad);
   for (const Tensor& t : indices)
     if (t.defined()) flags |= flags_of(t);
   return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kBatched)) &&
-         !(thread_mode.bits & (kModeWatched | kTransform));
+         !(thread_mode.bits & (kModeObserved | kTransform));
 }
-bool unwatched(const Tensor& grad, const Tensor& index) { return unwatched(grad, TensorSpan(&index, 1)); }
+bool is_unobserved(const Tensor& grad, const Tensor& index) { return is_unobserved(grad, TensorSpan(&index, 1)); }
 }  // namespace
 
 Tensor index_backward(const Tensor& grad, IntSpan sizes, TensorSpan indices) {
   Tensor out = zeros_of(sizes, grad);
-  if (!unwatched(grad, indices)) return index_put(out, indices, grad, true);
+  if (!is_unobserved(grad, indices)) return index_put(out, indices, grad, true);
   fwd::index_put_out(out, out, indices, grad, true);
   return out;
 }
@@ -37,7 +37,7 @@ Tensor index_put_zero(const Tensor& grad, TensorSpan indices) {
 
 Tensor index_select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
   Tensor out = zeros_of(sizes, grad);
-  if (!unwatched(grad, index)) return index_add(out, dim, index, grad, Scalar(1));
+  if (!is_unobserved(grad, index)) return index_add(out, dim, index, grad, Scalar(1));
   fwd::index_add_out(out, out, dim, index, grad, Scalar(1));
   return out;
 }
@@ -47,13 +47,13 @@ Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, Int
 }
 Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& index) {
   Tensor others =
-      index_fill(fwd::full_beside(grad, grad.sizes(), Scalar(true), DType::Bool), dim, index, Scalar(false));
+      index_fill(fwd::full_on_device_of(grad, grad.sizes(), Scalar(true), DType::Bool), dim, index, Scalar(false));
   return sum(masked_fill(grad, others, Scalar(0)));
 }
 
 Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
   Tensor out = zeros_of(sizes, grad);
-  if (!unwatched(grad, index)) return scatter_add(out, dim, index, grad);
+  if (!is_unobserved(grad, index)) return scatter_add(out, dim, index, grad);
   fwd::scatter_add_out(out, out, dim, index, grad);
   return out;
 }
@@ -80,12 +80,13 @@ Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index,
 }
 Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
                            std::string_view reduce) {
-  return scatter_with_reduce(self, dim, index, fwd::full_beside(self, index.sizes(), value, self.dtype()), reduce);
+  return scatter_with_reduce(self, dim, index, fwd::full_on_device_of(self, index.sizes(), value, self.dtype()),
+                             reduce);
 }
 
 Tensor masked_select_backward(const Tensor& grad, IntSpan sizes, const Tensor& mask) {
   Tensor out = zeros_of(broadcast_sizes(mask.sizes(), sizes), grad);
-  if (!unwatched(grad, mask)) return masked_scatter(out, mask, grad);
+  if (!is_unobserved(grad, mask)) return masked_scatter(out, mask, grad);
   fwd::masked_scatter_out(out, out, mask, grad);
   return out;
 }
@@ -99,7 +100,7 @@ Tensor masked_scatter_source_grad(const Tensor& grad, const Tensor& mask, IntSpa
 
 Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index) {
   Tensor out = zeros_of(sizes, grad);
-  if (!unwatched(grad, index)) return put(out, index, grad, true);
+  if (!is_unobserved(grad, index)) return put(out, index, grad, true);
   fwd::put_out(out, out, index, grad, true);
   return out;
 }
@@ -142,8 +143,8 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
   if (padding_idx >= 0)
     rows = masked_fill(rows, unsqueeze(eq(at, Scalar(static_cast<long>(padding_idx))), 1), Scalar(0));
   if (scale_grad_by_freq) {
-    Tensor uses = index_add(fwd::zeros_beside(grad, sizes.first(1), DType::Float64), 0, at,
-                            fwd::full_beside(grad, at.sizes(), Scalar(1), DType::Float64), Scalar(1));
+    Tensor uses = index_add(fwd::zeros_on_device_of(grad, sizes.first(1), DType::Float64), 0, at,
+                            fwd::full_on_device_of(grad, at.sizes(), Scalar(1), DType::Float64), Scalar(1));
     rows = rows * fwd::to_dtype(unsqueeze(reciprocal(index_select(uses, 0, at)), 1), grad.dtype());
   }
   return index_select_backward(rows, sizes, 0, at);
@@ -155,8 +156,8 @@ Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_v
   Tensor found = nonzero(self, std::false_type());
   int64_t have = found.size(0);
   if (have >= size) return clone(narrow(found, 0, 0, size), MemoryFormat::Contiguous);
-  Tensor parts[] = {found, fwd::full_beside(found, Dims{size - have, found.size(1)},
-                                            Scalar(static_cast<long>(fill_value)), DType::Int64)};
+  Tensor parts[] = {found, fwd::full_on_device_of(found, Dims{size - have, found.size(1)},
+                                                  Scalar(static_cast<long>(fill_value)), DType::Int64)};
   return cat(TensorSpan(parts, 2), 0);
 }
 

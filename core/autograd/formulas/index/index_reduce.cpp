@@ -28,7 +28,7 @@ struct Reduction {
   Tensor add(const Tensor& to, const Tensor& src) const {
     return slices ? index_add(to, dim, index, src, Scalar(1)) : scatter_add(to, dim, index, src);
   }
-  Tensor again(const Tensor& s, const Tensor& src) const {
+  Tensor reduce_again(const Tensor& s, const Tensor& src) const {
     return slices ? index_reduce(s, dim, index, src, reduce, include_self)
                   : scatter_reduce(s, dim, index, src, reduce, include_self);
   }
@@ -37,8 +37,8 @@ struct Reduction {
     return slices ? index_fill(t, dim, index, Scalar(0)) : scatter(t, dim, index, Scalar(0));
   }
 
-  Tensor zeros_like_self() const { return fwd::zeros_beside(self, self.sizes(), self.dtype()); }
-  Tensor ones(const Tensor& like) const { return fwd::full_beside(like, like.sizes(), Scalar(1), like.dtype()); }
+  Tensor zeros_like_self() const { return fwd::zeros_on_device_of(self, self.sizes(), self.dtype()); }
+  Tensor ones(const Tensor& like) const { return fwd::full_on_device_of(like, like.sizes(), Scalar(1), like.dtype()); }
   // The number of elements reduced at each target; at least one.
   Tensor counts() const {
     Tensor n = add(include_self ? ones(self) : zeros_like_self(), ones(source));
@@ -63,7 +63,7 @@ struct Reduction {
     } else if (reduce == "prod") {
       // The product without self's own factor, which may be zero.
       Tensor nonzero_self = masked_fill(self, eq(self, Scalar(0)), Scalar(1));
-      c = again(nonzero_self, source) / nonzero_self;
+      c = reduce_again(nonzero_self, source) / nonzero_self;
     } else {
       c = ties(true);
     }
@@ -80,7 +80,7 @@ struct Reduction {
     Tensor zeros_here = read(add(zeros_like_self(), to_dtype(zero, self.dtype())));
     Tensor single =
         to_dtype(to_dtype(zero, self.dtype()) * to_dtype(eq(zeros_here, Scalar(1)), self.dtype()), DType::Bool);
-    Tensor rest = read(again(self, masked_fill(source, single, Scalar(1))));
+    Tensor rest = read(reduce_again(self, masked_fill(source, single, Scalar(1))));
     Tensor ratio = read(result) / masked_fill(source, zero, Scalar(1));
     Tensor chosen = to_dtype(single, self.dtype());
     return rest * chosen + masked_fill(ratio, single, Scalar(0));

@@ -13,7 +13,7 @@ double epsilon_of(DType t) { return t == DType::Float32 || t == DType::Complex64
 // c A^-H, with one number c per matrix.
 Tensor scaled_inverse_adjoint(const Tensor& A, const Tensor& c) {
   Tensor d = diagonal_matrix(expand(unsqueeze(c, -1), fwd::joined(fwd::batch_of(A), {A.size(-1)})));
-  return solve_anyway(adjoint_of(A), d, true);
+  return solve_unchecked(adjoint_of(A), d, true);
 }
 Tensor trace_of(const Tensor& t) { return sum(diagonal(t, 0, -2, -1), IntSpan(Dims{-1}), false, std::nullopt); }
 }  // namespace
@@ -27,13 +27,13 @@ Tensor det_backward(const Tensor& grad, const Tensor& A, const Tensor& result) {
   // If the elements cannot be read,, use the second formula, which is correct for every matrix.
   if (fwd::has_elements(tiny) && !item(any(tiny)).to<bool>()) return scaled_inverse_adjoint(A, grad * conj(result));
   auto [U, S, Vh] = _linalg_svd(A, false, true, std::nullopt);
-  Tensor turn = conj(linalg_det(U) * linalg_det(Vh)) * grad,
-         ones = fwd::full_beside(A, fwd::batch_of(A), Scalar(1.0), S.dtype());
+  Tensor phase = conj(linalg_det(U) * linalg_det(Vh)) * grad,
+         ones = fwd::full_on_device_of(A, fwd::batch_of(A), Scalar(1.0), S.dtype());
   Tensor others = prod_backward(ones, S, prod(S, -1, false, std::nullopt), -1, false);
-  return matmul(U * unsqueeze(unsqueeze(turn, -1) * others, -2), Vh);
+  return matmul(U * unsqueeze(unsqueeze(phase, -1) * others, -2), Vh);
 }
 Tensor det_jvp(const Tensor& A_t, const Tensor& A, const Tensor& result) {
-  Tensor one = fwd::full_beside(result, result.sizes(), Scalar(1.0), result.dtype());
+  Tensor one = fwd::full_on_device_of(result, result.sizes(), Scalar(1.0), result.dtype());
   return sum(A_t * conj(det_backward(one, A, result)), IntSpan(Dims{-2, -1}), false, std::nullopt);
 }
 
@@ -41,14 +41,16 @@ Tensor det_jvp(const Tensor& A_t, const Tensor& A, const Tensor& result) {
 Tensor slogdet_backward(std::span<Tensor> grads, const Tensor& A, const Tensor& sign) {
   const Tensor &gs = grads[0], &gl = grads[1];
   if (!A.is_complex()) return gl.defined() ? scaled_inverse_adjoint(A, gl) : zeros_like_grad(A);
-  Tensor turned = gs.defined() ? imag_part(conj(gs) * sign) * Scalar(std::complex<double>(0, -1)) : Tensor();
-  return scaled_inverse_adjoint(A, to_dtype(self_t_plus(gl, turned), A.dtype()));
+  Tensor rotated = gs.defined() ? imag_part(conj(gs) * sign) * Scalar(std::complex<double>(0, -1)) : Tensor();
+  return scaled_inverse_adjoint(A, to_dtype(self_t_plus(gl, rotated), A.dtype()));
 }
 Tensor slogdet_sign_jvp(const Tensor& A_t, const Tensor& A, const Tensor& sign) {
   if (!A.is_complex()) return zeros_like_grad(sign);
-  return imag_part(trace_of(solve_anyway(A, A_t, true))) * Scalar(std::complex<double>(0, 1)) * sign;
+  return imag_part(trace_of(solve_unchecked(A, A_t, true))) * Scalar(std::complex<double>(0, 1)) * sign;
 }
-Tensor slogdet_size_jvp(const Tensor& A_t, const Tensor& A) { return real_part(trace_of(solve_anyway(A, A_t, true))); }
+Tensor slogdet_size_jvp(const Tensor& A_t, const Tensor& A) {
+  return real_part(trace_of(solve_unchecked(A, A_t, true)));
+}
 
 Tensor logdet_composite(const Tensor& self) {
   fwd::check_square(self, "linalg.slogdet");
@@ -152,7 +154,7 @@ Tensor vander_composite(const Tensor& x, std::optional<int64_t> n) {
   Dims shape(x.sizes());
   shape.push_back(1);
   Tensor powers = cumprod(expand(unsqueeze(to_dtype(x, t), -1), fwd::joined(x.sizes(), {count - 1})), -1, std::nullopt);
-  Tensor parts[] = {fwd::full_beside(x, shape, Scalar(1), t), powers};
+  Tensor parts[] = {fwd::full_on_device_of(x, shape, Scalar(1), t), powers};
   return cat(TensorSpan(parts, 2), -1);
 }
 

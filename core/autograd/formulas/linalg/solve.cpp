@@ -102,14 +102,16 @@ Tensor lu_unpack_backward(std::span<Tensor> grads, IntSpan sizes) {
   if (gL.defined()) {
     lower = tril(gL, -1);
     if (n > k) {
-      Tensor parts[] = {lower, fwd::zeros_beside(lower, fwd::joined(fwd::batch_of(lower), {m, n - k}), lower.dtype())};
+      Tensor parts[] = {lower,
+                        fwd::zeros_on_device_of(lower, fwd::joined(fwd::batch_of(lower), {m, n - k}), lower.dtype())};
       lower = cat(TensorSpan(parts, 2), -1);
     }
   }
   if (gU.defined()) {
     upper = triu(gU, 0);
     if (m > k) {
-      Tensor parts[] = {upper, fwd::zeros_beside(upper, fwd::joined(fwd::batch_of(upper), {m - k, n}), upper.dtype())};
+      Tensor parts[] = {upper,
+                        fwd::zeros_on_device_of(upper, fwd::joined(fwd::batch_of(upper), {m - k, n}), upper.dtype())};
       upper = cat(TensorSpan(parts, 2), -2);
     }
   }
@@ -145,13 +147,13 @@ Tensor lu_solve_composite(const Tensor& LU, const Tensor& pivots, const Tensor& 
   return times_inverse_adjoint(linalg_solve_triangular(adjoint_of(LU), matmul(B, P), true, false, true), LU);
 }
 
-Tensor solve_anyway(const Tensor& A, const Tensor& B, bool left) {
+Tensor solve_unchecked(const Tensor& A, const Tensor& B, bool left) {
   return std::get<0>(linalg_solve_ex(A, B, left, false));
 }
 
 // A X = B: gB = A^-H gX, gA = -gB X^H. X A = B: gA = -X^H gB.
 Tensor solve_backward_matrix(const Tensor& grad, const Tensor& A, IntSpan b_sizes, const Tensor& result, bool left) {
-  Tensor g = solve_anyway(adjoint_of(A), grad, left);
+  Tensor g = solve_unchecked(adjoint_of(A), grad, left);
   bool vector = b_sizes.size() == 1 || same(b_sizes, A.sizes().first(static_cast<size_t>(A.dim() - 1)));
   if (vector) return -(unsqueeze(g, -1) * unsqueeze(conj(result), -2));
   return left ? -matmul(g, adjoint_of(result)) : -matmul(adjoint_of(result), g);
@@ -162,7 +164,7 @@ Tensor solve_jvp(const Tensor& A, const Tensor& A_t, const Tensor& B, const Tens
   Tensor moved;
   if (A_t.defined())
     moved = vector ? squeeze(matmul(A_t, unsqueeze(result, -1)), -1) : left ? matmul(A_t, result) : matmul(result, A_t);
-  return solve_anyway(A, minus_defined(B_t, moved), left);
+  return solve_unchecked(A, minus_defined(B_t, moved), left);
 }
 Tensor solve_composite(const Tensor& A, const Tensor& B, bool left) {
   return std::get<0>(linalg_solve_ex(A, B, left, true));

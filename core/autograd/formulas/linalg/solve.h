@@ -20,7 +20,7 @@ Tensor lu_unpack_lower(const Tensor& t, bool unpack_data);
 Tensor lu_unpack_upper(const Tensor& t, bool unpack_data);
 Tensor lu_solve_composite(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left, bool adjoint);
 
-Tensor solve_anyway(const Tensor& A, const Tensor& B, bool left);  // infinities for a singular A; does not raise
+Tensor solve_unchecked(const Tensor& A, const Tensor& B, bool left);  // infinities for a singular A; does not raise
 Tensor solve_backward_matrix(const Tensor& grad, const Tensor& A, IntSpan b_sizes, const Tensor& result, bool left);
 Tensor solve_jvp(const Tensor& A, const Tensor& A_t, const Tensor& B, const Tensor& B_t, const Tensor& result,
                  bool left);

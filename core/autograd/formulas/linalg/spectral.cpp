@@ -53,7 +53,7 @@ Tensor qr_backward(std::span<Tensor> grads, const Tensor& Q, const Tensor& R, st
       gQ = self_t_plus(gQ, matmul(Q, matmul(narrow(R, -1, k, n - k), adjoint_of(g2))));
       gR = columns(gR, k);
     } else {
-      extra = fwd::zeros_beside(Q, fwd::joined(fwd::batch_of(Q), {Q.size(-2), n - k}), Q.dtype());
+      extra = fwd::zeros_on_device_of(Q, fwd::joined(fwd::batch_of(Q), {Q.size(-2), n - k}), Q.dtype());
     }
   }
   Tensor inner = self_t_plus(gR.defined() ? matmul(gR, adjoint_of(square)) : Tensor(),
@@ -73,8 +73,8 @@ struct QrTangent {
 };
 QrTangent qr_tangent(const Tensor& A_t, const Tensor& Q, const Tensor& R) {
   int64_t k = Q.size(-1);
-  Tensor inner = divide_right(columns(A_t, k), columns(R, k)), turned = matmul(adjoint_of(Q), inner);
-  Tensor both = turned + adjoint_of(turned);
+  Tensor inner = divide_right(columns(A_t, k), columns(R, k)), projected = matmul(adjoint_of(Q), inner);
+  Tensor both = projected + adjoint_of(projected);
   return {inner, triu(both, 0) - diagonal_matrix(diagonal(both, 0, -2, -1)) * Scalar(0.5)};
 }
 }  // namespace
@@ -101,8 +101,8 @@ Tensor reflection_vector(const Tensor& input, int64_t i) {
   int64_t m = input.size(-2);
   Tensor below = slice(select(input, -1, i), -1, i + 1, m, 1);
   Dims head = fwd::joined(fwd::batch_of(input), {i}), one = fwd::joined(fwd::batch_of(input), {1});
-  Tensor parts[] = {fwd::zeros_beside(input, head, input.dtype()),
-                    fwd::full_beside(input, one, Scalar(1), input.dtype()), below};
+  Tensor parts[] = {fwd::zeros_on_device_of(input, head, input.dtype()),
+                    fwd::full_on_device_of(input, one, Scalar(1), input.dtype()), below};
   return as_column(cat(TensorSpan(parts, 3), -1));
 }
 // (I - factor v v^H) x
@@ -154,10 +154,10 @@ Tensor ormqr_composite(const Tensor& self, const Tensor& tau, const Tensor& othe
 }
 
 namespace {
-void check_phase(const Tensor& turned, const char* name) {
+void check_phase(const Tensor& projected, const char* name) {
   // Different samples of a vmap may differ in the answer, and tensors without elements have no elements.
-  if (!turned.is_complex() || batched::is_batched(turned) || !fwd::has_elements(turned)) return;
-  Tensor phase = imag_part(diagonal(detach(turned), 0, -2, -1));
+  if (!projected.is_complex() || batched::is_batched(projected) || !fwd::has_elements(projected)) return;
+  Tensor phase = imag_part(diagonal(detach(projected), 0, -2, -1));
   UT_CHECK(item(all(lt(abs(phase), Scalar(1e-2)))).to<bool>(), name,
            ": The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. "
            "The specified loss function depends on this quantity, so it is ill-defined.");
@@ -168,10 +168,10 @@ void check_phase(const Tensor& turned, const char* name) {
 Tensor eigh_backward(std::span<Tensor> grads, const Tensor& values, const Tensor& vectors) {
   const Tensor &gL = grads[0], &gV = grads[1];
   if (!gV.defined()) return matmul(vectors * as_row(gL), adjoint_of(vectors));
-  Tensor turned = matmul(adjoint_of(vectors), gV);
-  check_phase(turned, "linalg_eigh_backward");
+  Tensor projected = matmul(adjoint_of(vectors), gV);
+  check_phase(projected, "linalg_eigh_backward");
   // Only Hermitian changes of A are allowed, so the gradient is the Hermitian part.
-  Tensor inner = without_diagonal(turned) / gaps(values);
+  Tensor inner = without_diagonal(projected) / gaps(values);
   inner = (inner + adjoint_of(inner)) * Scalar(0.5);
   if (gL.defined()) inner = inner + diagonal_matrix(gL);
   return matmul(vectors, matmul(inner, adjoint_of(vectors)));
@@ -180,8 +180,8 @@ Tensor eigh_values_jvp(const Tensor& A_t, const Tensor& vectors) {
   return real_part(diagonal(matmul(adjoint_of(vectors), matmul(A_t, vectors)), 0, -2, -1));
 }
 Tensor eigh_vectors_jvp(const Tensor& A_t, const Tensor& values, const Tensor& vectors) {
-  Tensor turned = matmul(adjoint_of(vectors), matmul(A_t, vectors));
-  return matmul(vectors, without_diagonal(turned) / gaps(values));
+  Tensor projected = matmul(adjoint_of(vectors), matmul(A_t, vectors));
+  return matmul(vectors, without_diagonal(projected) / gaps(values));
 }
 Tensor eigvalsh_composite(const Tensor& self, std::string_view uplo) {
   return std::get<0>(_linalg_eigh(self, uplo, will_differentiate(self)));
@@ -193,21 +193,21 @@ Tensor eig_backward(std::span<Tensor> grads, const Tensor& values, const Tensor&
   const Tensor &gL = grads[0], &gV = grads[1];
   Tensor inner;
   if (gV.defined()) {
-    Tensor turned = matmul(adjoint_of(vectors), gV);
-    check_phase(turned, "linalg_eig_backward");
-    Tensor length = matmul(adjoint_of(vectors), vectors) * as_row(real_part(diagonal(turned, 0, -2, -1)));
-    inner = without_diagonal(turned - length) / conj(gaps(values));
+    Tensor projected = matmul(adjoint_of(vectors), gV);
+    check_phase(projected, "linalg_eig_backward");
+    Tensor length = matmul(adjoint_of(vectors), vectors) * as_row(real_part(diagonal(projected, 0, -2, -1)));
+    inner = without_diagonal(projected - length) / conj(gaps(values));
   }
   if (gL.defined()) inner = self_t_plus(inner, diagonal_matrix(gL));
-  return solve_anyway(adjoint_of(vectors), matmul(inner, adjoint_of(vectors)), true);
+  return solve_unchecked(adjoint_of(vectors), matmul(inner, adjoint_of(vectors)), true);
 }
 Tensor eig_values_jvp(const Tensor& A_t, const Tensor& vectors) {
   Tensor dA = to_dtype(A_t, vectors.dtype());
-  return diagonal(solve_anyway(vectors, matmul(dA, vectors), true), 0, -2, -1);
+  return diagonal(solve_unchecked(vectors, matmul(dA, vectors), true), 0, -2, -1);
 }
 Tensor eig_vectors_jvp(const Tensor& A_t, const Tensor& values, const Tensor& vectors) {
   Tensor dA = to_dtype(A_t, vectors.dtype());
-  Tensor moved = matmul(vectors, without_diagonal(solve_anyway(vectors, matmul(dA, vectors), true)) / gaps(values));
+  Tensor moved = matmul(vectors, without_diagonal(solve_unchecked(vectors, matmul(dA, vectors), true)) / gaps(values));
   return moved - vectors * as_row(real_part(diagonal(matmul(adjoint_of(vectors), moved), 0, -2, -1)));
 }
 Tensor eigvals_composite(const Tensor& self) { return std::get<0>(linalg_eig(self)); }
@@ -261,9 +261,9 @@ Tensor svd_values_jvp(const Tensor& A_t, const Tensor& U, const Tensor& S, const
 Tensor svd_left_jvp(const Tensor& A_t, const Tensor& U, const Tensor& S, const Tensor& Vh) {
   check_svd_tangent(U, S, Vh);
   Tensor inner = svd_inner(A_t, U, Vh);
-  Tensor turn = without_diagonal(inner * as_row(S) + as_column(S) * adjoint_of(inner)) / gaps(S * S);
-  if (U.is_complex()) turn = turn + diagonal_matrix(imag_part(diagonal(inner, 0, -2, -1)) / S) * Scalar(kI);
-  Tensor out = matmul(U, turn);
+  Tensor rotation = without_diagonal(inner * as_row(S) + as_column(S) * adjoint_of(inner)) / gaps(S * S);
+  if (U.is_complex()) rotation = rotation + diagonal_matrix(imag_part(diagonal(inner, 0, -2, -1)) / S) * Scalar(kI);
+  Tensor out = matmul(U, rotation);
   if (U.size(-2) == S.size(-1)) return out;
   Tensor moved = matmul(A_t, adjoint_of(Vh));
   return out + (moved - matmul(U, inner)) / as_row(S);
@@ -271,8 +271,8 @@ Tensor svd_left_jvp(const Tensor& A_t, const Tensor& U, const Tensor& S, const T
 Tensor svd_right_jvp(const Tensor& A_t, const Tensor& U, const Tensor& S, const Tensor& Vh) {
   check_svd_tangent(U, S, Vh);
   Tensor inner = svd_inner(A_t, U, Vh);
-  Tensor turn = without_diagonal(as_column(S) * inner + adjoint_of(inner) * as_row(S)) / gaps(S * S);
-  Tensor out = matmul(adjoint_of(turn), Vh);
+  Tensor rotation = without_diagonal(as_column(S) * inner + adjoint_of(inner) * as_row(S)) / gaps(S * S);
+  Tensor out = matmul(adjoint_of(rotation), Vh);
   if (Vh.size(-1) == S.size(-1)) return out;
   Tensor moved = matmul(adjoint_of(U), A_t);
   return out + (moved - matmul(inner, Vh)) / as_column(S);
@@ -286,8 +286,8 @@ std::tuple<Tensor, Tensor, Tensor> svd_composite(const Tensor& self, bool some, 
   if (!compute_uv) {
     Dims u = fwd::joined(fwd::batch_of(self), {self.size(-2), self.size(-2)}),
          v = fwd::joined(fwd::batch_of(self), {self.size(-1), self.size(-1)});
-    return {fwd::zeros_beside(self, u, self.dtype()), svdvals_composite(self, std::nullopt),
-            fwd::zeros_beside(self, v, self.dtype())};
+    return {fwd::zeros_on_device_of(self, u, self.dtype()), svdvals_composite(self, std::nullopt),
+            fwd::zeros_on_device_of(self, v, self.dtype())};
   }
   auto [U, S, Vh] = _linalg_svd(self, !some, true, std::nullopt);
   return {U, S, adjoint_of(Vh)};

@@ -19,9 +19,9 @@ struct Tolerances {
   Tensor atol, rtol;
 };
 // A zero-dimensional tensor moved to self's device.
-Tensor beside(const Tensor& self, const Tensor& number) {
+Tensor number_on_device_of(const Tensor& self, const Tensor& number) {
   if (!number.defined() || number.dim() || number.device() == self.device()) return number;
-  Tensor out = empty_beside(self, {}, number.dtype());
+  Tensor out = empty_on_device_of(self, {}, number.dtype());
   fwd::copy_into(out, number);
   return out;
 }
@@ -33,9 +33,10 @@ Tolerances tolerances(const Tensor& self, const Tensor& atol, const Tensor& rtol
     UT_CHECK(!t->defined() || !t->is_complex(), name, ": ", t == &atol ? "atol" : "rtol",
              " tensor of complex type is not supported. Got ", long_name((*t).dtype()));
   double eps = self.dtype() == DType::Float32 || self.dtype() == DType::Complex64 ? 0x1p-23 : 0x1p-52;
-  Tolerances t{atol.defined() ? beside(self, atol) : fwd::zeros_beside(self, {}, DType::Float64), beside(self, rtol)};
+  Tolerances t{atol.defined() ? number_on_device_of(self, atol) : fwd::zeros_on_device_of(self, {}, DType::Float64),
+               number_on_device_of(self, rtol)};
   if (rtol.defined()) return t;
-  Tensor relative = fwd::full_beside(
+  Tensor relative = fwd::full_on_device_of(
       self, {}, Scalar(eps * static_cast<double>(std::max(self.size(-1), self.size(-2)))), DType::Float64);
   t.rtol = atol.defined() ? where(gt(t.atol, Scalar(0)), Scalar(0.0), relative) : relative;
   return t;
@@ -71,7 +72,7 @@ Tensor matrix_rank_composite(const Tensor& self, const Tensor& atol, const Tenso
   fwd::check_inexact(self, "linalg.matrix_rank");
   Tolerances t = tolerances(self, atol, rtol, "linalg.matrix_rank");
   check_hermitian(self, hermitian, "linalg.matrix_rank");
-  if (self.numel() == 0) return fwd::zeros_beside(self, fwd::batch_of(self), DType::Int64);
+  if (self.numel() == 0) return fwd::zeros_on_device_of(self, fwd::batch_of(self), DType::Int64);
   Tensor a = detach(self), values = hermitian ? abs(linalg_eigvalsh(a, "L")) : linalg_svdvals(a, std::nullopt);
   Tensor most = amax(values, Dims{-1}, true);
   Tensor limit = maximum(unsqueeze(t.atol, -1), unsqueeze(t.rtol, -1) * most);
@@ -101,7 +102,8 @@ Tensor cond_composite(const Tensor& self, const std::optional<Scalar>& p) {
   double order = p ? p->to_double() : 2, size = std::abs(order);
   UT_CHECK(size == 1 || size == 2 || std::isinf(size), "linalg.cond got an invalid norm type: ", order);
   fwd::check_inexact(self, "linalg.cond");
-  if (self.dim() >= 2 && self.numel() == 0) return fwd::zeros_beside(self, fwd::batch_of(self), to_real(self.dtype()));
+  if (self.dim() >= 2 && self.numel() == 0)
+    return fwd::zeros_on_device_of(self, fwd::batch_of(self), to_real(self.dtype()));
   if (size != 2) {
     check_cond(self, "linalg.cond");
     return norm_product(self, *p);
@@ -114,7 +116,7 @@ Tensor cond_composite(const Tensor& self, const std::optional<Scalar>& p) {
 Tensor cond_composite(const Tensor& self, std::string_view p) {
   UT_CHECK(p == "fro" || p == "nuc", "linalg.cond got an invalid norm type: ", p);
   check_cond(self, "linalg.cond");
-  if (self.numel() == 0) return fwd::zeros_beside(self, fwd::batch_of(self), to_real(self.dtype()));
+  if (self.numel() == 0) return fwd::zeros_on_device_of(self, fwd::batch_of(self), to_real(self.dtype()));
   if (p == "nuc") {
     Tensor values = linalg_svdvals(self, std::nullopt), inverse = linalg_svdvals(inv_composite(self), std::nullopt);
     return sum(values, IntSpan(Dims{-1}), false, std::nullopt) * sum(inverse, IntSpan(Dims{-1}), false, std::nullopt);
@@ -169,7 +171,7 @@ Tensor lstsq_jvp(const Tensor& A, const Tensor& A_t, const Tensor& B, const Tens
 Tensor matrix_exp_differential(const Tensor& A, const Tensor& direction) {
   if (A.numel() == 0) return direction;
   int64_t n = A.size(-1);
-  Tensor top[] = {A, direction}, bottom[] = {fwd::zeros_beside(A, A.sizes(), A.dtype()), A};
+  Tensor top[] = {A, direction}, bottom[] = {fwd::zeros_on_device_of(A, A.sizes(), A.dtype()), A};
   Tensor both[] = {cat(TensorSpan(top, 2), -1), cat(TensorSpan(bottom, 2), -1)};
   return narrow(narrow(linalg_matrix_exp(cat(TensorSpan(both, 2), -2)), -2, 0, n), -1, n, n);
 }

@@ -7,8 +7,8 @@
 namespace undertow::ops {
 
 Tensor adjoint_of(const Tensor& t) {
-  Tensor turned = transpose(t, -2, -1);
-  return t.is_complex() ? conj(turned) : turned;
+  Tensor transposed = transpose(t, -2, -1);
+  return t.is_complex() ? conj(transposed) : transposed;
 }
 Tensor mm_batched(const Tensor& a, const Tensor& b) { return matmul(a, b); }
 
@@ -89,8 +89,8 @@ bool should_fold(const Tensor& a, const Tensor& b) {
 }
 
 Tensor folded(const Tensor& a, const Tensor& b) {
-  bool turned = b.dim() > a.dim();
-  Tensor large = turned ? transpose(b, -2, -1) : a, small = !turned ? b : a.dim() == 2 ? t(a) : a;
+  bool transposed = b.dim() > a.dim();
+  Tensor large = transposed ? transpose(b, -2, -1) : a, small = !transposed ? b : a.dim() == 2 ? t(a) : a;
   Dims shape(large.sizes());
   int64_t k = shape.back();
   shape.pop_back();
@@ -99,7 +99,7 @@ Tensor folded(const Tensor& a, const Tensor& b) {
   if (small.dim() == 1) return _unsafe_view(mv(tall, small), shape);
   shape.push_back(small.size(1));
   Tensor out = _unsafe_view(mm(tall, small), shape);
-  return turned ? clone(transpose(out, -2, -1), MemoryFormat::Contiguous) : out;
+  return transposed ? clone(transpose(out, -2, -1), MemoryFormat::Contiguous) : out;
 }
 
 Tensor batched(const Tensor& a, const Tensor& b) {
@@ -176,7 +176,7 @@ Tensor matmul_composite(const Tensor& self, const Tensor& other) {
     // raises.
     Tensor out = fwd::matmul_direct(self, other);
     if (out.defined()) {
-      if (UT_UNLIKELY(thread_mode.bits & kModeWatched)) watch_result("matmul", 3u, out, self, other);
+      if (UT_UNLIKELY(thread_mode.bits & kModeObserved)) observe_result("matmul", 3u, out, self, other);
       return out;
     }
   }

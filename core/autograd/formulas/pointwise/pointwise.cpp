@@ -13,7 +13,7 @@ Tensor keep_where(const Tensor& condition, const Tensor& grad) { return where(co
 Tensor drop_where(const Tensor& condition, const Tensor& grad) { return where(condition, Scalar(0), grad); }
 Tensor real_part(const Tensor& t) { return real(t); }
 Tensor imag_part(const Tensor& t) {
-  if (!t.is_complex()) return fwd::zeros_beside(t, t.sizes(), t.dtype());
+  if (!t.is_complex()) return fwd::zeros_on_device_of(t, t.sizes(), t.dtype());
   return select(view_as_real(resolve_conj(t)), -1, 1);
 }
 Scalar one_minus(const Scalar& s) {
@@ -136,9 +136,9 @@ Tensor xlogy_grad_self(const Tensor& grad, const Tensor& self, const Tensor& oth
 }
 Tensor xlogy_grad_self(const Tensor& grad, const Tensor& self, const Scalar& other) {
   double y = other.to_double();
-  return y > 0
-             ? grad * Scalar(std::log(y))
-             : grad * drop_where(eq(self, 0), fwd::full_beside(self, self.sizes(), Scalar(std::log(y)), self.dtype()));
+  return y > 0 ? grad * Scalar(std::log(y))
+               : grad * drop_where(eq(self, 0),
+                                   fwd::full_on_device_of(self, self.sizes(), Scalar(std::log(y)), self.dtype()));
 }
 Tensor xlog1py_grad_self(const Tensor& grad, const Tensor& self, const Tensor& other) {
   return grad * drop_where(logical_and(eq(self, 0), le(other, -1)), log1p(other));
@@ -147,7 +147,7 @@ Tensor xlog1py_grad_self(const Tensor& grad, const Tensor& self, const Scalar& o
   double y = other.to_double();
   return y > -1 ? grad * Scalar(std::log1p(y))
                 : grad * drop_where(eq(self, 0),
-                                    fwd::full_beside(self, self.sizes(), Scalar(std::log1p(y)), self.dtype()));
+                                    fwd::full_on_device_of(self, self.sizes(), Scalar(std::log1p(y)), self.dtype()));
 }
 // From a copy: the gradient of other needs the old value of self.
 const Tensor& xlogy_inplace(const Tensor& self, const Tensor& other) {
@@ -205,7 +205,7 @@ Tensor polar_grad_angle(const Tensor& grad, const Tensor& result) {
   return real_part(conj(grad) * (result * Scalar(std::complex<double>(0, 1))));
 }
 Tensor polar_jvp(const Tensor& abs, const Tensor& angle, const Tensor& abs_t, const Tensor& angle_t) {
-  Tensor direction = polar(fwd::full_beside(angle, angle.sizes(), Scalar(1.0), angle.dtype()), angle);
+  Tensor direction = polar(fwd::full_on_device_of(angle, angle.sizes(), Scalar(1.0), angle.dtype()), angle);
   Tensor a = abs_t.defined() ? direction * abs_t : Tensor();
   Tensor b = angle_t.defined() ? direction * Scalar(std::complex<double>(0, 1)) * (abs * angle_t) : Tensor();
   return self_t_plus(a, b);

@@ -24,9 +24,9 @@ Tensor norm_backward(const Tensor& grad, const Tensor& self, const Scalar& p_, c
                      const std::optional<IntSpan>& dim, bool keepdim) {
   double p = p_.to_double();
   Tensor g = restore_dims(grad, self.dim(), dim, keepdim), norm = restore_dims(norm_, self.dim(), dim, keepdim);
-  if (p == 0) return fwd::zeros_beside(self, self.sizes(), self.dtype());
+  if (p == 0) return fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
   if (p == 1) return sgn(self) * g;
-  if (p == 2 && must_be_operators()) return g * zero_where_zero(self / norm, norm);
+  if (p == 2 && needs_operators()) return g * zero_where_zero(self / norm, norm);
   // The same result, by dividing by infinity where the norm is zero: the mask has the size of the norm, not of self.
   // Only if it is not differentiated again, because its derivative there differs.
   if (p == 2)
@@ -49,7 +49,7 @@ Tensor vector_norm_backward(const Tensor& grad, const Tensor& self, const Scalar
 }
 Tensor norm_jvp(const Tensor& self_t, const Tensor& self, const Scalar& p, const Tensor& norm,
                 const std::optional<IntSpan>& dim, bool keepdim) {
-  Tensor one = fwd::full_beside(norm, norm.sizes(), Scalar(1), norm.dtype());
+  Tensor one = fwd::full_on_device_of(norm, norm.sizes(), Scalar(1), norm.dtype());
   Tensor parts = conj(self_t) * norm_backward(one, self, p, norm, dim, keepdim);
   return sum_over(parts.is_complex() ? real(parts) : parts, dim, keepdim);
 }
@@ -69,7 +69,7 @@ Renorm renorm_parts(const Tensor& self, const Scalar& p, int64_t dim, const Scal
   r.norm = linalg_vector_norm(self, p, IntSpan(r.dims), true, std::nullopt);
   r.over = gt(r.norm, maxnorm);
   r.factor = where(r.over, maxnorm * reciprocal(r.norm + Scalar(1e-7)),
-                   fwd::full_beside(r.norm, {}, Scalar(1), r.norm.dtype()));
+                   fwd::full_on_device_of(r.norm, {}, Scalar(1), r.norm.dtype()));
   return r;
 }
 }  // namespace
@@ -228,8 +228,8 @@ Tensor cdist_jvp(const Tensor& a, const Tensor& a_t, const Tensor& b, const Tens
                  const Tensor& result) {
   Tensor moved =
       minus_defined(a_t.defined() ? unsqueeze(a_t, -2) : Tensor(), b_t.defined() ? unsqueeze(b_t, -3) : Tensor());
-  Tensor apart = differences(a, b);
-  return norm_jvp(expand(moved, apart.sizes()), apart, Scalar(p), result, IntSpan(kLast), false);
+  Tensor difference = differences(a, b);
+  return norm_jvp(expand(moved, difference.sizes()), difference, Scalar(p), result, IntSpan(kLast), false);
 }
 namespace {
 // The two rows of each pair: first[k] and second[k].
@@ -240,20 +240,21 @@ Pairs pairs_of(const Tensor& self) {
   Tensor both = triu_indices(self.size(0), self.size(0), 1, std::nullopt, std::nullopt, self.device(), std::nullopt);
   return {select(both, 0, 0), select(both, 0, 1)};
 }
-Tensor apart(const Tensor& self, const Pairs& pairs) {
+Tensor pair_differences(const Tensor& self, const Pairs& pairs) {
   return index_select(self, 0, pairs.first) - index_select(self, 0, pairs.second);
 }
 }  // namespace
 
 Tensor pdist_backward(const Tensor& grad, const Tensor& self, double p, const Tensor& result) {
   Pairs pairs = pairs_of(self);
-  Tensor each = norm_backward(grad, apart(self, pairs), Scalar(p), result, IntSpan(kLast), false);
-  Tensor out = index_add(fwd::zeros_beside(self, self.sizes(), self.dtype()), 0, pairs.first, each, Scalar(1));
+  Tensor each = norm_backward(grad, pair_differences(self, pairs), Scalar(p), result, IntSpan(kLast), false);
+  Tensor out = index_add(fwd::zeros_on_device_of(self, self.sizes(), self.dtype()), 0, pairs.first, each, Scalar(1));
   return index_add(out, 0, pairs.second, each, Scalar(-1));
 }
 Tensor pdist_jvp(const Tensor& self_t, const Tensor& self, double p, const Tensor& result) {
   Pairs pairs = pairs_of(self);
-  return norm_jvp(apart(self_t, pairs), apart(self, pairs), Scalar(p), result, IntSpan(kLast), false);
+  return norm_jvp(pair_differences(self_t, pairs), pair_differences(self, pairs), Scalar(p), result, IntSpan(kLast),
+                  false);
 }
 
 }  // namespace undertow::ops

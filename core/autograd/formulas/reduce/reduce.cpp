@@ -66,7 +66,7 @@ Tensor equals_of(const Tensor& self, const Tensor& value, const std::optional<In
 }
 }  // namespace
 
-Tensor evenly_to_equals(const Tensor& grad, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim) {
+Tensor split_among_equals(const Tensor& grad, const Tensor& self, const Tensor& value, IntSpan dim, bool keepdim) {
   Tensor equals = equals_of(self, value, dim, keepdim);
   return restore_dims(grad, self.dim(), dim, keepdim) / sum(equals, dim, true, std::nullopt) * equals;
 }
@@ -85,8 +85,8 @@ Tensor mean_of_equals(const Tensor& self_t, const Tensor& self, const Tensor& va
 }
 Tensor aminmax_backward(std::span<Tensor> grads, const Tensor& self, const Tensor& min, const Tensor& max,
                         std::optional<int64_t> dim, bool keepdim) {
-  Tensor low = grads[0].defined() ? evenly_to_equals(grads[0], self, min, span_of(dim), keepdim) : Tensor();
-  return grads[1].defined() ? self_t_plus(evenly_to_equals(grads[1], self, max, span_of(dim), keepdim), low) : low;
+  Tensor low = grads[0].defined() ? split_among_equals(grads[0], self, min, span_of(dim), keepdim) : Tensor();
+  return grads[1].defined() ? self_t_plus(split_among_equals(grads[1], self, max, span_of(dim), keepdim), low) : low;
 }
 
 // d/dx log(sum(exp(x))) = exp(x - result); zero where both are minus infinity.

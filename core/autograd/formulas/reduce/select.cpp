@@ -1,7 +1,7 @@
 // select.cpp: derivatives of products and of reductions that select elements; quantiles.
 // build: small
+#include "core/autograd/formulas/common.h"
 #include "core/autograd/formulas/formulas.h"
-#include "core/autograd/formulas/has_zero.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
@@ -12,10 +12,10 @@ namespace {
 // For each element, the product of all others along d: running products from both ends. No division, so zeros are fine.
 Tensor product_of_others(const Tensor& x, int64_t d) {
   int64_t n = x.size(d);
-  if (n == 1) return fwd::full_beside(x, x.sizes(), Scalar(1), x.dtype());
+  if (n == 1) return fwd::full_on_device_of(x, x.sizes(), Scalar(1), x.dtype());
   Dims edge(x.sizes());
   edge[static_cast<size_t>(d)] = 1;
-  Tensor one = fwd::full_beside(x, edge, Scalar(1), x.dtype());
+  Tensor one = fwd::full_on_device_of(x, edge, Scalar(1), x.dtype());
   auto exclusive = [&](const Tensor& t) {
     Tensor parts[] = {one, narrow(t, d, 0, n - 1)};
     return cumprod(cat(parts, d), d, std::nullopt);
@@ -42,12 +42,12 @@ Tensor prod_backward(const Tensor& grad, const Tensor& self, const Tensor& resul
   return g * conj(product_of_others(x, d));
 }
 Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result) {
-  Tensor one = fwd::full_beside(result, {}, Scalar(1), result.dtype());
+  Tensor one = fwd::full_on_device_of(result, {}, Scalar(1), result.dtype());
   return sum(self_t * conj(prod_backward(one, self, result)));
 }
 Tensor prod_jvp(const Tensor& self_t, const Tensor& self, const Tensor& result, int64_t dim, bool keepdim) {
   if (self.dim() == 0) return self_t;
-  Tensor one = fwd::full_beside(result, result.sizes(), Scalar(1), result.dtype());
+  Tensor one = fwd::full_on_device_of(result, result.sizes(), Scalar(1), result.dtype());
   return sum(self_t * conj(prod_backward(one, self, result, dim, keepdim)), IntSpan(&dim, 1), keepdim, std::nullopt);
 }
 
@@ -111,7 +111,7 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
   Tensor out = gather(sorted, -1, below, false);
   if (linear || midpoint) {
     Tensor weight =
-        midpoint ? fwd::full_beside(self, {}, Scalar(0.5), self.dtype()) : ranks - to_dtype(below, self.dtype());
+        midpoint ? fwd::full_on_device_of(self, {}, Scalar(0.5), self.dtype()) : ranks - to_dtype(below, self.dtype());
     Tensor above = gather(sorted, -1, to_dtype(ceil(detach(ranks)), DType::Int64), false);
     out = lerp(out, above, weight);
   }
@@ -135,8 +135,8 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
 Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                           std::string_view interpolation, bool ignore_nan) {
   UT_CHECK(q >= 0 && q <= 1, ignore_nan ? "nanquantile" : "quantile", "() q must be in the range [0, 1] but got ", q);
-  return quantile_composite(self, fwd::full_beside(self, {}, Scalar(q), self.dtype()), dim, keepdim, interpolation,
-                            ignore_nan);
+  return quantile_composite(self, fwd::full_on_device_of(self, {}, Scalar(q), self.dtype()), dim, keepdim,
+                            interpolation, ignore_nan);
 }
 
 }  // namespace undertow::ops

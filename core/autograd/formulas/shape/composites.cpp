@@ -2,7 +2,7 @@
 // build: small
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/inplace.h"
-#include "core/autograd/watched.h"
+#include "core/autograd/observers.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/shape/narrow.h"
 #include "core/graph/autograd_meta.h"
@@ -26,7 +26,7 @@ Tensor view_dtype_composite(const Tensor& self, DType dtype) {
 Tensor detach_composite(const Tensor& self) {
   Tensor out = undertow::alias(self);
   share_version(self, out);
-  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) watch_result("detach", 0u, out, self);
+  if (UT_UNLIKELY(thread_mode.bits & (kProvenance | kProfile))) observe_result("detach", 0u, out, self);
   return out;
 }
 

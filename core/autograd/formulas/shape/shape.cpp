@@ -28,7 +28,7 @@ struct Stretch {
 
 // The number of input elements at each address, but at least 1, so that it can be a divisor.
 Tensor address_counts(const Tensor& beside, IntSpan sizes, IntSpan strides, const Stretch& s) {
-  Tensor ones = fwd::full_beside(beside, sizes, Scalar(1), DType::Float64);
+  Tensor ones = fwd::full_on_device_of(beside, sizes, Scalar(1), DType::Float64);
   Tensor counts = clamp_min(fwd::_strided_sum(ones, sizes, strides, s.input, s.extent), Scalar(1));
   return fwd::to_dtype(counts, to_real(beside.dtype()));
 }
@@ -38,7 +38,7 @@ Tensor address_counts(const Tensor& beside, IntSpan sizes, IntSpan strides, cons
 // address, and reads it with the strides of the input. If n input elements share an address, each gets 1/n of it.
 Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, int64_t offset, IntSpan size,
                            IntSpan stride, std::optional<int64_t> storage_offset) {
-  if (product(sizes) == 0 || product(size) == 0) return fwd::zeros_beside(grad, sizes, grad.dtype());
+  if (product(sizes) == 0 || product(size) == 0) return fwd::zeros_on_device_of(grad, sizes, grad.dtype());
   Stretch s(sizes, strides, offset, size, stride, storage_offset);
   Tensor flat = _strided_sum(grad, size, stride, s.output, s.extent);
   if (!is_non_overlapping_and_dense(sizes, strides)) {
@@ -62,7 +62,7 @@ Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan siz
       flat = flat / address_counts(tangent, self.sizes(), self.strides(), s);
     return as_strided(flat, size, stride, s.output);
   }
-  Tensor flat = fwd::zeros_beside(tangent, IntSpan(&s.extent, 1), tangent.dtype());
+  Tensor flat = fwd::zeros_on_device_of(tangent, IntSpan(&s.extent, 1), tangent.dtype());
   copy_(as_strided(flat, self.sizes(), self.strides(), s.input), tangent, false);
   return as_strided(flat, size, stride, s.output);
 }
@@ -104,11 +104,11 @@ Tensor unfold_backward(const Tensor& grad, IntSpan sizes, int64_t dimension, int
 }
 
 Tensor copy_tangent(const Tensor& self, const Tensor& src_t) {
-  if (!src_t.defined()) return fwd::zeros_beside(self, self.sizes(), self.dtype());
+  if (!src_t.defined()) return fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
   return copy(self, src_t, false);
 }
 Tensor fill_tangent(const Tensor& self, const Tensor& value_t) {
-  if (!value_t.defined()) return fwd::zeros_beside(self, self.sizes(), self.dtype());
+  if (!value_t.defined()) return fwd::zeros_on_device_of(self, self.sizes(), self.dtype());
   return clone(expand(value_t, self.sizes()), MemoryFormat::Contiguous);
 }
 
@@ -117,7 +117,7 @@ std::vector<Tensor> cat_backward(const Tensor& grad, const std::vector<Dims>& si
   int64_t at = 0, d = wrap_dim(dim, grad.dim());
   for (const Dims& s : sizes) {
     if (s.size() == 1 && s[0] == 0) {  // an empty vector, which can be joined with any shape
-      out.push_back(fwd::zeros_beside(grad, s, grad.dtype()));
+      out.push_back(fwd::zeros_on_device_of(grad, s, grad.dtype()));
       continue;
     }
     int64_t n = s[static_cast<size_t>(d)];
@@ -142,7 +142,7 @@ std::vector<Tensor> block_diag_backward(const Tensor& grad, const std::vector<Di
 // Views the result as pairs (count, size) and sums over the counts.
 Tensor repeat_backward(const Tensor& grad, IntSpan repeats, IntSpan sizes) {
   int64_t n = static_cast<int64_t>(repeats.size()), lead = n - static_cast<int64_t>(sizes.size());
-  if (product(repeats) == 0) return fwd::zeros_beside(grad, sizes, grad.dtype());
+  if (product(repeats) == 0) return fwd::zeros_on_device_of(grad, sizes, grad.dtype());
   Dims pairs, counts;
   for (int64_t d = 0; d < n; d++) {
     pairs.push_back(repeats[static_cast<size_t>(d)]);

@@ -55,7 +55,7 @@ struct Matrix {
   T* data;
   int64_t row, column;
   Matrix from(int64_t r) const { return {data + r * row, row, column}; }
-  Matrix turned() const { return {data, column, row}; }
+  Matrix transposed() const { return {data, column, row}; }
 };
 template <class T>
 Matrix<T> head(const Tensor& t, int64_t b, int64_t h) {
@@ -71,11 +71,11 @@ void times(int64_t m, int64_t n, int64_t k, double alpha, const Matrix<T>& a, co
 
 // The rows of one head's keys or values as columns, packed for products. See Note [Packed Panels].
 template <class T>
-struct Turned {
+struct Transposed {
   T* panels;
   int64_t width, count;
   template <class Purpose>
-  static Turned of(const Matrix<T>& m, int64_t width, int64_t count) {
+  static Transposed of(const Matrix<T>& m, int64_t width, int64_t count) {
     T* panels = Scratch<Purpose>::template get<T>(panel_elements<T>(width, count));
     pack_panels<T>(width, count, m.data, m.column, m.row, panels);
     return {panels, width, count};
@@ -127,15 +127,15 @@ void row_dots(const Matrix<T>& a, const Matrix<T>& b, int64_t rows, int64_t n, T
 }
 // to[i][j] = from[j * stride + i]
 template <class T>
-void turn_into(const Matrix<T>& to, int64_t rows, int64_t n, const T* from, int64_t stride) {
+void transpose_into(const Matrix<T>& to, int64_t rows, int64_t n, const T* from, int64_t stride) {
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < n; j++) to.data[i * to.row + j * to.column] = from[j * stride + i];
 }
 
 struct Scores;  // scratch
 struct ScoreGrads;
-struct TurnedKeys;
-struct TurnedValues;
+struct TransposedKeys;
+struct TransposedValues;
 struct KeyGrads;
 struct ValueGrads;
 
@@ -145,22 +145,22 @@ void forward_of(const Tensor& out, const Tensor& lse, const Tensor& q, const Ten
   int64_t spans = (s.queries + s.span - 1) / s.span;
   int64_t grain = std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, s.span * s.keys * s.width));
   parallel_for(0, s.batch * s.heads * spans, grain, [&](int64_t begin, int64_t end) {
-    T *scores = Scratch<Scores>::get<T>(s.rows * s.stride + s.rows), *shares = scores + s.rows * s.stride;
+    T *scores = Scratch<Scores>::get<T>(s.rows * s.stride + s.rows), *inverse_sums = scores + s.rows * s.stride;
     Matrix<T> p{scores, s.stride, 1};
     for (int64_t i = begin; i < end; i++) {
       int64_t b = i / spans / s.heads, h = i / spans % s.heads, start = i % spans * s.span,
               stop = std::min(s.queries, start + s.span);
       Matrix<T> values = head<T>(v, b, h / s.group);
-      auto keys =
-          Turned<T>::template of<TurnedKeys>(head<T>(k, b, h / s.group), s.width, columns_of(s, start, stop - start));
+      auto keys = Transposed<T>::template of<TransposedKeys>(head<T>(k, b, h / s.group), s.width,
+                                                             columns_of(s, start, stop - start));
       for (int64_t first = start; first < stop; first += s.rows) {
         int64_t rows = std::min(s.rows, stop - first);
         ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
         keys.multiply(rows, tile.n, s.scale, head<T>(q, b, h).from(first), scores, s.stride);
-        loops<T>().softmax(tile, lse.data_as<T>() + (b * s.heads + h) * s.queries + first, shares);
+        loops<T>().softmax(tile, lse.data_as<T>() + (b * s.heads + h) * s.queries + first, inverse_sums);
         Matrix<T> to = head<T>(out, b, h).from(first);
         times(rows, s.values, tile.n, 1, p, values, T(0), to);
-        scale_rows(to, rows, s.values, shares);
+        scale_rows(to, rows, s.values, inverse_sums);
       }
     }
   });
@@ -189,8 +189,8 @@ void backward_of(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
     for (int64_t task = begin; task < end; task++) {
       int64_t b = task / key_heads, kh = task % key_heads;
       Matrix<T> keys = head<T>(k, b, kh);
-      auto turned_keys = Turned<T>::template of<TurnedKeys>(keys, s.width, s.keys);
-      auto turned_values = Turned<T>::template of<TurnedValues>(head<T>(v, b, kh), s.values, s.keys);
+      auto transposed_keys = Transposed<T>::template of<TransposedKeys>(keys, s.width, s.keys);
+      auto transposed_values = Transposed<T>::template of<TransposedValues>(head<T>(v, b, kh), s.values, s.keys);
       std::fill(dk_sums, dk_sums + s.width * s.stride, T(0));
       std::fill(dv_sums, dv_sums + s.values * s.stride, T(0));
       for (int64_t h = kh * s.group; h < (kh + 1) * s.group; h++) {
@@ -199,18 +199,18 @@ void backward_of(const Tensor& dq, const Tensor& dk, const Tensor& dv, const Ten
           ScoreTile<T> tile = tile_of(s, mask, scores, b, h, first, rows);
           Matrix<T> mine = head<T>(q, b, h).from(first), dys = head<T>(g, b, h).from(first),
                     outs = head<T>(o, b, h).from(first);
-          turned_keys.multiply(rows, tile.n, s.scale, mine, scores, s.stride);
-          loops<T>().softmax_again(tile, l.data_as<T>() + (b * s.heads + h) * s.queries + first);
+          transposed_keys.multiply(rows, tile.n, s.scale, mine, scores, s.stride);
+          loops<T>().softmax_from_lse(tile, l.data_as<T>() + (b * s.heads + h) * s.queries + first);
           row_dots(dys, outs, rows, s.values, delta);
-          times(s.values, tile.n, rows, 1, dys.turned(), p, T(1), to_values);
-          turned_values.multiply(rows, tile.n, 1, dys, grads, s.stride);
+          times(s.values, tile.n, rows, 1, dys.transposed(), p, T(1), to_values);
+          transposed_values.multiply(rows, tile.n, 1, dys, grads, s.stride);
           loops<T>().softmax_backward(scores, grads, s.stride, rows, tile.n, delta);
           times(rows, s.width, tile.n, s.scale, dp, keys, T(0), head<T>(dq, b, h).from(first));
-          times(s.width, tile.n, rows, s.scale, mine.turned(), dp, T(1), to_keys);
+          times(s.width, tile.n, rows, s.scale, mine.transposed(), dp, T(1), to_keys);
         }
       }
-      turn_into(head<T>(dk, b, kh), s.keys, s.width, dk_sums, s.stride);
-      turn_into(head<T>(dv, b, kh), s.keys, s.values, dv_sums, s.stride);
+      transpose_into(head<T>(dk, b, kh), s.keys, s.width, dk_sums, s.stride);
+      transpose_into(head<T>(dv, b, kh), s.keys, s.values, dv_sums, s.stride);
     }
   });
 }

@@ -68,7 +68,7 @@ inline int64_t masked_row(const ScoreTile<T>& t, int64_t i, T* row) {
 }
 
 template <class T>
-void softmax(const ScoreTile<T>& t, T* lse, T* shares) {
+void softmax(const ScoreTile<T>& t, T* lse, T* inverse_sums) {
   constexpr int64_t kRows = 64;  // the number of sums whose logarithms are computed at once
   T sums[kRows];
   for (int64_t first = 0; first < t.rows; first += kRows) {
@@ -79,12 +79,12 @@ void softmax(const ScoreTile<T>& t, T* lse, T* shares) {
       T m = greatest(row, end);
       if (m == -static_cast<T>(__builtin_inf())) {
         for (int64_t j = 0; j < end; j++) row[j] = 0;
-        lse[first + i] = 0;  // so that softmax_again gives zeros too
-        sums[i] = shares[first + i] = 1;
+        lse[first + i] = 0;  // so that softmax_from_lse gives zeros too
+        sums[i] = inverse_sums[first + i] = 1;
         continue;
       }
       T s = exponentials(row, end, m);
-      shares[first + i] = 1 / s;
+      inverse_sums[first + i] = 1 / s;
       lse[first + i] = m;
       sums[i] = s;
     }
@@ -94,7 +94,7 @@ void softmax(const ScoreTile<T>& t, T* lse, T* shares) {
 }
 
 template <class T>
-void softmax_again(const ScoreTile<T>& t, const T* lse) {
+void softmax_from_lse(const ScoreTile<T>& t, const T* lse) {
   for (int64_t i = 0; i < t.rows; i++) {
     T* row = t.scores + i * t.stride;
     int64_t end = masked_row(t, i, row);
@@ -136,7 +136,8 @@ void row_dots(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_
 }
 
 template <class T>
-constexpr AttentionLoops<T> kKernels = {softmax<T>, scale_rows<T>, row_dots<T>, softmax_again<T>, softmax_backward<T>};
+constexpr AttentionLoops<T> kKernels = {softmax<T>, scale_rows<T>, row_dots<T>, softmax_from_lse<T>,
+                                        softmax_backward<T>};
 
 }  // namespace
 

@@ -19,16 +19,16 @@ struct ScoreTile {
 
 template <class T>
 struct AttentionLoops {
-  // Scores become probabilities times the row's sum of exponentials. The reciprocal of that sum goes to `shares` and
-  // its logarithm to `lse`: the product with the probabilities has fewer columns to divide. A row of only minus
+  // Scores become probabilities times the row's sum of exponentials. The reciprocal of that sum goes to `inverse_sums`
+  // and its logarithm to `lse`: the product with the probabilities has fewer columns to divide. A row of only minus
   // infinity becomes zeros.
-  void (*softmax)(const ScoreTile<T>& tile, T* lse, T* shares);
+  void (*softmax)(const ScoreTile<T>& tile, T* lse, T* inverse_sums);
   // Multiplies each of `rows` rows of n contiguous elements by its own factor.
   void (*scale_rows)(T* data, int64_t stride, int64_t rows, int64_t n, const T* factors);
   // The dot products of the rows of a and b, n contiguous elements each.
   void (*row_dots)(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t rows, int64_t n, T* dots);
   // The same probabilities, recomputed from the lse that softmax wrote.
-  void (*softmax_again)(const ScoreTile<T>& tile, const T* lse);
+  void (*softmax_from_lse)(const ScoreTile<T>& tile, const T* lse);
   // grad = p * (grad - delta): the gradient of the scores from that of the probabilities p, which have the same stride.
   void (*softmax_backward)(const T* p, T* grad, int64_t stride, int64_t rows, int64_t n, const T* delta);
 };

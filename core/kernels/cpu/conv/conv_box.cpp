@@ -159,7 +159,7 @@ int64_t BoxPlan::runs(const Box& box, int64_t begin, int64_t end, Run* out) cons
   return count;
 }
 
-int64_t BoxPlan::kernel_place(int64_t p, const int64_t (&kernel)[3]) const {
+int64_t BoxPlan::kernel_index(int64_t p, const int64_t (&kernel)[3]) const {
   int64_t n1 = static_cast<int64_t>(axes[1].taps.size()), n2 = static_cast<int64_t>(axes[2].taps.size());
   int64_t t0 = axes[0].taps[static_cast<size_t>(p / n2 / n1)], t1 = axes[1].taps[static_cast<size_t>(p / n2 % n1)],
           t2 = axes[2].taps[static_cast<size_t>(p % n2)];

@@ -71,7 +71,7 @@ class BoxPlan {
   // Where every output of a box reads, without its tap's offset.
   void sources(const Box& box, int64_t* out) const;
   // The index of tap p (of taps(), of one channel) in the kernel.
-  int64_t kernel_place(int64_t p, const int64_t (&kernel)[3]) const;
+  int64_t kernel_index(int64_t p, const int64_t (&kernel)[3]) const;
 
   Axis axes[3];
   std::vector<int64_t> offsets;  // where taps, channel by channel, read in the copy

@@ -10,8 +10,8 @@
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/matmul/gemm.h"
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
+#include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
-#include "core/kernels/cpu/work_shares.h"
 
 namespace undertow::cpu {
 namespace {
@@ -66,7 +66,7 @@ class ColumnWork {
             tile_rows = even_rows(rows_), panel = products<T>().panel_cols;
     int64_t block_size = block * padded_ + products<T>().lanes;  // packing writes up to a vector past the end
     int64_t rows_at_once = std::max<int64_t>(1, kRowsAtOnce / tile_rows) * tile_rows;
-    for_shares([&](int64_t group, int64_t first, int64_t last) {
+    for_chunks([&](int64_t group, int64_t first, int64_t last) {
       T* panels = Scratch<Panels>::get<T>(ceil_div(channels_, step) * block_size);
       fill_columns(x, group, step,
                    {panel, width_ % panel > 0 && width_ % panel <= products<T>().lanes ? products<T>().lanes : panel},
@@ -120,7 +120,7 @@ class ColumnWork {
 
   void weight(const T* x, const T* y, T* w) {
     int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), stride = width_ + products<T>().lanes;
-    for_shares([&](int64_t group, int64_t first, int64_t last) {
+    for_chunks([&](int64_t group, int64_t first, int64_t last) {
       T* columns = Scratch<Columns>::get<T>(depth() * stride);
       fill_columns(x, group, step, {stride, stride}, [&](int64_t c) { return columns + c * taps_ * stride; });
       const T* results = gather_results(y, group, first, last);
@@ -142,14 +142,15 @@ class ColumnWork {
     }
   }
 
-  // Calls f(group, first row, last row) for shares of the channels of y, each of which computes its own columns. See
+  // Calls f(group, first row, last row) for chunks of the channels of y, each of which computes its own columns. See
   // Note [Redundant Preparation].
   template <class F>
-  void for_shares(F f) const {
-    int64_t share = ceil_div(rows_, own_shares(rows_ / kLeastShare)), shares = ceil_div(rows_, share);
-    parallel_for(0, s_.groups * shares, 1, [&](int64_t begin, int64_t end) {
+  void for_chunks(F f) const {
+    int64_t chunk_rows = ceil_div(rows_, max_redundant_chunks(rows_ / kLeastShare)),
+            chunks = ceil_div(rows_, chunk_rows);
+    parallel_for(0, s_.groups * chunks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        f(i / shares, i % shares * share, std::min((i % shares + 1) * share, rows_));
+        f(i / chunks, i % chunks * chunk_rows, std::min((i % chunks + 1) * chunk_rows, rows_));
     });
   }
 
@@ -273,13 +274,13 @@ struct WholeImage {
 
 }  // namespace
 
-bool columns_gain(const ConvShape& s, Reading reading) {
+bool columns_pay_off(const ConvShape& s, ConvResult result) {
   int64_t outputs = s.batch * volume(s.out), depth = s.in_channels / s.groups * volume(s.kernel),
           rows = s.out_channels / s.groups;
-  int64_t most = reading == Reading::Weight && volume(s.kernel) == 1 ? kMostPixels : kMostOutputs;
+  int64_t most = result == ConvResult::Weight && volume(s.kernel) == 1 ? kMostPixels : kMostOutputs;
   if (outputs == 0 || outputs > most || depth * rows < kLeastWeights || depth * outputs > kMostColumns) return false;
-  if (reading == Reading::Weight || WholeImage(s)) return true;
-  if (reading == Reading::Image && volume(s.stride) > 1) return true;
+  if (result == ConvResult::Weight || WholeImage(s)) return true;
+  if (result == ConvResult::Image && volume(s.stride) > 1) return true;
   // Boxes are divided, image by image, into tiles of outputs, or into vectors if they have few taps; columns are
   // divided into vectors across all images.
   int64_t tile = 14, vector = 16, each = volume(s.out);

@@ -2,6 +2,7 @@
 // Knows shapes and pointers; conv.h tries this before its own methods.
 #pragma once
 
+#include "core/kernels/conv.h"
 #include "core/kernels/cpu/conv/conv.h"
 
 namespace undertow::cpu {
@@ -13,11 +14,10 @@ namespace undertow::cpu {
 // of each channel, one element per output) are stored, since they are small, and the product reads the weights in their
 // original layout:
 //   result (rows by outputs) = weights (rows by taps) * columns (taps by outputs), and its two adjoints.
-// columns_gain decides what counts as few outputs.
+// columns_pay_off decides what counts as few outputs.
 
-// Must be called before the other functions. `reading` is the tensor to compute.
-enum class Reading { Result, Image, Weight };
-bool columns_gain(const ConvShape& shape, Reading reading);
+// Must be called before the other functions. `result` is the tensor to compute.
+bool columns_pay_off(const ConvShape& shape, ConvResult result);
 
 // As conv_forward, conv_input and conv_weight of conv.h; T is float or double.
 template <class T>

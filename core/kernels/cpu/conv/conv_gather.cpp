@@ -12,8 +12,8 @@
 #include "core/kernels/cpu/conv/winograd.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
+#include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
-#include "core/kernels/cpu/work_shares.h"
 
 namespace undertow::cpu {
 namespace {
@@ -34,7 +34,7 @@ struct PackedWeights;
 struct BoxCopy;
 struct PackedBox;
 struct BoxResult;
-struct TurnedTaps;
+struct TransposedTaps;
 struct AllBoxes;
 struct PackedPanel;
 
@@ -50,7 +50,7 @@ const ConvLoops<T>& kernels() {
 }
 
 // How a gather is computed, depending on its shape.
-enum class Way {
+enum class GatherMethod {
   Direct,   // a single row of weights: vectors of outputs
   Outputs,  // many channels: vectors of channels; outputs read the box in place
   Panels,   // vectors of outputs, packed
@@ -58,19 +58,21 @@ enum class Way {
 
 // For m channels of the result from the given numbers of taps and channels.
 template <class T>
-Way way_of(int64_t m, int64_t taps, int64_t channels) {
-  if (std::is_integral_v<T>) return Way::Panels;
-  if (m == 1) return Way::Direct;
+GatherMethod method_of(int64_t m, int64_t taps, int64_t channels) {
+  if (std::is_integral_v<T>) return GatherMethod::Panels;
+  if (m == 1) return GatherMethod::Direct;
   int64_t lanes = products<T>().lanes, whole = ceil_div(m, lanes) * lanes;
-  return taps * channels >= (taps == 1 ? kFewPixels : kFewTaps) && whole - m <= m / 8 ? Way::Outputs : Way::Panels;
+  return taps * channels >= (taps == 1 ? kFewPixels : kFewTaps) && whole - m <= m / 8 ? GatherMethod::Outputs
+                                                                                      : GatherMethod::Panels;
 }
 
 template <class T>
 BoxPlan plan_of(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t m) {
-  Way way = way_of<T>(m, static_cast<int64_t>(a0.offsets.size() * a1.offsets.size() * a2.offsets.size()), channels);
+  GatherMethod method =
+      method_of<T>(m, static_cast<int64_t>(a0.offsets.size() * a1.offsets.size() * a2.offsets.size()), channels);
   return BoxPlan(std::move(a0), std::move(a1), std::move(a2), channels, products<T>().lanes,
                  m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels,
-                 way == Way::Outputs ? products<T>().max_tile_rows : products<T>().lanes);
+                 method == GatherMethod::Outputs ? products<T>().max_tile_rows : products<T>().lanes);
 }
 
 // One gather for all images and groups: `m` channels of the result from plan.depth() taps, in each group.
@@ -114,7 +116,7 @@ const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
   int64_t taps = g.plan.taps(), channels = taps ? g.depth() / taps : 0;
   if (natural_weights(g)) return w;
   SmallVector<int64_t, 32> places(static_cast<size_t>(taps));
-  for (int64_t p = 0; p < taps; ++p) places[static_cast<size_t>(p)] = g.plan.kernel_place(p, g.kernel);
+  for (int64_t p = 0; p < taps; ++p) places[static_cast<size_t>(p)] = g.plan.kernel_index(p, g.kernel);
   parallel_for(0, g.m, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(g.depth(), 1)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
@@ -128,7 +130,7 @@ const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
   return copy;
 }
 
-// The same for Way::Outputs: the panel of channels from `row` on, one row of channels per tap.
+// The same for GatherMethod::Outputs: the panel of channels from `row` on, one row of channels per tap.
 template <class T>
 void pack_channels(const Gather<T>& g, int64_t group, int64_t row, T* packed) {
   const T* w = g.weights + group * g.weight_group + row * g.weight_row;
@@ -138,11 +140,11 @@ void pack_channels(const Gather<T>& g, int64_t group, int64_t row, T* packed) {
   if (natural_weights(g)) return products<T>().pack_b(depth, rows, w, 1, depth, packed);
   if (kernel == 1) return products<T>().pack_b(depth, rows, w, g.weight_channel, g.weight_row, packed);
   // For each channel, all taps of the kernel are transposed, and those of this gather copied.
-  T* turned = Scratch<TurnedTaps>::get<T>(kernel * panel);
+  T* transposed = Scratch<TransposedTaps>::get<T>(kernel * panel);
   for (int64_t c = 0; c < depth / taps; ++c) {
-    products<T>().pack_b(kernel, rows, w + c * g.weight_channel, 1, g.weight_row, turned);
+    products<T>().pack_b(kernel, rows, w + c * g.weight_channel, 1, g.weight_row, transposed);
     for (int64_t p = 0; p < taps; ++p, packed += width)
-      std::copy_n(turned + g.plan.kernel_place(p, g.kernel) * width, width, packed);
+      std::copy_n(transposed + g.plan.kernel_index(p, g.kernel) * width, width, packed);
   }
 }
 
@@ -320,7 +322,7 @@ template <class T>
 void run_by_channels(const Gather<T>& g) {
   int64_t boxes = g.plan.boxes(), all = g.batch * boxes, size = g.plan.size(), panel = products<T>().panel_cols,
           most = g.plan.most_outputs();
-  int64_t panels = ceil_div(g.m, panel), share = ceil_div(panels, own_shares(panels)) * panel,
+  int64_t panels = ceil_div(g.m, panel), share = ceil_div(panels, max_redundant_chunks(panels)) * panel,
           shares = ceil_div(g.m, share);
   parallel_for(0, g.groups * shares, 1, [&](int64_t begin, int64_t end) {
     T* copies = Scratch<AllBoxes>::get<T>(all * size);
@@ -357,24 +359,25 @@ void run(const Gather<T>& g) {
   int64_t boxes = g.plan.boxes();
   if (boxes == 0 || g.m == 0) return;
   if (g.depth() == 0) return fill_with_bias(g);
-  Way way = way_of<T>(g.m, g.plan.taps(), g.depth() / g.plan.taps());
+  GatherMethod method = method_of<T>(g.m, g.plan.taps(), g.depth() / g.plan.taps());
   if constexpr (!std::is_integral_v<T>) {
-    if (way == Way::Outputs && more_weights_than_boxes(g)) return run_by_channels(g);
+    if (method == GatherMethod::Outputs && more_weights_than_boxes(g)) return run_by_channels(g);
   }
   int64_t full = g.full_depth(), block = ceil_div(full, ceil_div(full, kDepth<T>));
   int64_t most = products<T>().max_tile_rows, tile_rows = ceil_div(g.m, ceil_div(g.m, most)),
           panel = products<T>().panel_cols;
   int64_t width = ceil_div(g.m, panel) * panel;  // channels of a group, padded with zeros
-  int64_t packed_size = way == Way::Outputs ? width * g.depth() : g.m * full;
-  T* copies = way == Way::Outputs ? nullptr : Scratch<WeightRows>::get<T>(g.groups * g.m * g.depth());
-  T* packed = way == Way::Direct ? nullptr : Scratch<PackedWeights>::get<T>(g.groups * (packed_size + width));
+  int64_t packed_size = method == GatherMethod::Outputs ? width * g.depth() : g.m * full;
+  T* copies = method == GatherMethod::Outputs ? nullptr : Scratch<WeightRows>::get<T>(g.groups * g.m * g.depth());
+  T* packed =
+      method == GatherMethod::Direct ? nullptr : Scratch<PackedWeights>::get<T>(g.groups * (packed_size + width));
   T* bias = packed + g.groups * packed_size;
   SmallVector<const T*, 8> rows;
   for (int64_t group = 0; group < g.groups; ++group) {
     T* to = packed + group * packed_size;
-    if (way != Way::Outputs) {
+    if (method != GatherMethod::Outputs) {
       rows.push_back(weight_rows(g, group, copies + group * g.m * g.depth()));
-      if (way == Way::Panels) pack_weights(g, group, rows.back(), block, tile_rows, to);
+      if (method == GatherMethod::Panels) pack_weights(g, group, rows.back(), block, tile_rows, to);
       continue;
     }
     parallel_for(0, ceil_div(g.m, panel), std::max<int64_t>(1, (1 << 15) / (panel * g.depth())),
@@ -392,9 +395,9 @@ void run(const Gather<T>& g) {
                  for (int64_t i = begin; i < end; ++i) {
                    int64_t image = i / boxes / g.groups, group = i / boxes % g.groups;
                    Box box = g.plan.box(i % boxes);
-                   if (way == Way::Direct) {
+                   if (method == GatherMethod::Direct) {
                      box_work.direct(image, group, box, rows[static_cast<size_t>(group)]);
-                   } else if (way == Way::Outputs) {
+                   } else if (method == GatherMethod::Outputs) {
                      box_work.outputs(image, group, box, packed + group * packed_size, bias + group * width);
                    } else {
                      box_work.multiply(image, group, box, packed + group * packed_size);
@@ -447,7 +450,7 @@ void conv_forward(const ConvShape& shape, const T* x, const T* w, const T* bias,
     if (winograd_forward(shape, x, w, bias, y)) return;
   }
   if constexpr (!std::is_integral_v<T>) {
-    if (columns_gain(shape, Reading::Result)) return columns_forward(shape, x, w, bias, y);
+    if (columns_pay_off(shape, ConvResult::Output)) return columns_forward(shape, x, w, bias, y);
   }
   forward(shape, as_element(x), as_element(w), as_element(bias), as_element(y));
 }
@@ -457,7 +460,7 @@ void conv_input(const ConvShape& shape, const T* y, const T* w, const T* bias, T
     if (winograd_input(shape, y, w, bias, x)) return;
   }
   if constexpr (!std::is_integral_v<T>) {
-    if (columns_gain(shape, Reading::Image)) return columns_input(shape, y, w, bias, x);
+    if (columns_pay_off(shape, ConvResult::Image)) return columns_input(shape, y, w, bias, x);
   }
   backward(shape, as_element(y), as_element(w), as_element(bias), as_element(x));
 }

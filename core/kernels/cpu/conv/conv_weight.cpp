@@ -188,7 +188,7 @@ void conv_weight(const ConvShape& shape, const T* x, const T* y, T* w) {
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_weight(shape, x, y, w)) return;
   }
-  if (columns_gain(shape, Reading::Weight)) return columns_weight(shape, x, y, w);
+  if (columns_pay_off(shape, ConvResult::Weight)) return columns_weight(shape, x, y, w);
   WeightWork<T>(shape, x, y).run(w);
 }
 template void conv_weight<float>(const ConvShape&, const float*, const float*, float*);

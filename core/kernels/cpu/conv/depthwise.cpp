@@ -17,7 +17,7 @@ constexpr int64_t kChunkWork = 1 << 17;  // multiply-adds that justify a chunk
 
 constexpr int64_t kChunks = 16;  // of rows; their sums are added in order, so that results do not depend on threads
 
-struct TurnedWeights;
+struct TransposedWeights;
 struct Sums;
 
 const DepthwiseKernels& kernels() {
@@ -26,14 +26,14 @@ const DepthwiseKernels& kernels() {
 }
 
 // The weights with all channels of a tap contiguous, followed by the bias.
-const float* turn_weights(const ConvShape& s, const float* w, const float* bias) {
+const float* transpose_weights(const ConvShape& s, const float* w, const float* bias) {
   int64_t taps = s.kernel[1] * s.kernel[2], channels = s.in_channels;
-  float* turned = Scratch<TurnedWeights>::get<float>((taps + 1) * channels);
+  float* transposed = Scratch<TransposedWeights>::get<float>((taps + 1) * channels);
   for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t t = 0; t < taps; ++t) turned[t * channels + c] = w[c * taps + t];
-    turned[taps * channels + c] = bias ? bias[c] : 0;
+    for (int64_t t = 0; t < taps; ++t) transposed[t * channels + c] = w[c * taps + t];
+    transposed[taps * channels + c] = bias ? bias[c] : 0;
   }
-  return turned;
+  return transposed;
 }
 
 // One gather (Note [Boxes]): rows of outputs, and their taps.
@@ -103,12 +103,13 @@ void gather(const ConvShape& s, const Axis& a1, const Axis& a2, const float* fro
 
 void depthwise_forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y) {
   int64_t x_image = s.in_channels * s.in[1] * s.in[2], y_image = s.in_channels * s.out[1] * s.out[2];
-  gather(s, Axis::forwards(s, 1), Axis::forwards(s, 2), x, x_image, turn_weights(s, w, bias), y, y_image, s.out[2]);
+  gather(s, Axis::forwards(s, 1), Axis::forwards(s, 2), x, x_image, transpose_weights(s, w, bias), y, y_image,
+         s.out[2]);
 }
 
 void depthwise_input(const ConvShape& s, const float* y, const float* w, const float* bias, float* x) {
   int64_t x_image = s.in_channels * s.in[1] * s.in[2], y_image = s.in_channels * s.out[1] * s.out[2];
-  const float* weights = turn_weights(s, w, bias);
+  const float* weights = transpose_weights(s, w, bias);
   for (int64_t r1 = 0; r1 < std::min(s.stride[1], s.in[1]); ++r1) {
     for (int64_t r2 = 0; r2 < std::min(s.stride[2], s.in[2]); ++r2) {
       gather(s, Axis::backwards(s, 1, r1), Axis::backwards(s, 2, r2), y, y_image, weights, x, x_image, s.in[2]);

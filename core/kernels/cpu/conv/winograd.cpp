@@ -11,8 +11,8 @@
 #include "core/kernels/cpu/conv/winograd_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
+#include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
-#include "core/kernels/cpu/work_shares.h"
 
 namespace undertow::cpu {
 namespace {
@@ -81,7 +81,7 @@ class Gather {
     int64_t panels_at_once = std::max<int64_t>(1, kMost / (kPlanes * depth_ * panel_));
     for (int64_t group = 0; group < w_.groups; ++group) {
       if (rows_ > tiles_) {
-        int64_t shares = own_shares(rows_ / kLeastShare),
+        int64_t shares = max_redundant_chunks(rows_ / kLeastShare),
                 share = ceil_div(ceil_div(rows_, shares), tile_rows_) * tile_rows_;
         parallel_for(0, ceil_div(rows_, share), 1, [&](int64_t begin, int64_t end) {
           for (int64_t p = 0; p < panels_; p += panels_at_once) {
@@ -199,7 +199,7 @@ class Gather {
 
 }  // namespace
 
-bool winograd_gains(const ConvShape& s, const int64_t (&outputs)[3]) {
+bool winograd_pays_off(const ConvShape& s, const int64_t (&outputs)[3]) {
   for (int axis = 1; axis < 3; ++axis) {
     if (s.kernel[axis] != 3 || s.stride[axis] != 1 || s.dilation[axis] != 1) return false;
   }
@@ -213,7 +213,7 @@ bool winograd_gains(const ConvShape& s, const int64_t (&outputs)[3]) {
 
 bool winograd_forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y) {
   int64_t c = s.in_channels / s.groups, m = s.out_channels / s.groups;
-  if (!winograd_gains(s, s.out)) return false;
+  if (!winograd_pays_off(s, s.out)) return false;
   return Gather({s.batch,
                  s.groups,
                  {c, s.in[1], s.in[2]},
@@ -233,7 +233,7 @@ bool winograd_forward(const ConvShape& s, const float* x, const float* w, const 
 
 bool winograd_input(const ConvShape& s, const float* y, const float* w, const float* bias, float* x) {
   int64_t m = s.in_channels / s.groups, c = s.out_channels / s.groups;
-  if (!winograd_gains(s, s.in)) return false;
+  if (!winograd_pays_off(s, s.in)) return false;
   return Gather({s.batch,
                  s.groups,
                  {c, s.out[1], s.out[2]},

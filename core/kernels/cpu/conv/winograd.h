@@ -24,6 +24,6 @@ bool winograd_input(const ConvShape& shape, const float* y, const float* w, cons
 bool winograd_weight(const ConvShape& shape, const float* x, const float* y, float* w);
 
 // Is it a 3x3 convolution of 2-D images with stride 1, with enough channels and `outputs` to pay off?
-bool winograd_gains(const ConvShape& shape, const int64_t (&outputs)[3]);
+bool winograd_pays_off(const ConvShape& shape, const int64_t (&outputs)[3]);
 
 }  // namespace undertow::cpu

@@ -240,7 +240,7 @@ bool result(const TileRun& run, int64_t channels, const float* products, int64_t
 // --- Lanes are channels
 
 // Columns [column, column + count) of one line of an image, transposed: one vector of channels per column.
-void turn_line(const Planes& from, int64_t row, int64_t column, int64_t count, float* line) {
+void transpose_line(const Planes& from, int64_t row, int64_t column, int64_t count, float* line) {
   int64_t size = from.height * from.width;
   if (row < 0 || row >= from.height) {
     for (int64_t i = 0; i < count; ++i) store(line + i * kL, V{});
@@ -292,7 +292,7 @@ void channels_of(const Planes& from, const TileRun& run, int64_t tile_rows, int6
   for (int64_t r = 0; r < tile_rows; ++r) {
     // Line l of the image is stored at l mod 4, so that two of four are already there.
     for (int64_t l = r > 0 && kSize == 4 ? 2 : 0; l < kSize; ++l) {
-      turn_line(from, run.row + 2 * r + l, run.column, count, lines + (2 * r + l) % 4 * pitch);
+      transpose_line(from, run.row + 2 * r + l, run.column, count, lines + (2 * r + l) % 4 * pitch);
     }
     for (int64_t i = 0; i < run.tiles; ++i) {
       const float* at[4];

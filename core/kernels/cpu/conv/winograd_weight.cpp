@@ -9,8 +9,8 @@
 #include "core/kernels/cpu/conv/winograd_kernels.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/matmul/gemm_kernels.h"
+#include "core/kernels/cpu/redundant_chunks.h"
 #include "core/kernels/cpu/scratch.h"
-#include "core/kernels/cpu/work_shares.h"
 
 namespace undertow::cpu {
 namespace {
@@ -61,7 +61,7 @@ class WeightWork {
     int64_t most = std::clamp<int64_t>(kMostSums / (kPlanes * plane_), 1, kMostChunks);
     lines_of_chunk_ = ceil_div(lines_, most);
     chunks_ = ceil_div(lines_, lines_of_chunk_);
-    int64_t shares = chunks_ > 1 ? 1 : own_shares(rows_ / kLeastShare);
+    int64_t shares = chunks_ > 1 ? 1 : max_redundant_chunks(rows_ / kLeastShare);
     rows_of_share_ = ceil_div(ceil_div(rows_, shares), tile_rows_) * tile_rows_;
     shares_ = ceil_div(rows_, rows_of_share_);
     lines_at_once_ = std::clamp<int64_t>(kTilesAtOnce / across_, 1, lines_of_chunk_);
@@ -164,7 +164,7 @@ class WeightWork {
 
 bool winograd_weight(const ConvShape& s, const float* x, const float* y, float* w) {
   int64_t row_of_tiles = kPlanes * std::max(s.in_channels, s.out_channels) / s.groups * ceil_div(s.out[2], 2);
-  return row_of_tiles <= kMostElements && winograd_gains(s, s.out) && WeightWork(s, x, y, w).run();
+  return row_of_tiles <= kMostElements && winograd_pays_off(s, s.out) && WeightWork(s, x, y, w).run();
 }
 
 }  // namespace undertow::cpu

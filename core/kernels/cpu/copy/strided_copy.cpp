@@ -17,8 +17,8 @@ const MoveKernels& kernels() {
   return chosen;
 }
 
-constexpr int64_t kTile = 32 * 1024;  // elements; also the minimum for another thread
-constexpr int64_t kTurnedRows = 128;  // of a tile whose source is contiguous across its rows
+constexpr int64_t kTile = 32 * 1024;      // elements; also the minimum for another thread
+constexpr int64_t kTransposedRows = 128;  // of a tile whose source is contiguous across its rows
 
 struct Axis {
   int64_t size, to, from;
@@ -71,21 +71,21 @@ void move_elements(char* to, const char* from, const Dims& sizes, const Dims& to
   }
   // The second dimension of a tile is the one where the source is contiguous, if that is not the first.
   Axis inner = axes[0], row{1, 0, 0};
-  bool turned = false;
+  bool transposed = false;
   if (axes.size() > 1) {
     size_t second = 1;
     if (inner.from != width) {
       for (size_t d = 1; d < axes.size(); d++)
         if (axes[d].from == width) second = d;
-      turned = axes[second].from == width;
+      transposed = axes[second].from == width;
     }
     row = axes[second];
     axes.erase(second);
   }
   axes.erase(size_t{0});
   int64_t tile_rows, tile_n;
-  if (turned) {
-    tile_rows = std::min(row.size, kTurnedRows);
+  if (transposed) {
+    tile_rows = std::min(row.size, kTransposedRows);
     tile_n = std::min(inner.size, kTile / tile_rows);
   } else {
     tile_n = std::min(inner.size, kTile);

@@ -91,7 +91,7 @@ void contiguous_rows(const MovePlane& p, int64_t bytes) {
 // A run in the source is a column in the destination: squares of lanes are transposed in registers, the rest is copied
 // element by element.
 template <class T>
-void turned(const MovePlane& p) {
+void copy_transposed(const MovePlane& p) {
   constexpr int64_t w = sizeof(T);
   auto by_element = [&](int64_t i0, int64_t i1, int64_t r0, int64_t r1) {
     for (int64_t r = r0; r < r1; r++) {
@@ -128,7 +128,7 @@ template <class T>
 void move_plane(const MovePlane& p) {
   constexpr int64_t w = sizeof(T);
   if (p.to_step == w && p.from_step == w) return contiguous_rows(p, p.n * w);
-  if (p.to_step == w && p.from_row == w && p.n >= 8 && p.rows >= 8) return turned<T>(p);
+  if (p.to_step == w && p.from_row == w && p.n >= 8 && p.rows >= 8) return copy_transposed<T>(p);
   // A few elements in many rows: make the rows the inner loop.
   if (p.n < 8 && p.rows > p.n) {
     for (int64_t i = 0; i < p.n; i++) {

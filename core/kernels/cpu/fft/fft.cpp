@@ -13,10 +13,10 @@ namespace undertow::cpu {
 
 namespace {
 
-struct Blocks;     // scratch: the two blocks of a group of lanes
-struct Square;     // scratch: a line between its two passes
-struct Chirped;    // scratch: Bluestein's algorithm on one line
-struct LineOfOwn;  // scratch: a line of real numbers being transformed
+struct Blocks;    // scratch: the two blocks of a group of lanes
+struct Square;    // scratch: a line between its two passes
+struct Chirped;   // scratch: Bluestein's algorithm on one line
+struct RealLine;  // scratch: a line of real numbers being transformed
 
 constexpr int64_t kBlockNumbers = 1 << 16;  // complex numbers in a block up to which two blocks stay in the L2 cache
 constexpr int64_t kShortLine = 64;          // too short for a square
@@ -210,18 +210,18 @@ void run_line(const LinePlan<T>& with, const C<T>* in, int64_t in_step, C<T>* ou
     return;
   }
   const int64_t m = plan.inner().length(), grain = 1 << 15;
-  C<T>*work = Scratch<Chirped>::get<C<T>>(2 * m), *turned = work + m;
+  C<T>*work = Scratch<Chirped>::get<C<T>>(2 * m), *spectrum = work + m;
   // The inverse is the conjugate of the conjugate's transform.
   auto mirrored = [inverse](C<T> z) { return inverse ? std::conj(z) : z; };
   parallel_for(0, m, grain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++)
       work[k] = k < n ? mirrored(in[k * in_step]) * plan.chirp()[static_cast<size_t>(k)] : C<T>(0);
   });
-  run_square<T>(*with.split, work, 1, turned, 1, T(1), false);
+  run_square<T>(*with.split, work, 1, spectrum, 1, T(1), false);
   parallel_for(0, m, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; k++) turned[k] *= plan.bent()[static_cast<size_t>(k)];
+    for (int64_t k = begin; k < end; k++) spectrum[k] *= plan.chirp_transform()[static_cast<size_t>(k)];
   });
-  run_square<T>(*with.split, turned, 1, work, 1, T(1), true);
+  run_square<T>(*with.split, spectrum, 1, work, 1, T(1), true);
   parallel_for(0, n, grain, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++)
       out[k * out_step] = mirrored(work[k] * plan.chirp()[static_cast<size_t>(k)]) * scale;
@@ -249,7 +249,7 @@ template <class T>
 void real_line(const LinePlan<T>& with, const FftRoots<T>& roots, int64_t n, const T* in, int64_t step, C<T>* out,
                int64_t kept, T scale) {
   const int64_t h = n / 2;
-  C<T>* line = Scratch<LineOfOwn>::get<C<T>>(n + 1);
+  C<T>* line = Scratch<RealLine>::get<C<T>>(n + 1);
   if (n % 2) {
     for (int64_t k = 0; k < n; k++) line[k] = in[k * step];
     run_line<T>(with, line, 1, line, 1, scale, false);
@@ -277,7 +277,7 @@ template <class T>
 void line_to_real(const LinePlan<T>& with, const FftRoots<T>& roots, int64_t n, const C<T>* in, int64_t step, T* out,
                   T scale) {
   const int64_t h = n / 2;
-  C<T>* line = Scratch<LineOfOwn>::get<C<T>>(n + 1);
+  C<T>* line = Scratch<RealLine>::get<C<T>>(n + 1);
   if (n % 2) {
     line[0] = in[0].real();
     for (int64_t k = 1; k <= h; k++) line[k] = in[k * step], line[n - k] = std::conj(in[k * step]);

@@ -55,17 +55,17 @@ inline void butterfly(Z<T> (&a)[kRadix]) {
     a[0] = x + y;
     a[1] = x - y;
   } else if constexpr (kRadix == 3) {
-    Z<T> sum = a[1] + a[2], turned = scaled(times_minus_i(a[1] - a[2]), static_cast<T>(0.86602540378443864676)),
+    Z<T> sum = a[1] + a[2], rotated = scaled(times_minus_i(a[1] - a[2]), static_cast<T>(0.86602540378443864676)),
          middle = a[0] - scaled(sum, T(0.5));
     a[0] = a[0] + sum;
-    a[1] = middle + turned;
-    a[2] = middle - turned;
+    a[1] = middle + rotated;
+    a[2] = middle - rotated;
   } else if constexpr (kRadix == 4) {
-    Z<T> even = a[0] + a[2], odd = a[1] + a[3], across = a[0] - a[2], turned = times_minus_i(a[1] - a[3]);
+    Z<T> even = a[0] + a[2], odd = a[1] + a[3], across = a[0] - a[2], rotated = times_minus_i(a[1] - a[3]);
     a[0] = even + odd;
-    a[1] = across + turned;
+    a[1] = across + rotated;
     a[2] = even - odd;
-    a[3] = across - turned;
+    a[3] = across - rotated;
   } else if constexpr (kRadix == 5) {
     const T c1 = static_cast<T>(0.30901699437494742410), c2 = static_cast<T>(-0.80901699437494742410);
     const T s1 = static_cast<T>(0.95105651629515357212), s2 = static_cast<T>(0.58778525229247312917);
@@ -92,7 +92,7 @@ inline void butterfly(Z<T> (&a)[kRadix]) {
   }
 }
 
-template <int kRadix, bool kTurned, class T>
+template <int kRadix, bool kTwiddled, class T>
 inline void pass(int64_t m, int64_t stride, const T* from, T* to, const T* roots, Parts<T> parts) {
   const int64_t step = m * stride * kElement<T>;
   for (int64_t j = 0; j < m; j++, roots += 2 * (kRadix - 1)) {
@@ -106,7 +106,7 @@ inline void pass(int64_t m, int64_t stride, const T* from, T* to, const T* roots
       parts.store(out + q, a[0]);
 #pragma GCC unroll 8
       for (int r = 1; r < kRadix; r++) {
-        if constexpr (kTurned) a[r] = times(a[r], roots[2 * r - 2], roots[2 * r - 1]);
+        if constexpr (kTwiddled) a[r] = times(a[r], roots[2 * r - 2], roots[2 * r - 1]);
         parts.store(out + q + r * stride * kElement<T>, a[r]);
       }
     }
@@ -115,7 +115,7 @@ inline void pass(int64_t m, int64_t stride, const T* from, T* to, const T* roots
 
 // Any odd radix: elements k and radix - k are paired, because their roots are conjugate.
 template <class T>
-void odd_pass(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const T* roots, const T* turns,
+void odd_pass(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const T* roots, const T* radix_roots,
               Parts<T> parts) {
   const int64_t step = m * stride * kElement<T>, half = radix / 2;
   Z<T> sums[kLargestRadix / 2 + 1], differences[kLargestRadix / 2 + 1];
@@ -134,8 +134,8 @@ void odd_pass(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, co
       for (int64_t r = 1; r <= half; r++) {
         Z<T> even = first, odd{};
         for (int64_t k = 1, at = r; k <= half; k++, at = at + r >= radix ? at + r - radix : at + r) {
-          even = even + scaled(sums[k], turns[2 * at]);
-          odd = odd - scaled(differences[k], turns[2 * at + 1]);  // a root's imaginary part is minus the sine
+          even = even + scaled(sums[k], radix_roots[2 * at]);
+          odd = odd - scaled(differences[k], radix_roots[2 * at + 1]);  // a root's imaginary part is minus the sine
         }
         const T *low = roots + 2 * (r - 1), *high = roots + 2 * (radix - r - 1);
         parts.store(out + r * stride * kElement<T>, times(even + odd, low[0], low[1]));
@@ -146,7 +146,7 @@ void odd_pass(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, co
 }
 
 template <class T>
-void stage(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const T* roots, const T* turns,
+void stage(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const T* roots, const T* radix_roots,
            bool swapped) {
   Parts<T> parts(swapped);
   if (radix == 8)
@@ -158,7 +158,7 @@ void stage(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const
   if (radix == 2) return pass<2, true, T>(m, stride, from, to, roots, parts);
   if (radix == 3) return pass<3, true, T>(m, stride, from, to, roots, parts);
   if (radix == 5) return pass<5, true, T>(m, stride, from, to, roots, parts);
-  odd_pass<T>(radix, m, stride, from, to, roots, turns, parts);
+  odd_pass<T>(radix, m, stride, from, to, roots, radix_roots, parts);
 }
 
 template <class T>

@@ -27,8 +27,8 @@ struct FftLoops {
   void (*pairs_out)(int64_t n, int64_t lanes, const T* from, T* to, int64_t stride, T scale);
 
   // One stage of `radix`: m butterflies of `stride` elements; roots holds radix - 1 complex numbers for each of the m.
-  // `turns` are the radix roots of unity of a radix above 5 and other than 8.
-  void (*stage)(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const T* roots, const T* turns,
+  // `radix_roots` are the radix roots of unity of a radix above 5 and other than 8.
+  void (*stage)(int64_t radix, int64_t m, int64_t stride, const T* from, T* to, const T* roots, const T* radix_roots,
                 bool swapped);
   // Multiplies element k by factors[k], one complex number for all lanes, and by scale.
   void (*scale_elements)(int64_t n, const T* from, const T* factors, T* to, T scale, bool swapped);

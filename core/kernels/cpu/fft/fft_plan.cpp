@@ -113,7 +113,7 @@ FftPlan<T>::FftPlan(int64_t n) : n_(n) {
       Stage s{radix, length / radix, stride, {}, {}};
       for (int64_t j = 0; j < s.m; j++)
         for (int64_t r = 1; r < radix; r++) s.roots.push_back(rounded<T>(root(j * r, length)));
-      for (int64_t r = 0; r < radix; r++) s.turns.push_back(rounded<T>(root(r, radix)));
+      for (int64_t r = 0; r < radix; r++) s.radix_roots.push_back(rounded<T>(root(r, radix)));
       length /= radix;
       stride *= radix;
       stages_.push_back(std::move(s));
@@ -123,22 +123,24 @@ FftPlan<T>::FftPlan(int64_t n) : n_(n) {
   int64_t m = smooth_from(2 * n - 1);
   inner_ = of(m);
   chirp_.resize(static_cast<size_t>(n));
-  std::vector<std::complex<double>> bent(static_cast<size_t>(m));
+  std::vector<std::complex<double>> conj_chirp(static_cast<size_t>(m));
   for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) {  // square is k * k modulo 2n
     std::complex<double> c = root(square, 2 * n);
     chirp_[static_cast<size_t>(k)] = rounded<T>(c);
-    bent[static_cast<size_t>(k)] = bent[static_cast<size_t>((m - k) % m)] = std::conj(c) / static_cast<double>(m);
+    conj_chirp[static_cast<size_t>(k)] = conj_chirp[static_cast<size_t>((m - k) % m)] =
+        std::conj(c) / static_cast<double>(m);
   }
   // Its transform in double, computed in the first lane of a block.
   auto exact = FftPlan<double>::of(m);
   int64_t lanes = fft_loops<double>().lanes;
   std::vector<double> blocks(static_cast<size_t>(4 * lanes * m), 0.0);
   for (int64_t k = 0; k < m; k++) {
-    blocks[static_cast<size_t>(2 * lanes * k)] = bent[static_cast<size_t>(k)].real();
-    blocks[static_cast<size_t>(2 * lanes * k + lanes)] = bent[static_cast<size_t>(k)].imag();
+    blocks[static_cast<size_t>(2 * lanes * k)] = conj_chirp[static_cast<size_t>(k)].real();
+    blocks[static_cast<size_t>(2 * lanes * k + lanes)] = conj_chirp[static_cast<size_t>(k)].imag();
   }
   const double* result = exact->run(blocks.data(), blocks.data() + 2 * lanes * m, false);
-  for (int64_t k = 0; k < m; k++) bent_.push_back(rounded<T>({result[2 * lanes * k], result[2 * lanes * k + lanes]}));
+  for (int64_t k = 0; k < m; k++)
+    chirp_transform_.push_back(rounded<T>({result[2 * lanes * k], result[2 * lanes * k + lanes]}));
 }
 
 template <class T>
@@ -152,7 +154,7 @@ T* FftPlan<T>::run(T* block, T* other, bool swapped) const {
   if (!inner_) {
     for (const Stage& s : stages_) {
       kernels.stage(s.radix, s.m, s.stride, block, other, reinterpret_cast<const T*>(s.roots.data()),
-                    reinterpret_cast<const T*>(s.turns.data()), swapped);
+                    reinterpret_cast<const T*>(s.radix_roots.data()), swapped);
       std::swap(block, other);
     }
     return block;
@@ -163,7 +165,7 @@ T* FftPlan<T>::run(T* block, T* other, bool swapped) const {
   kernels.scale_elements(n_, block, chirp, other, T(1), swapped);
   std::fill(other + n_ * 2 * kernels.lanes, other + m * 2 * kernels.lanes, T(0));
   T *result = inner_->run(other, block, swapped), *rest = result == other ? block : other;
-  kernels.scale_elements(m, result, reinterpret_cast<const T*>(bent_.data()), rest, T(1), swapped);
+  kernels.scale_elements(m, result, reinterpret_cast<const T*>(chirp_transform_.data()), rest, T(1), swapped);
   T *back = inner_->run(rest, result, !swapped), *end = back == rest ? result : rest;
   kernels.scale_elements(n_, back, chirp, end, T(1), swapped);
   return end;

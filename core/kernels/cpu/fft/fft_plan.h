@@ -38,18 +38,18 @@ class FftPlan {
   // For Bluestein's algorithm: exp(-pi i k k / n), and the transform of its conjugate over the inner length, divided by
   // that length.
   const std::vector<Complex>& chirp() const { return chirp_; }
-  const std::vector<Complex>& bent() const { return bent_; }
+  const std::vector<Complex>& chirp_transform() const { return chirp_transform_; }
   const FftPlan& inner() const { return *inner_; }
 
  private:
   struct Stage {
     int64_t radix, m, stride;
-    std::vector<Complex> roots, turns;
+    std::vector<Complex> roots, radix_roots;
   };
 
   int64_t n_;
   std::vector<Stage> stages_;
-  std::vector<Complex> chirp_, bent_;
+  std::vector<Complex> chirp_, chirp_transform_;
   std::shared_ptr<const FftPlan> inner_;
 };
 

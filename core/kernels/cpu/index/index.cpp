@@ -31,7 +31,7 @@ void check(const Tensor& positions, const IndexedDim& d) {
   Tensor in = contiguous(positions);
   const int64_t* p = in.data_as<int64_t>();
   int64_t at = first_outside(p, in.numel(), d.may_wrap ? -d.size : 0, d.size);
-  if (UT_UNLIKELY(at != in.numel())) d.refuse(p[at], d.dim, d.size);
+  if (UT_UNLIKELY(at != in.numel())) d.raise_out_of_range(p[at], d.dim, d.size);
 }
 void check(TensorSpan positions, std::span<const IndexedDim> dims) {
   for (size_t i = 0; i < dims.size(); i++) check(positions[i], dims[i]);

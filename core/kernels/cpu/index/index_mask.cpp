@@ -58,7 +58,7 @@ void set_chosen(const Tensor& to, const Tensor& mask, const Tensor& from, const 
 }
 
 // A copy if the two share memory.
-Tensor apart(const Tensor& out, const Tensor& t) {
+Tensor copy_if_overlapping(const Tensor& out, const Tensor& t) {
   if (&out.storage() != &t.storage()) return contiguous(t);
   Tensor copied = empty(t.sizes(), t.dtype(), kCpu);
   copy(copied, t);
@@ -102,7 +102,7 @@ bool put_masked(const Tensor& out, TensorSpan indices, const Tensor& values, boo
   if (indices.size() != 1 || indices[0].dtype() != DType::Bool || out.dim() == 0 || !out.is_contiguous() ||
       !same(indices[0].sizes(), out.sizes()))
     return false;
-  Tensor mask = apart(out, indices[0]);
+  Tensor mask = copy_if_overlapping(out, indices[0]);
   if (values.numel() == 1 && !accumulate) {
     Tensor one = empty({}, values.dtype(), kCpu);
     copy(one, alias(values, {}, {}, values.storage_offset(), values.dtype()));
@@ -116,7 +116,7 @@ bool put_masked(const Tensor& out, TensorSpan indices, const Tensor& values, boo
   }
   std::vector<int64_t> before = count_before(mask);
   if (values.dim() != 1 || values.numel() != before.back()) return false;
-  Tensor from = apart(out, values);
+  Tensor from = copy_if_overlapping(out, values);
   if (!accumulate) {
     set_chosen(out, mask, from, before);
     return true;

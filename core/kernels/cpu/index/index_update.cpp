@@ -114,11 +114,11 @@ void update_row(Op op, char* d, const char* s, int64_t ds, int64_t ss, int64_t n
 // Wide enough that a chunk covers several cache lines of each row, and that no two chunks share many; see
 // Note [Writes In Index Order].
 constexpr int64_t kMinRun = 64;
-constexpr int64_t kWork = 32768;    // updates that justify a thread
-constexpr int64_t kMinShared = 16;  // elements of a row that justify assigning it to a thread
+constexpr int64_t kWork = 32768;         // updates that justify a thread
+constexpr int64_t kMinRowElements = 16;  // elements of a row that justify assigning it to a thread
 int64_t grain_for(int64_t count) { return std::max<int64_t>(kMinRun, kWork / std::max<int64_t>(count, 1)); }
 
-struct Dealt;  // scratch; one type for all instances, because each costs thread-local memory
+struct AssignedPositions;  // scratch; one type for all instances, because each costs thread-local memory
 
 // Calls f(k) for every position, those of one destination in order and on one thread: positions are assigned, in order,
 // to ranges of the destination's memory, of which there are at most `most` or 16.
@@ -131,8 +131,8 @@ void by_destination(const IndexUpdate& u, int64_t most, F&& f) {
   int64_t start[kParts + 1] = {};
   for (int64_t k = 0; k < u.count; k++) start[(u.dst_offsets[k] >> shift) + 1]++;
   for (int p = 0; p < kParts; p++) start[p + 1] += start[p];
-  Temporary<Dealt, int64_t> dealt(u.count);
-  int64_t* list = dealt.get();
+  Temporary<AssignedPositions, int64_t> assigned(u.count);
+  int64_t* list = assigned.get();
   int64_t at[kParts];
   std::copy(start, start + kParts, at);
   for (int64_t k = 0; k < u.count; k++) list[at[u.dst_offsets[k] >> shift]++] = k;
@@ -149,7 +149,7 @@ void run_typed(const IndexUpdate& u, Op op) {
   int64_t ds = u.sizes.empty() ? 0 : u.dst_strides[0], ss = u.sizes.empty() ? 0 : u.src_strides[0];
   // Rows that are contiguous in memory are processed whole; otherwise, all positions of one slice.
   bool rows = ds == sizeof(T) && u.sizes[0] > 1;
-  if (rows && u.sizes.size() == 1 && others >= kMinShared && others * u.count >= 2 * kWork) {
+  if (rows && u.sizes.size() == 1 && others >= kMinRowElements && others * u.count >= 2 * kWork) {
     by_destination(u, std::max<int64_t>(1, others * u.count / kWork), [&](int64_t k) {
       update_row<T>(op, u.dst + u.dst_offsets[k], u.src + (u.src_offsets ? u.src_offsets[k] : k * u.src_step), ds, ss,
                     others);

@@ -41,8 +41,8 @@ struct Rotation {
 struct Columns {
   double* data;
   int64_t rows;
-  void turn(int64_t i, int64_t j, const Rotation& by) const {
-    if (data) dense_kernels<double>().turn(rows, data + i * rows, data + j * rows, by.c, -by.s);
+  void rotate(int64_t i, int64_t j, const Rotation& by) const {
+    if (data) dense_kernels<double>().rotate(rows, data + i * rows, data + j * rows, by.c, -by.s);
   }
 };
 
@@ -79,7 +79,7 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
           f = -by.s * e[j - 1];
           e[j - 1] *= by.c;
         }
-        v.turn(j, end - 1, by);
+        v.rotate(j, end - 1, by);
       }
       continue;
     }
@@ -91,7 +91,7 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
         d[j] = by.r;
         f = -by.s * e[j];
         e[j] *= by.c;
-        u.turn(j, zero, by);
+        u.rotate(j, zero, by);
       }
       continue;
     }
@@ -115,14 +115,14 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
       e[j] = right.c * e[j] - right.s * d[j];
       g = right.s * d[j + 1];
       d[j + 1] *= right.c;
-      v.turn(j, j + 1, right);
+      v.rotate(j, j + 1, right);
       Rotation left(f, g);
       d[j] = left.r;
       f = left.c * e[j] + left.s * d[j + 1];
       d[j + 1] = left.c * d[j + 1] - left.s * e[j];
       g = left.s * e[j + 1];
       e[j + 1] *= left.c;
-      u.turn(j, j + 1, left);
+      u.rotate(j, j + 1, left);
     }
     e[end - 2] = f;
   }
@@ -151,7 +151,7 @@ bool leaf(int64_t n, int64_t extra, double* d, double* e, R* u, int64_t ldu, R* 
         f = -by.s * beside[j - 1];
         beside[j - 1] *= by.c;
       }
-      vs.turn(j, n, by);
+      vs.rotate(j, n, by);
     }
   }
   if (!golub_kahan(n, d, beside, us, vs)) return false;
@@ -193,10 +193,10 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
   double* numbers = Scratch<MergeNumbers>::get<double>(n * n + 6 * n);
   double *gaps = numbers, *z = gaps + n * n, *poles = z + n, *weights = poles + n, *roots = weights + n,
          *fitted = roots + n, *values = fitted + n;
-  std::vector<int64_t> order(static_cast<size_t>(n)), kept(static_cast<size_t>(n)), gone(static_cast<size_t>(n));
+  std::vector<int64_t> order(static_cast<size_t>(n)), active(static_cast<size_t>(n)), deflated(static_cast<size_t>(n));
   std::vector<ColumnKind> kind(static_cast<size_t>(n), kTop);
   auto at = [](auto& list, int64_t i) -> auto& { return list[static_cast<size_t>(i)]; };
-  const auto turn = dense_kernels<R>().turn;
+  const auto rotate = dense_kernels<R>().rotate;
 
   double most = std::max({std::abs(alpha), std::abs(beta), kFloor});
   for (int64_t i = 0; i < n; i++) {
@@ -211,7 +211,7 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
   if (extra) {  // of the two null columns, one takes the whole row, and the other becomes that of the merged block
     Rotation by(z[half], beta * static_cast<double>(v[half + 1 + n * ldv]));
     if (by.r > tolerance) {
-      turn(columns, v + half * ldv, v + n * ldv, by.c, -by.s);
+      rotate(columns, v + half * ldv, v + n * ldv, by.c, -by.s);
       z[half] = by.r;
     }
   }
@@ -220,22 +220,22 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
   for (int64_t i = 0; i + 1 < n; i++) at(order, i) = i < half ? i : i + 1;
   auto less = [&](int64_t x, int64_t y) { return d[x] < d[y]; };
   std::inplace_merge(order.begin(), order.begin() + half, order.begin() + n - 1, less);
-  const int64_t k = 1 + deflate(n - 1, order.data(), d, z, kind.data(), 1.0, tolerance, kept.data(), gone.data(),
+  const int64_t k = 1 + deflate(n - 1, order.data(), d, z, kind.data(), 1.0, tolerance, active.data(), deflated.data(),
                                 [&](int64_t i, int64_t j, double c, double s) {
-                                  turn(n, u + i * ldu, u + j * ldu, c, s);
-                                  turn(columns, v + i * ldv, v + j * ldv, c, s);
+                                  rotate(n, u + i * ldu, u + j * ldu, c, s);
+                                  rotate(columns, v + i * ldv, v + j * ldv, c, s);
                                 });
   poles[0] = 0;
   weights[0] = z[half];
   for (int64_t i = 1; i < k; i++) {
-    poles[i] = std::max(d[at(kept, i - 1)], tolerance / 2);
-    weights[i] = z[at(kept, i - 1)];
+    poles[i] = std::max(d[at(active, i - 1)], tolerance / 2);
+    weights[i] = z[at(active, i - 1)];
   }
   solve_secular({k, poles, weights, 1.0, true}, roots, gaps, fitted);
 
   // Columns by kind, so that those with a zero top or bottom part enter only one product; the middle one is mixed.
   std::vector<int64_t> grouped(static_cast<size_t>(k)), others;
-  auto source = [&](int64_t i) { return i ? at(kept, i - 1) : half; };
+  auto source = [&](int64_t i) { return i ? at(active, i - 1) : half; };
   std::iota(grouped.begin(), grouped.end(), int64_t{0});
   std::stable_sort(grouped.begin(), grouped.end(),
                    [&](int64_t x, int64_t y) { return at(kind, source(x)) < at(kind, source(y)); });
@@ -270,7 +270,7 @@ void merge(int64_t n, int64_t extra, int64_t half, double alpha, double beta, do
   vs.multiply(k, mix_v, k, out_v, columns, 0);
 
   for (int64_t i = 0; i < n - k; i++) {
-    int64_t from = at(gone, i);
+    int64_t from = at(deflated, i);
     std::copy_n(u + from * ldu, n, out_u + (k + i) * n);
     std::copy_n(v + from * ldv, columns, out_v + (k + i) * columns);
     values[i] = d[from];

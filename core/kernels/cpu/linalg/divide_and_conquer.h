@@ -27,13 +27,13 @@ bool bidiagonal_values(int64_t n, double* d, double* e);
 // Kinds of columns of a block-diagonal matrix with two blocks.
 enum ColumnKind : uint8_t { kTop = 0, kMixed = 1, kBottom = 2 };
 
-// Deflates a merge: of n poles in d and z, in the ascending `order`, those in `kept` (ascending) enter the secular
-// equation, and those in `gone` have converged. Neighbours that are too close are rotated so that one of them is
-// deflated: turn(i, j, c, s) must apply the rotation to columns, x_i' = c x_i - s x_j, x_j' = s x_i + c x_j. Returns
-// how many are kept.
-template <class Turn>
+// Deflates a merge: of n poles in d and z, in the ascending `order`, those in `active` (ascending) enter the secular
+// equation, and those in `deflated` have converged. Neighbours that are too close are rotated so that one of them is
+// deflated: rotate(i, j, c, s) must apply the rotation to columns, x_i' = c x_i - s x_j, x_j' = s x_i + c x_j. Returns
+// how many are active.
+template <class Rotate>
 int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, ColumnKind* kind, double weight,
-                double tolerance, int64_t* kept, int64_t* gone, Turn&& turn);
+                double tolerance, int64_t* active, int64_t* deflated, Rotate&& rotate);
 
 }  // namespace undertow::cpu
 
@@ -41,14 +41,14 @@ int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, Colum
 
 namespace undertow::cpu {
 
-template <class Turn>
+template <class Rotate>
 int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, ColumnKind* kind, double weight,
-                double tolerance, int64_t* kept, int64_t* gone, Turn&& turn) {
-  int64_t stay = 0, leave = 0, before = -1;
+                double tolerance, int64_t* active, int64_t* deflated, Rotate&& rotate) {
+  int64_t num_active = 0, num_deflated = 0, before = -1;
   for (int64_t p = 0; p < count; p++) {
     int64_t i = order[p];
     if (weight * std::abs(z[i]) <= tolerance) {
-      gone[leave++] = i;
+      deflated[num_deflated++] = i;
       continue;
     }
     if (before >= 0) {
@@ -56,20 +56,20 @@ int64_t deflate(int64_t count, const int64_t* order, double* d, double* z, Colum
       if (std::abs(gap * c * s) <= tolerance) {
         z[i] = size;
         z[before] = 0;
-        turn(before, i, c, s);
+        rotate(before, i, c, s);
         double low = d[before] * c * c + d[i] * s * s;
         d[i] = d[before] * s * s + d[i] * c * c;
         d[before] = low;
         if (kind[before] != kind[i]) kind[before] = kind[i] = kMixed;
-        gone[leave++] = before;
+        deflated[num_deflated++] = before;
       } else {
-        kept[stay++] = before;
+        active[num_active++] = before;
       }
     }
     before = i;
   }
-  if (before >= 0) kept[stay++] = before;
-  return stay;
+  if (before >= 0) active[num_active++] = before;
+  return num_active;
 }
 
 }  // namespace undertow::cpu

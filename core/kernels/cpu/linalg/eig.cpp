@@ -49,12 +49,12 @@ void hessenberg(int64_t n, C<R>* a, int64_t ld, C<R>* z, int64_t ldz) {
 
 // c and s, with c real, that rotate (x, y) to (r, 0): r = c x + s y, 0 = -conj(s) x + c y.
 template <class R>
-struct Turn {
+struct Rotation {
   R c;
   C<R> s;
 };
 template <class R>
-Turn<R> turn_of(C<R> x, C<R> y) {
+Rotation<R> rotation_of(C<R> x, C<R> y) {
   R size = std::hypot(std::abs(x), std::abs(y));
   if (size == 0) return {1, C<R>(0)};
   if (x == C<R>(0)) return {0, std::conj(y) / std::abs(y)};
@@ -78,9 +78,9 @@ C<R> shift_of(const C<R>* h, int64_t ld, int64_t last) {
 // in another cache line.
 constexpr int64_t kColumns = 16;
 template <class R>
-void turn_rows(int64_t n, C<R>* h, int64_t ld, int64_t first, int64_t last, Turn<R>* turns, C<R>* tile) {
-  const auto turn_row = dense_kernels<C<R>>().turn_phase;
-  auto apply = [](const Turn<R>& t, C<R>* at) {
+void rotate_rows(int64_t n, C<R>* h, int64_t ld, int64_t first, int64_t last, Rotation<R>* rotations, C<R>* tile) {
+  const auto rotate_row = dense_kernels<C<R>>().rotate_complex;
+  auto apply = [](const Rotation<R>& t, C<R>* at) {
     C<R> x = at[0], y = at[1];
     at[0] = t.c * x + t.s * y;
     at[1] = t.c * y - std::conj(t.s) * x;
@@ -92,16 +92,16 @@ void turn_rows(int64_t n, C<R>* h, int64_t ld, int64_t first, int64_t last, Turn
         for (int64_t i = first; i <= shared; i++) tile[(i - first) * kColumns + c] = h[i + (j + c) * ld];
       for (int64_t i = first; i < shared; i++) {
         C<R>* row = tile + (i - first) * kColumns;
-        turn_row(width, row, row + kColumns, C<R>(turns[i].c), std::conj(turns[i].s));
+        rotate_row(width, row, row + kColumns, C<R>(rotations[i].c), std::conj(rotations[i].s));
       }
       for (int64_t c = 0; c < width; c++)
         for (int64_t i = first; i <= shared; i++) h[i + (j + c) * ld] = tile[(i - first) * kColumns + c];
     }
     for (int64_t c = j; c < j + width; c++) {
-      for (int64_t i = shared; i < std::min(c, last); i++) apply(turns[i], h + i + c * ld);
+      for (int64_t i = shared; i < std::min(c, last); i++) apply(rotations[i], h + i + c * ld);
       if (c >= last) continue;
-      turns[c] = turn_of(h[c + c * ld], h[c + 1 + c * ld]);
-      apply(turns[c], h + c + c * ld);
+      rotations[c] = rotation_of(h[c + c * ld], h[c + 1 + c * ld]);
+      apply(rotations[c], h + c + c * ld);
     }
   }
 }
@@ -109,7 +109,7 @@ void turn_rows(int64_t n, C<R>* h, int64_t ld, int64_t first, int64_t last, Turn
 template <class R>
 bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
   const R eps = std::numeric_limits<R>::epsilon();
-  std::vector<Turn<R>> turns(static_cast<size_t>(n));
+  std::vector<Rotation<R>> rotations(static_cast<size_t>(n));
   std::vector<C<R>> tile(static_cast<size_t>(n * kColumns));
   auto size_of = [](C<R> x) { return std::abs(x.real()) + std::abs(x.imag()); };
   // Elements below the round-off of the largest one count as zero: blocks of only such elements might never converge.
@@ -136,12 +136,12 @@ bool schur(int64_t n, C<R>* h, int64_t ld, C<R>* z, int64_t ldz) {
     C<R> shift =
         tries % 12 == 11 ? C<R>(std::abs(h[last + (last - 1) * ld])) + h[last + last * ld] : shift_of(h, ld, last);
     for (int64_t i = first; i <= last; i++) h[i + i * ld] -= shift;
-    turn_rows(n, h, ld, first, last, turns.data(), tile.data());
-    const auto turn_columns = dense_kernels<C<R>>().turn_phase;
+    rotate_rows(n, h, ld, first, last, rotations.data(), tile.data());
+    const auto rotate_columns = dense_kernels<C<R>>().rotate_complex;
     for (int64_t i = first; i < last; i++) {
-      Turn<R> t = turns[static_cast<size_t>(i)];
-      turn_columns(std::min(i + 2, last + 1), h + i * ld, h + (i + 1) * ld, C<R>(t.c), t.s);
-      if (z) turn_columns(n, z + i * ldz, z + (i + 1) * ldz, C<R>(t.c), t.s);
+      Rotation<R> t = rotations[static_cast<size_t>(i)];
+      rotate_columns(std::min(i + 2, last + 1), h + i * ld, h + (i + 1) * ld, C<R>(t.c), t.s);
+      if (z) rotate_columns(n, z + i * ldz, z + (i + 1) * ldz, C<R>(t.c), t.s);
     }
     for (int64_t i = first; i <= last; i++) h[i + i * ld] += shift;
   }
@@ -200,8 +200,8 @@ bool eig(int64_t n, C<R>* a, int64_t ld, C<R>* values, C<R>* v, int64_t ldv) {
     int64_t best = 0;
     for (int64_t i = 1; i < n; i++)
       if (std::norm(to[i]) > std::norm(to[best])) best = i;
-    C<R> turn = length > 0 && to[best] != C<R>(0) ? std::conj(to[best]) / std::abs(to[best]) / length : C<R>(1);
-    for (int64_t i = 0; i < n; i++) to[i] *= turn;
+    C<R> phase = length > 0 && to[best] != C<R>(0) ? std::conj(to[best]) / std::abs(to[best]) / length : C<R>(1);
+    for (int64_t i = 0; i < n; i++) to[i] *= phase;
   }
   for (int64_t k = 0; k < n; k++) {
     std::copy_n(all.data() + k * n, n, v + k * ldv);

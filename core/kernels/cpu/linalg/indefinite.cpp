@@ -17,7 +17,8 @@ using Complex = std::complex<double>;
 double size_of(double x) { return std::fabs(x); }
 double size_of(Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
 
-// A column-major matrix whose lower triangle is read and written. `twin` is the element mirrored across the diagonal.
+// A column-major matrix whose lower triangle is read and written. `mirrored` is the element mirrored across the
+// diagonal.
 template <class T>
 struct Lower {
   T* data;
@@ -25,7 +26,7 @@ struct Lower {
   bool hermitian;
 
   T& operator()(int64_t i, int64_t j) const { return data[i + j * n]; }
-  T twin(T x) const {
+  T mirrored(T x) const {
     if constexpr (std::is_same_v<T, Complex>)
       return hermitian ? std::conj(x) : x;
     else
@@ -53,11 +54,11 @@ template <class T>
 void exchange(const Lower<T>& a, int64_t from, int64_t k, int64_t p) {
   for (int64_t i = p + 1; i < a.n; i++) std::swap(a(i, k), a(i, p));
   for (int64_t i = k + 1; i < p; i++) {
-    T moved = a.twin(a(i, k));
-    a(i, k) = a.twin(a(p, i));
+    T moved = a.mirrored(a(i, k));
+    a(i, k) = a.mirrored(a(p, i));
     a(p, i) = moved;
   }
-  a(p, k) = a.twin(a(p, k));
+  a(p, k) = a.mirrored(a(p, k));
   std::swap(a(k, k), a(p, p));
   for (int64_t j = from; j < k; j++) std::swap(a(k, j), a(p, j));
 }
@@ -97,7 +98,7 @@ int32_t factor(const Lower<T>& a, int32_t* pivots) {
     if (block == 1) {
       const T pivot = a(k, k) = a.diagonal(k);
       for (int64_t j = k + 1; j < n; j++) {
-        const T scaled = a.twin(a(j, k)) / pivot;
+        const T scaled = a.mirrored(a(j, k)) / pivot;
         for (int64_t i = j; i < n; i++) a(i, j) -= a(i, k) * scaled;
         a(j, j) = a.diagonal(j);
       }
@@ -105,13 +106,13 @@ int32_t factor(const Lower<T>& a, int32_t* pivots) {
       pivots[k] = static_cast<int32_t>(p + 1);
     } else {
       const T d11 = a(k, k) = a.diagonal(k), d22 = a(k + 1, k + 1) = a.diagonal(k + 1), d21 = a(k + 1, k),
-              d12 = a.twin(d21);
+              d12 = a.mirrored(d21);
       const T r11 = d11 / d12, r22 = d22 / d21,
               scale = T(1) / (r11 * r22 - T(1));  // divided by d21 first: the determinant may overflow
       for (int64_t j = k + 2; j < n; j++) {
         const T x = a(j, k), y = a(j, k + 1);
         const T w0 = scale * (r22 * x - y) / d12, w1 = scale * (r11 * y - x) / d21;
-        for (int64_t i = j; i < n; i++) a(i, j) -= a(i, k) * a.twin(w0) + a(i, k + 1) * a.twin(w1);
+        for (int64_t i = j; i < n; i++) a(i, j) -= a(i, k) * a.mirrored(w0) + a(i, k + 1) * a.mirrored(w1);
         a(j, j) = a.diagonal(j);
         a(j, k) = w0, a(j, k + 1) = w1;
       }
@@ -134,26 +135,26 @@ void exchange_rows(T* b, int64_t n, int64_t columns, int64_t i, int64_t j) {
 template <class T>
 void solve(const Lower<T>& a, const int32_t* pivots, T* b, int64_t columns) {
   const int64_t n = a.n;
-  auto take = [&](int64_t j, int64_t from) {  // eliminates with column j of L
+  auto eliminate = [&](int64_t j, int64_t from) {  // eliminates with column j of L
     for (int64_t c = 0; c < columns; c++)
       for (int64_t i = from; i < n; i++) b[i + c * n] -= a(i, j) * b[j + c * n];
   };
-  auto give = [&](int64_t j, int64_t from) {  // the same with L^T
+  auto eliminate_transposed = [&](int64_t j, int64_t from) {  // the same with L^T
     for (int64_t c = 0; c < columns; c++)
-      for (int64_t i = from; i < n; i++) b[j + c * n] -= a.twin(a(i, j)) * b[i + c * n];
+      for (int64_t i = from; i < n; i++) b[j + c * n] -= a.mirrored(a(i, j)) * b[i + c * n];
   };
   for (int64_t k = 0; k < n;) {
     if (pivots[k] > 0) {
       exchange_rows(b, n, columns, k, pivots[k] - 1);
-      take(k, k + 1);
+      eliminate(k, k + 1);
       for (int64_t c = 0; c < columns; c++) b[k + c * n] /= a(k, k);
       k++;
       continue;
     }
     exchange_rows(b, n, columns, k + 1, -pivots[k] - 1);
-    take(k, k + 2);
-    take(k + 1, k + 2);
-    const T d21 = a(k + 1, k), d12 = a.twin(d21), r11 = a(k, k) / d12, r22 = a(k + 1, k + 1) / d21,
+    eliminate(k, k + 2);
+    eliminate(k + 1, k + 2);
+    const T d21 = a(k + 1, k), d12 = a.mirrored(d21), r11 = a(k, k) / d12, r22 = a(k + 1, k + 1) / d21,
             scale = T(1) / (r11 * r22 - T(1));
     for (int64_t c = 0; c < columns; c++) {
       const T x = b[k + c * n] / d12, y = b[k + 1 + c * n] / d21;
@@ -163,13 +164,13 @@ void solve(const Lower<T>& a, const int32_t* pivots, T* b, int64_t columns) {
     k += 2;
   }
   for (int64_t k = n - 1; k >= 0;) {
-    give(k, k + 1);
+    eliminate_transposed(k, k + 1);
     if (pivots[k] > 0) {
       exchange_rows(b, n, columns, k, pivots[k] - 1);
       k--;
       continue;
     }
-    if (k > 0) give(k - 1, k + 1);
+    if (k > 0) eliminate_transposed(k - 1, k + 1);
     exchange_rows(b, n, columns, k, -pivots[k] - 1);
     k -= 2;
   }

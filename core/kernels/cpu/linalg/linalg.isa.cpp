@@ -342,7 +342,7 @@ void substitute(bool upper, bool unit, int64_t n, int64_t columns, const T* a, i
 }
 
 template <class T>
-void turn(int64_t n, T* x, T* y, double c, double s) {
+void rotate(int64_t n, T* x, T* y, double c, double s) {
   using R = RealOf<T>;
   const R cos = static_cast<R>(c), sin = static_cast<R>(s);
   R *xs = lanes_of(x), *ys = lanes_of(y);
@@ -354,7 +354,7 @@ void turn(int64_t n, T* x, T* y, double c, double s) {
 }
 
 template <class T>
-void turn_phase(int64_t n, T* x, T* y, T c, T s) {
+void rotate_complex(int64_t n, T* x, T* y, T c, T s) {
   using R = RealOf<T>;
   const Factor<T> cos(c), with(conj_of(s)), minus(minus_product(s, T(1)));
   R *xs = lanes_of(x), *ys = lanes_of(y);
@@ -450,8 +450,8 @@ constexpr DenseKernels<T> kKernels = {.dots = dots<T>,
                                       .hermitian = hermitian<T>,
                                       .reflect = reflect<T>,
                                       .substitute = substitute<T>,
-                                      .turn = turn<T>,
-                                      .turn_phase = turn_phase<T>};
+                                      .rotate = rotate<T>,
+                                      .rotate_complex = rotate_complex<T>};
 constexpr SecularKernels kSecular = {.sums = sums, .around = around, .gaps = gaps, .vector = vector, .ratios = ratios};
 
 }  // namespace

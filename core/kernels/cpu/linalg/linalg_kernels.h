@@ -28,9 +28,9 @@ struct DenseKernels {
   void (*substitute)(bool upper, bool unit, int64_t n, int64_t columns, const T* a, int64_t a_rs, int64_t a_cs, T* b,
                      int64_t b_rs, int64_t b_cs);
   // Rotates columns x and y: x' = c x - s y, y' = s x + c y.
-  void (*turn)(int64_t n, T* x, T* y, double c, double s);
+  void (*rotate)(int64_t n, T* x, T* y, double c, double s);
   // The same with a complex s: x' = c x + conj(s) y, y' = c y - s x.
-  void (*turn_phase)(int64_t n, T* x, T* y, T c, T s);
+  void (*rotate_complex)(int64_t n, T* x, T* y, T c, T s);
 };
 
 // Sums over poles of z / gap and z / gap^2, where gap is `near - at`, or (near - at) * (far + at) unless far is null.

@@ -168,7 +168,7 @@ int64_t cholesky(int64_t n, T* a, int64_t ld) {
     T *low = a + half, *corner = a + half * (ld + 1);
     if (int64_t bad = cholesky(half, a, ld)) return bad;
     // L21 L11^H = A21, so conj(L11) L21^T = A21^T; then A22 - L21 L21^H.
-    const T *conjugate = a, *turned = low;
+    const T *conjugate = a, *conjugate_low = low;
     int64_t lead = ld, lead_low = ld;
     std::vector<T> memory;
     if constexpr (!std::is_floating_point_v<T>) {
@@ -183,11 +183,11 @@ int64_t cholesky(int64_t n, T* a, int64_t ld) {
       T* to = memory.data() + half * half;
       for (int64_t j = 0; j < half; j++)
         for (int64_t i = 0; i < rest; i++) to[i + j * rest] = std::conj(low[i + j * ld]);
-      turned = to;
+      conjugate_low = to;
       lead_low = rest;
     }
     for (int64_t j = 0; j < rest; j += kStripe)  // only the lower triangle
-      gemm<T>(rest - j, std::min(kStripe, rest - j), half, T(-1), low + j, 1, ld, turned + j, lead_low, 1, T(1),
+      gemm<T>(rest - j, std::min(kStripe, rest - j), half, T(-1), low + j, 1, ld, conjugate_low + j, lead_low, 1, T(1),
               corner + j * (ld + 1), 1, ld);
     for (int64_t j = half; j < n; j++) std::fill(a + j * ld, a + j * ld + half, T(0));
     int64_t bad = cholesky(rest, corner, ld);

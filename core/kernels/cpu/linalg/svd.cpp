@@ -25,8 +25,8 @@ template <class T>
 void bidiagonalize(int64_t m, int64_t n, T* a, int64_t ld, double* d, double* e, T* tau_q, T* p, T* tau_p) {
   const DenseKernels<T>& kernels = dense_kernels<T>();
   T* memory = Scratch<Panel>::get<T>(2 * kPanel * (m + 2 * n) + 4 * kPanel);
-  T *us = memory, *xs = us + m * kPanel, *ys = xs + m * kPanel, *vs = ys + n * kPanel, *turned = vs + n * kPanel,
-    *dots = turned + 2 * n * kPanel;
+  T *us = memory, *xs = us + m * kPanel, *ys = xs + m * kPanel, *vs = ys + n * kPanel, *conjugated = vs + n * kPanel,
+    *dots = conjugated + 2 * n * kPanel;
   // to += sign * columns * factors, for columns of `rows` rows; the factors are products with a vector.
   auto subtract = [&](int64_t rows, int64_t count, const T* columns, int64_t stride, T* to) {
     for (int64_t j = 0; j < count; j++) dots[j] = -dots[j];
@@ -76,9 +76,9 @@ void bidiagonalize(int64_t m, int64_t n, T* a, int64_t ld, double* d, double* e,
     const int64_t next = k0 + width;
     if (next >= n) break;
     for (int64_t j = 0; j < 2 * kPanel; j++)
-      for (int64_t i = next; i < n; i++) turned[i + j * n] = conj_of(ys[i + j * n]);
-    gemm<T>(m - next, n - next, 2 * kPanel, T(-1), us + next, 1, m, turned + next, n, 1, T(1), a + next * (ld + 1), 1,
-            ld);
+      for (int64_t i = next; i < n; i++) conjugated[i + j * n] = conj_of(ys[i + j * n]);
+    gemm<T>(m - next, n - next, 2 * kPanel, T(-1), us + next, 1, m, conjugated + next, n, 1, T(1), a + next * (ld + 1),
+            1, ld);
   }
 }
 

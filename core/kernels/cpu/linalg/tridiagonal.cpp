@@ -29,7 +29,7 @@ constexpr int kTries = 60;           // steps per eigenvalue
 
 // QL with implicit shifts (Wilkinson's); the rotations are also applied to z, n by n.
 bool ql(int64_t n, double* d, double* e, double* z) {
-  const auto turn = dense_kernels<double>().turn;
+  const auto rotate = dense_kernels<double>().rotate;
   e[n - 1] = 0;
   for (int64_t l = 0; l < n; l++) {
     for (int tries = 0;; tries++) {
@@ -52,7 +52,7 @@ bool ql(int64_t n, double* d, double* e, double* z) {
         p = s * t;
         d[i + 1] = g + p;
         g = c * t - b;
-        turn(n, z + i * n, z + (i + 1) * n, c, s);
+        rotate(n, z + i * n, z + (i + 1) * n, c, s);
       }
       if (i >= l) {  // an early zero splits the matrix
         d[i + 1] -= p;
@@ -90,7 +90,7 @@ void merge(int64_t n, int64_t half, double rho, double* d, R* q, int64_t ld) {
   double* numbers = Scratch<MergeNumbers>::get<double>(n * n + 6 * n);
   double *gaps = numbers, *z = gaps + n * n, *poles = z + n, *weights = poles + n, *roots = weights + n,
          *fitted = roots + n, *values = fitted + n;
-  std::vector<int64_t> order(static_cast<size_t>(n)), kept(static_cast<size_t>(n)), gone(static_cast<size_t>(n));
+  std::vector<int64_t> order(static_cast<size_t>(n)), active(static_cast<size_t>(n)), deflated(static_cast<size_t>(n));
   std::vector<ColumnKind> kind(static_cast<size_t>(n));
   // T = diag(T1, T2) + 2 |rho| z z^T, with z of unit norm.
   double most = kFloor, root_half = std::sqrt(0.5);
@@ -106,18 +106,18 @@ void merge(int64_t n, int64_t half, double rho, double* d, R* q, int64_t ld) {
   std::inplace_merge(order.begin(), order.begin() + half, order.end(),
                      [&](int64_t x, int64_t y) { return d[x] < d[y]; });
   const double tolerance = 8 * static_cast<double>(std::numeric_limits<R>::epsilon()) * most;
-  const auto turn = dense_kernels<R>().turn;
-  const int64_t k = deflate(n, order.data(), d, z, kind.data(), rho, tolerance, kept.data(), gone.data(),
-                            [&](int64_t i, int64_t j, double c, double s) { turn(n, q + i * ld, q + j * ld, c, s); });
+  const auto rotate = dense_kernels<R>().rotate;
+  const int64_t k = deflate(n, order.data(), d, z, kind.data(), rho, tolerance, active.data(), deflated.data(),
+                            [&](int64_t i, int64_t j, double c, double s) { rotate(n, q + i * ld, q + j * ld, c, s); });
   for (int64_t i = 0; i < k; i++) {
-    poles[i] = d[kept[static_cast<size_t>(i)]];
-    weights[i] = z[kept[static_cast<size_t>(i)]];
+    poles[i] = d[active[static_cast<size_t>(i)]];
+    weights[i] = z[active[static_cast<size_t>(i)]];
   }
   if (k > 0) solve_secular({k, poles, weights, rho, false}, roots, gaps, fitted);
   // Columns by kind, so that those with a zero top or bottom part enter only one product.
   std::vector<int64_t> grouped(static_cast<size_t>(k));
   std::iota(grouped.begin(), grouped.end(), int64_t{0});
-  auto kind_of = [&](int64_t i) { return kind[static_cast<size_t>(kept[static_cast<size_t>(i)])]; };
+  auto kind_of = [&](int64_t i) { return kind[static_cast<size_t>(active[static_cast<size_t>(i)])]; };
   std::stable_sort(grouped.begin(), grouped.end(), [&](int64_t x, int64_t y) { return kind_of(x) < kind_of(y); });
   int64_t tops = 0, lows = 0;  // columns with a top part; those without come last
   for (int64_t i = 0; i < k; i++) (kind_of(i) == kBottom ? lows : tops)++;
@@ -134,14 +134,14 @@ void merge(int64_t n, int64_t half, double rho, double* d, R* q, int64_t ld) {
     }
   });
   for (int64_t i = 0; i < k; i++) {
-    const R* from = q + kept[static_cast<size_t>(grouped[static_cast<size_t>(i)])] * ld;
+    const R* from = q + active[static_cast<size_t>(grouped[static_cast<size_t>(i)])] * ld;
     if (i < tops) std::copy_n(from, half, top + i * half);
     if (i >= only_top) std::copy_n(from + half, rest, bottom + (i - only_top) * rest);
   }
   gemm<R>(half, k, tops, R(1), top, 1, half, mix, 1, k, R(0), out, 1, n);
   gemm<R>(rest, k, bottom_columns, R(1), bottom, 1, rest, mix + only_top, 1, k, R(0), out + half, 1, n);
   for (int64_t i = 0; i < n - k; i++) {
-    int64_t from = gone[static_cast<size_t>(i)];
+    int64_t from = deflated[static_cast<size_t>(i)];
     std::copy_n(q + from * ld, n, out + (k + i) * n);
     values[i] = d[from];
   }

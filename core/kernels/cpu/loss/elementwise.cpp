@@ -71,7 +71,7 @@ void put(char* out, int64_t stride, const T* results, int64_t n) {
 // If a run has elements outside [0, 1], finds the first one.
 template <class T>
 void check_unit(const LossRun<T>& run) {
-  if (!loops<T>().leaves_unit(run.x, run.n) && !loops<T>().leaves_unit(run.y, run.n)) return;
+  if (!loops<T>().outside_unit_interval(run.x, run.n) && !loops<T>().outside_unit_interval(run.y, run.n)) return;
   for (int64_t i = 0; i < run.n; i++) {
     UT_CHECK(run.x[i] >= T(0) && run.x[i] <= T(1), "all elements of input should be between 0 and 1, got ", run.x[i]);
     UT_CHECK(run.y[i] >= T(0) && run.y[i] <= T(1), "all elements of target should be between 0 and 1, got ", run.y[i]);
@@ -130,8 +130,8 @@ void loss_total(const Tensor& out, const Tensor& x, const Tensor& y, const Eleme
   });
 }
 
-void loss_slopes(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss, const Tensor& shared,
-                 bool mean) {
+void loss_gradients(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss, const Tensor& shared,
+                    bool mean) {
   as_real(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const bool each = !shared.defined();
@@ -142,7 +142,7 @@ void loss_slopes(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss
       T rooms[2][kRun];
       T* out = s[0] == sizeof(T) ? reinterpret_cast<T*>(p[0]) : rooms[0];
       const T* grads = each ? side_by_side<T>(p[last], s[last], run.n, rooms[1]) : &one;
-      loops<T>().slopes(loss.kind, run, grads, each, out);
+      loops<T>().gradients(loss.kind, run, grads, each, out);
       put(p[0], s[0], out, run.n);
     });
   });

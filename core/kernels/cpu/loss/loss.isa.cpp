@@ -52,7 +52,7 @@ void values(LossKind loss, const LossRun<T>& r, T* out) {
 }
 
 template <class T>
-void slopes(LossKind loss, const LossRun<T>& r, const T* grad, bool grad_each, T* out) {
+void gradients(LossKind loss, const LossRun<T>& r, const T* grad, bool grad_each, T* out) {
   const T limit = r.limit;
   switch (loss) {
     case LossKind::Squared:
@@ -94,15 +94,15 @@ void slopes(LossKind loss, const LossRun<T>& r, const T* grad, bool grad_each, T
 }
 
 template <class T>
-bool leaves_unit(const T* p, int64_t n) {
+bool outside_unit_interval(const T* p, int64_t n) {
   int outside = 0;
   for (int64_t i = 0; i < n; i++) outside |= !((p[i] >= T(0)) & (p[i] <= T(1)));
   return outside != 0;
 }
 
-constexpr LossLoops<float> kFloat = {values<float>, slopes<float>, leaves_unit<float>};
+constexpr LossLoops<float> kFloat = {values<float>, gradients<float>, outside_unit_interval<float>};
 #if !defined(__AVX512F__)
-constexpr LossLoops<double> kDouble = {values<double>, slopes<double>, leaves_unit<double>};
+constexpr LossLoops<double> kDouble = {values<double>, gradients<double>, outside_unit_interval<double>};
 #endif
 
 }  // namespace

@@ -20,9 +20,9 @@ struct LossLoops {
   // out[i] = loss(x[i], y[i])
   void (*values)(LossKind loss, const LossRun<T>& run, T* out);
   // out[i] = d loss(x[i], y[i]) / d x[i] * grad[i], or * grad[0] for every i
-  void (*slopes)(LossKind loss, const LossRun<T>& run, const T* grad, bool grad_each, T* out);
+  void (*gradients)(LossKind loss, const LossRun<T>& run, const T* grad, bool grad_each, T* out);
   // Is an element outside [0, 1], or NaN?
-  bool (*leaves_unit)(const T* p, int64_t n);
+  bool (*outside_unit_interval)(const T* p, int64_t n);
 };
 
 UNDERTOW_FOR_EACH_ISA(const LossLoops<float>& loss_float(); const LossLoops<double>& loss_double();)

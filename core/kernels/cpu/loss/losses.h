@@ -6,8 +6,8 @@ namespace undertow::cpu {
 
 void loss_values(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss);
 void loss_total(const Tensor& out, const Tensor& x, const Tensor& y, const ElementwiseLoss& loss, bool mean);
-void loss_slopes(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss, const Tensor& shared,
-                 bool mean);
+void loss_gradients(const ElementwiseIter& iter, DType dtype, const ElementwiseLoss& loss, const Tensor& shared,
+                    bool mean);
 void check_labels(const CtcBatch& batch);
 void ctc(const Tensor& loss, const Tensor& alpha, const Tensor& log_probs, const CtcBatch& batch);
 void ctc_backward(const Tensor& out, const Tensor& grad, const Tensor& log_probs, const Tensor& loss,

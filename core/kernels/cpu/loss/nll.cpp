@@ -60,7 +60,7 @@ void nll_backward(const Tensor& out, const Tensor& grad, const Tensor& target, c
 constinit const LossKernels loss_kernels = {
     .values = loss_values,
     .total = loss_total,
-    .slopes = loss_slopes,
+    .gradients = loss_gradients,
     .nll = nll,
     .nll_backward = nll_backward,
     .check_labels = check_labels,

@@ -210,8 +210,8 @@ template <class T>
 UT_INLINE T remainder_of(T a, T b) {
   T r = fmod_of(a, b);
   if constexpr (std::is_integral_v<T>) {
-    const bool apart = (r != T(0)) & ((b < T(0)) != (r < T(0)));
-    return static_cast<T>(r + (apart ? b : T(0)));
+    const bool signs_differ = (r != T(0)) & ((b < T(0)) != (r < T(0)));
+    return static_cast<T>(r + (signs_differ ? b : T(0)));
   } else {
     return r != T(0) && (b < T(0)) != (r < T(0)) ? static_cast<T>(r + b) : r;
   }
@@ -362,7 +362,7 @@ UT_INLINE T logit(T x, T eps) {
   return log(z / (T(1) - z));
 }
 template <class T>
-UT_INLINE T logit_slope(T grad, T x, T eps) {
+UT_INLINE T logit_derivative(T grad, T x, T eps) {
   const T inside = grad / (x * (T(1) - x));
   if (eps != eps) return x < T(0) || x > T(1) ? std::numeric_limits<T>::quiet_NaN() : inside;
   return x < eps || x > T(1) - eps ? T(0) : inside;
@@ -402,7 +402,7 @@ UT_INLINE T softplus(T x, T beta, T threshold) {
   return x * beta > threshold ? x : vm::softplus(x * beta) * (T(1) / beta);
 }
 template <class T>
-UT_INLINE T softplus_slope(T x, T beta, T threshold) {
+UT_INLINE T softplus_derivative(T x, T beta, T threshold) {
   return x * beta > threshold ? T(1) : vm::sigmoid(x * beta);
 }
 template <class T>
@@ -410,17 +410,17 @@ UT_INLINE T mish(T x) {
   return x * vm::tanh(vm::softplus(x));
 }
 template <class T>
-UT_INLINE T mish_slope(T x) {
+UT_INLINE T mish_derivative(T x) {
   const T t = vm::tanh(vm::softplus(x));
   return t + x * vm::sigmoid(x) * (T(1) - t * t);
 }
 template <class T>
-UT_INLINE T gelu_erf_slope(T x) {
+UT_INLINE T gelu_erf_derivative(T x) {
   const T density = T(0.39894228040143267794) * vm::exp(T(-0.5) * x * x);
   return vm::normal_cdf(x) + x * density;
 }
 template <class T>
-UT_INLINE T gelu_tanh_slope(T x) {
+UT_INLINE T gelu_tanh_derivative(T x) {
   constexpr T beta = T(0.79788456080286535588), kappa = T(0.044715);
   const T t = vm::tanh(beta * (x + kappa * x * x * x));
   return T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * beta * (T(1) + T(3) * kappa * x * x);

@@ -81,8 +81,8 @@ UNDERTOW_VM_INLINE T atan(T x) {
   const bool infinite = a == kInf<T>;
   const T b = infinite ? T(1) : a;
   const T angle = atan_octant(steep ? (infinite ? T(0) : T(1)) : a, steep ? b : T(1));
-  const T turned = T(2) * Real<T>::kPiOver4 - (angle - T(2) * Real<T>::kPiOver4Lo);
-  return copysign(steep ? turned : angle, x);
+  const T complement = T(2) * Real<T>::kPiOver4 - (angle - T(2) * Real<T>::kPiOver4Lo);
+  return copysign(steep ? complement : angle, x);
 }
 
 template <typename T>
@@ -101,8 +101,8 @@ UNDERTOW_VM_INLINE T atan2(T y, T x) {
   const T den = infinite || large == T(0) ? T(1) : large * scale;
   const T angle = atan_octant(num, den);
   constexpr T half_pi = T(2) * Real<T>::kPiOver4, half_pi_low = T(2) * Real<T>::kPiOver4Lo;
-  const T turned = steep ? half_pi - (angle - half_pi_low) : angle;
-  const T whole = sign_bit(x) ? T(2) * half_pi - (turned - T(2) * half_pi_low) : turned;
+  const T acute = steep ? half_pi - (angle - half_pi_low) : angle;
+  const T whole = sign_bit(x) ? T(2) * half_pi - (acute - T(2) * half_pi_low) : acute;
   const T sum = x + y;
   return (x == x) && (y == y) ? copysign(whole, y) : sum;
 }

@@ -49,21 +49,21 @@ void write(std::complex<R>& c, R re, R im, std::complex<R> alpha, std::complex<R
 // A row of complex numbers, and i times it. Complex floats are moved as one integer each, which halves the number of
 // instructions.
 inline void two_rows(int64_t n, const std::complex<float>* from, int64_t step, std::complex<float>* own,
-                     std::complex<float>* turned) {
+                     std::complex<float>* times_i) {
   for (int64_t j = 0; j < n; ++j) {
     uint64_t bits;
     std::memcpy(&bits, from + j * step, 8);
     uint64_t swapped = (bits << 32 | bits >> 32) ^ 0x80000000u;  // the real part, -Im, is the lower half
     std::memcpy(static_cast<void*>(own + j), &bits, 8);
-    std::memcpy(static_cast<void*>(turned + j), &swapped, 8);
+    std::memcpy(static_cast<void*>(times_i + j), &swapped, 8);
   }
 }
 inline void two_rows(int64_t n, const std::complex<double>* from, int64_t step, std::complex<double>* own,
-                     std::complex<double>* turned) {
+                     std::complex<double>* times_i) {
   for (int64_t j = 0; j < n; ++j) {
     std::complex<double> x = from[j * step];
     own[j] = x;
-    turned[j] = {-x.imag(), x.real()};
+    times_i[j] = {-x.imag(), x.real()};
   }
 }
 
@@ -117,11 +117,11 @@ void run(int64_t m, int64_t n, int64_t k, std::complex<R> alpha, const std::comp
       if (height <= 0) continue;
       for (int64_t p = 0; p < k; ++p) {
         const std::complex<R>* from = b + p * b_rs + j * b_cs;
-        std::complex<R>*own = right + 2 * p * width, *turned = own + width;
+        std::complex<R>*own = right + 2 * p * width, *times_i = own + width;
         if (b_cs == 1) {
-          two_rows(width, from, 1, own, turned);
+          two_rows(width, from, 1, own, times_i);
         } else {
-          two_rows(width, from, b_cs, own, turned);
+          two_rows(width, from, b_cs, own, times_i);
         }
       }
       const R *left = reinterpret_cast<const R*>(a + i * a_rs), *both = reinterpret_cast<const R*>(right);

@@ -139,7 +139,7 @@ void fractional_largest(const Tensor& out, const Tensor& index, const Tensor& in
 // For every plane, calls prepare(first element of the plane), then f(pooled element, its index) for every index; raises
 // torch's error for indices out of range.
 template <class P, class F>
-void at_places(const PlaceGrid& g, const Tensor& index, P&& prepare, F&& f) {
+void for_each_index(const IndexGrid& g, const Tensor& index, P&& prepare, F&& f) {
   parallel_for(0, g.planes, plane_grain(g.full + g.pooled), [&](int64_t begin, int64_t end) {
     const int64_t* at = index.data_as<int64_t>() + begin * g.pooled;
     for (int64_t plane = begin, i = begin * g.pooled; plane < end; plane++) {
@@ -155,30 +155,30 @@ void at_places(const PlaceGrid& g, const Tensor& index, P&& prepare, F&& f) {
 }
 constexpr auto kNothing = [](int64_t) {};
 
-void gather(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g) {
+void gather(const Tensor& out, const Tensor& in, const Tensor& index, const IndexGrid& g) {
   dispatch_width(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    at_places(g, index, kNothing, [&](int64_t i, int64_t at) { out.data_as<T>()[i] = in.data_as<T>()[at]; });
+    for_each_index(g, index, kNothing, [&](int64_t i, int64_t at) { out.data_as<T>()[i] = in.data_as<T>()[at]; });
   });
 }
 
-void place(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g) {
+void scatter(const Tensor& out, const Tensor& in, const Tensor& index, const IndexGrid& g) {
   zero(out);
   dispatch_width(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    at_places(g, index, kNothing, [&](int64_t i, int64_t at) { out.data_as<T>()[at] = in.data_as<T>()[i]; });
+    for_each_index(g, index, kNothing, [&](int64_t i, int64_t at) { out.data_as<T>()[at] = in.data_as<T>()[i]; });
   });
 }
 
 template <class T>
-void add_planes(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g) {
+void add_planes(const Tensor& out, const Tensor& in, const Tensor& index, const IndexGrid& g) {
   T* to = out.data_as<T>();
   const T* from = in.data_as<T>();
   auto clear = [&](int64_t base) { std::fill_n(to + base, g.full, T(0)); };  // while the plane is in cache
-  at_places(g, index, clear, [&](int64_t i, int64_t at) { to[at] += from[i]; });
+  for_each_index(g, index, clear, [&](int64_t i, int64_t at) { to[at] += from[i]; });
 }
 
-void add_at(const Tensor& out, const Tensor& in, const Tensor& index, const PlaceGrid& g) {
+void add_at(const Tensor& out, const Tensor& in, const Tensor& index, const IndexGrid& g) {
   DType wide = wide_dtype(in.dtype());
   in_wide(out, wide, [&](const Tensor& to) {
     Tensor from = contiguous_as(in, wide);
@@ -197,7 +197,7 @@ constinit const PoolKernels pool_kernels = {
     .largest = largest,
     .fractional_largest = fractional_largest,
     .gather = gather,
-    .place = place,
+    .scatter = scatter,
     .add_at = add_at,
 };
 

@@ -90,7 +90,7 @@ double draw_binomial(random::RandomState& s, double n, double p) {
 
 // F(x; a) is constant as a changes: dx/da = -(dF/da) / p(x; a), with the derivative by fourth-order differences. Uses
 // the smaller of F and 1 - F, which is more accurate.
-double gamma_slope(double a, double x) {
+double gamma_derivative(double a, double x) {
   if (x < 1e-6) return x * (special::digamma(a + 1) - std::log(x)) / a;  // F(x; a) is x^a / Gamma(a + 1) there
   double h = 1e-3 * std::min(a, std::sqrt(a)), near, far;
   if (x > a) {
@@ -115,7 +115,7 @@ void gamma(const Tensor& shapes, double least, Generator& g) {
 void gamma_grad(const Tensor& shapes, const Tensor& draws) {
   double *at = shapes.data_as<double>(), *x = draws.data_as<double>();
   parallel_for(0, shapes.numel(), kSlopeGrain, [at, x](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i++) at[i] = gamma_slope(at[i], x[i]);
+    for (int64_t i = begin; i < end; i++) at[i] = gamma_derivative(at[i], x[i]);
   });
 }
 

@@ -101,7 +101,7 @@ void run_by_rows(const Sizes& s, const Tensor& gates, const Tensor& hx, const Te
   int64_t n = s.hidden, row = s.batch * n;
   T *a = activations.data_as<T>(), *out = output.data_as<T>(), *c = cells.data_as<T>();
   const T* given = gates.data_as<T>();
-  Packed<T> turned(n, 4 * n, weight.data_as<T>(), weight.stride(1), weight.stride(0), gates.dtype());
+  Packed<T> transposed(n, 4 * n, weight.data_as<T>(), weight.stride(1), weight.stride(0), gates.dtype());
   parallel_for(0, s.batch, s.rows(), [&](int64_t begin, int64_t end) {
     int64_t mine = begin * n, rows = end - begin;
     run_steps(s, reverse, [&](int64_t t, int64_t before) {
@@ -109,7 +109,7 @@ void run_by_rows(const Sizes& s, const Tensor& gates, const Tensor& hx, const Te
       const T *h = before < 0 ? hx.data_as<T>() + mine : out + before * row + mine,
               *c_before = before < 0 ? cx.data_as<T>() + mine : c + before * row + mine;
       std::copy(given + 4 * at, given + 4 * (at + rows * n), a + 4 * at);
-      turned.multiply(rows, h, T(1), a + 4 * at);
+      transposed.multiply(rows, h, T(1), a + 4 * at);
       kernels.step({a + 4 * at, c_before, c + at, out + at}, rows, n);
     });
   });

@@ -100,7 +100,8 @@ void scan_with(const Tensor& out, const Tensor& in, int64_t d, bool from_the_end
   Shape3 shape = around(in, d);
   int64_t by = from_the_end ? -1 : 1;
   if (is_reduced_float(in.dtype())) {  // conversions of whole tensors are vectorised, those of single elements are not
-    Tensor wide = empty_beside(in, in.sizes(), DType::Float32), sums = empty_beside(in, in.sizes(), DType::Float32);
+    Tensor wide = empty_on_device_of(in, in.sizes(), DType::Float32),
+           sums = empty_on_device_of(in, in.sizes(), DType::Float32);
     copy(wide, in);
     scan<float, float>(wide.data_as<float>(), sums.data_as<float>(), shape, by, static_cast<float>(start), step);
     return copy(out, sums);

@@ -42,7 +42,8 @@ void along(int64_t d, const Tensor& in, const Tensor& values, const Tensor& indi
   if (d == in.dim() - 1 && in.is_contiguous() && values.is_contiguous() && indices.is_contiguous())
     return rows(in, values, indices);
   Tensor v = with_last(values, d), i = with_last(indices, d);
-  Tensor plain_v = empty_beside(v, v.sizes(), v.dtype()), plain_i = empty_beside(i, i.sizes(), DType::Int64);
+  Tensor plain_v = empty_on_device_of(v, v.sizes(), v.dtype()),
+         plain_i = empty_on_device_of(i, i.sizes(), DType::Int64);
   rows(contiguous(with_last(in, d)), plain_v, plain_i);
   copy(v, plain_v);
   copy(i, plain_i);

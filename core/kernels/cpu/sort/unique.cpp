@@ -73,7 +73,7 @@ bool count_integers(const Tensor& in, bool inverse, bool counts, UniqueElements&
   }
   Tensor places = no_ints();
   if (inverse) {
-    places = empty_beside(in, in.sizes(), DType::Int64);
+    places = empty_on_device_of(in, in.sizes(), DType::Int64);
     int64_t* to = places.data_as<int64_t>();
     parallel_for(0, n, 32768, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) to[i] = table[static_cast<size_t>(p[i] - low)];
@@ -98,7 +98,7 @@ UniqueElements unique(const Tensor& in, bool sort, bool inverse, bool counts) {
     g = group(order, inverse,
               [&](int64_t a, int64_t b) { return static_cast<OpMath<T>>(p[a]) == static_cast<OpMath<T>>(p[b]); });
     int64_t n = static_cast<int64_t>(g.first.size());
-    values = empty_beside(in, IntSpan(&n, 1), in.dtype());
+    values = empty_on_device_of(in, IntSpan(&n, 1), in.dtype());
     for (int64_t i = 0; i < n; i++) values.data_as<T>()[i] = p[g.first[static_cast<size_t>(i)]];
   });
   return {values, inverse ? shaped(ints(g.inverse), in.sizes()) : no_ints(), counts ? ints(g.counts) : no_ints()};
@@ -131,7 +131,7 @@ UniqueElements unique_rows(const Tensor& rows, bool sort, bool inverse, bool cou
     g = group(order, inverse, same);
     Dims sizes(rows.sizes());
     sizes[0] = static_cast<int64_t>(g.first.size());
-    picked = empty_beside(rows, sizes, rows.dtype());
+    picked = empty_on_device_of(rows, sizes, rows.dtype());
     for (size_t i = 0; i < g.first.size(); i++)
       std::copy_n(p + g.first[i] * width, width, picked.data_as<T>() + static_cast<int64_t>(i) * width);
   });

@@ -1,12 +1,12 @@
-// watched.cpp: see watched.h.
-#include "core/autograd/watched.h"
+// observers.cpp: see observers.h.
+#include "core/autograd/observers.h"
 
 #include "core/autograd/recording.h"
 
 namespace undertow::ops {
 
 // True if the recorder will create a node.
-bool Watched::recorded() const {
+bool ObservedOp::recorded() const {
   if (!grad_enabled()) return false;
   bool wanted = false, possible = false;
   for (const provenance::Input& in : inputs_)
@@ -15,24 +15,24 @@ bool Watched::recorded() const {
   return wanted && possible;
 }
 
-void Watched::made(const char* operation) {
+void ObservedOp::report_result(const char* operation) {
   if (mode_is(kProfile))
     profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) : -1, inputs_);
   if (mode_is(kProvenance)) provenance::note(operation, results_, inputs_);
 }
 
-void Watched::wrote(const char* operation) {
+void ObservedOp::report_write(const char* operation) {
   // The node was created before the write, so it has the previous sequence number.
   if (mode_is(kProfile))
     profile::operation(operation, recorded() ? static_cast<int64_t>(thread_mode.sequence) - 1 : -1, inputs_);
   if (mode_is(kProvenance)) provenance::note(operation, results_, inputs_, true);
 }
 
-void watch_exit(const char* operation, const Tensor& self) {
+void observe_exit(const char* operation, const Tensor& self) {
   if (mode_is(kProvenance)) provenance::note_exit(operation, self);
-  Watched w(0);
+  ObservedOp w(0);
   w.input(self);
-  w.made(operation);
+  w.report_result(operation);
 }
 
 }  // namespace undertow::ops

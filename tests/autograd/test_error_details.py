@@ -31,7 +31,7 @@ def test_a_changed_saved_tensor_names_the_lines_when_they_are_recorded():
         y = x.exp()
         z = y.sin()
         y.mul_(2)
-        with pytest.raises(RuntimeError, match=r"SinBackward0, recorded at .*test_blame.py:\d+, last changed by mul_ at .*test_blame.py:\d+"):
+        with pytest.raises(RuntimeError, match=r"SinBackward0, recorded at .*test_error_details.py:\d+, last changed by mul_ at .*test_error_details.py:\d+"):
             z.sum().backward()
 
 

@@ -1,5 +1,5 @@
-// blame.cpp: see blame.h.
-#include "core/graph/diagnostics/blame.h"
+// error_details.cpp: see error_details.h.
+#include "core/graph/diagnostics/error_details.h"
 
 #include <mutex>
 #include <unordered_map>
@@ -37,21 +37,21 @@ void note_line_of_write(const Storage* storage) {
 
 }  // namespace
 
-namespace blame {
+namespace error_details {
 
-std::string who_freed(const Node& node) {
+std::string freed_by_text(const Node& node) {
   if (!node.released() || !node.freed_by()) return "";
   std::string line = caller_of_pass ? caller_of_pass(node.freed_by()) : "";
   return line.empty() ? str(", freed by backward pass number ", node.freed_by())
                       : str(", freed by the backward pass called at ", line);
 }
 
-std::string where_made(const Node& node) {
+std::string recorded_at_text(const Node& node) {
   NodeOrigin* origin = node.extra() ? node.extra()->origin.get() : nullptr;
   return origin ? str(", recorded at ", origin->line()) : "";
 }
 
-std::string way_to(const Node* node) {
+std::string path_to(const Node* node) {
   GraphTask* task = current_graph_task;
   if (!task || !task->root) return "";
   std::unordered_map<const Node*, const Node*> from{{task->root, nullptr}};
@@ -74,7 +74,7 @@ std::string way_to(const Node* node) {
   return text;
 }
 
-std::string who_wrote(const Storage& storage) {
+std::string last_write_text(const Storage& storage) {
   const char* op = storage.writer();
   if (!op) return "";
   std::lock_guard lock(writes_mutex);
@@ -83,5 +83,5 @@ std::string who_wrote(const Storage& storage) {
   return known ? str(", last changed by ", op, " at ", found->second.line) : str(", last changed by ", op);
 }
 
-}  // namespace blame
+}  // namespace error_details
 }  // namespace undertow

@@ -1,4 +1,4 @@
-// watched.h: what generated recorders report to observers: inference mode, provenance, the profiler.
+// observers.h: what generated recorders report to observers: inference mode, provenance, the profiler.
 // All of it is behind one test of the thread's mode word, and is cold.
 #pragma once
 #include "core/autograd/op_types.h"
@@ -9,9 +9,9 @@
 namespace undertow::ops {
 
 // The inputs and results of an operation; `differentiable` has one bit per tensor argument.
-class Watched {
+class ObservedOp {
  public:
-  explicit Watched(uint32_t differentiable) : differentiable_(differentiable) {}
+  explicit ObservedOp(uint32_t differentiable) : differentiable_(differentiable) {}
   void input(const Tensor& t) {
     if (t.defined()) inputs_.push_back({t.impl(), (differentiable_ & 1) != 0});
     differentiable_ >>= 1;
@@ -35,8 +35,8 @@ class Watched {
   void result(double) {}
   void result(bool) {}
 
-  void made(const char* operation);
-  void wrote(const char* operation);
+  void report_result(const char* operation);
+  void report_write(const char* operation);
 
  private:
   bool recorded() const;
@@ -90,41 +90,41 @@ void spread_dependence(uint32_t differentiable, const R& result, const In&... in
   if (found && !grad_enabled()) mark_dependent(result);
 }
 
-// Called after an operation's forward if a bit of kModeWatched is set.
+// Called after an operation's forward if a bit of kModeObserved is set.
 template <class R, class... In>
-[[gnu::cold, gnu::noinline]] void watch_result(const char* operation, uint32_t differentiable, const R& result,
-                                               const In&... in) {
+[[gnu::cold, gnu::noinline]] void observe_result(const char* operation, uint32_t differentiable, const R& result,
+                                                 const In&... in) {
   if (mode_is(kInferenceMode)) mark_inference(result);
   if (mode_is(kInFunction)) spread_dependence(differentiable, result, in...);
   if (!(thread_mode.bits & (kProvenance | kProfile))) return;
-  Watched w(differentiable);
+  ObservedOp w(differentiable);
   (w.input(in), ...);
   w.result(result);
-  w.made(operation);
+  w.report_result(operation);
 }
 
 // For an operation whose result is a number.
-void watch_exit(const char* operation, const Tensor& self);
+void observe_exit(const char* operation, const Tensor& self);
 
 template <class... In>
-[[gnu::cold, gnu::noinline]] void watch_write(const Tensor& self, const char* operation, uint32_t differentiable,
-                                              const In&... in) {
+[[gnu::cold, gnu::noinline]] void observe_write(const Tensor& self, const char* operation, uint32_t differentiable,
+                                                const In&... in) {
   if (note_write && !self.impl()->has(kInference) && origins_wanted()) note_write(self.impl()->version_holder());
   if (mode_is(kInFunction)) spread_dependence(differentiable, self, in...);
   if (!(thread_mode.bits & (kProvenance | kProfile))) return;
-  Watched w(differentiable);
+  ObservedOp w(differentiable);
   (w.input(in), ...);
   w.result(self);
-  w.wrote(operation);
+  w.report_write(operation);
 }
 
 // Call it after an in-place write: increments the version. `in` starts with self.
 template <class... In>
-UT_HOT_INLINE void wrote(const Tensor& self, const char* operation, uint32_t differentiable, const In&... in) {
+UT_HOT_INLINE void after_write(const Tensor& self, const char* operation, uint32_t differentiable, const In&... in) {
   TensorImpl* impl = self.impl();
   if (UT_LIKELY(!impl->has(kInference))) impl->version_holder()->bump_version(operation);
-  if (UT_UNLIKELY((thread_mode.bits | process_mode.load(std::memory_order_relaxed)) & kModeToldOfWrites))
-    watch_write(self, operation, differentiable, in...);
+  if (UT_UNLIKELY((thread_mode.bits | process_mode.load(std::memory_order_relaxed)) & kModeObservesWrites))
+    observe_write(self, operation, differentiable, in...);
 }
 
 }  // namespace undertow::ops

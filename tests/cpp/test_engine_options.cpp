@@ -1,4 +1,4 @@
-// test_engine_chosen.cpp: options of a pass: how terms are summed, where gradients stop, and when captures are
+// test_engine_options.cpp: options of a pass: how terms are summed, where gradients stop, and when captures are
 // reported.
 #include <cmath>
 #include <string>
@@ -130,5 +130,5 @@ int main() {
   test_a_sink_is_told_inside_the_pass_and_between_nodes();
   test_a_stop_is_captured_and_goes_no_further();
   CHECK(Toy::alive == 0);
-  return report("test_engine_chosen");
+  return report("test_engine_options");
 }

@@ -1,4 +1,4 @@
-// work_shares.h: how many chunks to use when every chunk prepares the same data again.
+// redundant_chunks.h: how many chunks to use when every chunk prepares the same data again.
 // Knows the number of threads; nothing about what is computed.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace undertow::cpu {
 // Note [Redundant Preparation]
 // With many weights and few outputs, the data that all tasks read (transformed tiles, copied boxes, columns) is small,
 // but data that another core has just written is slow to read: two threads that each prepared half for the other ran
-// only 1.4 times as fast as one. So every share prepares all of it for itself, and there are no more shares than
+// only 1.4 times as fast as one. So every chunk prepares all of it for itself, and there are no more chunks than
 // threads. Only here does the division depend on the number of threads. That is safe because nothing is summed across
-// shares: an element is computed in the same order in any share.
-inline int64_t own_shares(int64_t most) {
+// chunks: an element is computed in the same order in any chunk.
+inline int64_t max_redundant_chunks(int64_t most) {
   return in_parallel_region() ? 1 : std::clamp<int64_t>(most, 1, num_threads());
 }
 

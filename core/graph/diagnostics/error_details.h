@@ -1,5 +1,5 @@
-// blame.h: details for the errors of a backward pass: which pass freed a node, the path from the root to a node, and
-// what wrote to a saved tensor. Computed only after a failure; what is recorded beforehand is cheap.
+// error_details.h: details for the errors of a backward pass: which pass freed a node, the path from the root to a
+// node, and what wrote to a saved tensor. Computed only after a failure; what is recorded beforehand is cheap.
 #pragma once
 #include <string>
 
@@ -16,17 +16,17 @@ extern std::string (*current_line)();
 extern void (*note_pass)(uint64_t id);
 extern std::string (*caller_of_pass)(uint16_t id);
 
-namespace blame {
+namespace error_details {
 
 // ", freed by the backward pass called at train.py:12", or empty.
-std::string who_freed(const Node& node);
+std::string freed_by_text(const Node& node);
 // "SumBackward0 -> MulBackward0 -> ExpBackward0": a shortest path from the root of the running pass to the node, with
 // the middle left out if it is long. Empty outside a pass.
-std::string way_to(const Node* node);
+std::string path_to(const Node* node);
 // ", last changed by add_ at train.py:7", as far as known; empty if nobody wrote to the memory.
-std::string who_wrote(const Storage& storage);
+std::string last_write_text(const Storage& storage);
 // ", recorded at train.py:5", if lines are recorded.
-std::string where_made(const Node& node);
+std::string recorded_at_text(const Node& node);
 
-}  // namespace blame
+}  // namespace error_details
 }  // namespace undertow
