@@ -33,7 +33,7 @@ constexpr int kMaxThreads = 1024;
 constexpr int64_t kSpinNanoseconds = 200'000;
 // With more threads than cores, a spinning thread takes a core from a working one, so it goes to sleep almost at once.
 constexpr int64_t kCrowdedSpinNanoseconds = 2'000;
-constexpr int64_t kMostChunks = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxChunks = std::numeric_limits<int32_t>::max();
 
 constinit thread_local bool inside_chunk = false;
 
@@ -297,7 +297,7 @@ bool in_parallel_region() { return inside_chunk; }
 void detail::run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFn fn, void* context) {
   int64_t chunks = (end - begin - 1) / grain + 1;
   Job job{begin, end, grain, chunks, fn, context};
-  if (inside_chunk || chunks > kMostChunks || !pool().try_run(job, num_threads())) run_inline(job);
+  if (inside_chunk || chunks > kMaxChunks || !pool().try_run(job, num_threads())) run_inline(job);
 }
 
 }  // namespace undertow

@@ -72,11 +72,12 @@ namespace {
 // For a program that runs under as_torch, undertow.name in an error becomes torch.name: its tests look for that
 // sentence.
 std::string as_printed(std::string text) {
-  constexpr std::string_view kOwn = "undertow.";
+  constexpr std::string_view kPackagePrefix = "undertow.";
   const std::string package = std::string(printed_package()) + ".";
-  if (package == kOwn) return text;
-  for (size_t at = text.find(kOwn); at != std::string::npos; at = text.find(kOwn, at + package.size()))
-    text.replace(at, kOwn.size(), package);
+  if (package == kPackagePrefix) return text;
+  for (size_t at = text.find(kPackagePrefix); at != std::string::npos;
+       at = text.find(kPackagePrefix, at + package.size()))
+    text.replace(at, kPackagePrefix.size(), package);
   return text;
 }
 }  // namespace

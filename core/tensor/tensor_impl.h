@@ -49,7 +49,7 @@ enum TensorFlag : uint32_t {
   // Note [Cut Marks].
 };
 inline constexpr int kCutShift = 20;
-inline constexpr uint32_t kMostCutMarks = 4095;
+inline constexpr uint32_t kMaxCutMarks = 4095;
 // Flags of an input that make a recorder take its slow path.
 inline constexpr uint32_t kFlagSlow = kConj | kNeg | kInference | kHasTangent | kBatched | kOtherDevice;
 

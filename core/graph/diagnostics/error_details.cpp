@@ -20,7 +20,7 @@ struct Write {
   uint32_t version;
   std::string line;
 };
-constexpr size_t kMostWrites = 1 << 16;
+constexpr size_t kMaxWrites = 1 << 16;
 std::mutex writes_mutex;  // guards writes
 std::unordered_map<const Storage*, Write>& writes() {
   static auto* map = new std::unordered_map<const Storage*, Write>;  // leaked: threads may write during exit
@@ -30,7 +30,7 @@ std::unordered_map<const Storage*, Write>& writes() {
 void note_line_of_write(const Storage* storage) {
   std::string line = current_line ? current_line() : "";
   std::lock_guard lock(writes_mutex);
-  if (writes().size() >= kMostWrites) writes().clear();
+  if (writes().size() >= kMaxWrites) writes().clear();
   writes()[storage] = {storage->version(), std::move(line)};
 }
 [[maybe_unused]] const bool installed = (note_write = note_line_of_write, true);

@@ -14,7 +14,7 @@ namespace undertow {
 
 namespace {
 
-constexpr size_t kMostRecords = 1 << 21;
+constexpr size_t kMaxRecords = 1 << 21;
 std::atomic<uint64_t> last_number{0};  // atomic: several threads number their records
 std::atomic<size_t> alive{0};          // atomic: records are freed on any thread
 
@@ -38,7 +38,7 @@ struct Exit {
   const char* operation;
   const std::string* line;
 };
-constexpr size_t kMostExits = 256;
+constexpr size_t kMaxExits = 256;
 std::deque<Exit>& exits() {
   static auto* list = new std::deque<Exit>;  // leaked: threads may read values during exit
   return *list;
@@ -104,7 +104,7 @@ void adopt_process_mode() {
 void note(const char* operation, std::span<TensorImpl* const> results, std::span<const Input> inputs, bool in_place) {
   if (inputs.empty() || !wanted()) return;
   const std::string* line = line_now();
-  bool full = alive.load(std::memory_order_relaxed) >= kMostRecords;
+  bool full = alive.load(std::memory_order_relaxed) >= kMaxRecords;
   std::vector<Ref<Provenance>> dropped;  // freed after the lock is released, because freeing them can free others
   std::lock_guard lock(records_mutex);
   std::vector<Provenance::Parent> parents;
@@ -156,7 +156,7 @@ void note_exit(const char* operation, const Tensor& source) {
   Exit oldest;  // freed after the lock is released
   std::lock_guard lock(records_mutex);
   exits().push_back({record_of(source.impl()), operation, line});
-  if (exits().size() <= kMostExits) return;
+  if (exits().size() <= kMaxExits) return;
   oldest = std::move(exits().front());
   exits().pop_front();
 }
@@ -243,7 +243,7 @@ std::vector<const char*>& mark_names() {
 uint16_t CutMark::assign_number() {
   std::lock_guard lock(marks_mutex);
   if (uint16_t n = number.load(std::memory_order_relaxed)) return n;
-  if (mark_names().size() > kMostCutMarks) return 0;
+  if (mark_names().size() > kMaxCutMarks) return 0;
   mark_names().push_back(operation);
   number.store(static_cast<uint16_t>(mark_names().size() - 1), std::memory_order_relaxed);
   return number.load(std::memory_order_relaxed);

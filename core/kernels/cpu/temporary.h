@@ -12,8 +12,8 @@ template <class Purpose, class T>
 class Temporary {
  public:
   explicit Temporary(int64_t count) {
-    constexpr int64_t kKept = 1 << 20;  // bytes a thread may keep
-    if (count * static_cast<int64_t>(sizeof(T)) <= kKept) {
+    constexpr int64_t kMaxKeptBytes = 1 << 20;  // bytes a thread may keep
+    if (count * static_cast<int64_t>(sizeof(T)) <= kMaxKeptBytes) {
       data_ = Scratch<Purpose>::template get<T>(count);
     } else {
       own_ = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(count));

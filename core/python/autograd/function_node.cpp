@@ -14,20 +14,20 @@ Tensor zeros_like_input(const InputMeta& meta) { return fwd::zeros(meta.sizes(),
 }  // namespace
 
 FunctionNode::FunctionNode(size_t num_edges, FunctionObject* o)
-    : Node(static_cast<uint32_t>(num_edges), num_edges > kFew), object(o) {
+    : Node(static_cast<uint32_t>(num_edges), num_edges > kInlineEdges), object(o) {
   UT_CHECK(num_edges < 65536, "an operation takes at most 65,535 differentiable inputs, got ", num_edges);
   is_function_ = true;
   if (heap_edges_)
-    edge_storage_.many = new Edge[num_edges];
+    edge_storage_.heap = new Edge[num_edges];
   else
-    for (size_t i = 0; i < num_edges; i++) new (&edge_storage_.few[i]) Edge;
+    for (size_t i = 0; i < num_edges; i++) new (&edge_storage_.inlined[i]) Edge;
 }
 
 FunctionNode::~FunctionNode() {
   if (heap_edges_)
-    delete[] edge_storage_.many;
+    delete[] edge_storage_.heap;
   else
-    std::destroy_n(edge_storage_.few, num_edges_);
+    std::destroy_n(edge_storage_.inlined, num_edges_);
 }
 
 void FunctionNode::delete_self() {

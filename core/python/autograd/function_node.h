@@ -41,11 +41,11 @@ class FunctionNode final : public Node {
   }
 
  private:
-  static constexpr size_t kFew = 2;
+  static constexpr size_t kInlineEdges = 2;
   // The first member, because Node::edges reads it: the edges themselves, or a pointer to them.
   union EdgeStorage {
-    Edge few[kFew];
-    Edge* many;
+    Edge inlined[kInlineEdges];
+    Edge* heap;
     EdgeStorage() {}
     ~EdgeStorage() {}
   } edge_storage_;

@@ -388,7 +388,7 @@ Ref<Storage> storage_over_buffer(PyObject* o) {
 namespace {
 // The number of bytes up to the last element; INT64_MAX on overflow, since sizes come from users and files.
 int64_t bytes_needed(IntSpan sizes, IntSpan strides, int64_t offset, int64_t itemsize) {
-  constexpr int64_t kMost = INT64_MAX;
+  constexpr int64_t kMaxCount = INT64_MAX;
   bool empty = false, overflow = false;
   int64_t last = offset, numel = 1, step, bytes;
   for (size_t i = 0; i < sizes.size(); i++) {
@@ -402,7 +402,7 @@ int64_t bytes_needed(IntSpan sizes, IntSpan strides, int64_t offset, int64_t ite
   if (empty) return 0;
   if (overflow || __builtin_mul_overflow(numel, itemsize, &bytes) || __builtin_add_overflow(last, int64_t{1}, &last) ||
       __builtin_mul_overflow(last, itemsize, &bytes))
-    return kMost;
+    return kMaxCount;
   return bytes;
 }
 }  // namespace

@@ -26,7 +26,7 @@ const AttentionLoops<T>& loops() {
 
 // A tile of scores has whole rows, and as many as fit the L2 cache together with a tile of gradients.
 constexpr int64_t kTileScores = 32768;
-constexpr int64_t kMostRows = 64, kLeastRows = 16;
+constexpr int64_t kMaxRows = 64, kMinRows = 16;
 // Enough tasks to balance the load of a few threads.
 constexpr int64_t kEnoughTasks = 16;
 
@@ -39,7 +39,7 @@ struct Tiling : AttentionShape {
 };
 Tiling tiling_of(const AttentionShape& shape) {
   Tiling s{shape, 0, 0, 0};
-  s.rows = std::clamp(kTileScores / std::max<int64_t>(1, s.keys), kLeastRows, kMostRows);
+  s.rows = std::clamp(kTileScores / std::max<int64_t>(1, s.keys), kMinRows, kMaxRows);
   // A task transposes the keys once for all its tiles.
   int64_t tiles = (s.queries + s.rows - 1) / s.rows,
           cuts = std::max<int64_t>(1, kEnoughTasks / std::max<int64_t>(1, s.batch * s.heads));

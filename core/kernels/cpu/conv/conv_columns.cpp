@@ -16,13 +16,13 @@
 namespace undertow::cpu {
 namespace {
 
-// kMostPixels is for the weight of a 1x1 kernel, whose columns are the image itself.
-constexpr int64_t kMostOutputs = 512, kMostPixels = 1024;
-constexpr int64_t kMostColumns = 1 << 21;   // elements
-constexpr int64_t kLeastWeights = 1 << 13;  // in a group
-constexpr int64_t kLeastShare = 64;         // minimum channels of y that justify computing all columns
-constexpr int64_t kDepth = 512;             // taps, or rows of y, in one packed block
-constexpr int64_t kRowsAtOnce = 56;         // of a task: their packed weights stay in its L2 cache
+// kMaxPixels is for the weight of a 1x1 kernel, whose columns are the image itself.
+constexpr int64_t kMaxOutputs = 512, kMaxPixels = 1024;
+constexpr int64_t kMaxColumns = 1 << 21;  // elements
+constexpr int64_t kMinWeights = 1 << 13;  // in a group
+constexpr int64_t kMinShare = 64;         // minimum channels of y that justify computing all columns
+constexpr int64_t kDepth = 512;           // taps, or rows of y, in one packed block
+constexpr int64_t kRowsAtOnce = 56;       // of a task: their packed weights stay in its L2 cache
 
 struct Copies;
 struct Columns;
@@ -146,8 +146,7 @@ class ColumnWork {
   // Note [Redundant Preparation].
   template <class F>
   void for_chunks(F f) const {
-    int64_t chunk_rows = ceil_div(rows_, max_redundant_chunks(rows_ / kLeastShare)),
-            chunks = ceil_div(rows_, chunk_rows);
+    int64_t chunk_rows = ceil_div(rows_, max_redundant_chunks(rows_ / kMinShare)), chunks = ceil_div(rows_, chunk_rows);
     parallel_for(0, s_.groups * chunks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         f(i / chunks, i % chunks * chunk_rows, std::min((i % chunks + 1) * chunk_rows, rows_));
@@ -277,8 +276,8 @@ struct WholeImage {
 bool columns_pay_off(const ConvShape& s, ConvResult result) {
   int64_t outputs = s.batch * volume(s.out), depth = s.in_channels / s.groups * volume(s.kernel),
           rows = s.out_channels / s.groups;
-  int64_t most = result == ConvResult::Weight && volume(s.kernel) == 1 ? kMostPixels : kMostOutputs;
-  if (outputs == 0 || outputs > most || depth * rows < kLeastWeights || depth * outputs > kMostColumns) return false;
+  int64_t most = result == ConvResult::Weight && volume(s.kernel) == 1 ? kMaxPixels : kMaxOutputs;
+  if (outputs == 0 || outputs > most || depth * rows < kMinWeights || depth * outputs > kMaxColumns) return false;
   if (result == ConvResult::Weight || WholeImage(s)) return true;
   if (result == ConvResult::Image && volume(s.stride) > 1) return true;
   // Boxes are divided, image by image, into tiles of outputs, or into vectors if they have few taps; columns are

@@ -25,7 +25,7 @@ constexpr int64_t kWeightRows = 168;
 // With fewer taps than this, outputs are packed into panels: transposing the results would take as long as the sums.
 constexpr int64_t kFewTaps = 40;
 // Maximum elements of boxes that are copied all at once; and the minimum number of channel panels to distribute then.
-constexpr int64_t kMostCopies = 1 << 20, kLeastPanels = 4;
+constexpr int64_t kMaxCopies = 1 << 20, kMinPanels = 4;
 // Multiply-adds that justify a chunk.
 constexpr int64_t kChunkWork = 1 << 19;
 
@@ -313,7 +313,7 @@ void fill_with_bias(const Gather<T>& g) {
 template <class T>
 bool more_weights_than_boxes(const Gather<T>& g) {
   int64_t copies = g.batch * g.plan.boxes() * g.plan.size();
-  return copies <= kMostCopies && copies <= g.m * g.depth() && g.m >= kLeastPanels * products<T>().panel_cols;
+  return copies <= kMaxCopies && copies <= g.m * g.depth() && g.m >= kMinPanels * products<T>().panel_cols;
 }
 
 // For few outputs: every task copies all boxes, and packs its own weights one panel at a time, so that the panel never

@@ -17,11 +17,11 @@ namespace {
 // Note [Weight Gradient Chunks]
 // The sums run over boxes of outputs. The boxes are divided into chunks that depend only on the shape; each chunk has
 // its own sums, which are added in the order of the chunks. So any number of threads gives the same bits. There are as
-// many chunks as a large machine can use, but their sums take no more memory than kMostSums; if the weights are too
+// many chunks as a large machine can use, but their sums take no more memory than kMaxSums; if the weights are too
 // large for that, tasks also divide the channels of x among them, and each packs y for itself.
 constexpr int64_t kTasks = 16;
-constexpr int64_t kMostSums = 1 << 19;   // elements, of all chunks together
-constexpr int64_t kLeastTaps = 256;      // of a task that takes only some channels of x
+constexpr int64_t kMaxSums = 1 << 19;    // elements, of all chunks together
+constexpr int64_t kMinTaps = 256;        // of a task that takes only some channels of x
 constexpr int64_t kChunkWork = 1 << 19;  // multiply-adds that justify a task
 // Small boxes are processed together, up to this many outputs, so that sums are read and written less often.
 constexpr int64_t kOutputsAtOnce = 256;
@@ -59,11 +59,11 @@ class WeightWork {
     width_ = single_ ? 1 : ceil_div(rows_, lanes) * lanes;
     sums_size_ = plan_.depth() * width_;
     int64_t boxes = s.batch * plan_.boxes(), work = plan_.depth() * rows_ * plan_.most_outputs();
-    int64_t most = std::max<int64_t>(kMostSums / (sums_size_ * s.groups), 1);
+    int64_t most = std::max<int64_t>(kMaxSums / (sums_size_ * s.groups), 1);
     chunk_ = std::max({ceil_div(boxes, std::min(kTasks, most)), kChunkWork / work, int64_t{1}});
     chunks_ = ceil_div(boxes, chunk_);
     int64_t shares =
-        std::clamp<int64_t>(kTasks / (chunks_ * s.groups), 1, std::max<int64_t>(plan_.depth() / kLeastTaps, 1));
+        std::clamp<int64_t>(kTasks / (chunks_ * s.groups), 1, std::max<int64_t>(plan_.depth() / kMinTaps, 1));
     channels_at_once_ = ceil_div(channels_, shares);
     shares_ = ceil_div(channels_, channels_at_once_);
   }

@@ -17,12 +17,12 @@
 namespace undertow::cpu {
 namespace {
 
-constexpr int64_t kLeastChannels = 16;    // of x and of y: with fewer, transforms take as long as products
+constexpr int64_t kMinChannels = 16;      // of x and of y: with fewer, transforms take as long as products
 constexpr int64_t kRowsAtOnce = 56;       // channels of the result whose products stay in the L2 cache
 constexpr int64_t kChunkWork = 1 << 19;   // multiply-adds that justify a chunk
 constexpr int64_t kOwnWeights = 1 << 16;  // transformed weights that a task keeps in its L2 cache
-constexpr int64_t kMost = 1 << 21;        // transformed weights, or tiles, that are stored at once
-constexpr int64_t kLeastShare = 64;       // minimum channels of the result that justify transforming all tiles
+constexpr int64_t kMaxStored = 1 << 21;   // transformed weights, or tiles, that are stored at once
+constexpr int64_t kMinShare = 64;         // minimum channels of the result that justify transforming all tiles
 
 struct Weights;
 struct Sources;
@@ -77,11 +77,11 @@ class Gather {
   bool run() {
     bias_ = Scratch<Biases>::get<float>(w_.groups * rows_);
     for (int64_t i = 0; i < w_.groups * rows_; ++i) bias_[i] = w_.bias ? w_.bias[i] : 0;
-    int64_t rows_at_once = std::max<int64_t>(1, kMost / (kPlanes * depth_ * tile_rows_)) * tile_rows_;
-    int64_t panels_at_once = std::max<int64_t>(1, kMost / (kPlanes * depth_ * panel_));
+    int64_t rows_at_once = std::max<int64_t>(1, kMaxStored / (kPlanes * depth_ * tile_rows_)) * tile_rows_;
+    int64_t panels_at_once = std::max<int64_t>(1, kMaxStored / (kPlanes * depth_ * panel_));
     for (int64_t group = 0; group < w_.groups; ++group) {
       if (rows_ > tiles_) {
-        int64_t shares = max_redundant_chunks(rows_ / kLeastShare),
+        int64_t shares = max_redundant_chunks(rows_ / kMinShare),
                 share = ceil_div(ceil_div(rows_, shares), tile_rows_) * tile_rows_;
         parallel_for(0, ceil_div(rows_, share), 1, [&](int64_t begin, int64_t end) {
           for (int64_t p = 0; p < panels_; p += panels_at_once) {
@@ -204,7 +204,7 @@ bool winograd_pays_off(const ConvShape& s, const int64_t (&outputs)[3]) {
     if (s.kernel[axis] != 3 || s.stride[axis] != 1 || s.dilation[axis] != 1) return false;
   }
   if (s.kernel[0] != 1 || s.in[0] != 1 || s.out[0] != 1) return false;
-  if (s.in_channels / s.groups < kLeastChannels || s.out_channels / s.groups < kLeastChannels) return false;
+  if (s.in_channels / s.groups < kMinChannels || s.out_channels / s.groups < kMinChannels) return false;
   // Compares the multiplications of all tiles, including parts outside the image, plus a third for the transforms, with
   // those of the direct method.
   int64_t tiles = ceil_div(outputs[1], 2) * ceil_div(outputs[2], 2);

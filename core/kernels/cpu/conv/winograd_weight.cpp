@@ -20,12 +20,12 @@ namespace {
 // far as there is memory for their sums (in chunks that depend only on the shape, and whose sums are added in order, as
 // in Note [Weight Gradient Chunks]). Then the channels of y are divided (Note [Redundant Preparation]: each share
 // transforms all of x again).
-constexpr int64_t kMostChunks = 8;
-constexpr int64_t kMostSums = 1 << 20;  // elements, of all chunks together, or of one pass over some channels of y
-constexpr int64_t kLeastShare = 56;     // minimum channels of y that justify transforming x
+constexpr int64_t kMaxChunks = 8;
+constexpr int64_t kMaxSums = 1 << 20;  // elements, of all chunks together, or of one pass over some channels of y
+constexpr int64_t kMinShare = 56;      // minimum channels of y that justify transforming x
 constexpr int64_t kTilesAtOnce = 64;
-constexpr int64_t kMostElements = 1 << 22;  // in a row of transformed tiles: wider images are summed directly
-constexpr int64_t kSkew = 16;               // see winograd.cpp
+constexpr int64_t kMaxElements = 1 << 22;  // in a row of transformed tiles: wider images are summed directly
+constexpr int64_t kSkew = 16;              // see winograd.cpp
 
 struct Sources;
 struct Results;
@@ -58,10 +58,10 @@ class WeightWork {
         panel_(products().panel_cols),
         tile_rows_(ceil_div(rows_, ceil_div(rows_, std::min(products().max_tile_rows, lanes_)))),
         plane_(rows_ * channels_ + kSkew) {
-    int64_t most = std::clamp<int64_t>(kMostSums / (kPlanes * plane_), 1, kMostChunks);
+    int64_t most = std::clamp<int64_t>(kMaxSums / (kPlanes * plane_), 1, kMaxChunks);
     lines_of_chunk_ = ceil_div(lines_, most);
     chunks_ = ceil_div(lines_, lines_of_chunk_);
-    int64_t shares = chunks_ > 1 ? 1 : max_redundant_chunks(rows_ / kLeastShare);
+    int64_t shares = chunks_ > 1 ? 1 : max_redundant_chunks(rows_ / kMinShare);
     rows_of_share_ = ceil_div(ceil_div(rows_, shares), tile_rows_) * tile_rows_;
     shares_ = ceil_div(rows_, rows_of_share_);
     lines_at_once_ = std::clamp<int64_t>(kTilesAtOnce / across_, 1, lines_of_chunk_);
@@ -93,7 +93,7 @@ class WeightWork {
   void sum_and_write(int64_t group, int64_t share) {
     int64_t end = std::min((share + 1) * rows_of_share_, rows_);
     int64_t step =
-        std::clamp<int64_t>(kMostSums / 2 / (kPlanes * channels_ * tile_rows_), 1, rows_of_share_ / tile_rows_) *
+        std::clamp<int64_t>(kMaxSums / 2 / (kPlanes * channels_ * tile_rows_), 1, rows_of_share_ / tile_rows_) *
         tile_rows_;
     for (int64_t row = share * rows_of_share_; row < end; row += step) {
       int64_t rows = std::min(step, end - row), plane = rows * channels_ + kSkew;
@@ -164,7 +164,7 @@ class WeightWork {
 
 bool winograd_weight(const ConvShape& s, const float* x, const float* y, float* w) {
   int64_t row_of_tiles = kPlanes * std::max(s.in_channels, s.out_channels) / s.groups * ceil_div(s.out[2], 2);
-  return row_of_tiles <= kMostElements && winograd_pays_off(s, s.out) && WeightWork(s, x, y, w).run();
+  return row_of_tiles <= kMaxElements && winograd_pays_off(s, s.out) && WeightWork(s, x, y, w).run();
 }
 
 }  // namespace undertow::cpu

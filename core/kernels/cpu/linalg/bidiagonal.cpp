@@ -132,10 +132,10 @@ bool golub_kahan(int64_t n, double* d, double* e, Columns u, Columns v) {
 // A block of n rows and n + extra columns: if extra, the last column of v becomes the null vector.
 template <class R>
 bool leaf(int64_t n, int64_t extra, double* d, double* e, R* u, int64_t ldu, R* v, int64_t ldv) {
-  constexpr int64_t kMost = kConquerLeaf + 1;
+  constexpr int64_t kMaxSize = kConquerLeaf + 1;
   const int64_t columns = n + extra;
-  double left[kMost * kMost], right[kMost * kMost], beside[kMost], values[kMost];
-  int64_t order[kMost];
+  double left[kMaxSize * kMaxSize], right[kMaxSize * kMaxSize], beside[kMaxSize], values[kMaxSize];
+  int64_t order[kMaxSize];
   std::fill(left, left + n * n, 0.0);
   std::fill(right, right + columns * columns, 0.0);
   for (int64_t i = 0; i < n; i++) left[i * (n + 1)] = 1;

@@ -58,11 +58,11 @@ T reflection(int64_t n, T* x) {
   R rest = length_of(n - 1, x + 1);
   if (rest == 0 && imag_of(x[0]) == 0) return T(0);
   R beta = std::hypot(std::hypot(std::real(x[0]), imag_of(x[0])), rest);
-  constexpr R kLeast = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon();
-  if (beta < kLeast) {  // its inverse might overflow
-    for (int64_t i = 0; i < n; i++) x[i] *= R(1) / kLeast;
+  constexpr R kMinSafe = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon();
+  if (beta < kMinSafe) {  // its inverse might overflow
+    for (int64_t i = 0; i < n; i++) x[i] *= R(1) / kMinSafe;
     T tau = reflection(n, x);
-    x[0] *= kLeast;
+    x[0] *= kMinSafe;
     return tau;
   }
   if (std::real(x[0]) >= 0) beta = -beta;

@@ -40,7 +40,7 @@ constexpr int64_t kMaxDotRows = 32;
 constexpr int64_t kMaxCachedDotRows = 12;
 constexpr int64_t kCachedElements = 1 << 20;
 // For shorter runs, the final reduction costs more than reading them.
-constexpr int64_t kLeastDotDepth = 112;
+constexpr int64_t kMinDotDepth = 112;
 
 // Elements in a chunk of one long dot product.
 constexpr int64_t kLongDot = 1 << 15;
@@ -230,7 +230,7 @@ void run_packed(Product<T> x) {
 template <class T>
 bool run_thin(const Product<T>& x) {
   bool dots = x.b_rs == 1 && (x.b_cs != 1 || x.k > x.n);
-  if (dots && x.k < kLeastDotDepth) return false;
+  if (dots && x.k < kMinDotDepth) return false;
   int64_t most = !dots ? kThinRows : x.k * x.n > kCachedElements ? kMaxDotRows : kMaxCachedDotRows;
   if (x.m > most || (!dots && x.b_cs != 1)) return false;
   Product<T> thin = x;

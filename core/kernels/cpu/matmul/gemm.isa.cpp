@@ -257,7 +257,7 @@ template <class T>
 void panels(const Product<T>& x, T* copy) {
   constexpr int64_t kL = kLanes<T>, kPanel = kPanelVecs * kL;
   int64_t tiles = (x.m + kMaxRows<T> - 1) / kMaxRows<T>, tile_rows = (x.m + tiles - 1) / tiles;
-  bool lies = x.b_cs == 1;
+  bool b_contiguous = x.b_cs == 1;
   int64_t blocks = (x.k + kPanelDepth - 1) / kPanelDepth, block = (x.k + blocks - 1) / blocks;
   // The number of tiles that use a panel in turn: as many as have their rows in the L1 cache, but at least two if the
   // panels come from the last-level cache. One, so that C is written along its rows, if all panels fit the L1 cache.
@@ -285,14 +285,14 @@ void panels(const Product<T>& x, T* copy) {
                     left.a,
                     left.a_rs,
                     left.a_cs,
-                    lies ? x.b + p * x.b_rs + j : x.b + j * x.k + p * width,
-                    lies ? x.b_rs : width,
+                    b_contiguous ? x.b + p * x.b_rs + j : x.b + j * x.k + p * width,
+                    b_contiguous ? x.b_rs : width,
                     x.alpha,
                     p > 0 ? T{1} : x.beta,
                     x.c + i * x.c_rs + j * x.c_cs,
                     x.c_rs,
                     x.c_cs,
-                    !lies};
+                    !b_contiguous};
           kTiles<T>.direct[min64(tile_rows, x.m - i) - 1][cols > kL](t);
         }
       }

@@ -30,7 +30,7 @@ constexpr int64_t kMoveGrain = 1 << 13;
 // threads.
 constexpr int64_t kChunkWork = 1 << 16;
 constexpr int64_t kChunkCols = 32;
-constexpr int64_t kLeastRows = 48;
+constexpr int64_t kMinRows = 48;
 constexpr int64_t kEnoughChunks = 8;
 
 // C = alpha * sum + beta * C for one element, written out because operator* of std::complex calls a library function
@@ -106,7 +106,7 @@ void run(int64_t m, int64_t n, int64_t k, std::complex<R> alpha, const std::comp
   }
   // A chunk of C builds the part of the new B that it needs: see Note [Private Panels].
   int64_t cols = m * n * k < kChunkWork ? n : std::min(n, kChunkCols), across = (n + cols - 1) / cols;
-  int64_t down = m * n * k < kChunkWork ? 1 : std::max<int64_t>(1, std::min(m / kLeastRows, kEnoughChunks / across)),
+  int64_t down = m * n * k < kChunkWork ? 1 : std::max<int64_t>(1, std::min(m / kMinRows, kEnoughChunks / across)),
           rows = (m + down - 1) / down;
   bool plain = c_cs == 1 && alpha.imag() == 0 && beta.imag() == 0;
   parallel_for(0, down * across, 1, [&](int64_t begin, int64_t end) {

@@ -84,7 +84,7 @@ void run(HalfKernels::Widen widen, HalfKernels::Narrow narrow, int64_t m, int64_
 constexpr int64_t kPairWork = 32 * 32 * 32;
 constexpr int64_t kPairChunkWork = 1 << 19;
 constexpr int64_t kEnoughChunks = 16;
-constexpr int64_t kLeastRows = 56;
+constexpr int64_t kMinRows = 56;
 
 // C = alpha * sums + beta * C for one tile.
 void write_tile(int64_t rows, int64_t cols, float* sums, float alpha, float beta, uint16_t* c, int64_t c_rs,
@@ -117,7 +117,7 @@ bool run_by_pairs(int64_t m, int64_t n, int64_t k, float alpha, HalfMatrix a, Ha
     a = {rows, 2 * pairs, 1};
   }
   int64_t panels = (n + kBf16Panel - 1) / kBf16Panel;
-  int64_t down = std::max<int64_t>(1, std::min(m / kLeastRows, (kEnoughChunks + panels - 1) / panels)),
+  int64_t down = std::max<int64_t>(1, std::min(m / kMinRows, (kEnoughChunks + panels - 1) / panels)),
           height = (m + down - 1) / down;
   int64_t grain = std::max<int64_t>(1, kPairChunkWork / (height * kBf16Panel * k));
   parallel_for(0, panels * down, grain, [&](int64_t begin, int64_t end) {

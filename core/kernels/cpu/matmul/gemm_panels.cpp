@@ -29,7 +29,7 @@ constexpr int64_t kMaxCached = 1 << 23;
 constexpr int64_t kMaxPacked = 1 << 21;
 constexpr int64_t kMaxNarrow = 1024;
 // Columns, in panels, from which a chunk copies its rows of A.
-constexpr int64_t kLeastCopied = 8;
+constexpr int64_t kMinCopied = 8;
 
 template <class T>
 const GemmKernels<T>& kernels() {
@@ -111,7 +111,7 @@ struct Cut {
       return ceil_div(x.m, cut.rows) * ceil_div(x.n, cut.cols) < kEnoughChunks &&
              cut.rows * cut.cols * x.k >= 2 * kChunkWork;
     };
-    int64_t least = needs_copy(x) ? kLeastCopied * panel : panel;
+    int64_t least = needs_copy(x) ? kMinCopied * panel : panel;
     while (too_few() && cut.cols > least) cut.cols = ceil_div(cut.cols / panel, 2) * panel;
     while (too_few() && cut.rows > tile) cut.rows = ceil_div(cut.rows / tile, 2) * tile;
     return cut;
@@ -155,8 +155,8 @@ void multiply_panels(Product<T> x) {
 template <class T>
 bool run_panels(Product<T> x) {
   x = oriented(x);
-  bool lies = x.b_cs == 1 && x.k * x.n <= kMaxCached;
-  if (!lies && x.k * x.n > kMaxPacked) return false;
+  bool b_contiguous = x.b_cs == 1 && x.k * x.n <= kMaxCached;
+  if (!b_contiguous && x.k * x.n > kMaxPacked) return false;
   int64_t narrow = std::min(x.m, x.n);
   if (narrow > (x.a_cs != 1 ? kMaxNarrow / 2 : kMaxNarrow)) return false;
   Cut cut = Cut::of(x);
@@ -176,7 +176,7 @@ bool run_panels(Product<T> x) {
         part.start += i * x.start_rs + j * x.start_cs;
         begin_with(part);
       }
-      if (lies) {
+      if (b_contiguous) {
         part.b += j;
       } else {
         part.b_cs = 0;

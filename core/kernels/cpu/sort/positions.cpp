@@ -94,13 +94,13 @@ bool sort_by_ranks(const Key* keys, int64_t n, int64_t* order) {
 // sorted.
 template <class Item, class Key>
 int64_t select(const Key* keys, int64_t n, int64_t k) {
-  constexpr int64_t kMost = 2048;
-  int64_t buckets = std::min<int64_t>(kMost, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))));
+  constexpr int64_t kMaxBuckets = 2048;
+  int64_t buckets = std::min<int64_t>(kMaxBuckets, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n))));
   Key least, most;
   kernels_for(Key{}).extent(keys, n, &least, &most);
   int shift = std::max<int>(0, static_cast<int>(std::bit_width(static_cast<uint64_t>(most - least))) -
                                    static_cast<int>(std::bit_width(static_cast<uint64_t>(buckets))) + 1);
-  int64_t counts[kMost];
+  int64_t counts[kMaxBuckets];
   std::fill(counts, counts + buckets, 0);
   auto bucket = [&](Key key) { return static_cast<int64_t>(static_cast<Key>(key - least) >> shift); };
   for (int64_t i = 0; i < n; i++) counts[bucket(keys[i])]++;
