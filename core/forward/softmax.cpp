@@ -82,7 +82,7 @@ Tensor _safe_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype
   if (self.numel() == 0) return p;
   const int64_t dims[1] = {dim};
   Tensor nothing = eq(amax(self, IntSpan(dims, 1), true), Scalar(-std::numeric_limits<double>::infinity()));
-  return where(nothing, zeros_beside(p, {}, p.dtype()), p);
+  return where(nothing, zeros_on_device_of(p, {}, p.dtype()), p);
 }
 Tensor _softmax_backward_data(const Tensor& grad_output, const Tensor& output, int64_t dim, DType input_dtype) {
   return backward(grad_output, output, dim, input_dtype, false);

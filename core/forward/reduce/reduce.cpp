@@ -29,7 +29,7 @@ Tensor sum_in(Fold op, const Tensor& self, uint64_t mask, bool keepdim, std::opt
 namespace {
 // Nothing to promote, no neutral element to write: by far the most common sum.
 inline Tensor sum_floats(const Tensor& self) {
-  Tensor out = empty_beside(self, {}, DType::Float32);
+  Tensor out = empty_on_device_of(self, {}, DType::Float32);
   backend_of(self).reduce->fold(out, self, all_dims(self), Fold::Sum);
   return out;
 }

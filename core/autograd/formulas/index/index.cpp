@@ -152,7 +152,7 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan siz
 
 Tensor nonzero_static_composite(const Tensor& self, int64_t size, int64_t fill_value) {
   UT_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer, got ", size);
-  if (!fwd::has_elements(self)) return empty_beside(self, Dims{size, self.dim()}, DType::Int64);
+  if (!fwd::has_elements(self)) return empty_on_device_of(self, Dims{size, self.dim()}, DType::Int64);
   Tensor found = nonzero(self, std::false_type());
   int64_t have = found.size(0);
   if (have >= size) return clone(narrow(found, 0, 0, size), MemoryFormat::Contiguous);
