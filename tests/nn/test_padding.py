@@ -57,7 +57,9 @@ def test_nothing_left_of_some_dimensions_is_an_empty_result_and_of_all_an_error(
         x = L.ones(shape).requires_grad_()
         y = L.nn.functional.pad(x, pad, mode)
         y.sum().backward()
-        return list(y.shape), x.grad
+        if L is ut:  # torch leaves the gradient of volumes as memory was
+            assert not x.grad.any()
+        return list(y.shape)
 
     same_as_torch(run)
 
