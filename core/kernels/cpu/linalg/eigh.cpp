@@ -156,11 +156,11 @@ bool eigh(int64_t n, T* a, int64_t ld, Real<T>* values, bool vectors) {
     apply_reflections<T>({.adjoint = false, .skip_zeros = false}, n - 1, n, n - 1, a + 1, ld, tau, q + 1, n);
     for (int64_t j = 0; j < n; j++) std::copy_n(q + j * n, n, a + j * ld);
   } else {
-    std::vector<T> vectors(static_cast<size_t>(n * n));
-    for (int64_t i = 0; i < n * n; i++) vectors[static_cast<size_t>(i)] = q[i];
-    apply_reflections<T>({.adjoint = false, .skip_zeros = false}, n - 1, n, n - 1, a + 1, ld, tau, vectors.data() + 1,
-                         n);
-    for (int64_t j = 0; j < n; j++) std::copy_n(vectors.data() + j * n, n, a + j * ld);
+    std::vector<T> eigenvectors(static_cast<size_t>(n * n));
+    for (int64_t i = 0; i < n * n; i++) eigenvectors[static_cast<size_t>(i)] = q[i];
+    apply_reflections<T>({.adjoint = false, .skip_zeros = false}, n - 1, n, n - 1, a + 1, ld, tau,
+                         eigenvectors.data() + 1, n);
+    for (int64_t j = 0; j < n; j++) std::copy_n(eigenvectors.data() + j * n, n, a + j * ld);
   }
   return true;
 }

@@ -19,27 +19,32 @@ constexpr int64_t kChunkNumbers = 1 << 15;
 template <class T>
 struct Block {
   int64_t m, k;
-  // v: m by k; adjoint: V^H, k by m, column-major, complex numbers only; t: k by k; work: 2 k by columns.
-  T *v, *adjoint, *t, *work;
+  // v: m by k; v_adjoint: V^H, k by m, column-major, complex numbers only; t: k by k; work: 2 k by columns.
+  T *v, *v_adjoint, *t, *work;
 
   static int64_t room(int64_t m, int64_t columns) {
     return 2 * m * kBlock + kBlock * kBlock * 2 + 2 * kBlock * columns;
   }
 
   Block(int64_t rows, int64_t count, const T* from, int64_t ld, const T* tau, T* memory)
-      : m(rows), k(count), v(memory), adjoint(v + m * kBlock), t(adjoint + m * kBlock), work(t + 2 * kBlock * kBlock) {
+      : m(rows),
+        k(count),
+        v(memory),
+        v_adjoint(v + m * kBlock),
+        t(v_adjoint + m * kBlock),
+        work(t + 2 * kBlock * kBlock) {
     for (int64_t j = 0; j < k; j++) {
       std::fill(v + j * m, v + j * m + j, T(0));
       v[j + j * m] = T(1);
       std::copy(from + j + 1 + j * ld, from + m + j * ld, v + j + 1 + j * m);
     }
     if constexpr (!std::is_floating_point_v<T>)
-      for (int64_t i = 0; i < m * k; i++) adjoint[i] = std::conj(v[i]);
+      for (int64_t i = 0; i < m * k; i++) v_adjoint[i] = std::conj(v[i]);
     else
-      adjoint = v;
+      v_adjoint = v;
     // T = [T' -T' (V'^H v) tau; 0 tau], column by column.
     T* gram = t + kBlock * kBlock;
-    gemm<T>(k, k, m, T(1), adjoint, m, 1, v, 1, m, T(0), gram, 1, k);
+    gemm<T>(k, k, m, T(1), v_adjoint, m, 1, v, 1, m, T(0), gram, 1, k);
     for (int64_t j = 0; j < k; j++) {
       for (int64_t i = 0; i < k; i++) t[i + j * k] = T(0);
       t[j + j * k] = tau[j];
@@ -54,7 +59,7 @@ struct Block {
   void apply(bool adjoint, int64_t columns, T* c, int64_t ld) {
     if (columns <= 0) return;
     T *first = work, *second = work + kBlock * columns;
-    gemm<T>(k, columns, m, T(1), adjoint, m, 1, c, 1, ld, T(0), first, 1, k);
+    gemm<T>(k, columns, m, T(1), v_adjoint, m, 1, c, 1, ld, T(0), first, 1, k);
     if (adjoint) {
       T* flipped = t + kBlock * kBlock;
       for (int64_t j = 0; j < k; j++)
