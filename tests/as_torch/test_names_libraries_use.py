@@ -110,7 +110,7 @@ def test_unbalanced_and_empty_point_sets_raise():
         ut.quasirandom.SobolEngine(0)
 
 
-@pytest.mark.parametrize("tree", [[1, 2], (1,), {"a": 1}, OrderedDict(a=[1]), Pair(1, 2)], ids=str)
+@pytest.mark.parametrize("tree", [[1, 2], (1,), {"a": 1}, pytest.param(OrderedDict(a=[1]), id="OrderedDict"), Pair(1, 2)], ids=str)
 def test_containers_are_found_by_their_type(tree, same_as_torch):
     def seen(L):
         lib = L.utils._pytree

@@ -26,7 +26,7 @@ TREES = [
     3,
     None,
     [1, (2, 3), {"a": 4}],
-    OrderedDict(a=1, b=[2]),
+    pytest.param(OrderedDict(a=1, b=[2]), id="OrderedDict"),  # its text depends on the version of Python
     Point(1, (2, None)),
     deque([1, [2]], maxlen=5),
     defaultdict(list, {"k": [1, 2]}),
