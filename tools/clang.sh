@@ -3,7 +3,7 @@
 # tests/parity. CLANG names the compiler; CLANG_OPTIONS goes to CMake, -DUNDERTOW_QUICK=ON for example.
 set -euo pipefail
 folder=$1 python=$2 jobs=$3
-for compiler in ${CLANG:-clang++ clang++-22 clang++-21 clang++-20 clang++-19}; do
+for compiler in ${CLANG:-clang++-22 clang++-21 clang++-20 clang++-19 clang++}; do
   if command -v "$compiler" >/dev/null; then found=$compiler; break; fi
 done
 if [ -z "${found:-}" ]; then

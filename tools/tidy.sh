@@ -2,7 +2,7 @@
 # tidy.sh FOLDER PYTHON JOBS: clang-tidy over the core's sources, with the checks of .clang-tidy. TIDY_FILES narrows it.
 set -euo pipefail
 folder=$1 python=$2 jobs=$3
-for version in "" -22 -21 -20 -19; do
+for version in -22 -21 -20 -19 ""; do
   if command -v "clang-tidy$version" >/dev/null && command -v "clang++$version" >/dev/null; then found=$version; break; fi
 done
 if [ -z "${found+set}" ]; then
