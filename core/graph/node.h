@@ -287,7 +287,4 @@ Edge gradient_edge(const Tensor& t);
 // Makes `result` the next output of `node`.
 void set_history(const Tensor& result, const Ref<Node>& node);
 
-// Releases a reference. Frees chains of any length without recursion; see Note [Iterative Destruction] in tensor.cpp.
-void release_node(Node* node);
-
 }  // namespace undertow

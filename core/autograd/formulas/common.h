@@ -2,13 +2,13 @@
 // Each function but has_zero is differentiable: it calls only operators.
 #pragma once
 #include "core/autograd/op_types.h"
+#include "generated/ops_shape.h"  // conj
 
 namespace undertow::ops {
 
 Tensor maybe_mul(const Tensor& t, const Scalar& s);    // t * s; t itself for s == 1, undefined if t is
 Tensor self_t_plus(const Tensor& a, const Tensor& b);  // a + b, either of which may be undefined
 Scalar conj(const Scalar& s);
-Tensor conj(const Tensor& self);
 
 // conj(t) for use inside an expression: refers to t itself if t is real, and so costs nothing.
 class Conjugate {
