@@ -56,6 +56,7 @@ void save_list(std::vector<SavedTensor>& to, TensorSpan list, Node* owner) {
 }
 std::vector<Tensor> unpack_list(const std::vector<SavedTensor>& list, Node* owner) {
   std::vector<Tensor> out;
+  out.reserve(list.size());
   for (const SavedTensor& s : list) out.push_back(s.unpack(owner));
   return out;
 }

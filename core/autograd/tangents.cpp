@@ -101,6 +101,7 @@ Tensor zeros_if_undefined(const Tensor& tangent, const Tensor& like) {
 }
 std::vector<Tensor> zeros_if_undefined(const std::vector<Tensor>& tangents, TensorSpan like) {
   std::vector<Tensor> out;
+  out.reserve(tangents.size());
   for (size_t i = 0; i < tangents.size(); i++) out.push_back(zeros_if_undefined(tangents[i], like[i]));
   return out;
 }

@@ -84,6 +84,7 @@ PyObject* wrap_tuple(std::tuple<T...> t, PyTypeObject* type) {
 template <size_t N>
 PyObject* wrap_outs(PyObject* outs, PyTypeObject* type) {
   std::vector<PyObject*> items;
+  items.reserve(N);
   for (size_t i = 0; i < N; i++) items.push_back(check(PySequence_GetItem(outs, static_cast<Py_ssize_t>(i))));
   return wrap_items(std::move(items), type);
 }
