@@ -2,6 +2,7 @@
 #include "core/graph/node.h"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/graph/accumulate_grad.h"
@@ -16,9 +17,13 @@ void (*release_node_metadata)(void*) = nullptr;
 InputMeta& InputMeta::operator=(InputMeta&& o) noexcept {
   if (this == &o) return *this;
   clear();
-  std::memcpy(static_cast<void*>(this), &o, sizeof(*this));
-  o.ndim_ = 0;
-  o.defined_ = false;
+  dtype_ = o.dtype_;
+  ndim_ = std::exchange(o.ndim_, 0);
+  device_ = o.device_;
+  defined_ = std::exchange(o.defined_, false);
+  any_dtype_ = o.any_dtype_;
+  static_assert(sizeof(inline_) >= sizeof(heap_));
+  std::memcpy(inline_, o.inline_, sizeof(inline_));  // or heap_, which shares these bytes
   return *this;
 }
 
