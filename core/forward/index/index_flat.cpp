@@ -59,6 +59,7 @@ std::vector<Tensor> unravel_index(const Tensor& indices, IntSpan shape) {
   for (int64_t s : shape) UT_CHECK_VALUE(s >= 0, "'shape' cannot have negative values, but got ", ShapeText{shape});
   Tensor in = contiguous(as_int64(indices));
   std::vector<Tensor> out;
+  out.reserve(shape.size());
   for (size_t d = 0; d < shape.size(); d++) out.push_back(empty_on_device_of(in, indices.sizes(), DType::Int64));
   backend_of(in).index->unravel(out, in, shape);
   return out;

@@ -108,6 +108,7 @@ std::vector<Tensor> nonzero(const Tensor& self, std::true_type) {
   Tensor line = self.dim() ? self : alias(self, Dims{1}, Dims{1}, self.storage_offset(), self.dtype());
   Tensor rows = nonzero(line, std::false_type());
   std::vector<Tensor> out;
+  out.reserve(static_cast<size_t>(rows.size(1)));
   for (int64_t d = 0; d < rows.size(1); d++)
     out.push_back(alias(rows, Dims{rows.size(0)}, Dims{1}, d * rows.stride(1), DType::Int64));
   return out;

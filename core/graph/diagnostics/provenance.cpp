@@ -181,6 +181,7 @@ void find_exits(const std::unordered_set<const Provenance*>& own, History& out) 
     left.assign(exits().begin(), exits().end());
   }
   std::vector<Provenance*> all;
+  all.reserve(left.size());
   for (const Exit& e : left) all.push_back(e.record.get());
   std::unordered_set<const Provenance*> descends = own;
   for (Provenance* r : ancestry(std::move(all)))

@@ -116,6 +116,7 @@ void apply(const T* x, const T* mean, const T* scale, const T* bias, T* out, con
 template <class T>
 std::vector<T> rstd_of(const Tensor& var, double eps) {
   std::vector<T> out;
+  out.reserve(static_cast<size_t>(var.numel()));
   for (int64_t c = 0; c < var.numel(); c++)
     out.push_back(static_cast<T>(1 / std::sqrt(static_cast<double>(var.data_as<T>()[c]) + eps)));
   return out;

@@ -43,6 +43,8 @@ template <class T>
 void largest_of_grid(const Pooling& p, const T* from, T* best, int64_t* index) {
   std::vector<int32_t> first;
   std::vector<PoolSpan> columns;
+  first.reserve(p.axis[2].first.size());
+  columns.reserve(static_cast<size_t>(p.grid[2].kernel));
   for (int64_t f : p.axis[2].first) first.push_back(static_cast<int32_t>(f));
   for (int64_t k = 0; k < p.grid[2].kernel; k++) columns.push_back(windows_of_tap(axis_of(p.grid[2]), k));
   PoolGrid grid{{axis_of(p.grid[0]), axis_of(p.grid[1]), axis_of(p.grid[2])}, first.data(), columns.data()};
