@@ -104,7 +104,8 @@ def test_draws_densities_and_moments_match_torch(name, i, dtype):
         except NotImplementedError:
             continue
         got = getattr(p, what)(*([] if what == "entropy" else [mine.clamp(0.01, 0.99) if what == "icdf" else mine]))
-        close(got, expected, dtype)
+        loose = {"rtol": 1e-6} if (name, what) == ("Multinomial", "entropy") else {}  # torch computes lgamma of the counts in float32
+        close(got, expected, dtype, **loose)
     grown = p.expand((5, *p.batch_shape))
     assert tuple(grown.sample().shape) == tuple(sampled(q.expand((5, *q.batch_shape)), ()).shape)
 

@@ -134,7 +134,7 @@ def test_clip_by_value():
     assert y.tolist() == [-1, 0.5, 1]
     assert train.gradients(y.sum(), x)[0].tolist() == [0, 1, 0]
     assert train.clip_by_value([1.0, 5.0], ut.tensor([2.0, 0.0]), 3.0).tolist() == [2, 3]
-    with pytest.raises(ValueError, match="bounds must fit"):
+    with pytest.raises(ValueError, match="bounds must broadcast"):
         train.clip_by_value(ut.ones(2), ut.zeros(3, 1), 1.0)
 
 
