@@ -4,19 +4,25 @@
 #include "core/forward/copy/copy.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/engine/evaluate.h"
+#include "core/graph/saved_tensor.h"
 #include "generated/ops.h"
 
 namespace undertow {
 
 namespace {
 
-// Makes the inner node current, so that it can ask the pass which gradients are needed.
-struct AsCurrentNode {
-  explicit AsCurrentNode(Node* node) : saved(current_node) {
-    if (current_graph_task) current_node = node;
+// Makes the inner node current, so that it can ask the pass which gradients are needed, and asks the outer one what its
+// result has become.
+struct RunInside {
+  RunInside(Node* outer, Node* inner) : saved(current_node), saved_enclosing(enclosing_node) {
+    if (current_graph_task) current_node = inner;
+    enclosing_node = outer;
   }
-  ~AsCurrentNode() { current_node = saved; }
-  Node* saved;
+  ~RunInside() {
+    current_node = saved;
+    enclosing_node = saved_enclosing;
+  }
+  Node *saved, *saved_enclosing;
 };
 
 class CopySlices final : public NodeWithEdgeList {
@@ -47,6 +53,18 @@ class CopySlices final : public NodeWithEdgeList {
   }
   Node* inner_node() const override { return fn_.get(); }
   void visit_saved(SavedVisitor visit, void* context) const override { fn_->visit_saved(visit, context); }
+  // By making the view again of a tensor that stands for what the base was after the write; nobody reads its elements.
+  void give_history_to_inner_result(const Tensor& t) override {
+    Tensor base = empty_strided_beside(t, base_sizes_, base_strides_, base_dtype_);
+    retain();
+    base.impl()->grad_fn = this;
+    base.impl()->set(kRequiresGrad);
+    Tensor view = view_of(base);
+    t.impl()->grad_fn = view.impl()->grad_fn;
+    t.impl()->grad_fn->retain();
+    t.impl()->output_nr = view.impl()->output_nr;
+    t.impl()->set(kRequiresGrad);
+  }
 
   void apply(std::span<Tensor> grads, std::span<Tensor> grad_inputs) override {
     if (!grads[0].defined()) return;
@@ -59,11 +77,11 @@ class CopySlices final : public NodeWithEdgeList {
     // The gradient in the base's own layout, so that the view's strides and offset are valid for it.
     Tensor result = empty_strided_on_device_of(grads[0], base_sizes_, base_strides_, base_dtype_);
     result = ops::copy(result, grads[0], false);
-    Tensor slice = view_fn_ ? view_fn_->replay(result) : ops::as_strided(result, view_sizes_, view_strides_, offset_);
+    Tensor slice = view_of(result);
     GradArray in(std::max<uint32_t>(fn_->num_inputs(), 1)), out(fn_->num_edges());
     in[0] = ops::clone(slice, std::nullopt);
     {
-      AsCurrentNode inner(fn_.get());
+      RunInside inside(this, fn_.get());
       fn_->apply(in.span(), out.span());
     }
     for (uint32_t i = 0; i < fn_->num_edges(); i++)
@@ -77,6 +95,11 @@ class CopySlices final : public NodeWithEdgeList {
   }
 
  private:
+  // The view's part of a tensor in the base's layout.
+  Tensor view_of(const Tensor& base) const {
+    return view_fn_ ? view_fn_->replay(base) : ops::as_strided(base, view_sizes_, view_strides_, offset_);
+  }
+
   Ref<Node> fn_;
   uint32_t self_edge_;
   Dims base_sizes_, base_strides_;

@@ -7,6 +7,8 @@
 // as_strided of the base. This does not work for a view created in no_grad, by a function with several outputs, or in
 // inference mode: writing to it raises. The tensor flags kView* record the case. A view with another dtype, conj bit or
 // neg bit is not an as_strided of its base; it keeps a ViewFunction, which recomputes it from the base step by step.
+// A writing operation that saves its result saves the view, in the view's layout; Note [Saved Outputs] says what its
+// history is.
 #pragma once
 #include "core/autograd/op_types.h"
 #include "core/graph/node.h"

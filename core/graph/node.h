@@ -131,6 +131,9 @@ class Node {
   virtual void visit_kept(KeptVisitor visit, void* context) const;
   // A node that this one owns and runs itself (CopySlices). visit_saved then visits the saved tensors of that node.
   virtual Node* inner_node() const { return nullptr; }
+  // Gives `result`, which the inner node saved as its own result, its history: a part of what this node made. See Note
+  // [Saved Outputs].
+  virtual void give_history_to_inner_result(const Tensor& result) { (void)result; }
   // The saved values by name, for `_saved_*`; see saved_fields.h.
   virtual const SavedField* saved_fields(size_t* count) const {
     *count = 0;

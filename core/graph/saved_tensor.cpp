@@ -13,6 +13,7 @@ namespace undertow {
 
 SavedTensorHooks* (*make_default_saved_hooks)() = nullptr;
 constinit thread_local Node* packing_node = nullptr;
+constinit thread_local Node* enclosing_node = nullptr;
 
 struct SavedTensor::Packed {
   std::unique_ptr<SavedTensorHooks> hooks;
@@ -106,7 +107,10 @@ Tensor SavedTensor::as_output(const Tensor& data, Node* owner) const {
   if (!grad_enabled()) return data;
   Tensor t = alias(data);
   if (UT_UNLIKELY(data.impl()->has(kHasTangent))) forward_level::set_tangent(t, data.impl()->meta->tangent);
-  if (is_differentiable(t.dtype())) {
+  if (!is_differentiable(t.dtype())) return t;
+  if (UT_UNLIKELY(enclosing_node && enclosing_node->inner_node() == owner)) {
+    enclosing_node->give_history_to_inner_result(t);
+  } else {
     owner->retain();
     t.impl()->grad_fn = owner;
     t.impl()->output_nr = output_nr_;

@@ -2,7 +2,10 @@
 //
 // Note [Saved Outputs]
 // A node that saved its own output would own the tensor that owns it. So it saves an alias on the same storage without
-// a grad_fn; unpack() sets the grad_fn to the node again if a graph is being recorded.
+// a grad_fn; unpack() sets the grad_fn to the node again if a graph is being recorded. The node of a write through a view is
+// in no graph: CopySlices owns it and runs it, on the view's part of the base's gradient. What it saved as its result
+// is that part of what CopySlices made, whatever else happens to the base, and unpack() asks CopySlices for this
+// history.
 #pragma once
 #include "core/base/ref.h"
 #include "core/tensor/mode.h"
@@ -29,6 +32,8 @@ extern SavedTensorHooks* (*make_default_saved_hooks)();
 
 // The node whose tensor is being packed on this thread, or null.
 extern constinit thread_local Node* packing_node;
+// The node that runs its inner_node() on this thread, or null.
+extern constinit thread_local Node* enclosing_node;
 
 class SavedTensor {
  public:
