@@ -27,32 +27,6 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     return tuple(sorted(range(self.dim()), key=lambda d: (-self.stride()[d], d)))
 
 
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Fill the main diagonal; with `wrap`, the diagonal of a tall matrix starts again after a gap of one row.
-
-    >>> import undertow as ut
-    >>> ut.zeros(2, 3).fill_diagonal_(5)
-    tensor([[5., 0., 0.],
-            [0., 5., 0.]])
-    """
-    if self.dim() < 2:
-        raise RuntimeError("dimensions must larger than 1")
-    if self.dim() > 2 and len(set(self.shape)) > 1:
-        raise RuntimeError("all dimensions of input must be of equal length")
-    step = sum(self.stride())
-    short = min(self.shape)
-    start = self.storage_offset()
-    with undertow.no_grad():
-        self.as_strided((short,), (step,), start).fill_(fill_value)
-        if wrap and self.dim() == 2 and self.size(0) > self.size(1) + 1:
-            width = self.size(1)
-            rows = self.size(0)
-            for first in range(width + 1, rows, width + 1):
-                count = min(width, rows - first)
-                self.as_strided((count,), (step,), start + first * self.stride(0)).fill_(fill_value)
-    return self
-
-
 def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     """Create a tensor with this tensor's dtype: uninitialised, from sizes, or from data."""
     from undertow import _C

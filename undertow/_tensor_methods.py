@@ -218,7 +218,7 @@ _ELSEWHERE = (
     *(_of_module("_functions.spectrogram", name) for name in ("istft", "stft")),
     _of_module("_functions.histogram", "histogram"),
     _of_module("_functions.linear_algebra", "lu"),
-    *(_of_module("_lazy_methods", name) for name in ("cuda", "dim_order", "fill_diagonal_", "module_load", "new")),
+    *(_of_module("_lazy_methods", name) for name in ("cuda", "dim_order", "module_load", "new")),
     *(_of_module("_lazy_methods", name) for name in ("record_stream", "storage_type", "to_dense", "xpu")),
 )
 _NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu")  # unsupported devices and layouts

@@ -106,7 +106,7 @@ def glue(e: Entry, kind: str) -> tuple[str, str]:
         lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n  return wrap_tuple(std::move(r), {names_of(e)});\n}}")
     else:
         finish = "  factory.finish(r);\n" if e.is_factory else ""
-        lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n{finish}  return wrap(std::move(r));\n}}")
+        lines.append(f"  auto r = [&] {{ {long_guard(e)} return ops::{e.name}({call}); }}();\n{finish}  return ::undertow::python::wrap(std::move(r));\n}}")
     return "\n".join(lines), fname
 
 

@@ -143,6 +143,16 @@ def index_fill(op: Operator, level: Level, args: list[Any]) -> Any:
     return _finished(op, args, target.scatter(at, positions, value))
 
 
+@rule("fill_diagonal", logical=True)
+def fill_diagonal(op: Operator, level: Level, args: list[Any]) -> Any:
+    sample, value, wrap = args
+    mask = undertow.zeros(sample.shape, dtype=undertow.bool, device=sample.device).fill_diagonal_(1, wrap)
+    if op.inplace:
+        sample.masked_fill_(mask, value)
+        return None
+    return sample.masked_fill(mask, value)
+
+
 @rule("take", logical=True)
 def take(op: Operator, level: Level, args: list[Any]) -> Any:
     sample, index = args

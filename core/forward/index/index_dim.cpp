@@ -1,5 +1,5 @@
 // index_dim.cpp: whole slices along one dimension, selected by a vector of indices: index_select, index_add,
-// index_copy, index_fill, index_reduce; and embedding and one_hot, which read and write rows the same way.
+// index_copy, index_fill, index_reduce; fill_diagonal, and embedding and one_hot, which read and write rows the same way.
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"
@@ -11,6 +11,7 @@
 #include "generated/fwd_copy.h"
 #include "generated/fwd_embedding.h"
 #include "generated/fwd_index.h"
+#include "generated/fwd_shape.h"
 
 namespace undertow::fwd {
 
@@ -167,7 +168,7 @@ int64_t check_fill(const Tensor& out, int64_t dim, const Tensor& index, bool com
   UT_CHECK_INDEX(index.dtype() == DType::Int64, "index_fill_(): Expected dtype int64 for index. Got ", index.dtype());
   UT_CHECK(out.is_complex() || !complex_value,
            "index_fill_(): Converting complex Scalar to non-complex type is not supported");
-  check_no_internal_overlap(out);
+  warn_if_expanded(out, "index_fill_", "tensor[mask] = scalar");
   dim = wrap_dim(dim, out.dim());
   UT_CHECK(index.dim() <= 1, "Index has to be a vector/scalar; got shape ", ShapeText{index.sizes()});
   return dim;
@@ -192,6 +193,31 @@ void index_fill_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor&
 Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   Tensor out = clone_preserve(self);
   index_fill_out(out, self, dim, index, value);
+  return out;
+}
+
+void fill_diagonal_out(const Tensor& out, const Tensor&, const Scalar& fill_value, bool wrap) {
+  UT_CHECK(out.dim() >= 2, "dimensions must larger than 1; fill_diagonal_ got a tensor of shape ",
+           ShapeText{out.sizes()});
+  int64_t step = 0, length = out.size(0);
+  for (int64_t d = 0; d < out.dim(); d++) {
+    UT_CHECK(out.dim() == 2 || out.size(d) == length,
+             "all dimensions of input must be of equal length; fill_diagonal_ got a tensor of shape ",
+             ShapeText{out.sizes()});
+    step += out.stride(d);
+    length = std::min(length, out.size(d));
+  }
+  int64_t rows = out.size(0), width = out.size(1);
+  fill_into(as_strided(out, IntSpan(&length, 1), IntSpan(&step, 1), out.storage_offset()), fill_value);
+  if (!wrap || out.dim() != 2 || rows <= width + 1) return;
+  for (int64_t first = width + 1; first < rows; first += width + 1) {
+    int64_t count = std::min(width, rows - first), at = out.storage_offset() + first * out.stride(0);
+    fill_into(as_strided(out, IntSpan(&count, 1), IntSpan(&step, 1), at), fill_value);
+  }
+}
+Tensor fill_diagonal(const Tensor& self, const Scalar& fill_value, bool wrap) {
+  Tensor out = clone_preserve(self);
+  fill_diagonal_out(out, self, fill_value, wrap);
   return out;
 }
 

@@ -53,6 +53,7 @@ CASES = {
     "index": [case(A, [ROWS, index([1, 3])], reference=lambda x, i: x[i[0], i[1]]), case(A, [None, ROWS], reference=lambda x, i: x[:, i[1]])],
     "index_add": [case(A, 0, ROWS, SMALL, reference=_added), case(A, 0, index([1, 1]), SMALL, reference=_added)],
     "index_copy": [case(A, 0, ROWS, SMALL, reference=_copied)],
+    "fill_diagonal": [case(Array((3, 4)), 0.5), case(Array((7, 2)), 2, True), case(Array((3, 3, 3)), 0.0), case(Array((5, 2)), 1.0)],
     "index_fill.int_Scalar": [case(A, 0, ROWS, 1, reference=_filled)],
     "index_fill.int_Tensor": [case(A, 0, ROWS, Array(()), reference=_filled)],
     "index_put": [case(A, [ROWS, index([1, 3])], Array((2,))), case(A, [index([1, 1])], SMALL, True)],
