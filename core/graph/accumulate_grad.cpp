@@ -104,7 +104,7 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
                          : grad.is_contiguous();
     bool order_fits = own_order || mode_is(kAnyGradLayout);
     bool exclusive = grad.impl()->use_count() == 1 && !grad.impl()->has(kConj | kNeg | kInference) &&
-                     (!grad.impl()->has(kIsView) || is_sole_view(grad));
+                     (grad.impl()->has(kIsView) ? is_sole_view(grad) : grad.storage().use_count() == 1);
     if (!grad_enabled() && exclusive && order_fits) {
       if (grad.impl()->has(kIsView)) grad = alias(grad);
       if (grad.requires_grad()) grad = graph_ops::detach(grad);
