@@ -175,7 +175,7 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
            "index_put_: expected all tensors to be on the same device, but found values on ", values.device(),
            " and self on ", out.device());
   check_devices(out, indices);
-  check_no_internal_overlap(out);
+  warn_if_expanded(out, "index_put_", "tensor[indices] = tensor");
   if (std::any_of(indices.begin(), indices.end(), is_mask) &&
       backend_of(out).index->put_masked(out, indices, values, accumulate))
     return;

@@ -12,6 +12,14 @@
 
 namespace undertow::fwd {
 
+void warn_if_expanded(const Tensor& out, const char* name, const char* example) {
+  if (UT_LIKELY(out.is_contiguous() || !has_internal_overlap(out.sizes(), out.strides()))) return;
+  warn(str("Use of ", name,
+           " on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+           "applies to advanced indexing e.g. ",
+           example));
+}
+
 Tensor as_int64(const Tensor& index) { return to_dtype(index, DType::Int64); }
 
 Tensor with_layout(const Tensor& t, IntSpan sizes, IntSpan strides) {

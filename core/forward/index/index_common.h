@@ -5,6 +5,10 @@
 
 namespace undertow::fwd {
 
+// A write to a tensor of which several elements share memory: accepted with torch's warning. `name`: "index_put_";
+// `example`: "tensor[indices] = tensor".
+void warn_if_expanded(const Tensor& out, const char* name, const char* example);
+
 // The index as int64 (itself, or a copy).
 Tensor as_int64(const Tensor& index);
 // Are all indices in [low, high)? A device without elements answers yes.

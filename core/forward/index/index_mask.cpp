@@ -19,6 +19,7 @@ void fill_where(const Tensor& out, const Tensor& self, const Tensor& mask, const
   iter.add_output(out, self.dtype());
   iter.add_input(self);
   iter.add_input(mask);
+  iter.allow_internal_overlap();
   iter.build();
   backend_of(out).index->masked_fill(iter, value);
 }
@@ -35,7 +36,6 @@ void check_in_place_shape(const Tensor& out, const Tensor& mask) {
   Dims shape = broadcast_sizes(mask.sizes(), out.sizes());
   UT_CHECK(same(out.sizes(), shape), "output with shape ", ShapeText{out.sizes()},
            " doesn't match the broadcast shape ", ShapeText{shape});
-  check_no_internal_overlap(out);
 }
 
 }  // namespace
@@ -50,6 +50,7 @@ Tensor filled(const Tensor& self, const Tensor& mask, const Tensor& element) {
 }
 void fill_in_place(const Tensor& out, const Tensor& mask, const Tensor& element) {
   check_in_place_shape(out, mask);
+  warn_if_expanded(out, "masked_fill_", "tensor[mask] = scalar");
   Tensor m = partial_overlap(out, mask) ? clone_preserve(mask) : mask;
   fill_where(out, out, broadcast(m, out.sizes()), element);
 }
@@ -86,6 +87,7 @@ void masked_scatter_out(const Tensor& out, const Tensor&, const Tensor& mask, co
   UT_CHECK(mask.dtype() == DType::Bool, "masked_scatter_ only supports boolean masks, but got mask with dtype ",
            long_name(mask.dtype()));
   check_in_place_shape(out, mask);
+  check_no_internal_overlap(out);
   Tensor m = contiguous(broadcast(mask, out.sizes())), from = copy_if_overlapping(out, contiguous(source));
   Tensor to = out.is_contiguous() ? out : contiguous(out);
   backend_of(out).index->masked_scatter(to, m, from);

@@ -12,6 +12,7 @@
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/errors.h"
+#include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
 #include "generated/ops.h"
@@ -208,6 +209,7 @@ void assign(const Tensor& dst, PyObject* value) {
   if (is_number_value(value)) {
     Scalar number = scalar_arg(value);
     fwd::check_fits(number, dst.dtype());
+    check_no_internal_overlap(dst);  // as for a tensor; fill_ itself takes expanded tensors
     ops::fill_(dst, number);
     return;
   }

@@ -110,8 +110,9 @@ Tensor put_zero(const Tensor& grad, const Tensor& index) {
 
 namespace {
 // Indices beyond the end wrap around, as negative ones do.
-Tensor wrap_positions(const Tensor& indices, int64_t n) {
-  if (n == 0 || fwd::all_within(indices, 0, n)) return indices;
+Tensor wrap_positions(const Tensor& indices, int64_t n, bool recorded) {
+  // A copy where gather saves them: as in torch, the caller may write to the indices afterwards.
+  if (n == 0 || fwd::all_within(indices, 0, n)) return recorded ? clone(indices, std::nullopt) : indices;
   return remainder(indices, Scalar(static_cast<long>(n)));
 }
 }  // namespace
@@ -124,14 +125,15 @@ Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::
            "undertow.take_along_dim(): input and indices should have the same number of dimensions, but got ",
            self.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   int64_t d = wrap_dim(*dim, self.dim());
-  if (self.dim() == 0) return gather(self, 0, wrap_positions(indices, 1), false);
+  bool recorded = grad_enabled() && self.requires_grad();
+  if (self.dim() == 0) return gather(self, 0, wrap_positions(indices, 1, recorded), false);
   // Both broadcast to each other, except along d.
   Dims a(self.sizes()), b(indices.sizes());
   size_t at = static_cast<size_t>(d);
   a[at] = b[at];
   Dims both = broadcast_sizes(a, b), from = both;
   from[at] = self.size(d);
-  return gather(expand(self, from), d, expand(wrap_positions(indices, self.size(d)), both), false);
+  return gather(expand(self, from), d, expand(wrap_positions(indices, self.size(d), recorded), both), false);
 }
 
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan sizes, int64_t padding_idx,

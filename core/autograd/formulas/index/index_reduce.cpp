@@ -10,6 +10,7 @@
 // amin share the gradient evenly.
 // build: small
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"
 
 namespace undertow::ops {
@@ -92,6 +93,37 @@ struct Reduction {
   }
 };
 
+// Stands behind a gradient that cannot be differentiated again: raises when a pass reaches it.
+class DelayedError final : public NodeWithEdges<1> {
+ public:
+  UT_NODE_MEMORY(DelayedError)
+  explicit DelayedError(const char* message) : message_(message) {}
+  std::string name() const override { return "DelayedError"; }
+  void apply(std::span<Tensor>, std::span<Tensor>) override { UT_FAIL(message_); }
+
+ private:
+  const char* message_;
+};
+
+// The formula's second derivative is that of the place's product without the element itself; of two zeros it would give
+// zero for both, which is wrong. So it is refused there, as in torch.
+Tensor refuse_second(const Reduction& r, const Tensor& grad, const char* message) {
+  if (r.reduce != "prod" || !grad_enabled() || !grad.requires_grad() || grad.impl()->has(kBatched) || grad.is_meta())
+    return grad;
+  {
+    NoGradGuard no_grad;
+    Tensor zeros = r.add(r.zeros_like_self(), to_dtype(eq(r.source, Scalar(0)), r.self.dtype()));
+    if (!item(any(gt(is_complex(zeros.dtype()) ? real(zeros) : zeros, Scalar(1)))).to<bool>()) return grad;
+  }
+  auto* node = new DelayedError(message);
+  NodeGuard guard(node);
+  node->edges()[0] = gradient_edge(grad);
+  node->finish_recording();
+  Tensor out = alias(grad);
+  guard.give_to(out);
+  return out;
+}
+
 }  // namespace
 
 Tensor scatter_reduce_self_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
@@ -101,7 +133,9 @@ Tensor scatter_reduce_self_grad(const Tensor& grad, const Tensor& self, int64_t 
 Tensor scatter_reduce_src_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
                                const Tensor& src, std::string_view reduce, bool include_self, const Tensor& result) {
   Reduction r{self, index, src, result, dim, reduce, include_self, false};
-  return r.read(grad) * conj(r.of_source());
+  return refuse_second(r, r.read(grad) * conj(r.of_source()),
+                       "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to "
+                       "the same position in self");
 }
 Tensor scatter_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t dim, const Tensor& index,
                               const Tensor& src, const Tensor& src_t, std::string_view reduce, bool include_self,
@@ -116,7 +150,10 @@ Tensor index_reduce_source_grad(const Tensor& grad, const Tensor& self, int64_t 
                                 const Tensor& source, std::string_view reduce, bool include_self,
                                 const Tensor& result) {
   Reduction r{self, index, source, result, dim, reduce, include_self, true};
-  return r.read(grad) * conj(r.of_source());
+  return refuse_second(
+      r, r.read(grad) * conj(r.of_source()),
+      "index_reduce(): Double backward is unsupported for source when >1 zeros in source are scattered "
+      "to the same position in self");
 }
 Tensor index_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t dim, const Tensor& index,
                             const Tensor& source, const Tensor& source_t, std::string_view reduce, bool include_self,
