@@ -14,6 +14,10 @@ Scalar conj(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad) {
   return grad.defined() ? fwd::zeros_on_device_of(grad, grad.sizes(), grad.dtype()) : Tensor();
 }
+Tensor flat_in(const Tensor& grad, const Tensor& self) {
+  if (!grad_enabled() || !self.requires_grad()) return grad;
+  return where(fwd::full_beside(grad, grad.sizes(), Scalar(true), DType::Bool), grad, self);
+}
 bool has_zero(const Tensor& t) { return !fwd::has_elements(t) || !item(all(alias(t))).to<bool>(); }
 
 }  // namespace undertow::ops

@@ -12,14 +12,20 @@ Dims negated(IntSpan values) {
   return out;
 }
 
+Tensor avg_pool_backward(const Tensor& grad, const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding,
+                         bool count_include_pad, std::optional<int64_t> divisor) {
+  return flat_in(_avg_unpool(grad, self.sizes(), kernel, stride, padding, count_include_pad, divisor), self);
+}
+
 Tensor avg_unpool_grad(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
                        bool count_include_pad, std::optional<int64_t> divisor) {
   // The number of windows tells whether ceil_mode was set.
   IntSpan steps = stride.empty() ? kernel : stride;
   bool ceil_mode = false;
-  for (size_t d = 0, lead = sizes.size() - kernel.size(); d < kernel.size(); d++)
-    ceil_mode |=
-        (grad.size(static_cast<int64_t>(lead + d)) + 2 * padding[d] - kernel[d]) / steps[d] + 1 != sizes[lead + d];
+  for (size_t d = 0, lead = sizes.size() - kernel.size(); d < kernel.size(); d++) {
+    int64_t last = grad.size(static_cast<int64_t>(lead + d)) + 2 * padding[d] - kernel[d];  // where a window may start
+    ceil_mode |= last < 0 || last / steps[d] + 1 != sizes[lead + d];
+  }
   return kernel.size() == 2 ? avg_pool2d(grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor)
                             : avg_pool3d(grad, kernel, stride, padding, ceil_mode, count_include_pad, divisor);
 }

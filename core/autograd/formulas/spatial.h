@@ -7,6 +7,8 @@ namespace undertow::ops {
 
 Dims negated(IntSpan values);
 
+Tensor avg_pool_backward(const Tensor& grad, const Tensor& self, IntSpan kernel, IntSpan stride, IntSpan padding,
+                         bool count_include_pad, std::optional<int64_t> divisor);
 // The derivative of _avg_unpool with respect to its gradient: averages over the same windows, as many as in `sizes`.
 Tensor avg_unpool_grad(const Tensor& grad, IntSpan sizes, IntSpan kernel, IntSpan stride, IntSpan padding,
                        bool count_include_pad, std::optional<int64_t> divisor);

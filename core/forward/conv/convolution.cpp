@@ -109,9 +109,9 @@ Dims transposed_sizes(const Tensor& input, const Tensor& weight, const Windows& 
     sizes.push_back(length);
   }
   Dims inner(sizes.begin() + 2, sizes.end());
-  UT_CHECK(!any_below(inner, 0), "Given input size per channel: ", by(input.sizes().subspan(2)),
-           ". Calculated output size per channel: ", by(inner), ". Output size is too small: padding ",
-           ShapeText{w.padding}, " removes more than the whole output");
+  UT_CHECK(!any_below(inner, 1), "Given input size per channel: ", by(input.sizes().subspan(2)),
+           ". Calculated output size per channel: ", by(inner), ". Output size is too small: the padding ",
+           ShapeText{w.padding}, " leaves nothing");
   return sizes;
 }
 
