@@ -168,7 +168,7 @@ std::vector<std::vector<size_t>> best_splits(const std::vector<Tensor>& m) {
         double c =
             cost[i][k] + cost[k + 1][j] +
             static_cast<double>(m[i].size(0)) * static_cast<double>(m[k].size(1)) * static_cast<double>(m[j].size(1));
-        if (c < cost[i][j]) {
+        if (c < cost[i][j] || (n == 3 && c == cost[i][j])) {  // of equals torch takes (AB)C
           cost[i][j] = c;
           split[i][j] = k;
         }

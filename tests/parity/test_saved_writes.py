@@ -1,0 +1,163 @@
+"""What a node saves decides what may be overwritten later: for every operator, the same writes break its backward as in torch.
+
+Each tensor that goes into an operator or comes out of it counts as written, one at a time, after the call and before the
+backward pass. Either both libraries refuse the pass or both go through with it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed")
+pytest.importorskip("expecttest", reason="torch's operator database needs expecttest, which is not installed")
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from carry import Untranslatable, tensors_in, to_ut
+from test_opcheck import ORACLE, WRAPPED, infos, operators, ours
+
+import undertow as ut
+
+pytestmark = [pytest.mark.filterwarnings("ignore")]
+
+
+REFUSED = re.compile("modified by an inplace operation|is a view and its base or another view of its base has been modified inplace")
+
+# A write that torch lets through and we refuse, with the reason. See docs/why.md.
+REFUSED_HERE = {
+    "kron": "torch reads the overwritten elements and returns a wrong gradient",
+    "special.ndtr": "torch computes it in steps and saves one of them; ours is one step, exact in the tails",
+    "nn.functional.rms_norm": "torch runs it in steps where the weight alone requires grad",
+    "nn.functional.batch_norm": "torch has another path for an empty batch",
+}
+# Torch saves more than the derivative needs, mostly a tensor of which it reads the shape alone, so that it refuses writes that do no
+# harm. A node here saves what its formula needs: less memory, and every program that torch runs still runs.
+SAVES_LESS = {
+    *("addcdiv", "binary_cross_entropy", "complex", "copysign", "cummax", "cummin", "float_power", "gather", "grid_sampler_2d", "grid_sampler_3d"),
+    *("index_add", "index_copy", "ldexp", "masked_select", "native_layer_norm", "pow", "put", "special.log_ndtr", "stft", "take", "tensordot"),
+    *("__rpow__", "cholesky_solve", "linalg.lu", "linalg.lu_solve", "linalg.solve", "linalg.solve_ex", "linalg.solve_triangular", "lu_solve"),
+    *("triangular_solve", *(f"fft.{name}" for name in ("fft", "ifft", "ihfft", "ihfft2", "ihfftn", "rfft", "rfft2", "rfftn"))),
+    *(f"nn.functional.{name}" for name in (
+        "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu", "bilinear", "layer_norm", "embedding_bag",
+        "grid_sample", "interpolate", "binary_cross_entropy", "binary_cross_entropy_with_logits", "nll_loss", "multi_margin_loss",
+        "multilabel_margin_loss", "multi_head_attention_forward")),
+}
+
+
+def copied(x, library, chosen: list[bool]):
+    """The arguments with every tensor copied, so that it may be written; those chosen require a gradient."""
+    left = iter(chosen)
+
+    def walk(v):
+        if isinstance(v, library.Tensor):
+            wanted = next(left)
+            return v.detach().clone().requires_grad_().clone() if wanted else v.detach().clone()
+        if isinstance(v, (list, tuple)):
+            made = [walk(u) for u in v]
+            return made if isinstance(v, list) else tuple(made)
+        return {k: walk(u) for k, u in v.items()} if isinstance(v, dict) else v
+
+    return walk(x)
+
+
+def breaking(library, function, sample, chosen: list[bool]) -> list[str] | None:
+    """Which writes break the backward pass: "input 1", "result 0". None where there is no pass."""
+    broken, place = [], 0
+    while True:
+        first, args, kwargs = arguments = copied(sample, library, chosen)
+        inputs = tensors_in(arguments, library.Tensor)
+        try:
+            outputs = tensors_in(function(first, *args, **kwargs), library.Tensor)
+        except RuntimeError:  # in place: the result has another shape or dtype
+            return None
+        leading = [o for o in outputs if o.requires_grad]
+        if not leading:
+            return None
+        named = [(f"input {i}", t) for i, t in enumerate(inputs)] + [(f"result {i}", t) for i, t in enumerate(outputs)]
+        if place == len(named) + 1:
+            return broken
+        cotangents = [library.ones_like(o) for o in leading]
+        wanted = [t for t in inputs if t.requires_grad]
+        if place:
+            library.autograd.graph.increment_version(named[place - 1][1])
+        try:
+            library.autograd.grad(leading, wanted, cotangents, allow_unused=True)
+        except RuntimeError as error:
+            if not place:
+                return None  # there is no derivative
+            if not REFUSED.search(str(error)):
+                raise
+            broken.append(named[place - 1][0])
+        place += 1
+
+
+def choices(sample) -> list[list[bool]]:
+    """Which of the tensors require a gradient: all that can, and each of them alone."""
+    able = [t.requires_grad for t in tensors_in(sample, torch.Tensor)]
+    alone = [[i == k for i in range(len(able))] for k, yes in enumerate(able) if yes]
+    return [able, *(alone if len(alone) > 1 else [])]
+
+
+def forms(op, oracle, function) -> list[tuple]:
+    """The operator out of place, and in place where it has such a method in both."""
+    method = getattr(op.inplace_variant, "__name__", None) if op.inplace_variant else None
+    here = getattr(ut.Tensor, method, None) if method else None
+    return [("", oracle, function), *([("_", getattr(torch.Tensor, method), here)] if here and hasattr(torch.Tensor, method) else [])]
+
+
+def differences(name: str, limit: int | None) -> tuple[int, list[str], list[str]]:
+    """How often both were asked, and where a write is refused here but not by torch, and where by torch but not here."""
+    ran, more, less = 0, [], []
+    function = ours(name)
+    for op in infos(name):
+        if torch.float64 not in op.dtypes or not op.supports_autograd:
+            continue
+        wrap = WRAPPED.get(f"{name}.{op.variant_test_name}")
+        samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=True))
+        if limit:
+            samples = samples[:: max(1, len(samples) // limit)][:limit]
+        for number, sample in enumerate(samples):
+            theirs = (sample.input, list(sample.args), dict(sample.kwargs))
+            try:
+                here = to_ut(theirs)
+            except Untranslatable:
+                continue
+            for (form, oracle, mine), chosen in product(forms(op, ORACLE.get(name, op.op), wrap(function) if wrap else function), choices(theirs)):
+                want = breaking(torch, oracle, theirs, chosen)
+                if want is None:
+                    continue
+                got = breaking(ut, mine, here, chosen)
+                ran += 1
+                label = f"{op.name}{form} {op.variant_test_name} sample {number}, gradients of {chosen}: torch refuses a write to {want}, here {got}"
+                if got is None or set(got) - set(want):
+                    more.append(label)
+                elif got != want:
+                    less.append(label)
+    return ran, more, less
+
+
+def compare(name: str, limit: int | None) -> tuple[list[str], list[str]]:
+    ran, more, less = differences(name, limit)
+    if not ran:
+        pytest.skip("no sample has a gradient in torch")
+    assert not more or name in REFUSED_HERE, more[0]
+    assert not less or name in SAVES_LESS, less[0]
+    return more, less
+
+
+@pytest.mark.parametrize("name", sorted({*operators()[::4], *REFUSED_HERE, "erfinv", "take_along_dim", "tanh", "sin", "mul", "div"}))
+def test_the_same_writes_break_backward(name: str):
+    """On one sample of some operators; the slow form takes all of them."""
+    compare(name, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", operators())
+def test_the_same_writes_break_backward_on_all_samples(name: str):
+    more, less = compare(name, 12)
+    assert more or name not in REFUSED_HERE, "the reason in REFUSED_HERE is obsolete"
+    assert less or name not in SAVES_LESS, "the entry of SAVES_LESS is obsolete"
