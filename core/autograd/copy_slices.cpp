@@ -55,7 +55,7 @@ class CopySlices final : public NodeWithEdgeList {
   void visit_saved(SavedVisitor visit, void* context) const override { fn_->visit_saved(visit, context); }
   // By making the view again of a tensor that stands for what the base was after the write; nobody reads its elements.
   void give_history_to_inner_result(const Tensor& t) override {
-    Tensor base = empty_strided_beside(t, base_sizes_, base_strides_, base_dtype_);
+    Tensor base = empty_strided_on_device_of(t, base_sizes_, base_strides_, base_dtype_);
     retain();
     base.impl()->grad_fn = this;
     base.impl()->set(kRequiresGrad);

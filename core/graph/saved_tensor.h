@@ -2,9 +2,9 @@
 //
 // Note [Saved Outputs]
 // A node that saved its own output would own the tensor that owns it. So it saves an alias on the same storage without
-// a grad_fn; unpack() sets the grad_fn to the node again if a graph is being recorded. The node of a write through a view is
-// in no graph: CopySlices owns it and runs it, on the view's part of the base's gradient. What it saved as its result
-// is that part of what CopySlices made, whatever else happens to the base, and unpack() asks CopySlices for this
+// a grad_fn; unpack() sets the grad_fn to the node again if a graph is being recorded. The node of a write through a
+// view is in no graph: CopySlices owns it and runs it, on the view's part of the base's gradient. What it saved as its
+// result is that part of what CopySlices made, whatever else happens to the base, and unpack() asks CopySlices for this
 // history.
 #pragma once
 #include "core/base/ref.h"

@@ -84,8 +84,8 @@ def test_tensors_that_cannot_be_shared_raise():
         (torch.eye(2).to_sparse(), "dense"),
         (torch.ones(1, dtype=torch.uint16), "torch.uint16 is not supported"),
         (torch.ones(1, device="meta"), "on meta"),
-        ([1.0], "expected a tensor of PyTorch's"),
-        ("text", "expected a tensor of PyTorch's"),
+        ([1.0], "expected a PyTorch tensor"),
+        ("text", "expected a PyTorch tensor"),
     ):
         with pytest.raises(TypeError, match=message):
             ut.from_torch(bad)

@@ -16,7 +16,7 @@ Tensor zeros_like_grad(const Tensor& grad) {
 }
 Tensor flat_in(const Tensor& grad, const Tensor& self) {
   if (!grad_enabled() || !self.requires_grad()) return grad;
-  return where(fwd::full_beside(grad, grad.sizes(), Scalar(true), DType::Bool), grad, self);
+  return where(fwd::full_on_device_of(grad, grad.sizes(), Scalar(true), DType::Bool), grad, self);
 }
 bool has_zero(const Tensor& t) { return !fwd::has_elements(t) || !item(all(alias(t))).to<bool>(); }
 

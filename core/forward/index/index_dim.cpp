@@ -1,5 +1,6 @@
 // index_dim.cpp: whole slices along one dimension, selected by a vector of indices: index_select, index_add,
-// index_copy, index_fill, index_reduce; fill_diagonal, and embedding and one_hot, which read and write rows the same way.
+// index_copy, index_fill, index_reduce; fill_diagonal, and embedding and one_hot, which read and write rows the same
+// way.
 #include "core/forward/index/index_common.h"
 
 #include "core/forward/copy/copy.h"

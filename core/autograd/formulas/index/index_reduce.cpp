@@ -12,6 +12,7 @@
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
 #include "core/forward/copy/copy.h"
+#include "core/forward/copy/elements.h"
 
 namespace undertow::ops {
 
@@ -108,7 +109,8 @@ class DelayedError final : public NodeWithEdges<1> {
 // The formula's second derivative is that of the place's product without the element itself; of two zeros it would give
 // zero for both, which is wrong. So it is refused there, as in torch.
 Tensor refuse_second(const Reduction& r, const Tensor& grad, const char* message) {
-  if (r.reduce != "prod" || !grad_enabled() || !grad.requires_grad() || grad.impl()->has(kBatched) || grad.is_meta())
+  if (r.reduce != "prod" || !grad_enabled() || !grad.requires_grad() || grad.impl()->has(kBatched) ||
+      !fwd::has_elements(grad))
     return grad;
   {
     NoGradGuard no_grad;
