@@ -159,6 +159,7 @@ def test_gradient_of_complex_silu_is_conjugated():
     ut.testing.assert_close(grad, (s * (1 + x.detach() * (1 - s))).conj().resolve_conj())
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce.. is in beta")
 @pytest.mark.parametrize(("name", "source"), [("scatter_reduce", "src"), ("index_reduce", "source")])
 def test_a_product_over_several_zeros_has_no_second_derivative(name: str, source: str):
     """The first is right, zero; the second is refused as in torch, for the formula would give zero where it is not."""

@@ -50,6 +50,8 @@ def test_fill_diagonal_under_vmap_and_forward_mode():
     x = numbers(3, 2, 2)
     wanted = ut.stack([t.clone().fill_diagonal_(0) for t in x])
     assert ut.func.vmap(lambda t: t.clone().fill_diagonal_(0))(x).equal(wanted)
+    grads = ut.func.vmap(ut.func.grad(lambda t: (t * t).fill_diagonal_(0).sum()))(x)
+    assert ut.allclose(grads, 2 * wanted)
     value, tangent = ut.func.jvp(lambda t: t.clone().fill_diagonal_(0), (x[0],), (x[1],))
     assert value.equal(wanted[0])
     assert tangent.equal(wanted[1])

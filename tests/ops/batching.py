@@ -53,6 +53,7 @@ EXCEPT: dict[str, dict[str, str]] = {
     "resize_": {"gradient": "does not resize what requires grad"},
     "resize_as_": {"gradient": "does not resize what requires grad"},
     "copy": {"gradient": "does not write to a leaf"},
+    "fill_diagonal": {"gradient": "does not write to a leaf"},
     "linalg_eig": {"gradient": "a random cotangent depends on the phase of the eigenvectors"},
     "zeta#other": dict.fromkeys(("gradient", "tangent"), "has none with respect to the first argument"),
 }

