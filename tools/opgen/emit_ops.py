@@ -118,8 +118,12 @@ def node_apply(e: Entry) -> str:
         body = "\n    ".join(unpack)
         at = f'#line {e.line} "ops/{e.file}"\n'
         if len(group) > 1:
-            wanted, places = (" | ".join(f"int64_t{{needs({i})}} << {bit}" for bit, i in enumerate(group)), ", ".join(f"grad_inputs[{i}]" for i in group))
-            lines.append(f"  if (const int64_t wanted = {wanted}) {{\n    {body}\n{at}    std::tie({places}) = {text};\n  }}")
+            if re.search(r"\bwanted\b", text):
+                condition = "const int64_t wanted = " + " | ".join(f"int64_t{{needs({i})}} << {bit}" for bit, i in enumerate(group))
+            else:
+                condition = " || ".join(f"needs({i})" for i in group)
+            places = ", ".join(f"grad_inputs[{i}]" for i in group)
+            lines.append(f"  if ({condition}) {{\n    {body}\n{at}    std::tie({places}) = {text};\n  }}")
         elif a.is_list:
             lines.append(f"  {{\n    {body}\n{at}    assign_list(*this, grad_inputs, {index}, {text});\n  }}")
         else:
