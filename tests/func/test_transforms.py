@@ -30,7 +30,7 @@ def test_grad_nests_in_itself():
 
 
 def test_argnums_chooses_the_arguments():
-    f = lambda a, b: (a * a * b).sum()  # noqa: E731
+    f = lambda a, b: (a * a * b).sum()
     a, b = x3(), x3() + 1
     assert close(grad(f, argnums=1)(a, b), a * a) and close(grad(f, argnums=-1)(a, b), a * a)
     ga, gb = grad(f, argnums=(0, 1))(a, b)
@@ -101,7 +101,7 @@ def test_no_grad_inside_makes_a_constant():
 
 
 def test_autograd_grad_works_inside():
-    f = lambda a: ut.autograd.grad((a**3).sum(), a, create_graph=True)[0].sum()  # noqa: E731
+    f = lambda a: ut.autograd.grad((a**3).sum(), a, create_graph=True)[0].sum()
     assert close(grad(f)(x3()), 6 * x3())
 
 
@@ -141,7 +141,7 @@ def test_jvp_of_a_constant_is_zero_and_strict_raises():
 
 def test_jvp_nests_in_itself():
     one = ut.ones(3, dtype=D)
-    first = lambda f: lambda a: jvp(f, (a,), (one,))[1]  # noqa: E731
+    first = lambda f: lambda a: jvp(f, (a,), (one,))[1]
     assert close(first(first(ut.sin))(x3()), -x3().sin())
     assert close(first(first(first(ut.sin)))(x3()), -x3().cos())
 
@@ -194,7 +194,7 @@ def test_all_methods_give_the_same_jacobian(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_all_methods_give_the_same_hessian(name):
-    f = lambda x: FUNCTIONS[name](x).sum()  # noqa: E731
+    f = lambda x: FUNCTIONS[name](x).sum()
     x = x3()
     wanted = ut.autograd.functional.hessian(f, x)
     for way in (hessian(f), jacrev(jacrev(f)), jacfwd(jacfwd(f)), jacrev(jacfwd(f)), jacfwd(grad(f)), jacrev(grad(f))):
@@ -203,7 +203,7 @@ def test_all_methods_give_the_same_hessian(name):
 
 
 def test_a_jacobian_nests_as_output_and_then_as_arguments():
-    f = lambda a, b: {"product": a * b, "sum": a.sum()}  # noqa: E731
+    f = lambda a, b: {"product": a * b, "sum": a.sum()}
     for transform in (jacrev, jacfwd):
         got = transform(f, argnums=(0, 1))(x3(), x3() + 1)
         assert close(got["product"][0], ut.diag(x3() + 1)) and close(got["product"][1], ut.diag(x3()))
@@ -218,7 +218,7 @@ def test_jacobians_have_aux():
 
 def test_a_jacobian_of_matrices_has_the_outputs_dimensions_first():
     x = ut.arange(6, dtype=D).reshape(2, 3)
-    f = lambda a: a @ a.T  # noqa: E731
+    f = lambda a: a @ a.T
     assert jacrev(f)(x).shape == (2, 2, 2, 3)
     assert close(jacrev(f)(x), jacfwd(f)(x))
 
@@ -235,13 +235,13 @@ def test_jacfwd_accepts_the_randomness_of_vmap():
 
 def test_every_sample_has_its_own_gradient():
     x = ut.arange(6, dtype=D).reshape(3, 2)
-    f = lambda a: (a**3).sum()  # noqa: E731
+    f = lambda a: (a**3).sum()
     assert close(vmap(grad(f))(x), 3 * x**2)
 
 
 def test_gradients_by_a_shared_argument_are_still_each_samples_own():
     w, x = x3(), ut.arange(6, dtype=D).reshape(2, 3)
-    f = lambda w, a: (w @ a).sin()  # noqa: E731
+    f = lambda w, a: (w @ a).sin()
     got = vmap(grad(f), in_dims=(None, 0))(w, x)
     assert close(got, ut.stack([grad(f)(w, a) for a in x]))
 
@@ -262,7 +262,7 @@ def test_jacobians_under_vmap_are_those_of_each_sample(transform):
 
 def test_maps_inside_of_transforms_are_differentiated():
     x = ut.arange(6, dtype=D).reshape(2, 3)
-    f = lambda a: vmap(lambda r: r.sin().sum())(a).prod()  # noqa: E731
+    f = lambda a: vmap(lambda r: r.sin().sum())(a).prod()
     wanted = grad(lambda a: a.sin().sum(1).prod())(x)
     assert close(grad(f)(x), wanted)
     assert close(jvp(f, (x,), (x,))[1], (wanted * x).sum())
@@ -270,7 +270,7 @@ def test_maps_inside_of_transforms_are_differentiated():
 
 def test_two_maps_around_a_gradient():
     x, y = x3(), ut.arange(2, dtype=D)
-    f = lambda a, b: (a * b).sin()  # noqa: E731
+    f = lambda a, b: (a * b).sin()
     got = vmap(vmap(grad(f), (None, 0)), (0, None))(x, y)
     assert close(got, y * (x.unsqueeze(1) * y).cos())
 
@@ -356,3 +356,14 @@ def test_a_function_that_returns_its_argument_has_the_identity_for_jacobian():
     assert ut.func.grad(lambda t: t)(ut.tensor(3.0)).item() == 1.0
     assert ut.func.grad(ut.func.grad(lambda t: t))(ut.tensor(3.0)).item() == 0.0
     assert ut.vmap(ut.func.grad(lambda t: t))(x).tolist() == [1.0, 1.0]
+
+
+def test_derivatives_of_scalar_functions_of_scalars_are_scalars():
+    x, functional = ut.tensor(3.0), ut.autograd.functional
+    cube = lambda t: t**3
+    firsts = [jacrev(cube)(x), jacfwd(cube)(x), functional.jacobian(cube, x), functional.jacobian(cube, x, vectorize=True)]
+    firsts.append(functional.jacobian(cube, x, vectorize=True, strategy="forward-mode"))
+    seconds = [hessian(cube)(x), functional.hessian(cube, x), functional.hessian(cube, x, vectorize=True)]
+    seconds.append(functional.hessian(cube, x, vectorize=True, outer_jacobian_strategy="forward-mode"))
+    assert [(t.dim(), t.item()) for t in firsts] == [(0, 27.0)] * 5
+    assert [(t.dim(), t.item()) for t in seconds] == [(0, 18.0)] * 4

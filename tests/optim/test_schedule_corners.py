@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from small_problems import parameter
 
+import undertow as ut
+
 SCHEDULES = {
     "LambdaLR": {"lr_lambda": lambda e: 0.9**e},
     "LambdaLR, two": {"lr_lambda": [lambda e: 0.9**e, lambda e: 0.5**e]},
@@ -308,3 +310,32 @@ def test_averages_of_models_match_torch(same_as_torch):
         return out
 
     same_as_torch(run)
+
+
+def nested_schedule(lib, optimizer, kind):
+    s = lib.optim.lr_scheduler
+    inner = {
+        "chain": lambda: s.ChainedScheduler([s.ExponentialLR(optimizer, 0.9), s.ConstantLR(optimizer, 0.5, 2)]),
+        "sequence": lambda: s.SequentialLR(optimizer, [s.ExponentialLR(optimizer, 0.9), s.StepLR(optimizer, 1)], [1]),
+    }[kind]()
+    return s.SequentialLR(optimizer, [inner, s.ConstantLR(optimizer)], milestones=[2])
+
+
+@pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step")  # torch warns of the undone step too
+@pytest.mark.parametrize(("kind", "expected"), [("chain", [0.45, 0.405, 1 / 3, 1 / 3]), ("sequence", [1.0, 0.1, 1 / 3, 1 / 3])])  # torch's rates
+def test_a_sequence_undoes_the_first_step_of_nested_schedules(kind, expected):
+    optimizer = ut.optim.SGD([ut.nn.Parameter(ut.zeros(2))], lr=1.0)
+    scheduler = nested_schedule(ut, optimizer, kind)
+    rates_seen = [optimizer.param_groups[0]["lr"]]
+    for _ in range(3):
+        optimizer.step()
+        scheduler.step()
+        rates_seen.append(optimizer.param_groups[0]["lr"])
+    assert rates_seen == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("factor", [0.95, [0.95], None])
+def test_a_multiplicative_schedule_takes_functions_only(factor):
+    optimizer = ut.optim.SGD([ut.nn.Parameter(ut.zeros(2))], lr=1.0)
+    with pytest.raises(TypeError, match="lr_lambda should be a function, but got (float|NoneType)"):
+        ut.optim.lr_scheduler.MultiplicativeLR(optimizer, factor)

@@ -49,7 +49,7 @@ def _rows(i: int, o: Tensor, inputs: tuple[Tensor, ...], strict: bool, create_gr
                 )
             found[j].append(g)
     return tuple(
-        (undertow.stack(rows) if rows else undertow.zeros((0, *x.shape), dtype=x.dtype)).reshape(*o.shape, *x.shape)
+        (undertow.stack(rows) if rows else undertow.zeros((0, *x.shape), dtype=x.dtype)).reshape((*o.shape, *x.shape))
         for rows, x in zip(found, inputs, strict=True)
     )
 
@@ -72,7 +72,7 @@ def _all_rows(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], create_gr
             if g is None or not k:
                 blocks.append(undertow.zeros((*o.shape, *x.shape), dtype=x.dtype))
             else:
-                blocks.append(g[start : start + o.numel()].reshape(*o.shape, *x.shape))
+                blocks.append(g[start : start + o.numel()].reshape((*o.shape, *x.shape)))
         start += o.numel() if k else 0
         out.append(tuple(blocks))
     return out
@@ -101,7 +101,7 @@ def _by_forward_mode(func: Callable[..., Any], inputs: Any) -> Any:
         turned = column.movedim(0, -1)
         start, blocks = 0, []
         for x in given:
-            blocks.append(turned[..., start : start + x.numel()].reshape(*shape, *x.shape))
+            blocks.append(turned[..., start : start + x.numel()].reshape((*shape, *x.shape)))
             start += x.numel()
         rows.append(as_given(blocks, in_tuple))
     return as_given(rows, is_tuple)

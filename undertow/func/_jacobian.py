@@ -71,7 +71,7 @@ def jacrev(
         blocks = []
         start = 0
         for o in outputs:
-            parts = [r[start : start + o.numel()].reshape(*o.shape, *x.shape) for r, x in zip(rows, leaves, strict=True)]
+            parts = [r[start : start + o.numel()].reshape((*o.shape, *x.shape)) for r, x in zip(rows, leaves, strict=True)]
             found = tree_unflatten(parts, spec)
             blocks.append(found[0] if isinstance(argnums, int) else found)
             start += o.numel()
@@ -117,7 +117,7 @@ def jacfwd(
             parts = []
             start = 0
             for x in leaves:
-                parts.append(column[..., start : start + x.numel()].reshape(*shape, *x.shape))
+                parts.append(column[..., start : start + x.numel()].reshape((*shape, *x.shape)))
                 start += x.numel()
             found = tree_unflatten(parts, spec)
             blocks.append(found[0] if isinstance(argnums, int) else found)

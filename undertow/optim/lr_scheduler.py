@@ -212,6 +212,12 @@ class LambdaLR(LRScheduler):
 class MultiplicativeLR(LambdaLR):
     """The previous learning rate times `lr_lambda(epoch)`."""
 
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        for function in _per_group(optimizer, lr_lambda):
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
     def get_lr(self) -> list[Any]:
         """Return the learning rates of this epoch."""
         self._warn_outside_step()
@@ -442,8 +448,7 @@ class SequentialLR(_Several):
         self.optimizer = optimizer
         for group in optimizer.param_groups:
             _set(group, "lr", group["initial_lr"])
-        for scheduler in self._schedulers:
-            scheduler.last_epoch -= 1
+        self.recursive_undo()
         self._schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
