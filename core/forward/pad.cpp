@@ -13,7 +13,7 @@ namespace {
 
 PadAxis axis_of(const Tensor& self, IntSpan padding, int64_t dim) { return pad_axis(self.sizes(), padding, dim); }
 
-[[noreturn]] void refuse_cut(const Tensor& self, IntSpan padding, int64_t rank) {
+[[noreturn]] void raise_nothing_left(const Tensor& self, IntSpan padding, int64_t rank) {
   std::string in, out;
   for (int64_t d = self.dim() - rank; d < self.dim(); d++) {
     PadAxis a = axis_of(self, padding, d);
@@ -49,7 +49,7 @@ void check_indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t ra
     }
     some_left |= a.out >= 1;
   }
-  if (!some_left) refuse_cut(self, padding, rank);
+  if (!some_left) raise_nothing_left(self, padding, rank);
 }
 
 Tensor indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t rank, const char* name) {

@@ -40,7 +40,7 @@ UT_HOT_INLINE int64_t write_row_major(IntSpan sizes, int64_t* s, int64_t* t) {
 }
 
 // Apart from empty(), whose own frame stays small without the streams of its messages.
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_sizes(IntSpan sizes) {
+[[noreturn, gnu::cold, gnu::noinline]] void raise_bad_sizes(IntSpan sizes) {
   for (int64_t s : sizes)
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
   UT_FAIL("Storage size calculation overflowed with sizes=", ShapeText{sizes});
@@ -83,7 +83,7 @@ void TensorImpl::destroy() {
 Tensor empty(IntSpan sizes, DType dtype, Device device) {
   int64_t bytes = undertow::itemsize(dtype);
   for (int64_t s : sizes)
-    if (UT_UNLIKELY(s < 0 || (__builtin_mul_overflow(bytes, s, &bytes) && s != 0))) refuse_sizes(sizes);
+    if (UT_UNLIKELY(s < 0 || (__builtin_mul_overflow(bytes, s, &bytes) && s != 0))) raise_bad_sizes(sizes);
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;

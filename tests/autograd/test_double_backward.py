@@ -162,14 +162,14 @@ def test_gradient_of_complex_silu_is_conjugated():
 @pytest.mark.filterwarnings("ignore:index_reduce.. is in beta")
 @pytest.mark.parametrize(("name", "source"), [("scatter_reduce", "src"), ("index_reduce", "source")])
 def test_a_product_over_several_zeros_has_no_second_derivative(name: str, source: str):
-    """The first is right, zero; the second is refused as in torch, for the formula would give zero where it is not."""
+    """The first is right, zero; the second raises as in torch, because the formula would give a wrong zero."""
     x = ut.ones(1, dtype=ut.float64)
-    for zeros, refused in ((1, False), (2, True)):
+    for zeros, raises in ((1, False), (2, True)):
         s = ut.cat([ut.zeros(zeros), ut.full((1,), 3.0)]).to(ut.float64).requires_grad_()
         out = getattr(ut, name)(x, 0, ut.zeros(zeros + 1, dtype=ut.int64), s, "prod")
         (g,) = ut.autograd.grad(out.sum(), s, create_graph=True)
         assert g.tolist() == ([3, 0] if zeros == 1 else [0, 0, 0])
-        if not refused:
+        if not raises:
             ut.autograd.grad(g.sum(), s)
             continue
         with pytest.raises(RuntimeError, match=rf"{name}\(\): Double backward is unsupported for {source} when >1 zeros in {source} are scattered"):

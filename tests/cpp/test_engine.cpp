@@ -311,7 +311,7 @@ static void test_an_exception_leaves_the_graph_usable() {
   CHECK(first(grad_of(x)) == old_x + 1 && first(grad_of(y)) == old_y + 1);
 }
 
-static void test_gradients_of_the_wrong_shape_are_refused() {
+static void test_gradients_of_the_wrong_shape_raise() {
   Tensor x = leaf(0, 3);
   Ref<Toy> a = node({gradient_edge(x)}, [](Grads, Grads out) { out[0] = vec(1, 2); }, {.name = "ToyBackward"});
   CHECK(throws([&] { run(a, vec(1)); }, "Function ToyBackward returned an invalid gradient at index 0"));
@@ -444,7 +444,7 @@ int main() {
   test_accumulation_takes_over_a_gradient_nobody_else_holds();
   test_the_graph_keeps_its_leaves_and_frees_them();
   test_an_exception_leaves_the_graph_usable();
-  test_gradients_of_the_wrong_shape_are_refused();
+  test_gradients_of_the_wrong_shape_raise();
   test_gradients_of_broadcast_operands_are_summed();
   test_an_error_node_raises_when_reached();
   test_passes_nest_beyond_the_stack_limit();

@@ -163,14 +163,14 @@ static bool child_succeeds(pid_t child) {
   CHECK(parallel_sum(1000, 10) == 499500);
 }
 
-static void test_set_num_threads_refuses_zero() {
-  bool refused = false;
+static void test_set_num_threads_rejects_zero() {
+  bool rejected = false;
   try {
     undertow::set_num_threads(0);
   } catch (const std::runtime_error&) {
-    refused = true;
+    rejected = true;
   }
-  CHECK(refused);
+  CHECK(rejected);
 }
 
 struct ComputesAtExit {
@@ -191,6 +191,6 @@ int main() {
 #ifndef __SANITIZE_THREAD__  // TSan cannot follow threads started in a child of fork
   test_fork_while_another_thread_computes();
 #endif
-  test_set_num_threads_refuses_zero();
+  test_set_num_threads_rejects_zero();
   return report("test_parallel");
 }

@@ -130,8 +130,8 @@ static void test_aliases_share_bytes_and_version() {
   CHECK(u.storage().use_count() == 1 && u.size(-1) == 7 && u.stride(0) == 2520);
 }
 
-static void test_bad_sizes_are_refused() {
-  auto refused = [](std::vector<int64_t> sizes, const char* part) {
+static void test_bad_sizes_raise() {
+  auto raises = [](std::vector<int64_t> sizes, const char* part) {
     try {
       empty(sizes, DType::Float32);
     } catch (const Error& e) {
@@ -139,9 +139,9 @@ static void test_bad_sizes_are_refused() {
     }
     return false;
   };
-  CHECK(refused({2, -1}, "negative dimension"));
-  CHECK(refused({int64_t{1} << 40, int64_t{1} << 40}, "overflow"));
-  CHECK(refused({int64_t{1} << 46}, "cannot allocate") || refused({int64_t{1} << 46}, "not enough memory"));
+  CHECK(raises({2, -1}, "negative dimension"));
+  CHECK(raises({int64_t{1} << 40, int64_t{1} << 40}, "overflow"));
+  CHECK(raises({int64_t{1} << 46}, "cannot allocate") || raises({int64_t{1} << 46}, "not enough memory"));
   int64_t nothing[] = {0, int64_t{1} << 40};
   CHECK(empty(nothing, DType::Float32).numel() == 0);
 }
@@ -170,7 +170,7 @@ int main() {
   test_resizing_keeps_bytes_and_identity();
   test_swapped_storages_keep_their_versions();
   test_aliases_share_bytes_and_version();
-  test_bad_sizes_are_refused();
+  test_bad_sizes_raise();
   test_memory_works_after_a_fork();
   return report("test_storage");
 }

@@ -106,15 +106,15 @@ def test_the_entropy_of_counts_has_the_precision_of_its_dtype():
     assert abs(found - exact) < 1e-13
 
 
-def test_a_mixture_refuses_values_outside_its_support(same_as_torch):
-    def refused(L):
+def test_a_mixture_rejects_values_outside_its_support(same_as_torch):
+    def rejected(L):
         d = L.distributions
         mixed = d.MixtureSameFamily(d.Categorical(logits=L.zeros(2)), d.Exponential(L.ones(2)))
         with pytest.raises(ValueError, match="within the support") as caught:
             mixed.log_prob(L.tensor(-1.0))
         return [repr(mixed), repr(mixed.support), caught.type.__name__, mixed.log_prob(x=L.tensor(1.0)), mixed.cdf(x=L.tensor(1.0))]
 
-    same_as_torch(refused)
+    same_as_torch(rejected)
 
 
 @pytest.mark.parametrize("name", [n for n in MAKERS if n not in ("VonMises", "Wishart")])  # these look at elements

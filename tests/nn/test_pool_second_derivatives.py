@@ -56,7 +56,7 @@ def test_the_second_derivative_of_what_is_linear_in_pieces_is_zero(name: str):
 
 
 @pytest.mark.parametrize("spatial", [1, 2, 3])
-def test_a_transposed_convolution_with_an_empty_result_is_refused(spatial: int):
+def test_a_transposed_convolution_with_an_empty_result_raises(spatial: int):
     f = getattr(F, f"conv_transpose{spatial}d")
     with pytest.raises(RuntimeError, match="Output size is too small"):
         f(ut.ones(1, 1, *[1] * spatial), ut.ones(1, 1, *[2] * spatial), padding=1)

@@ -25,10 +25,10 @@ import undertow as ut
 pytestmark = [pytest.mark.filterwarnings("ignore")]
 
 
-REFUSED = re.compile("modified by an inplace operation|is a view and its base or another view of its base has been modified inplace")
+OVERWRITTEN = re.compile("modified by an inplace operation|is a view and its base or another view of its base has been modified inplace")
 
-# A write that torch lets through and we refuse, with the reason. See docs/why.md.
-REFUSED_HERE = {
+# A write that torch allows and that raises here, with the reason. See docs/why.md.
+RAISES_HERE = {
     "kron": "torch reads the overwritten elements and returns a wrong gradient",
     "special.ndtr": "torch computes it in steps and saves one of them; ours is one step, exact in the tails",
     "nn.functional.rms_norm": "torch runs it in steps where the weight alone requires grad",
@@ -77,7 +77,7 @@ def breaking(library, function, sample, chosen: list[bool]) -> list[str] | None:
         except RuntimeError as error:
             if not place:
                 return None  # there is no derivative
-            if not REFUSED.search(str(error)):
+            if not OVERWRITTEN.search(str(error)):
                 raise
             broken.append(named[place - 1][0])
         place += 1
@@ -98,7 +98,7 @@ def forms(op, oracle, function) -> list[tuple]:
 
 
 def differences(name: str, limit: int | None) -> tuple[int, list[str], list[str]]:
-    """How often both were asked, and where a write is refused here but not by torch, and where by torch but not here."""
+    """How often both were asked, and where a write raises here but not in torch, and where in torch but not here."""
     ran, more, less = 0, [], []
     function = ours(name)
     for op in infos(name):
@@ -120,7 +120,7 @@ def differences(name: str, limit: int | None) -> tuple[int, list[str], list[str]
                     continue
                 got = breaking(ut, mine, here, chosen)
                 ran += 1
-                label = f"{op.name}{form} {op.variant_test_name} sample {number}, gradients of {chosen}: torch refuses a write to {want}, here {got}"
+                label = f"{op.name}{form} {op.variant_test_name} sample {number}, gradients of {chosen}: torch rejects a write to {want}, here {got}"
                 if got is None or set(got) - set(want):
                     more.append(label)
                 elif got != want:
@@ -129,20 +129,20 @@ def differences(name: str, limit: int | None) -> tuple[int, list[str], list[str]
 
 
 def compare(name: str, limit: int) -> None:
-    """Torch often saves more than the derivative needs and then refuses a write that does no harm; that is no difference to hold."""
+    """Torch often saves more than the derivative needs and then rejects a harmless write; that difference is not checked."""
     ran, more, _ = differences(name, limit)
     if not ran:
         pytest.skip("no sample has a gradient in torch")
-    assert not more or name in REFUSED_HERE, more[0]
+    assert not more or name in RAISES_HERE, more[0]
 
 
-@pytest.mark.parametrize("name", sorted({*operators()[::4], *REFUSED_HERE, "erfinv", "take_along_dim", "tanh", "sin", "mul", "div"}))
-def test_no_write_is_refused_that_torch_lets_through(name: str):
+@pytest.mark.parametrize("name", sorted({*operators()[::4], *RAISES_HERE, "erfinv", "take_along_dim", "tanh", "sin", "mul", "div"}))
+def test_no_write_raises_that_torch_allows(name: str):
     """On one sample of some operators; the slow form takes all of them."""
     compare(name, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", operators())
-def test_no_write_is_refused_that_torch_lets_through_on_more_samples(name: str):
+def test_no_write_raises_that_torch_allows_on_more_samples(name: str):
     compare(name, 12)

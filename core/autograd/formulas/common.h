@@ -31,7 +31,7 @@ inline Conjugate conj_of(const Tensor& t) { return Conjugate(t); }
 inline Scalar conj_of(const Scalar& s) { return s.conj(); }
 Tensor zeros_like_grad(const Tensor& grad);
 // `grad` of an operator that is linear in pieces. As a function of `self` it is constant; when a graph is made it is
-// one with a zero derivative, as in torch, so that a second derivative is zero and not refused.
+// one with a zero derivative, as in torch, so that a second derivative is zero and does not raise.
 Tensor flat_in(const Tensor& grad, const Tensor& self);
 
 // True if any element is zero, and for a tensor without memory (meta): the formula for zeros is correct for all values.

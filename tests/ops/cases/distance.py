@@ -5,23 +5,10 @@ from __future__ import annotations
 import numpy as np
 from samples import Array, case
 
+from cases.norm import vector_norm
+
 A = Array((3, 4))
 B = Array((2, 3, 4))
-
-
-def _axes(dim):
-    return None if dim is None else tuple(dim)
-
-
-def vector_norm(x, p=2, dim=None, keepdim=False):
-    x, axis = np.abs(np.asarray(x)), _axes(dim)
-    if p == np.inf:
-        return x.max(axis, keepdims=keepdim)
-    if p == -np.inf:
-        return x.min(axis, keepdims=keepdim)
-    if p == 0:
-        return (x != 0).sum(axis, keepdims=keepdim).astype(x.dtype)
-    return (x**p).sum(axis, keepdims=keepdim) ** (1 / p)
 
 
 def _cosine(x, y, dim=1, eps=1e-8):

@@ -107,8 +107,8 @@ class DelayedError final : public NodeWithEdges<1> {
 };
 
 // The formula's second derivative is that of the place's product without the element itself; of two zeros it would give
-// zero for both, which is wrong. So it is refused there, as in torch.
-Tensor refuse_second(const Reduction& r, const Tensor& grad, const char* message) {
+// zero for both, which is wrong. So it raises there, as in torch.
+Tensor raise_in_second_derivative(const Reduction& r, const Tensor& grad, const char* message) {
   if (r.reduce != "prod" || !grad_enabled() || !grad.requires_grad() || grad.impl()->has(kBatched) ||
       !fwd::has_elements(grad))
     return grad;
@@ -135,9 +135,10 @@ Tensor scatter_reduce_self_grad(const Tensor& grad, const Tensor& self, int64_t 
 Tensor scatter_reduce_src_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,
                                const Tensor& src, std::string_view reduce, bool include_self, const Tensor& result) {
   Reduction r{self, index, src, result, dim, reduce, include_self, false};
-  return refuse_second(r, r.read(grad) * conj(r.of_source()),
-                       "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to "
-                       "the same position in self");
+  return raise_in_second_derivative(
+      r, r.read(grad) * conj(r.of_source()),
+      "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to "
+      "the same position in self");
 }
 Tensor scatter_reduce_tangent(const Tensor& self, const Tensor& self_t, int64_t dim, const Tensor& index,
                               const Tensor& src, const Tensor& src_t, std::string_view reduce, bool include_self,
@@ -152,7 +153,7 @@ Tensor index_reduce_source_grad(const Tensor& grad, const Tensor& self, int64_t 
                                 const Tensor& source, std::string_view reduce, bool include_self,
                                 const Tensor& result) {
   Reduction r{self, index, source, result, dim, reduce, include_self, true};
-  return refuse_second(
+  return raise_in_second_derivative(
       r, r.read(grad) * conj(r.of_source()),
       "index_reduce(): Double backward is unsupported for source when >1 zeros in source are scattered "
       "to the same position in self");
