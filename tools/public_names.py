@@ -9,6 +9,7 @@ Needs a built package.
 from __future__ import annotations
 
 import argparse
+import difflib
 import inspect
 import re
 import sys
@@ -111,21 +112,24 @@ def written_api() -> str:
 FILES = {STUB: written_stub, API: written_api}
 
 
-def outdated() -> list[Path]:
-    """The files that differ from what would be written."""
-    return [path for path, text in FILES.items() if not path.exists() or path.read_text() != text()]
-
-
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.public_names", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is out of date")
-    check = parser.parse_args().check
-    paths = outdated()
-    for path in paths:
-        print(f"{path.relative_to(ROOT)} {'is out of date: run python -m tools.public_names' if check else 'written'}")
-        if not check:
-            path.write_text(FILES[path]())
-    return int(check and bool(paths))
+    parser.add_argument("--check", action="store_true", help="write nothing; show the differences and exit with 1 if a file is out of date")
+    check = parser.parse_args(arguments).check
+    outdated = False
+    for path, written in FILES.items():
+        found, expected = path.read_text() if path.exists() else "", written()
+        if found == expected:
+            continue
+        outdated = True
+        name = path.relative_to(ROOT)
+        if check:
+            print(f"{name} is out of date: run python -m tools.public_names")
+            print(*difflib.unified_diff(found.splitlines(), expected.splitlines(), str(name), "written now", lineterm="", n=0), sep="\n")
+        else:
+            path.write_text(expected)
+            print(f"{name} written")
+    return int(check and outdated)
 
 
 if __name__ == "__main__":
