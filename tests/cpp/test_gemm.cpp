@@ -1,12 +1,8 @@
 // test_gemm.cpp: every matrix product against a triple loop: shapes, strides, alpha and beta, types, batches, threads.
-// It runs itself once per instruction set, through UNDERTOW_ISA; with "here" as the first argument it tests only the
-// current one. With "quick" as the last argument it tests a tenth of the shapes, as every build does.
-#include <sys/wait.h>
-#include <unistd.h>
-
+// CMakeLists.txt runs it once per instruction set, through UNDERTOW_ISA. With "quick" as an argument it tests a tenth of
+// the shapes, as every build does.
 #include <cmath>
 #include <complex>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -311,7 +307,7 @@ void test_half_rounding() {
   CHECK(sum == 0x7c00);
 }
 
-int test_here(int share) {
+int test_products(int share) {
   undertow::set_num_threads(2);
   test_shapes_and_strides<float>("float", 1500 / share);
   test_shapes_and_strides<double>("double", 1500 / share);
@@ -353,19 +349,4 @@ int test_here(int share) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  bool quick = argc > 1 && std::strcmp(argv[argc - 1], "quick") == 0;
-  if (argc > 1 && std::strcmp(argv[1], "here") == 0) return test_here(quick ? 10 : 1);
-  for (const char* isa : {"baseline", "avx2", "avx512"}) {
-    pid_t child = fork();
-    if (child == 0) {
-      setenv("UNDERTOW_ISA", isa, 1);
-      execl(argv[0], argv[0], "here", quick ? "quick" : nullptr, static_cast<char*>(nullptr));
-      _exit(127);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  }
-  return report("test_gemm");
-}
+int main(int argc, char** argv) { return test_products(argc > 1 && std::strcmp(argv[1], "quick") == 0 ? 10 : 1); }
