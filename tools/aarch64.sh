@@ -47,7 +47,7 @@ fi
 if [ ! -e "$site/.ready-$version" ]; then
   rm -rf "$site"
   "$python" -m pip install -q --target "$site" --only-binary=:all: --python-version "$version" --implementation cp \
-    --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux2014_aarch64 --platform any numpy pytest hypothesis
+    --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux2014_aarch64 --platform any numpy scipy pytest hypothesis
   touch "$site/.ready-$version"
 fi
 

@@ -1,6 +1,6 @@
 // test_gemm.cpp: every matrix product against a triple loop: shapes, strides, alpha and beta, types, batches, threads.
-// CMakeLists.txt runs it once per instruction set, through UNDERTOW_ISA. With "quick" as an argument it tests a tenth of
-// the shapes, as every build does.
+// CMakeLists.txt runs it once per instruction set, through UNDERTOW_ISA. With "quick" as an argument it tests a tenth
+// of the shapes, as every build does.
 #include <cmath>
 #include <complex>
 #include <cstring>

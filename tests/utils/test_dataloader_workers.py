@@ -21,6 +21,8 @@ import worker_datasets as w
 
 from undertow.utils.data import DataLoader, IterableDataset, TensorDataset
 
+MORE_WORKERS_THAN_PROCESSORS = "ignore:This DataLoader will create"
+pytestmark = pytest.mark.filterwarnings(MORE_WORKERS_THAN_PROCESSORS)
 every_start = pytest.mark.parametrize("start", ["fork", "spawn"])
 
 
@@ -238,7 +240,8 @@ def test_shuffling_happens_in_the_parent():
 def run(body: str) -> None:
     folder = str(Path(__file__).parent)
     code = f"import sys; sys.path.insert(0, {folder!r})\nimport undertow as ut\nimport worker_datasets as w\nfrom undertow.utils.data import DataLoader\n" + textwrap.dedent(body)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    command = [sys.executable, "-W", MORE_WORKERS_THAN_PROCESSORS, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
 
