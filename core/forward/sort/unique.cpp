@@ -1,4 +1,5 @@
 // unique.cpp: distinct elements and slices, membership.
+// build: small
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/sort.h"

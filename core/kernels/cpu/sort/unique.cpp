@@ -1,4 +1,5 @@
 // unique.cpp: distinct elements and rows, membership.
+// build: small
 #include "core/kernels/cpu/sort/unique.h"
 
 #include <algorithm>
