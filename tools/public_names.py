@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import enum
 import inspect
 import re
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "undertow/__init__.pyi"
 API = ROOT / "docs/api.txt"
 MARK = "# From the core: its types and constants, and the operators of ops/. `python -m tools.public_names` writes what follows.\n"
+_IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 HEAD = "# The public names of Undertow, written by `python -m tools.public_names`.\n"
 
 
@@ -44,7 +47,14 @@ def written_stub() -> str:
 
 
 def _call(value: Any) -> str:
-    """Its signature: names and defaults, without types, which differ between Python versions; empty if unknown."""
+    """Its signature: names and defaults, without types, which differ between Python versions; empty if unknown.
+
+    Later versions know more: how many arguments a function in C without a signature takes, and another constructor of enums.
+    """
+    if isinstance(value, _IN_C) and not value.__text_signature__:
+        return ""
+    if isinstance(value, enum.EnumMeta):
+        return "(value)"
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):

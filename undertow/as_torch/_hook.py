@@ -9,7 +9,6 @@ import contextlib
 import importlib
 import importlib.util
 import sys
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -184,7 +183,7 @@ def _make_torch() -> ModuleType:
     return module
 
 
-class _AliasLoader(Loader):
+class _AliasLoader:
     """Returns an existing module; the import system must not change its `__spec__`."""
 
     def __init__(self, module: ModuleType) -> None:
@@ -205,7 +204,7 @@ class _AliasLoader(Loader):
                 _adopt(value)
 
 
-class TorchFinder(MetaPathFinder):
+class TorchFinder:
     """Finds `torch` and `torch.*`, before any finder that could find PyTorch itself."""
 
     def __init__(self) -> None:

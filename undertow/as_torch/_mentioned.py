@@ -12,7 +12,6 @@ import dis
 import functools
 import re
 import sys
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -158,7 +157,7 @@ class _Module(ModuleType):
         return mentioned(dotted)
 
 
-class _Loader(Loader):
+class _Loader:
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Module(spec.name, _missing_names.sentence(spec.name))
 

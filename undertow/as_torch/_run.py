@@ -98,6 +98,10 @@ def _run_container(path: str) -> None:
 def _run_code(source: str, filename: str, **names: Any) -> None:
     _set_first_path("")
     code = compile(source, filename, "exec", dont_inherit=True)
+    if sys.version_info >= (3, 13) and filename == "<string>":  # tracebacks show the lines of -c
+        import linecache
+
+        linecache._register_code(code, source, filename)
     exec(code, _main_namespace(**names))
 
 

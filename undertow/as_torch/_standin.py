@@ -14,7 +14,6 @@ import inspect
 import re
 import sys
 import unittest
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -179,7 +178,7 @@ class _StandInModule(ModuleType):
         return StandIn(f"{self.__name__}.{name}")
 
 
-class _StandInLoader(Loader):
+class _StandInLoader:
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _StandInModule(spec.name, _missing_names.sentence(spec.name))
 
