@@ -35,9 +35,19 @@ Tensor fit_tangent(const Tensor& t, const Tensor& tangent) {
   return copy(empty_strided_on_device_of(tangent, t.sizes(), t.strides(), tangent.dtype()), tangent, false);
 }
 
+namespace {
+// True if another tensor may hold the tangent's memory: a rule may return an input's tangent itself, as for x + 1.
+bool is_shared(const Tensor& tangent) {
+  if (tangent.impl()->use_count() > 1) return true;
+  return !tangent.impl()->has(kBatched) && tangent.storage().use_count() > 1;
+}
+}  // namespace
+
 void set_tangent(const Tensor& t, const Tensor& tangent) {
   if (!t.defined() || !tangent.defined() || !is_differentiable(t.dtype())) return;
-  Tensor fit = tangent;
+  // A write to a tensor writes its tangent in place. Only views may share memory.
+  const bool copied = !t.impl()->has(kIsView) && is_shared(tangent);
+  Tensor fit = copied ? ops::clone(tangent, std::nullopt) : tangent;
   if (fit.dtype() != t.dtype())
     fit = is_complex(fit.dtype()) && !t.is_complex() ? ops::to_dtype(ops::real(fit), t.dtype())
                                                      : ops::to_dtype(fit, t.dtype());

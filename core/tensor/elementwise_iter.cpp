@@ -138,18 +138,32 @@ bool partial_overlap(const Tensor& a, const Tensor& b) {
   return a0 < b1 && b0 < a1;
 }
 
+namespace {
+
+bool is_dense(const Tensor& t) { return is_non_overlapping_and_dense(t.sizes(), t.strides()); }
+
+[[noreturn]] void raise_overlap(const Tensor& out, const Tensor& in) {
+  UT_FAIL(
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+      "location. Please clone() the tensor before performing the operation. Shapes are ",
+      ShapeText{in.sizes()}, " and ", ShapeText{out.sizes()});
+}
+
+}  // namespace
+
 void check_no_partial_overlap(const Tensor& out, const Tensor& in) {
   if (UT_LIKELY(&out.storage() != &in.storage()) || !partial_overlap(out, in)) return;
   // Torch raises only for dense layouts. Other layouts are computed through a temporary.
-  if (!is_non_overlapping_and_dense(out.sizes(), out.strides()) ||
-      !is_non_overlapping_and_dense(in.sizes(), in.strides()))
-    return;
+  if (!is_dense(out) || !is_dense(in)) return;
   bool full = out.data() == in.data() && out.nbytes() == in.nbytes() && same(out.strides(), in.strides());
-  UT_CHECK(full,
-           "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-           "memory location. Please clone() the tensor "
-           "before performing the operation. Shapes are ",
-           ShapeText{in.sizes()}, " and ", ShapeText{out.sizes()});
+  if (!full) raise_overlap(out, in);
+}
+
+void check_no_overlap(const Tensor& out, const Tensor& in) {
+  if (UT_LIKELY(&out.storage() != &in.storage()) || !out.numel() || !in.numel()) return;
+  if (!is_dense(out) || !is_dense(in)) return;
+  const char *a = out.data(), *b = in.data();
+  if (a < b + in.nbytes() && b < a + out.nbytes()) raise_overlap(out, in);
 }
 
 void check_no_internal_overlap(const Tensor& t) {

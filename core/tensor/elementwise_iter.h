@@ -59,6 +59,9 @@ class ElementwiseIter {
 bool partial_overlap(const Tensor& a, const Tensor& b);
 // Raises torch's error, in the cases where torch does, if `out` overlaps `in` with a different layout.
 void check_no_partial_overlap(const Tensor& out, const Tensor& in);
+// Raises torch's error if `out`, which will be written, has elements in common with `in`. Torch checks only dense
+// layouts.
+void check_no_overlap(const Tensor& out, const Tensor& in);
 // Raises torch's error if t, which will be written, is expanded.
 void check_no_internal_overlap(const Tensor& t);
 

@@ -165,3 +165,25 @@ def test_the_tangent_of_a_softmaxs_gradient_is_its_second_derivative(function):
     (second,) = ut.autograd.grad(g, leaf, w)
     assert abs(forward.item()) > 1e-3
     assert forward.item() == pytest.approx((second * u).sum().item(), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + 1,
+        lambda x: x - 2,
+        lambda x: 1 * x,
+        lambda x: x + ut.ones(3),
+        lambda x: x.clone(),
+        lambda x: x.sum(0, keepdim=True).expand(3).contiguous(),
+        lambda x: ut.cat([x]),
+        lambda x: ut.where(ut.tensor(True), x, 0.0),
+        lambda x: x.to(ut.float64).to(ut.float32),
+    ],
+)
+def test_a_write_to_a_result_leaves_the_tangents_of_the_inputs_alone(function):
+    with fw.dual_level():
+        x = fw.make_dual(ut.rand(3), ut.tensor([1.0, 2.0, 3.0]))
+        y = function(x)
+        y.exp_()
+        assert tangent(x).tolist() == [1.0, 2.0, 3.0]

@@ -29,6 +29,7 @@ Tensor copy(const Tensor& self, const Tensor& src, bool) {
   return out;
 }
 void copy_out(const Tensor& out, const Tensor&, const Tensor& src, bool) {
+  if (out.is_same(src)) return;
   check_no_internal_overlap(out);
   if (src.is_complex() && !out.is_complex() && out.dtype() != DType::Bool)
     warn_once("Casting complex values to real discards the imaginary part");

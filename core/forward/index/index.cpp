@@ -176,9 +176,11 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
            " and self on ", out.device());
   check_devices(out, indices);
   warn_if_expanded(out, "index_put_", "tensor[indices] = tensor");
-  if (std::any_of(indices.begin(), indices.end(), is_mask) &&
-      backend_of(out).index->put_masked(out, indices, values, accumulate))
-    return;
+  const bool masked = std::any_of(indices.begin(), indices.end(), is_mask);
+  if (!masked || values.numel() != 1) check_no_overlap(out, values);  // one value under a mask is read before the write
+  for (const Tensor& index : indices)
+    if (index.defined() && !is_mask(index)) check_no_overlap(out, index);
+  if (masked && backend_of(out).index->put_masked(out, indices, values, accumulate)) return;
   Indexed r = resolve(out, indices);
   Tensor offsets = offsets_of(out, r);
   // Leading dimensions of size one beyond those of the result are allowed.

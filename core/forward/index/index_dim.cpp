@@ -106,6 +106,8 @@ void index_add_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& 
   dim = wrap_dim(dim, out.dim());
   check_slices("index_add_()", out, dim, index, source);
   check_no_internal_overlap(out);
+  check_no_overlap(out, index);
+  check_no_overlap(out, source);
   check_fits(alpha, out.dtype());
   Tensor src = copy_if_overlapping(out, source);
   Tensor offsets =
@@ -125,6 +127,9 @@ Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Ten
 }
 
 void index_copy_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& index, const Tensor& source) {
+  check_no_internal_overlap(out);
+  check_no_overlap(out, index);
+  check_no_overlap(out, source);
   dim = wrap_dim(dim, out.dim());
   UT_CHECK_INDEX(index.dim() < 2, "index_copy_(): Index should have dimension 1 or 0 (got ", index.dim(), ")");
   UT_CHECK_INDEX(source.dim() != 0 || index.numel() == 1,
@@ -144,7 +149,6 @@ void index_copy_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor&
              out.size(d), " at dimension ", d, " and source slice shape: ", source.size(d), " at dimension ", d, ".");
   UT_CHECK_INDEX(source.dim() == 0 || index.numel() == source.size(dim), "index_copy_(): Number of indices (",
                  index.numel(), ") should be equal to source.size(dim) (", size_along(source, dim), ")");
-  check_no_internal_overlap(out);
   Tensor offsets = byte_offsets(index, indexed_dim(out, dim, false, [](int64_t position, int64_t d, int64_t size) {
                                   UT_FAIL_AS(Index, "index_copy_(): index ", position,
                                              " is out of bounds for dimension ", d, " with size ", size);
@@ -170,6 +174,7 @@ int64_t check_fill(const Tensor& out, int64_t dim, const Tensor& index, bool com
   UT_CHECK(out.is_complex() || !complex_value,
            "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   warn_if_expanded(out, "index_fill_", "tensor[mask] = scalar");
+  check_no_overlap(out, index);
   dim = wrap_dim(dim, out.dim());
   UT_CHECK(index.dim() <= 1, "Index has to be a vector/scalar; got shape ", ShapeText{index.sizes()});
   return dim;
@@ -233,6 +238,8 @@ void index_reduce_out(const Tensor& out, const Tensor&, int64_t dim, const Tenso
   dim = wrap_dim(dim, out.dim());
   check_slices("index_reduce_()", out, dim, index, source);
   check_no_internal_overlap(out);
+  check_no_overlap(out, index);
+  check_no_overlap(out, source);
   UT_CHECK_AS(NotImplemented, !out.is_complex() || kind == ReduceKind::Prod || kind == ReduceKind::Mean,
               "\"index_reduce_", reduce, "\" not implemented for '", long_name(out.dtype()), "'");
   Tensor at = as_int64(index), src = copy_if_overlapping(out, source);

@@ -41,6 +41,8 @@ void put_out(const Tensor& out, const Tensor&, const Tensor& index, const Tensor
                  source.numel(), ", index.numel() = ", index.numel());
   UT_CHECK_INDEX(out.numel() > 0 || index.numel() == 0, "put_(): Tried to put elements into an empty tensor");
   check_no_internal_overlap(out);
+  check_no_overlap(out, index);
+  check_no_overlap(out, source);
   Tensor offsets = flat(byte_offsets(index, all_elements(out, out.is_contiguous() ? out.itemsize() : 1)));
   Tensor from = flat(copy_if_overlapping(out, contiguous(source)));
   const IndexKernels& kernels = *backend_of(out).index;

@@ -43,9 +43,8 @@ void check_in_place_shape(const Tensor& out, const Tensor& mask) {
 namespace {
 Tensor filled(const Tensor& self, const Tensor& mask, const Tensor& element) {
   Dims shape = broadcast_sizes(mask.sizes(), self.sizes());
-  // The layout of a clone: self's own if it is dense, as in torch.
-  Tensor from = broadcast(self, shape), out = empty_in_format(from, self.dtype(), MemoryFormat::Preserve);
-  fill_where(out, from, broadcast(mask, shape), element);
+  Tensor out = empty_on_device_of(self, shape, self.dtype());  // row-major for every layout of self, as in torch
+  fill_where(out, broadcast(self, shape), broadcast(mask, shape), element);
   return out;
 }
 void fill_in_place(const Tensor& out, const Tensor& mask, const Tensor& element) {

@@ -64,6 +64,8 @@ void scatter_source(const char* name, const Tensor& out, int64_t dim, const Tens
            " and ", src.dtype());
   check_scatter(out, dim, index, &src);
   check_no_internal_overlap(out);
+  check_no_overlap(out, index);
+  check_no_overlap(out, src);
   if (index.numel() == 0) return;
   update_elements(out, dim, index, copy_if_overlapping(out, src), kind);
 }
@@ -101,6 +103,7 @@ void scatter_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& in
   check_index_dtype("scatter", index);
   check_scatter(out, dim, index, nullptr);
   check_no_internal_overlap(out);
+  check_no_overlap(out, index);
   Tensor element = element_of(value, out);
   if (index.numel() == 0) return;
   update_elements(out, dim, index, element, Update::Set);
@@ -141,6 +144,8 @@ void scatter_reduce_out(const Tensor& out, const Tensor&, int64_t dim, const Ten
            " and ", src.dtype());
   check_scatter(out, dim, index, &src);
   check_no_internal_overlap(out);
+  check_no_overlap(out, index);
+  check_no_overlap(out, src);
   UT_CHECK_AS(NotImplemented, !out.is_complex() || (kind != ReduceKind::Max && kind != ReduceKind::Min),
               "\"scatter_reduce_", reduce, "\" not implemented for '", long_name(out.dtype()), "'");
   if (index.numel() == 0) return;

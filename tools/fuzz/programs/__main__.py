@@ -1,0 +1,93 @@
+"""python -m tools.fuzz.programs [--count N | --seconds S] [--seed N] [--jobs N]: compares random programs with PyTorch.
+
+Without PyTorch, or with --differences, first and second derivatives are compared with finite differences. Each kind of
+difference is shown once, as the shortest program that has it; the exit code is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from tools.fuzz.programs.known import reason
+
+if TYPE_CHECKING:
+    from tools.fuzz.programs.execute import Program
+
+Finding = tuple[str, str, str, str]  # kind, statements it comes from, description, program
+
+
+def check_seeds(seeds: range, differences: bool, strides: bool) -> tuple[int, list[Finding]]:
+    """How many programs ran, and the shrunk programs that differ for no known reason."""
+    import undertow
+
+    from tools.fuzz.programs.compare import against_differences, against_library
+    from tools.fuzz.programs.generate import generate
+    from tools.fuzz.programs.shrink import shrink
+
+    undertow.set_num_threads(1)
+    if differences:
+        check = partial(against_differences, lib=undertow)
+    else:
+        import torch
+
+        torch.set_num_threads(1)
+        check = partial(against_library, ours=undertow, theirs=torch, strides=strides)
+    findings = []
+    for seed in seeds:
+        program = generate(undertow, seed, true_derivatives=differences)
+        found = check(program)
+        if found is None:
+            continue
+        small = shrink(program, found[0], check)
+        description = (check(small) or found)[1]
+        if reason(found[0], small, description) is None:
+            findings.append((found[0], _signature(small), description, small.text()))
+    return len(seeds), findings
+
+
+def _signature(program: Program) -> str:
+    """The last statement without its variables: findings with the same one probably have the same cause."""
+    return "".join("#" if c.isdigit() else c for c in program.lines[-1].partition(" = ")[2] or program.lines[-1]) if program.lines else ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.fuzz.programs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000, help="how many programs")
+    parser.add_argument("--seconds", type=float, help="stop after this time instead")
+    parser.add_argument("--seed", type=int, default=0, help="the first program; a finding names its own")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--differences", action="store_true", help="compare with finite differences, not with PyTorch")
+    parser.add_argument("--no-strides", action="store_true", help="do not compare the strides of values")
+    options = parser.parse_args()
+    differences = options.differences or find_spec("torch") is None
+    end = time.monotonic() + options.seconds if options.seconds else None
+    step = 50
+    last = sys.maxsize if end else options.seed + options.count
+    chunks = (range(s, min(s + step, last)) for s in range(options.seed, last, step))
+    check = partial(check_seeds, differences=differences, strides=not options.no_strides)
+    done, shown = 0, Counter[tuple[str, str]]()
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        for count, findings in pool.imap_unordered(check, chunks) if options.jobs > 1 else map(check, chunks):
+            done += count
+            for kind, signature, description, text in findings:
+                shown[kind, signature] += 1
+                if shown[kind, signature] == 1:
+                    print(f"--- {kind}: {description}\n{text}\n", flush=True)
+            if end and time.monotonic() > end:
+                break
+        pool.terminate()
+    print(f"{done} programs, {sum(shown.values())} differences of {len(shown)} kinds")
+    for (kind, signature), count in shown.most_common():
+        print(f"  {count:5}  {kind}: {signature}")
+    return int(bool(shown))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
