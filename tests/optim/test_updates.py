@@ -189,7 +189,7 @@ ELEMENTWISE = [c for c in CASES if c[0] != "Adafactor"]
 def test_the_formula_in_tensor_operations_matches_the_native_update(name, options):
     class Plain(getattr(ut.optim, name)):
         def _step_apart(self, p, g, states, row, native):
-            self._formula(p, g, states, row)
+            self._step_recorded(p, g, states, row)
 
         def _step_group(self, group):
             import undertow.optim._elementwise as module

@@ -1,15 +1,18 @@
 """Optimizers that update each element independently: one native update for a whole parameter group.
 
 A subclass names the core's algorithm (core/kernels/cpu/optim/optim.isa.cpp), its states in the algorithm's order, and the constants
-of a step. `_formula` is the same update in tensor operations, for `differentiable=True`.
+of a step. `_formula` is the same update in tensor operations, for `differentiable=True`. There the options may be tensors that require
+grad, so constants are computed by `hyper` and `root` and remain tensors.
 """
 
 from __future__ import annotations
 
+import math
+
 import undertow
 from undertow import _C
 from undertow._C import Tensor
-from undertow.optim.optimizer import Optimizer
+from undertow.optim.optimizer import Optimizer, _fill_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +61,21 @@ def check_fused(fused: Any, foreach: Any, differentiable: bool) -> None:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
+def hyper(value: Any, group: dict[str, Any]) -> Any:
+    """Return an option as a number; in a differentiable step it remains a tensor if it is one."""
+    return value.item() if isinstance(value, Tensor) and not group.get("differentiable") else value
+
+
+def root(value: Any) -> Any:
+    """Return the square root of a number or tensor."""
+    return value.sqrt() if isinstance(value, Tensor) else math.sqrt(value)
+
+
+def plus_decay(g: Tensor, p: Tensor, decay: Any) -> Tensor:
+    """Return the gradient with weight decay. A tensor stays in the graph even if it is zero."""
+    return g + p * decay if isinstance(decay, Tensor) or decay else g
+
+
 _FUSED_ON = "['mps', 'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone']"
 _CAPTURABLE_ON = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
 
@@ -83,6 +101,12 @@ class Elementwise(Optimizer):
     _algorithm: str
     _on_device = "params and state_steps"  # what torch requires on a capturable device, for the error message
     _counts_steps = True
+    _since: dict[str, Any] = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}  # options that old files lack
+    _counters: tuple[str, ...] = ("step",)  # states that are numbers in old files
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        _fill_in(self, self._since, self._counters)
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         """Return the state keys in the algorithm's order; None for a state that this group's options do not need."""
@@ -92,12 +116,12 @@ class Elementwise(Optimizer):
         """Return the initial value of a state."""
         return undertow.zeros_like(p, memory_format=undertow.preserve_format)
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
         """Return the algorithm's constants for this step number."""
         raise NotImplementedError
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
-        """Update the parameter with tensor operations."""
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the new parameter and states, computed with tensor operations from the old ones. It changes nothing in place."""
         raise NotImplementedError
 
     def _same_for_all(self) -> bool:
@@ -131,9 +155,9 @@ class Elementwise(Optimizer):
         params: list[Tensor] = []
         grads: list[Tensor] = []
         kept: list[list[Tensor]] = [[] for _ in keys]
-        rows: list[tuple[float, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         native = not group.get("differentiable")
-        by_step: dict[float, tuple[float, ...]] = {}
+        by_step: dict[float, tuple[Any, ...]] = {}
         for p in group["params"]:
             g = p.grad
             if g is None:
@@ -163,13 +187,13 @@ class Elementwise(Optimizer):
         if params:
             _C._optim_update(self._algorithm, [params, grads, *kept], rows[0] if len(by_step) == 1 else rows)
 
-    def _step_apart(self, p: Tensor, g: Tensor, states: list[Any], row: tuple[float, ...], native: bool) -> None:
+    def _step_apart(self, p: Tensor, g: Tensor, states: list[Any], row: tuple[Any, ...], native: bool) -> None:
         """Update a parameter that the native update does not support directly."""
         if p.is_complex():
             p, g = undertow.view_as_real(p), undertow.view_as_real(g)
             states = [undertow.view_as_real(s) if s is not None and s.is_complex() else s for s in states]
         if not native:
-            self._formula(p, g, states, row)
+            self._step_recorded(p, g, states, row)
         elif p.dtype in _NATIVE:
             _C._optim_update(self._algorithm, [[p], [g], *([] if s is None else [s] for s in states)], row)
         else:  # half types are computed in float32 and rounded once
@@ -178,3 +202,14 @@ class Elementwise(Optimizer):
             for narrow, computed in zip((p, *states), wide, strict=True):
                 if narrow is not None:
                     narrow.copy_(computed)
+
+    def _step_recorded(self, p: Tensor, g: Tensor, states: list[Any], row: tuple[Any, ...]) -> None:
+        """Update a parameter with operations that autograd records.
+
+        The formula reads copies: this step and later ones write the parameter and the states, and must not write what a node has saved.
+        """
+        constants = tuple(c.squeeze() if isinstance(c, Tensor) else c for c in row)
+        updated = self._formula(p.clone(), g, [None if s is None else s.clone() for s in states], constants)
+        for place, value in zip((p, *states), updated, strict=True):
+            if place is not None:
+                place.copy_(value)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, plus_decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,16 +35,13 @@ class Adadelta(Elementwise):
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["square_avg", "acc_delta"]
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        return _number(group["lr"]), group["rho"], group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+        return hyper(group["lr"], group), group["rho"], group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         lr, rho, eps, decay, sign = c
         square, delta = states
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        square.mul_(rho).addcmul_(g, g, value=1 - rho)
-        by = delta.add(eps).sqrt() / square.add(eps).sqrt() * g
-        delta.mul_(rho).addcmul_(by, by, value=1 - rho)
-        p.add_(by, alpha=-lr)
+        g = plus_decay(g * sign, p, decay)
+        square = square * rho + g * g * (1 - rho)
+        by = (delta + eps).sqrt() / (square + eps).sqrt() * g
+        return p - by * lr, square, delta * rho + by * by * (1 - rho)

@@ -6,7 +6,7 @@ import math
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim.optimizer import Optimizer, _number
+from undertow.optim.optimizer import Optimizer, _fill_in, _number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class Adafactor(Optimizer):
                 raise ValueError(f"{name} but is: {value}")
         defaults = {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay}
         super().__init__(params, {**defaults, "foreach": foreach, "maximize": maximize})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        _fill_in(self, {"foreach": None})
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Perform one step; return the result of `closure`, if given."""

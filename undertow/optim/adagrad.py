@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, plus_decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ class Adagrad(Elementwise):
     """Adagrad: the gradient divided by the square root of the sum of its squares."""
 
     _algorithm = "adagrad"
+    _since = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
 
     def __init__(
         self,
@@ -51,13 +51,12 @@ class Adagrad(Elementwise):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        return (_number(group["lr"]) / (1 + (step - 1) * group["lr_decay"]), group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0)
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+        lr = hyper(group["lr"], group) / (1 + (step - 1) * group["lr_decay"])
+        return lr, group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         lr, eps, decay, sign = c
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        states[0].addcmul_(g, g, value=1)
-        p.addcdiv_(g, states[0].sqrt() + eps, value=-lr)
+        g = plus_decay(g * sign, p, decay)
+        total = states[0] + g * g
+        return p - g / (total.sqrt() + eps) * lr, total

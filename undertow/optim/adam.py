@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim._moments import decay_constants, regularised, update_moments
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, root
+from undertow.optim._moments import decay_constants, next_moments, regularised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +27,7 @@ class Adam(Elementwise):
     """
 
     _algorithm = "adam"
+    _since = {**Elementwise._since, "amsgrad": False, "decoupled_weight_decay": False, "fused": None}
 
     def __init__(
         self,
@@ -56,47 +54,29 @@ class Adam(Elementwise):
         defaults["betas"] = tuple(b.squeeze() if isinstance(b, Tensor) else b for b in betas)
         super().__init__(params, defaults)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for key, value in (
-                ("amsgrad", False),
-                ("maximize", False),
-                ("foreach", None),
-                ("capturable", False),
-                ("differentiable", False),
-                ("decoupled_weight_decay", False),
-                ("fused", None),
-            ):
-                group.setdefault(key, value)
-            for p in group["params"]:
-                own = self.state.get(p, {})
-                if own and not isinstance(own.get("step"), Tensor):
-                    own["step"] = undertow.tensor(float(own["step"]), dtype=undertow.float32)
-
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None]
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        lr = _number(group["lr"])
-        beta1, beta2 = (_number(b) for b in group["betas"])
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+        lr = hyper(group["lr"], group)
+        beta1, beta2 = (hyper(b, group) for b in group["betas"])
         return (
             lr / (1 - beta1**step),
             beta1,
             beta2,
             group["eps"],
             *decay_constants(group, lr),
-            math.sqrt(1 - beta2**step),
+            root(1 - beta2**step),
             -1.0 if group["maximize"] else 1.0,
             1 - beta2,
         )
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
-        step_size, beta1, beta2, eps, decay, shrink, root, sign, rest = c
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
+        step_size, beta1, beta2, eps, decay, shrink, correction, sign, rest = c
         mean, square, most = states
-        g = regularised(p, g, decay, shrink, sign)
-        update_moments(mean, square, g, beta1, beta2, rest)
+        p, g = regularised(p, g, decay, shrink, sign)
+        mean, square = next_moments(mean, square, g, beta1, beta2, rest)
         if most is not None:
-            most.copy_(undertow.maximum(most, square))
-            square = most.clone()
-        p.addcdiv_(mean.clone(), (square.sqrt() / root).add_(eps), value=-step_size)
+            most = undertow.maximum(most, square)
+        largest = square if most is None else most
+        return p - mean / (largest.sqrt() / correction + eps) * step_size, mean, square, most

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, plus_decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,16 +36,14 @@ class Adamax(Elementwise):
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_inf"]
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
         beta1, beta2 = group["betas"]
-        return _number(group["lr"]) / (1 - beta1**step), beta1, beta2, group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
+        return hyper(group["lr"], group) / (1 - beta1**step), beta1, beta2, group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         step_size, beta1, beta2, eps, decay, sign = c
         mean, most = states
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        mean.lerp_(g, 1 - beta1)
-        most.copy_(undertow.maximum(most * beta2, g.abs() + eps))
-        p.addcdiv_(mean, most, value=-step_size)
+        g = plus_decay(g * sign, p, decay)
+        mean = mean + (g - mean) * (1 - beta1)
+        most = undertow.maximum(most * beta2, g.abs() + eps)
+        return p - mean / most * step_size, mean, most

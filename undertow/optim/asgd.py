@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, plus_decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ class ASGD(Elementwise):
 
     _algorithm = "asgd"
     _on_device = "params, mus, etas, and state_steps"
+    _counters = ("step", "eta", "mu")
 
     def __init__(
         self,
@@ -40,25 +40,24 @@ class ASGD(Elementwise):
 
     def _begin(self, p: Tensor, group: dict[str, Any], keys: list[str | None]) -> dict[str, Any]:
         state = super()._begin(p, group, keys)
-        state["eta"] = undertow.tensor(_number(group["lr"]), dtype=undertow.float32)
+        lr = hyper(group["lr"], group)
+        state["eta"] = lr.squeeze().to(undertow.float32, copy=True) if isinstance(lr, Tensor) else undertow.tensor(lr, dtype=undertow.float32)
         state["mu"] = undertow.tensor(1.0, dtype=undertow.float32)
         return state
 
     def _same_for_all(self) -> bool:
         return False
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        lr, lambd = _number(group["lr"]), group["lambd"]
-        row = (state["eta"].item(), lambd, group["weight_decay"], state["mu"].item(), -1.0 if group["maximize"] else 1.0)
-        state["eta"].fill_(lr / (1 + lambd * lr * step) ** group["alpha"])
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+        lr, lambd, eta = hyper(group["lr"], group), group["lambd"], state["eta"]
+        now = eta.clone() if eta.requires_grad else eta.item()
+        row = (now, lambd, group["weight_decay"], state["mu"].item(), -1.0 if group["maximize"] else 1.0)
+        then = lr / (1 + lambd * lr * step) ** group["alpha"]
+        eta.copy_(then.squeeze()) if isinstance(then, Tensor) else eta.fill_(then)
         state["mu"].fill_(1 / max(1.0, step - group["t0"]))
         return row
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         eta, lambd, decay, mu, sign = c
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        p.mul_(1 - lambd * eta)
-        p.add_(g, alpha=-eta)
-        states[0].copy_(p) if mu == 1 else states[0].add_((p - states[0]) * mu)
+        p = p * (1 - lambd * eta) - plus_decay(g * sign, p, decay) * eta
+        return p, p if mu == 1 else states[0] + (p - states[0]) * mu

@@ -175,6 +175,8 @@ class LBFGS(Optimizer):
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         lr, tolerance_change = group["lr"], group["tolerance_change"]
+        if isinstance(lr, Tensor):
+            lr = lr.squeeze()  # one element, of any number of dimensions
         state: Any = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)

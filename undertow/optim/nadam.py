@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim._moments import decay_constants, regularised, update_moments
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options
+from undertow.optim._moments import decay_constants, next_moments, regularised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +19,8 @@ class NAdam(Elementwise):
 
     _algorithm = "nadam"
     _on_device = "params, mu_products and state_steps"
+    _since = {**Elementwise._since, "decoupled_weight_decay": False}
+    _counters = ("step", "mu_product")
 
     def __init__(
         self,
@@ -49,12 +50,13 @@ class NAdam(Elementwise):
     def _same_for_all(self) -> bool:
         return False
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        lr, (beta1, beta2), psi = _number(group["lr"]), group["betas"], group["momentum_decay"]
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+        lr, (beta1, beta2), psi = hyper(group["lr"], group), group["betas"], group["momentum_decay"]
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * psi))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * psi))
         state["mu_product"] *= mu
-        product = state["mu_product"].item()
+        product = state["mu_product"]
+        product = product.clone() if product.requires_grad else product.item()
         return (
             lr * (1.0 - mu) / (1.0 - product),
             lr * mu_next / (1.0 - product * mu_next),
@@ -67,11 +69,9 @@ class NAdam(Elementwise):
             1 - beta2,
         )
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         now, ahead, beta1, beta2, eps, decay, shrink, correction, sign, rest = c
         mean, square = states
-        g = regularised(p, g, decay, shrink, sign)
-        update_moments(mean, square, g, beta1, beta2, rest)
-        denominator = square.div(correction).sqrt().add(eps)
-        p.addcdiv_(g, denominator, value=-now)
-        p.addcdiv_(mean.clone(), denominator, value=-ahead)
+        p, g = regularised(p, g, decay, shrink, sign)
+        mean, square = next_moments(mean, square, g, beta1, beta2, rest)
+        return p - (g * now + mean * ahead) / ((square / correction).sqrt() + eps), mean, square

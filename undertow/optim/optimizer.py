@@ -56,6 +56,18 @@ def _number(value: Any) -> float:
     return value.item() if isinstance(value, Tensor) else value
 
 
+def _fill_in(optimizer: Optimizer, options: dict[str, Any], counters: tuple[str, ...] = ("step",)) -> None:
+    """Complete a state that an older version saved: options that did not exist yet, and counters that were numbers."""
+    for group in optimizer.param_groups:
+        for key, value in options.items():
+            group.setdefault(key, value)
+        for p in group["params"]:
+            state = optimizer.state.get(p)
+            for key in counters if state else ():
+                if not isinstance(state[key], Tensor):
+                    state[key] = undertow.tensor(float(state[key]), dtype=undertow.float32)
+
+
 class Optimizer:
     """Base class of all optimizers: `params` are tensors, (name, tensor) pairs, or groups with their own options."""
 

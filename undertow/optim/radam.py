@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim._moments import decay_constants, regularised, update_moments
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, root
+from undertow.optim._moments import decay_constants, next_moments, regularised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +17,7 @@ class RAdam(Elementwise):
     """Adam that uses plain momentum in the first steps, while the variance estimate is unreliable."""
 
     _algorithm = "radam"
+    _since = {**Elementwise._since, "decoupled_weight_decay": False}
 
     def __init__(
         self,
@@ -40,14 +38,14 @@ class RAdam(Elementwise):
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["exp_avg", "exp_avg_sq"]
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        lr, (beta1, beta2) = _number(group["lr"]), group["betas"]
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+        lr, (beta1, beta2) = hyper(group["lr"], group), group["betas"]
         correction = 1 - beta2**step
         most = 2 / (1 - beta2) - 1  # length of the longest moving average
         now = most - 2 * step * beta2**step / correction
         rectified = 0.0
         if now > 5.0:
-            rectified = math.sqrt((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) * math.sqrt(correction)
+            rectified = root((now - 4) * (now - 2) * most / ((most - 4) * (most - 2) * now)) * root(correction)
         return (
             lr / (1 - beta1**step),
             beta1,
@@ -59,9 +57,12 @@ class RAdam(Elementwise):
             1 - beta2,
         )
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         step_size, beta1, beta2, eps, decay, shrink, rectified, sign, rest = c
         mean, square = states
-        g = regularised(p, g, decay, shrink, sign)
-        update_moments(mean, square, g, beta1, beta2, rest)
-        p.sub_(mean * step_size * (rectified / (square.sqrt() + eps) if rectified else 1.0))
+        p, g = regularised(p, g, decay, shrink, sign)
+        mean, square = next_moments(mean, square, g, beta1, beta2, rest)
+        by = mean * step_size
+        if isinstance(rectified, Tensor) or rectified:
+            by = by * (rectified / (square.sqrt() + eps))
+        return p - by, mean, square

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, plus_decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ class RMSprop(Elementwise):
     """RMSprop: the gradient divided by the square root of its running mean square."""
 
     _algorithm = "rmsprop"
+    _since = {"momentum": 0, "centered": False, **Elementwise._since}
 
     def __init__(
         self,
@@ -37,23 +37,19 @@ class RMSprop(Elementwise):
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["square_avg", "momentum_buffer" if group["momentum"] > 0 else None, "grad_avg" if group["centered"] else None]
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
-        return (_number(group["lr"]), group["alpha"], group["eps"], group["weight_decay"], group["momentum"], -1.0 if group["maximize"] else 1.0)
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
+        return (hyper(group["lr"], group), group["alpha"], group["eps"], group["weight_decay"], group["momentum"], -1.0 if group["maximize"] else 1.0)
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         lr, alpha, eps, decay, momentum, sign = c
         square, buffer, mean = states
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        square.mul_(alpha).addcmul_(g, g, value=1 - alpha)
+        g = plus_decay(g * sign, p, decay)
+        square = square * alpha + g * g * (1 - alpha)
+        variance = square
         if mean is not None:
-            mean.lerp_(g, 1 - alpha)
-            root = square.addcmul(mean, mean, value=-1).sqrt().add(eps)
-        else:
-            root = square.sqrt().add(eps)
-        if buffer is None:
-            p.addcdiv_(g, root, value=-lr)
-        else:
-            buffer.mul_(momentum).addcdiv_(g, root)
-            p.add_(buffer, alpha=-lr)
+            mean = mean + (g - mean) * (1 - alpha)
+            variance = square - mean * mean
+        by = g / (variance.sqrt() + eps)
+        if buffer is not None:
+            by = buffer = buffer * momentum + by
+        return p - by * lr, square, buffer, mean

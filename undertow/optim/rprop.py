@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,18 +38,19 @@ class Rprop(Elementwise):
     def _fresh(self, key: str, p: Tensor, group: dict[str, Any]) -> Tensor:
         if key == "prev":
             return super()._fresh(key, p, group)
-        lr = _number(group["lr"])
+        lr = hyper(group["lr"], group)
+        if isinstance(lr, Tensor):
+            return undertow.zeros_like(p) + lr.squeeze() * (1 + 1j if p.is_complex() else 1)
         return undertow.full_like(p, complex(lr, lr) if p.is_complex() else lr)
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
         return *group["etas"], *group["step_sizes"], -1.0 if group["maximize"] else 1.0
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         minus, plus, least, most, sign = c
         previous, size = states
         g = g * sign
         turn = g * previous
-        size.mul_(undertow.ones_like(g).masked_fill(turn > 0, plus).masked_fill(turn < 0, minus)).clamp_(least, most)
+        size = (size * undertow.ones_like(g).masked_fill(turn > 0, plus).masked_fill(turn < 0, minus)).clamp(least, most)
         g = g.masked_fill(turn < 0, 0.0)
-        p.addcmul_(g.sign(), size, value=-1)
-        previous.copy_(g)
+        return p - g.sign() * size, g, size

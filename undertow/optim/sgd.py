@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from undertow._C import Tensor
-from undertow.optim._elementwise import Elementwise, options
-from undertow.optim.optimizer import _number
+from undertow.optim._elementwise import Elementwise, hyper, options, plus_decay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ class SGD(Elementwise):
 
     _algorithm = "sgd"
     _counts_steps = False
+    _since = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    _counters = ()
 
     def __init__(
         self,
@@ -46,12 +47,6 @@ class SGD(Elementwise):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for key, value in (("nesterov", False), ("maximize", False), ("foreach", None), ("differentiable", False), ("fused", False)):
-                group.setdefault(key, value)
 
     def _states(self, group: dict[str, Any]) -> list[str | None]:
         return ["momentum_buffer"] if group["momentum"] != 0 else []
@@ -74,9 +69,9 @@ class SGD(Elementwise):
     def _same_for_all(self) -> bool:
         return not self._first
 
-    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[float, ...]:
+    def _constants(self, group: dict[str, Any], step: float, state: dict[str, Any]) -> tuple[Any, ...]:
         return (
-            _number(group["lr"]),
+            hyper(group["lr"], group),
             group["weight_decay"],
             group["momentum"],
             1 - group["dampening"],
@@ -85,13 +80,10 @@ class SGD(Elementwise):
             float(id(state) in self._first),
         )
 
-    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[float, ...]) -> None:
+    def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         lr, decay, momentum, rest, nesterov, sign, first = c
-        g = g * sign
-        if decay:
-            g = g.add(p, alpha=decay)
-        if states:
-            buffer = states[0]
-            buffer.copy_(g.detach()) if first else buffer.mul_(momentum).add_(g, alpha=rest)
-            g = g.add(buffer, alpha=momentum) if nesterov else buffer
-        p.add_(g, alpha=-lr)
+        g = plus_decay(g * sign, p, decay)
+        if not states:
+            return (p - g * lr,)
+        buffer = g.detach() if first else states[0] * momentum + g * rest
+        return p - (g + buffer * momentum if nesterov else buffer) * lr, buffer
