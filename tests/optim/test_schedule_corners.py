@@ -339,3 +339,109 @@ def test_a_multiplicative_schedule_takes_functions_only(factor):
     optimizer = ut.optim.SGD([ut.nn.Parameter(ut.zeros(2))], lr=1.0)
     with pytest.raises(TypeError, match="lr_lambda should be a function, but got (float|NoneType)"):
         ut.optim.lr_scheduler.MultiplicativeLR(optimizer, factor)
+
+
+def test_the_warnings_about_the_order_end_with_the_address_of_the_documentation():
+    for overridden in (False, True):
+        optimizer = sgd(ut)
+        scheduler = ut.optim.lr_scheduler.StepLR(optimizer, 1)
+        if overridden:
+            optimizer.step = lambda: None
+        with pytest.warns(UserWarning, match="optim.html#how-to-adjust-learning-rate$"):
+            scheduler.step()
+
+
+@pytest.mark.parametrize("family", ["SGD", "Adam"])
+def test_cyclic_rates_write_both_momenta_to_the_groups(family, same_as_torch):
+    def run(lib):
+        optimizer = getattr(lib.optim, family)([parameter(lib, 2)], lr=0.1)
+        lib.optim.lr_scheduler.CyclicLR(optimizer, 0.01, 0.1, base_momentum=0.7, max_momentum=0.95)
+        return {k: v for k, v in sorted(optimizer.param_groups[0].items()) if "momentum" in k or k == "betas"}
+
+    assert same_as_torch(run)["base_momentum"] == 0.7
+
+
+TENSOR_ARGUMENTS = {
+    "CyclicLR": lambda lib, o, t: lib.optim.lr_scheduler.CyclicLR(o, 0.01, t, step_size_up=3, base_momentum=t, max_momentum=t * 2),
+    "OneCycleLR": lambda lib, o, t: lib.optim.lr_scheduler.OneCycleLR(o, t, 10, base_momentum=t, max_momentum=t),
+    "SWALR": lambda lib, o, t: lib.optim.swa_utils.SWALR(o, swa_lr=t, anneal_epochs=3),
+    "SWALR, list": lambda lib, o, t: lib.optim.swa_utils.SWALR(o, swa_lr=[t], anneal_epochs=3, anneal_strategy="linear"),
+}
+
+
+@pytest.mark.parametrize("case", TENSOR_ARGUMENTS)
+def test_tensor_arguments_are_copied(case, same_as_torch):
+    def run(lib):
+        optimizer, t = lib.optim.SGD([parameter(lib, 2)], lr=0.1, momentum=0.5), lib.tensor(0.05)
+        scheduler = TENSOR_ARGUMENTS[case](lib, optimizer, t)
+        t.mul_(0.5)
+        found = advance(optimizer, scheduler, 4)
+        return found, {k: v for k, v in sorted(optimizer.param_groups[0].items()) if k != "params"}
+
+    same_as_torch(run)
+
+
+def test_a_base_rate_that_is_a_tensor_stays_the_base():
+    """In torch the group's rate is then the base itself, so every step moves the base too."""
+    optimizer = ut.optim.SGD([parameter(ut, 2)], lr=0.1)
+    scheduler = ut.optim.lr_scheduler.CyclicLR(optimizer, ut.tensor(0.05), ut.tensor(0.1), step_size_up=2, cycle_momentum=False)
+    assert advance(optimizer, scheduler, 4) == [[pytest.approx(lr)] for lr in (0.075, 0.1, 0.075, 0.05)]
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_rates_that_are_returned_do_not_change_later(case):
+    optimizer = ut.optim.SGD([{"params": [parameter(ut, 2)]}, {"params": [parameter(ut, 3)]}], lr=ut.tensor(0.1), momentum=0.5)
+    scheduler = schedule(ut, case, optimizer)
+    returned, found = scheduler.get_last_lr(), [float(lr) for lr in scheduler.get_last_lr()]
+    advance(optimizer, scheduler, 5)
+    assert [float(lr) for lr in returned] == found
+
+
+def test_the_rates_of_a_plateau_are_copies(same_as_torch):
+    def run(lib):
+        optimizer = lib.optim.SGD([parameter(lib, 2)], lr=lib.tensor(0.1))
+        scheduler = lib.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        before = scheduler.get_last_lr()
+        for _ in range(3):
+            scheduler.step(1.0)
+        return before, scheduler.get_last_lr()
+
+    same_as_torch(run)
+
+
+@pytest.mark.parametrize("kind", ["cos", "linear"])
+def test_one_cycle_loads_states_of_old_versions(kind, same_as_torch):
+    def run(lib):
+        optimizer = sgd(lib)
+        scheduler = lib.optim.lr_scheduler.OneCycleLR(optimizer, 0.5, 10, anneal_strategy=kind, cycle_momentum=False)
+        del scheduler._anneal_func_type
+        state = scheduler.state_dict()
+        state["anneal_func"] = getattr(lib.optim.lr_scheduler.OneCycleLR, f"_annealing_{kind}")
+        scheduler.load_state_dict(state)
+        return advance(optimizer, scheduler, 6)
+
+    same_as_torch(run)
+
+
+@pytest.mark.parametrize("epochs", [0, 1, 3])
+def test_swa_rates_after_few_epochs_match_torch(epochs, same_as_torch):
+    def run(lib):
+        optimizer = sgd(lib)
+        scheduler = lib.optim.swa_utils.SWALR(optimizer, swa_lr=0.05, anneal_epochs=epochs)
+        state = sorted(k for k in scheduler.state_dict())
+        return rates(optimizer), advance(optimizer, scheduler, 4), state
+
+    same_as_torch(run)
+
+
+@pytest.mark.parametrize("case", [*SCHEDULES, "ReduceLROnPlateau", "SequentialLR", "ChainedScheduler", "SWALR"])
+def test_schedules_have_the_private_methods_that_subclasses_call(case):
+    name = case.split(",")[0]
+    family = getattr(ut.optim.swa_utils if name == "SWALR" else ut.optim.lr_scheduler, name)
+    methods = {
+        "OneCycleLR": ["_anneal_func", "_annealing_cos", "_annealing_linear"],
+        "CyclicLR": ["_triangular_scale_fn", "_triangular2_scale_fn", "_exp_range_scale_fn"],
+        "ReduceLROnPlateau": ["_is_better", "_init_is_better", "_reduce_lr", "_reset"],
+        "SWALR": ["_cosine_anneal", "_linear_anneal", "_get_initial_lr"],
+    }
+    assert all(callable(getattr(family, m)) for m in ["_update_lr", "_initial_step", *methods.get(name, [])])

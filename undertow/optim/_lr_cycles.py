@@ -59,18 +59,21 @@ class ReduceLROnPlateau(LRScheduler):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         if isinstance(min_lr, (list, tuple)) and len(min_lr) != len(optimizer.param_groups):
             raise ValueError(f"expected {len(optimizer.param_groups)} min_lrs, got {len(min_lr)}")
+        self.optimizer, self.factor, self.patience, self.cooldown, self.eps = optimizer, factor, patience, cooldown, eps
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * len(optimizer.param_groups)
+        self._init_is_better(mode=mode, threshold=threshold, threshold_mode=threshold_mode)
+        self.last_epoch = 0
+        self._last_lr = [_copy(group["lr"]) for group in optimizer.param_groups]
+        self._reset()
+
+    def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
         if mode not in ("min", "max"):
             raise ValueError("mode " + mode + " is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
-        self.optimizer, self.factor, self.patience, self.cooldown, self.eps = optimizer, factor, patience, cooldown, eps
-        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
-        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * len(optimizer.param_groups)
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.mode_worse = math.inf if mode == "min" else -math.inf
-        self.last_epoch = 0
-        self._last_lr = [group["lr"] for group in optimizer.param_groups]
-        self._reset()
 
     def _reset(self) -> None:
         self.best = self.mode_worse
@@ -84,7 +87,7 @@ class ReduceLROnPlateau(LRScheduler):
         else:
             warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = epoch
-        if self.is_better(current, self.best):
+        if self._is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0
         else:
             self.num_bad_epochs += 1
@@ -94,7 +97,7 @@ class ReduceLROnPlateau(LRScheduler):
         if self.num_bad_epochs > self.patience:
             self._reduce_lr(epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = self._rates()
 
     def _reduce_lr(self, epoch: int) -> None:
         if len(self.optimizer.param_groups) != len(self.min_lrs):
@@ -117,11 +120,15 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether the learning rate was reduced recently."""
         return self.cooldown_counter > 0
 
-    def is_better(self, a: float, best: float) -> bool:
+    def _is_better(self, a: float, best: float) -> bool:
         """Return True if `a` is an improvement on `best`."""
         if self.threshold_mode == "rel":
             return a < best * (1.0 - self.threshold) if self.mode == "min" else a > best * (self.threshold + 1.0)
         return a < best - self.threshold if self.mode == "min" else a > best + self.threshold
+
+    def is_better(self, a: float, best: float) -> bool:
+        """Return True if `a` is an improvement on `best`: the name in older versions of PyTorch."""
+        return self._is_better(a, best)
 
 
 class CyclicLR(LRScheduler):
@@ -176,9 +183,9 @@ class CyclicLR(LRScheduler):
             self.base_momentums = _each("base_momentum", groups, base_momentum)
             self.max_momentums = _each("max_momentum", groups, max_momentum)
             if last_epoch == -1:
-                for momentum, group in zip(self.max_momentums, groups, strict=True):
-                    self._set_momentum(group, momentum)
-                    group["max_momentum"] = momentum
+                for most, least, group in zip(self.max_momentums, self.base_momentums, groups, strict=True):
+                    self._set_momentum(group, most)
+                    group["max_momentum"], group["base_momentum"] = most, least
         super().__init__(optimizer, last_epoch)
         self.base_lrs = _each("base_lr", groups, base_lr)
 
@@ -192,9 +199,21 @@ class CyclicLR(LRScheduler):
         """Return the amplitude of a cycle."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        if self.mode == "triangular":
-            return 1.0
-        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma**x
+        if self.mode == "exp_range":
+            return self._exp_range_scale_fn(self.gamma, x)
+        return self._triangular_scale_fn(x) if self.mode == "triangular" else self._triangular2_scale_fn(x)
+
+    @staticmethod
+    def _triangular_scale_fn(x: float) -> float:
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x: float) -> float:
+        return 1 / (2.0 ** (x - 1))
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma: float, x: float) -> float:
+        return gamma**x
 
     def get_lr(self) -> list[Any]:
         """Return the learning rates of this step, and set the momentum."""
@@ -360,10 +379,19 @@ class OneCycleLR(LRScheduler):
 
     _set_momentum = CyclicLR._set_momentum
 
-    def _between(self, start: float, end: float, part: float) -> float:
-        if self._anneal_func_type == "linear":
-            return (end - start) * part + start
-        return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+    def _anneal_func(self, start: Any, end: Any, pct: float) -> Any:
+        kind = getattr(self, "_anneal_func_type", None)
+        if kind is None:  # a state dict of an old version holds the function itself
+            return self.anneal_func(start, end, pct)  # type: ignore[attr-defined]
+        return self._annealing_linear(start, end, pct) if kind == "linear" else self._annealing_cos(start, end, pct)
+
+    @staticmethod
+    def _annealing_cos(start: Any, end: Any, pct: float) -> Any:
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @staticmethod
+    def _annealing_linear(start: Any, end: Any, pct: float) -> Any:
+        return (end - start) * pct + start
 
     def get_lr(self) -> list[Any]:
         """Return the learning rates of this step, and set the momentum."""
@@ -377,9 +405,9 @@ class OneCycleLR(LRScheduler):
             for i, phase in enumerate(self._schedule_phases):
                 if step <= phase["end_step"] or i == len(self._schedule_phases) - 1:
                     part = (step - start) / (phase["end_step"] - start)
-                    rates.append(self._between(group[phase["start_lr"]], group[phase["end_lr"]], part))
+                    rates.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], part))
                     if self.cycle_momentum:
-                        self._set_momentum(group, self._between(group[phase["start_momentum"]], group[phase["end_momentum"]], part))
+                        self._set_momentum(group, self._anneal_func(group[phase["start_momentum"]], group[phase["end_momentum"]], part))
                     break
                 start = phase["end_step"]
         return rates

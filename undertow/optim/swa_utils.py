@@ -9,6 +9,7 @@ from itertools import chain
 import undertow
 from undertow._C import Tensor
 from undertow.nn.modules.module import Module
+from undertow.optim._lr_cycles import _each
 from undertow.optim.lr_scheduler import LRScheduler
 
 TYPE_CHECKING = False
@@ -153,32 +154,51 @@ class SWALR(LRScheduler):
     anneal_epochs: int
 
     def __init__(self, optimizer: Any, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1) -> None:
-        rates = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(optimizer.param_groups)
-        if len(rates) != len(optimizer.param_groups):
-            raise ValueError(
-                "swa_lr must have the same length as optimizer.param_groups. "
-                f"swa_lr has {len(rates)} values, param_groups has {len(optimizer.param_groups)}."
-            )
-        for rate, group in zip(rates, optimizer.param_groups, strict=True):
+        for rate, group in zip(_each("swa_lr", optimizer.param_groups, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        self._set_anneal_func(anneal_strategy)
+        self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
-    def _part(self, t: float) -> float:
-        return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
+    def _set_anneal_func(self, anneal_strategy: str) -> None:
+        self._anneal_strategy = anneal_strategy
+        self.anneal_func = self._cosine_anneal if anneal_strategy == "cos" else self._linear_anneal
+
+    @staticmethod
+    def _linear_anneal(t: float) -> float:
+        return t
+
+    @staticmethod
+    def _cosine_anneal(t: float) -> float:
+        return (1 - math.cos(math.pi * t)) / 2
+
+    @staticmethod
+    def _get_initial_lr(lr: Any, swa_lr: Any, alpha: float) -> Any:
+        return swa_lr if alpha == 1 else (lr - alpha * swa_lr) / (1 - alpha)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all state except the optimizer and the function."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "anneal_func")}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load a state returned by `state_dict`."""
+        self.__dict__.update(state_dict)
+        self._set_anneal_func(self._anneal_strategy)
 
     def get_lr(self) -> list[Any]:
         """Return the learning rates of this epoch."""
         self._warn_outside_step()
         step = self._step_count - 1
-        before = self._part(max(0, min(1, (step - 1) / max(1, self.anneal_epochs))))
-        now = self._part(max(0, min(1, step / max(1, self.anneal_epochs))))
+        if self.anneal_epochs == 0:
+            step = max(1, step)
+        before = self.anneal_func(max(0, min(1, (step - 1) / max(1, self.anneal_epochs))))
+        now = self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
         rates = []
         for group in self.optimizer.param_groups:
-            start = group["swa_lr"] if before == 1 else (group["lr"] - before * group["swa_lr"]) / (1 - before)
+            start = self._get_initial_lr(group["lr"], group["swa_lr"], before)
             rates.append(group["swa_lr"] * now + start * (1 - now))
         return rates
