@@ -1,6 +1,8 @@
 """Checkpoints: the same gradients with less memory, and errors that name what differs."""
 
 import functools
+import gc
+import warnings
 import weakref
 
 import pytest
@@ -10,11 +12,14 @@ from undertow.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,
     GraphExecGroup,
-    checkpoint,
     checkpoint_sequential,
     create_selective_checkpoint_contexts,
+    set_checkpoint_debug_enabled,
     set_checkpoint_early_stop,
 )
+from undertow.utils.checkpoint import checkpoint as either_checkpoint
+
+checkpoint = functools.partial(either_checkpoint, use_reentrant=False)
 
 
 def gradients(f, *inputs):
@@ -215,7 +220,7 @@ def test_a_policy_function_decides():
     assert (False, "exp") in seen and (True, "exp") in seen
 
 
-@pytest.mark.parametrize("reentrant", [False, None, True])
+@pytest.mark.parametrize("reentrant", [False, True])
 def test_a_sequence_in_segments(reentrant):
     x = leaf(4)
     functions = [ut.exp, ut.sin, ut.cos, ut.tanh, ut.sum]
@@ -223,7 +228,7 @@ def test_a_sequence_in_segments(reentrant):
     y.backward()
     assert ut.equal(x.grad, gradients(lambda x: x.exp().sin().cos().tanh(), x)[0])
     with pytest.raises(ValueError, match="Unexpected keyword arguments"):
-        checkpoint_sequential(functions, 2, x, size=1)
+        checkpoint_sequential(functions, 2, x, use_reentrant=reentrant, size=1)
 
 
 def test_reentrant_only_arguments_are_checked():
@@ -320,3 +325,145 @@ def test_names_of_reentrant_checkpoints_are_public():
     with pytest.warns(UserWarning, match="None of the inputs"):
         module.check_backward_validity([ut.ones(1)])
     assert module.get_device_states(x) == ([], [])
+
+
+@pytest.mark.parametrize("call", [lambda x: either_checkpoint(ut.exp, x), lambda x: checkpoint_sequential([ut.exp, ut.sum], 2, x)])
+def test_without_a_choice_it_warns_and_is_reentrant(call):
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly") as caught:
+        y = call(leaf(3))
+    assert caught[0].filename == __file__
+    node = y.grad_fn
+    while "Checkpoint" not in node.name():
+        node = node.next_functions[0][0]
+    assert node.name() == "CheckpointFunctionBackward"
+    with pytest.warns(UserWarning, match="explicitly"), pytest.raises(ValueError, match="Unexpected keyword arguments: size"):
+        either_checkpoint(ut.exp, leaf(2), size=1)
+
+
+class SavesItsOutput(ut.autograd.Function):
+    made = []
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        SavesItsOutput.made.append(weakref.ref(y))
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+def test_a_function_that_saves_its_output_is_freed_after_the_recomputation():
+    SavesItsOutput.made.clear()
+    checkpoint(SavesItsOutput.apply, leaf(3)).sum().backward()
+    gc.collect()
+    assert [r() is None for r in SavesItsOutput.made] == [True, True]
+
+
+def test_a_function_is_freed_after_an_error_of_a_pack_hook():
+    SavesItsOutput.made.clear()
+
+    def pack(tensor):
+        raise ValueError("no")
+
+    with ut.autograd.graph.saved_tensors_hooks(pack, lambda t: t), pytest.raises(ValueError, match="no"):
+        SavesItsOutput.apply(leaf(3))
+    gc.collect()
+    assert SavesItsOutput.made[0]() is None
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize(("first", "second"), [(True, False), (False, True), (True, True)])
+def test_the_recomputation_has_the_autocast_of_the_first_run(reentrant, first, second):
+    seen = []
+
+    def function(x):
+        seen.append((ut.is_autocast_enabled("cpu"), ut.get_autocast_dtype("cpu")))
+        return ut.mm(x, x).float()
+
+    x = leaf(2, 2)
+    with ut.autocast("cpu", dtype=ut.float16, enabled=first):
+        loss = either_checkpoint(function, x, use_reentrant=reentrant).sum()
+    with ut.autocast("cpu", dtype=ut.bfloat16, enabled=second):
+        loss.backward()
+    assert seen == [(first, ut.float16)] * 2
+    assert not ut.is_autocast_enabled("cpu")
+
+
+def test_the_recomputation_has_the_default_device_of_the_first_run():
+    devices = []
+
+    def function(x):
+        devices.append(ut.zeros(1).device.type)
+        return x.exp()
+
+    x = leaf(2)
+    with ut.device("meta"):
+        y = checkpoint(function, x)
+    y.sum().backward()
+    assert devices == ["meta", "meta"]
+
+
+def test_more_saved_tensors_in_the_recomputation_raise_without_early_stop():
+    y = checkpoint(changing(lambda x: x.exp(), lambda x: x.exp().sin()), leaf(3), early_stop=False)
+    with pytest.raises(CheckpointError, match="trying to save more tensors during recomputation than during the original forward pass") as caught:
+        y.sum().backward()
+    assert "SinBackward0" in str(caught.value)
+
+
+@pytest.mark.parametrize("globally", [False, True])
+def test_with_debug_an_error_lists_the_operators_of_both_runs(globally):
+    with set_checkpoint_debug_enabled(True if globally else None):
+        y = checkpoint(changing(lambda x: (x * x).exp(), lambda x: x.exp()), leaf(3), debug=not globally)
+    with pytest.raises(CheckpointError, match="You are seeing this error because you passed `debug=True` to checkpoint") as caught:
+        y.sum().backward()
+    forward, again = str(caught.value).split("Operations executed during the original forward:")[1].split("Operations executed during recomputation:")
+    assert "float32[3] = mul(float32[3], float32[3])" in forward and "exp(float32[3])" in forward
+    assert "exp(float32[3])" in again and "mul" not in again
+    assert __file__ in str(caught.value)
+    assert "A different number of tensors" in str(caught.value.__cause__)
+
+
+def test_debug_has_its_own_contexts_and_can_be_switched_off():
+    with pytest.raises(ValueError, match="debug=True is incompatible with non-default context_fn"):
+        checkpoint(ut.exp, leaf(2), debug=True, context_fn=lambda: create_selective_checkpoint_contexts([ut.exp]))
+    with set_checkpoint_debug_enabled(False):
+        y = checkpoint(changing(lambda x: (x * x).exp(), lambda x: x.exp()), leaf(3), debug=True)
+    with pytest.raises(CheckpointError, match="A different number"):
+        y.sum().backward()
+
+
+def test_overlapping_passes_of_one_group_raise():
+    y = checkpoint(ut.sin, leaf(3))
+    with GraphExecGroup(), pytest.raises(CheckpointError, match="Performing two backward calls that overlap"):
+        y.sum().backward(retain_graph=True)
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_input_saved_by_a_function_comes_back_as_the_same_object(nested):
+    b, same = ut.rand(3), []
+
+    class Times(ut.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            same.append(ctx.saved_tensors[0] is b)
+            return g * b, None
+
+    function = (lambda a, b: checkpoint(Times.apply, a, b)) if nested else Times.apply
+    checkpoint(function, leaf(3), b).sum().backward()
+    assert same == [True]
+
+
+def test_no_choice_is_silent_if_made():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for reentrant in (False, True):
+            either_checkpoint(ut.exp, leaf(2), use_reentrant=reentrant)

@@ -1,10 +1,14 @@
-"""Random states of accelerators in checkpoints, besides the CPU's. There is no accelerator yet."""
+"""State that a recomputation restores besides the CPU's random numbers: autocast, and random states of accelerators (there are none yet)."""
 
 from __future__ import annotations
+
+import contextlib
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from undertow import Tensor
@@ -26,6 +30,22 @@ class DefaultDeviceType:
     @staticmethod
     def get_device_type() -> str:
         return DefaultDeviceType._default_device_type
+
+
+def autocast_state() -> tuple[bool, Any]:
+    """Return whether autocast is enabled for the CPU, and its dtype."""
+    module = sys.modules.get("undertow.amp.autocast_mode")  # not imported: never enabled
+    return (False, None) if module is None else (module.is_autocast_enabled("cpu"), module.get_autocast_dtype("cpu"))
+
+
+def restored_autocast(state: tuple[bool, Any]) -> AbstractContextManager[Any]:
+    """Return a context manager in which autocast is as it was when `state` was taken."""
+    enabled, dtype = state
+    if not enabled and not autocast_state()[0]:
+        return contextlib.nullcontext()
+    from undertow.amp.autocast_mode import autocast
+
+    return autocast("cpu", dtype=dtype, enabled=enabled)
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:

@@ -16,6 +16,7 @@ import undertow
 import undertow.random
 from undertow import _C
 from undertow.autograd.graph import saved_tensors_hooks
+from undertow.utils._checkpoint_device import autocast_state, restored_autocast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from undertow import Tensor
 
 _local = _thread_local()  # the frames and recomputations that this thread is in
+
+
+def package_name() -> str:
+    """Return the name that messages begin with: "torch" for a program that runs under as_torch."""
+    return str(undertow.float32).partition(".")[0]
 
 
 class CheckpointError(RuntimeError):
@@ -99,13 +105,13 @@ class Saving:
 class GraphExecGroup:
     """Context manager: backward passes in the block share recomputed tensors, so each function is recomputed at most once for all of them.
 
-    The passes must not need the same saved tensor twice.
+    If two passes need the same saved tensor, the second one raises.
 
     >>> import undertow as ut
     >>> from undertow.utils.checkpoint import GraphExecGroup, checkpoint
     >>> runs = []
     >>> x = ut.ones(2, requires_grad=True)
-    >>> a, b = checkpoint(lambda x: (runs.append(1), (x.exp(), x.sin()))[1], x, early_stop=False)
+    >>> a, b = checkpoint(lambda x: (runs.append(1), (x.exp(), x.sin()))[1], x, use_reentrant=False, early_stop=False)
     >>> with GraphExecGroup():
     ...     a.sum().backward()
     ...     b.sum().backward()
@@ -133,6 +139,11 @@ class GraphExecGroup:
         return getattr(_local, "group", None)
 
 
+def _plain(tensor: Tensor) -> Tensor:
+    """Return the tensor without its history: itself if it has none, so that a Function that saved an input gets the same object back."""
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
 class _Input:
     """A tensor argument stored by the frame: packed by the enclosing hooks, or the tensor itself with its version."""
 
@@ -143,11 +154,12 @@ class _Input:
             self.kept: Any = tensor
         else:
             self.requires_grad = tensor.requires_grad
-            self.kept = around.pack(tensor.detach())
+            self.kept = around.pack(_plain(tensor))
 
     def get(self) -> Tensor:
         if self.around is not None:
-            return self.around.unpack(self.kept).detach().requires_grad_(self.requires_grad)
+            kept = _plain(self.around.unpack(self.kept))
+            return kept.detach().requires_grad_() if self.requires_grad else kept
         if self.kept._version != self.version:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor "
@@ -161,7 +173,7 @@ class Frame:
     """One call of a checkpointed function: its arguments, its saved tensors, and the recomputed tensors."""
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, preserve_rng_state: bool,
-                 determinism_check: bool, early_stop: bool, recompute_context: Any) -> None:
+                 determinism_check: bool, early_stop: bool, recompute_context: Any, logs: Any = None) -> None:
         self.function = function
         self.around = frames()[-1] if frames() else None
         self.args = [_Input(a, self.around) if isinstance(a, _C.Tensor) else a for a in args]
@@ -169,6 +181,9 @@ class Frame:
         self.determinism_check = determinism_check
         self.early_stop = early_stop
         self.recompute_context = recompute_context
+        self.logs = logs  # of both runs, with `debug`
+        self.autocast = autocast_state()
+        self.device = _C._default_device()
         self.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
         self.saved: list[Saving] = []
         self.again: list[Saving] = []  # of the latest recomputation
@@ -182,6 +197,16 @@ class Frame:
         return self, len(self.saved) - 1
 
     def unpack(self, slot: tuple[Frame, int]) -> Tensor:
+        if self.logs is None:
+            return self._unpack(slot)
+        try:
+            return self._unpack(slot)
+        except CheckpointError as error:
+            from undertow.utils._checkpoint_debug import report
+
+            raise CheckpointError(report(*self.logs, package_name())) from error
+
+    def _unpack(self, slot: tuple[Frame, int]) -> Tensor:
         index = slot[1]
         pass_id = _C._current_graph_task_id()
         group = GraphExecGroup._get_current_group()
@@ -189,6 +214,13 @@ class Frame:
         if group is None and pass_id < 0:  # a saved tensor is read outside of a pass: nothing would free the other recomputed tensors
             return self.recompute()[index]
         values = self.filled.get(owner)
+        if group is not None and values is not None and index not in values:
+            raise CheckpointError(
+                f"{package_name()}.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. Performing two "
+                "backward calls that overlap (i.e. require the same saved activation in order to compute gradients) is not allowed while under "
+                f"the {package_name()}.utils.checkpoint.GraphExecGroup context. If you are calling ctx.saved_tensors in backward, make sure to "
+                "do so only once."
+            )
         if values is None or index not in values:
             values = self.filled[owner] = self.recompute()
             if group is not None:
@@ -213,7 +245,7 @@ class Frame:
         self.again = []
 
         def pack(tensor: Tensor) -> Tensor:
-            kept = tensor.detach()
+            kept = _plain(tensor)
             self.fill(values, Saving(tensor), kept)
             return kept
 
@@ -224,6 +256,9 @@ class Frame:
             if self.rng_state is not None:
                 undertow.random.set_rng_state(self.rng_state)
             stack.enter_context(undertow.enable_grad())
+            stack.enter_context(restored_autocast(self.autocast))
+            if self.device != _C._default_device():
+                stack.enter_context(self.device)
             stack.enter_context(_Hooks(self, pack, lambda tensor: tensor).active())
             stack.enter_context(self.recompute_context)
             recomputing().append((self, values))
@@ -240,6 +275,11 @@ class Frame:
         """Fill the next slot; end the run after the last one."""
         index = len(self.again)
         self.again.append(saving)
+        if self.complete and index >= len(self.saved):  # early stop is off
+            raise CheckpointError(
+                f"{package_name()}.utils.checkpoint: trying to save more tensors during recomputation than during the original forward pass.\n"
+                + self._first(index)
+            )
         if index < len(self.saved):
             values[index] = tensor
             if self.early_stop and index == len(self.saved) - 1:
@@ -249,11 +289,10 @@ class Frame:
         """Raise if the second run differs, and name the first operation that differs."""
         pairs = zip(self.saved, self.again, strict=False)
         differs = next((i for i, (a, b) in enumerate(pairs) if a.node != b.node or a.metadata() != b.metadata()), None)
-        # A backward pass inside the function itself runs before the first run has ended, so later saved tensors are not known yet.
-        if len(self.again) < len(self.saved) or (self.complete and len(self.again) > len(self.saved)):
+        if len(self.again) < len(self.saved):
             at = min(len(self.saved), len(self.again)) if differs is None else differs
             raise CheckpointError(
-                "undertow.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"{package_name()}.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
                 f"Number of tensors saved during forward: {len(self.saved)}\n"
                 f"Number of tensors saved during recomputation: {len(self.again)}.\n" + self._first(at)
             )
@@ -265,7 +304,7 @@ class Frame:
         lines = "".join(f"tensor at position {i}:\nsaved metadata: {self.saved[i].metadata()}\nrecomputed metadata: {self.again[i].metadata()}\n"
                         for i in wrong)
         raise CheckpointError(
-            "undertow.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+            f"{package_name()}.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
             f"forward pass.\n{lines}" + self._first(wrong[0] if differs is None else differs)
         )
 

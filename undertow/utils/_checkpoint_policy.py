@@ -10,7 +10,7 @@ import enum
 
 from undertow import _C
 from undertow.overrides import TorchFunctionMode
-from undertow.utils._checkpoint_frames import Frame, frames, recomputing
+from undertow.utils._checkpoint_frames import Frame, frames, package_name, recomputing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class _Replaying(_Mode):
         index = self.next.get(key, 0)
         self.next[key] = index + 1
         if index >= len(self.kept[key]):
-            raise RuntimeError(f"undertow.utils.checkpoint: {key.__name__} ran more often in the recomputation than in the forward pass, "
+            raise RuntimeError(f"{package_name()}.utils.checkpoint: {key.__name__} ran more often in the recomputation than in the forward pass, "
                                "while its results are kept: the function or its policy differs between the two")
         kept = self.kept[key][index]
         if kept is None:

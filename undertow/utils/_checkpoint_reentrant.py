@@ -8,6 +8,7 @@ import undertow
 import undertow.random
 from undertow._C import Tensor
 from undertow.autograd.function import Function
+from undertow.utils._checkpoint_device import autocast_state, restored_autocast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = undertow.random.get_rng_state() if preserve_rng_state else None
+        ctx.autocast = autocast_state()
         ctx.at = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[i] for i in ctx.at])
@@ -57,7 +59,7 @@ class CheckpointFunction(Function):
             if ctx.rng_state is not None:
                 undertow.random.set_rng_state(ctx.rng_state)
             detached = detach_variable(tuple(inputs))
-            with undertow.enable_grad():
+            with undertow.enable_grad(), restored_autocast(ctx.autocast):
                 outputs = ctx.run_function(*detached)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         wanted = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]

@@ -1,15 +1,17 @@
 """Checkpointing: do not keep the intermediate tensors of a part of the program, and recompute them in the backward pass.
 
-`checkpoint` is not reentrant by default (see _checkpoint_frames.py). `use_reentrant=True` selects the older implementation, in which
-nothing is recorded at first and the backward pass runs a nested backward pass (see _checkpoint_reentrant.py).
+`use_reentrant=False` is the implementation to choose (see _checkpoint_frames.py). `use_reentrant=True` selects the older one, in which
+nothing is recorded at first and the backward pass runs a nested backward pass (see _checkpoint_reentrant.py). Without the argument the
+older one is used, with a warning, as in PyTorch.
 """
 
 from __future__ import annotations
 
 import contextlib
+import warnings
 
 from undertow.utils._checkpoint_device import DefaultDeviceType, get_device_states, set_device_states
-from undertow.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup
+from undertow.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup, package_name
 from undertow.utils._checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext, create_selective_checkpoint_contexts
 from undertow.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
 
@@ -39,6 +41,7 @@ __all__ = [
 ]
 
 _early_stop: bool | None = None  # set by set_checkpoint_early_stop; None: each call decides
+_debug: bool | None = None  # set by set_checkpoint_debug_enabled; None: each call decides
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
@@ -64,8 +67,31 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Accepted for compatibility with torch; it has no effect, because errors always name the operations that differ."""
-    yield
+    """Context manager: set whether errors contain the operators of both runs, whatever `debug` says; None leaves it to each call.
+
+    >>> from undertow.utils.checkpoint import set_checkpoint_debug_enabled
+    >>> with set_checkpoint_debug_enabled(True):
+    ...     pass  # checkpoint(...)
+    """
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
+def _reentrant(use_reentrant: bool | None) -> bool:
+    """Return the variant to use; warn if the caller did not choose."""
+    if use_reentrant is None:
+        warnings.warn(
+            f"{package_name()}.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve the "
+            "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the two "
+            "variants.",
+            stacklevel=3,
+        )
+    return use_reentrant is None or bool(use_reentrant)
 
 
 def checkpoint(
@@ -81,23 +107,31 @@ def checkpoint(
     """Call `function(*args, **kwargs)`; recompute its intermediate tensors in the backward pass instead of keeping them.
 
     The random number generator's state is restored for the recomputation unless `preserve_rng_state=False`. If the second
-    run differs from the first, a CheckpointError names the first operation that differs. `context_fn()` returns one context manager for
-    the first run and one for the recomputations; see `create_selective_checkpoint_contexts`.
+    run differs from the first, a CheckpointError names the first operation that differs; with `debug` it lists the operators of both runs.
+    `context_fn()` returns one context manager for the first run and one for the recomputations; see `create_selective_checkpoint_contexts`.
 
     >>> import undertow as ut
     >>> from undertow.utils.checkpoint import checkpoint
     >>> x = ut.ones(2, requires_grad=True)
-    >>> checkpoint(lambda x: x.exp().sin().sum(), x).backward()
+    >>> checkpoint(lambda x: x.exp().sin().sum(), x, use_reentrant=False).backward()
     >>> x.grad
     tensor([-2.4783, -2.4783])
     """
     preserve = kwargs.pop("preserve_rng_state", True)
-    if use_reentrant:
-        if context_fn is not noop_context_fn or debug:
-            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    if _reentrant(use_reentrant):
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
+    logs = None
+    if debug if _debug is None else _debug:
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        from undertow.utils._checkpoint_debug import OperatorLog
+
+        logs = OperatorLog(), OperatorLog()
+        context_fn = lambda: logs
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     forward_context, recompute_context = context_fn()
@@ -107,6 +141,7 @@ def checkpoint(
         determinism_check=determinism_check == "default",
         early_stop=early_stop if _early_stop is None else _early_stop,
         recompute_context=recompute_context,
+        logs=logs,
     )
     return frame.run(args, kwargs, forward_context)
 
@@ -117,10 +152,11 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     >>> import undertow as ut
     >>> from undertow.utils.checkpoint import checkpoint_sequential
     >>> x = ut.ones(2, requires_grad=True)
-    >>> checkpoint_sequential([ut.exp, ut.sin, ut.sum], 2, x).backward()
+    >>> checkpoint_sequential([ut.exp, ut.sin, ut.sum], 2, x, use_reentrant=False).backward()
     >>> x.grad
     tensor([-2.4783, -2.4783])
     """
+    use_reentrant = _reentrant(use_reentrant)
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))

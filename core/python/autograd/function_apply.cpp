@@ -264,6 +264,21 @@ PyRef to_python(PyRef output, std::span<const Tensor> raw, std::span<const Tenso
   return t;
 }
 
+// What forward marked is dropped when the call ends, also by an error of a pack hook: a result refers to its ctx
+// through its node, so a result among the marks would keep itself alive.
+struct MarksOf {
+  FunctionObject* ctx;
+  ~MarksOf() {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    Py_CLEAR(ctx->to_save);
+    Py_CLEAR(ctx->non_differentiable);
+    Py_CLEAR(ctx->dirty_tensors);
+    Py_CLEAR(ctx->saved_for_forward);
+    PyErr_Restore(type, value, trace);
+  }
+};
+
 PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPointers& inputs, PyRef output) {
   Marked marked;
   SmallVector<Tensor, 2> raw;
@@ -278,6 +293,7 @@ PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPoin
 
   FunctionNode* node = ctx->function_node();
   bool recorded = node && node->num_edges() > 0;
+  MarksOf marks{ctx};
   if (recorded) check_saved(ctx);
   if (plan.setup_context) note_saved_in_setup(ctx, marked);
   read_marks(ctx, marked);
@@ -296,10 +312,6 @@ PyObject* finish(FunctionObject* ctx, const FunctionPlan& plan, const TensorPoin
     save(ctx, inputs, results);
     note_plain_results(node, results);
   }
-  Py_CLEAR(ctx->to_save);
-  Py_CLEAR(ctx->non_differentiable);
-  Py_CLEAR(ctx->dirty_tensors);
-  Py_CLEAR(ctx->saved_for_forward);
   return to_python(std::move(output), raw, results, recorded).release();
 }
 
