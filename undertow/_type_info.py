@@ -1,4 +1,4 @@
-"""`finfo` and `iinfo`: numerical limits of dtypes; `typename`: the type of an object."""
+"""`finfo` and `iinfo`: numerical limits of dtypes; `typename`: the type of an object; the package name in messages."""
 
 from __future__ import annotations
 
@@ -132,3 +132,8 @@ def typename(obj: Any, /) -> str:
     module = getattr(kind, "__module__", "") or ""
     name = getattr(kind, "__qualname__", type(obj).__name__)
     return name if module in ("", "builtins", "__builtin__") else f"{module}.{name}"
+
+
+def package_name() -> str:
+    """Return the name that messages begin with: "torch" for a program that runs under as_torch."""
+    return str(_C.float32).partition(".")[0]

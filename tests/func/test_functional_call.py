@@ -131,5 +131,86 @@ def test_an_ensemble_is_a_map_over_stacked_modules():
         stack_module_state([models[0], ut.nn.Linear(2, 3).requires_grad_(False)])
 
 
-def test_unknown_names_are_left_out_unless_strict():
-    assert functional_call(Model(), {"other": X}, X).tolist() == [[5.0, 5.0]]
+def make(lib):
+    """A module whose weight has two names, with a buffer that a call counts."""
+
+    class Tied(lib.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l1 = lib.nn.Linear(1, 1, bias=False)
+            self.l2 = lib.nn.Linear(1, 1, bias=False)
+            self.l2.weight = self.l1.weight
+            self.register_buffer("calls", lib.zeros(()))
+            self.note = 3
+            with lib.no_grad():
+                self.l1.weight.fill_(2.0)
+
+        def forward(self, x):
+            self.calls = self.calls + 1
+            extra = getattr(self, "extra", None)
+            return self.l2(self.l1(x)) + (0 if extra is None else extra)
+
+    return Tied()
+
+
+NEW = lambda lib, value: lib.full((1, 1), value)  # noqa: E731
+CALLS = {
+    "one of two names": (lambda lib: {"l1.weight": NEW(lib, 3.0)}, {}),
+    "the other name": (lambda lib: {"l2.weight": NEW(lib, 3.0)}, {}),
+    "both, the same": (lambda lib: dict.fromkeys(("l1.weight", "l2.weight"), NEW(lib, 3.0)), {}),
+    "both, different": (lambda lib: {"l1.weight": NEW(lib, 3.0), "l2.weight": NEW(lib, 4.0)}, {}),
+    "both, untied": (lambda lib: {"l1.weight": NEW(lib, 3.0), "l2.weight": NEW(lib, 4.0)}, {"tie_weights": False}),
+    "one, untied": (lambda lib: {"l1.weight": NEW(lib, 3.0)}, {"tie_weights": False}),
+    "strict, tied": (lambda lib: {"l1.weight": NEW(lib, 3.0), "calls": lib.ones(())}, {"strict": True}),
+    "strict, untied": (lambda lib: {"l1.weight": NEW(lib, 3.0), "calls": lib.ones(())}, {"strict": True, "tie_weights": False}),
+    "strict, missing": (lambda lib: {"l1.weight": NEW(lib, 3.0)}, {"strict": True}),
+    "strict, unexpected": (lambda lib: {"l1.weight": NEW(lib, 3.0), "calls": lib.ones(()), "extra": lib.ones(())}, {"strict": True}),
+    "strict, both": (lambda lib: {"extra": lib.ones(())}, {"strict": True}),
+    "nothing": (lambda lib: {}, {}),
+    "a new name": (lambda lib: {"extra": lib.ones(())}, {}),
+    "a new parameter": (lambda lib: {"extra": lib.nn.Parameter(lib.ones(()))}, {}),
+    "a buffer": (lambda lib: {"calls": lib.full((), 5.0)}, {}),
+    "a number": (lambda lib: {"calls": 3}, {}),
+    "a name of no tensor": (lambda lib: {"note": lib.ones(())}, {}),
+    "a missing submodule": (lambda lib: {"l3.weight": lib.ones(())}, {}),
+    "None": (lambda lib: {"extra": None, "calls": lib.zeros(())}, {}),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+@pytest.mark.parametrize("old", [False, True])
+def test_names_ties_and_strictness_are_torchs(case, old, same_as_torch):
+    def scenario(lib):
+        module, (given, options) = make(lib), CALLS[case]
+        given, weight = given(lib), module.l1.weight
+        call = lib.nn.utils.stateless.functional_call if old else lib.func.functional_call
+        try:
+            out = call(module, given, (lib.ones(1, 1),), **options)
+        except Exception as error:
+            out = [type(error).__name__, str(error).replace("torch.", "undertow.")]
+        same = module.l1.weight is weight and module.l2.weight is weight and "extra" not in module.__dict__
+        return out, same, sorted(given.items(), key=lambda item: item[0]), module.calls, sorted(module._parameters), module.note
+
+    same_as_torch(scenario)
+
+
+def test_reparametrize_module_is_a_context_manager_as_in_torch(same_as_torch):
+    def scenario(lib):
+        module = make(lib)
+        values = {"l1.weight": NEW(lib, 3.0), "calls": lib.zeros(())}
+        with lib.nn.utils.stateless._reparametrize_module(module, values, tie_weights=True):
+            inside = module(lib.ones(1, 1)), module.l2.weight is values["l1.weight"]
+        return inside, module(lib.ones(1, 1)), values, sorted(lib.nn.utils.stateless._untie_named_tensors_map(module, {"l2.weight": lib.ones(1)}))
+
+    same_as_torch(scenario)
+
+
+def test_a_parallel_module_raises():
+    with pytest.raises(RuntimeError, match="can't be used with nn.DataParallel"):
+        functional_call(ut.nn.DataParallel(ut.nn.Linear(1, 1)), {}, (ut.ones(1, 1),))
+
+
+def test_unknown_names_are_attributes_during_the_call():
+    model = Model()
+    assert functional_call(model, {"other": X}, X).tolist() == [[5.0, 5.0]]
+    assert not hasattr(model, "other")

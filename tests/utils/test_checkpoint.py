@@ -2,7 +2,6 @@
 
 import functools
 import gc
-import warnings
 import weakref
 
 import pytest
@@ -460,10 +459,3 @@ def test_an_input_saved_by_a_function_comes_back_as_the_same_object(nested):
     function = (lambda a, b: checkpoint(Times.apply, a, b)) if nested else Times.apply
     checkpoint(function, leaf(3), b).sum().backward()
     assert same == [True]
-
-
-def test_no_choice_is_silent_if_made():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for reentrant in (False, True):
-            either_checkpoint(ut.exp, leaf(2), use_reentrant=reentrant)

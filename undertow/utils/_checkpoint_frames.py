@@ -15,6 +15,7 @@ from _thread import _local as _thread_local
 import undertow
 import undertow.random
 from undertow import _C
+from undertow._type_info import package_name
 from undertow.autograd.graph import saved_tensors_hooks
 from undertow.utils._checkpoint_device import autocast_state, restored_autocast
 
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from undertow import Tensor
 
 _local = _thread_local()  # the frames and recomputations that this thread is in
-
-
-def package_name() -> str:
-    """Return the name that messages begin with: "torch" for a program that runs under as_torch."""
-    return str(undertow.float32).partition(".")[0]
 
 
 class CheckpointError(RuntimeError):

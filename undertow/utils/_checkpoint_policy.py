@@ -9,8 +9,9 @@ from __future__ import annotations
 import enum
 
 from undertow import _C
+from undertow._type_info import package_name
 from undertow.overrides import TorchFunctionMode
-from undertow.utils._checkpoint_frames import Frame, frames, package_name, recomputing
+from undertow.utils._checkpoint_frames import Frame, frames, recomputing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

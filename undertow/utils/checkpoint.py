@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import warnings
 
+from undertow._type_info import package_name
 from undertow.utils._checkpoint_device import DefaultDeviceType, get_device_states, set_device_states
-from undertow.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup, package_name
+from undertow.utils._checkpoint_frames import CheckpointError, Frame, GraphExecGroup
 from undertow.utils._checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext, create_selective_checkpoint_contexts
 from undertow.utils._checkpoint_reentrant import CheckpointFunction, check_backward_validity, detach_variable
 
