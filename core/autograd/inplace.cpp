@@ -1,6 +1,7 @@
 // inplace.cpp: see inplace.h.
 #include "core/autograd/inplace.h"
 
+#include "core/autograd/batched.h"
 #include "core/autograd/copy_slices.h"
 #include "core/autograd/recording.h"
 #include "core/autograd/view_function.h"
@@ -149,6 +150,26 @@ const Tensor& inplace_with_tangent(const Tensor& self, const Tensor& result) {
   return self;
 }
 
+namespace {
+// A tangent of zeros in the layout of `base`, batched as `like` is.
+Tensor zero_tangent_of(const Tensor& base, const Tensor& like) {
+  SmallVector<int64_t, 4> levels;
+  Dims sizes, strides;
+  for (const Tensor* t = &like; batched::is_batched(*t); t = &batched::value_of(*t)) {
+    levels.push_back(batched::level_of(*t));
+    sizes.insert(0, batched::value_of(*t).size(0));
+  }
+  int64_t stride = 1;  // between two samples
+  for (int64_t d = 0; d < base.dim(); d++) stride += (std::max<int64_t>(base.size(d), 1) - 1) * base.stride(d);
+  for (size_t i = sizes.size(); i-- > 0; stride *= sizes[i]) strides.insert(0, stride);
+  for (int64_t d = 0; d < base.dim(); d++) sizes.push_back(base.size(d)), strides.push_back(base.stride(d));
+  Tensor zeros = empty_strided_on_device_of(batched::physical(base), sizes, strides, base.dtype());
+  fill_(zeros, Scalar(0));
+  for (size_t i = levels.size(); i-- > 0;) zeros = batched::wrap(zeros, levels[i]);
+  return zeros;
+}
+}  // namespace
+
 void write_tangent(const Tensor& self, Tensor now) {
   Tensor before = tangent_of(self);
   if (!before.defined() && self.impl()->has(kIsView)) {
@@ -156,8 +177,7 @@ void write_tangent(const Tensor& self, Tensor now) {
     Tensor base{Ref<TensorImpl>(self.impl()->base)};
     Tensor whole = tangent_of(base);
     if (!whole.defined()) {
-      whole = empty_strided_on_device_of(base, base.sizes(), base.strides(), base.dtype());
-      fill_(whole, Scalar(0));
+      whole = zero_tangent_of(base, now);
       forward_level::set_tangent(base, whole);
     }
     before = replay_view(self, whole);

@@ -121,10 +121,10 @@ def _unwrapped(func: Any, x: Any, dim: int | None, level: Level) -> Any:
 
 def _map_once(
     func: Callable[..., Any], out_dims: Any, randomness: str, size: int, dims: list[int | None], leaves: list[Any],
-    spec: TreeSpec, kwargs: dict[str, Any], internal: bool = False,
+    spec: TreeSpec, kwargs: dict[str, Any], internal: bool = False, only_tangents: bool = False,
 ) -> tuple[list[Any], TreeSpec, list[int | None]]:
     """Run the function once; return the leaves of the outputs, their structure and their batch dimensions."""
-    with running(size, randomness, internal=internal) as level:
+    with running(size, randomness, internal=internal, only_tangents=only_tangents) as level:
         inputs = [
             x if d is None else make_batched(x.movedim(d, 0) if d else x, level.number)
             for x, d in zip(leaves, dims, strict=True)
@@ -167,6 +167,21 @@ def vmap(
             results, out_spec, _ = _map_once(func, out_dims, randomness, size, dims, leaves, spec, kwargs)
             return tree_unflatten(results, out_spec)
         return _in_chunks(func, out_dims, randomness, chunk_size, size, dims, leaves, spec, kwargs)
+
+    return mapped
+
+
+def vmap_over_tangents(func: Callable[..., Any], randomness: str) -> Callable[..., Any]:
+    """vmap over the first dimension of tensors that `func` uses as tangents only: no value differs between the samples."""
+    _check_randomness(randomness)
+
+    @wraps(func)
+    def mapped(*args: Any) -> Any:
+        size, dims, leaves, spec = _inputs(func, 0, args)
+        # Random numbers that differ between the samples are values that differ.
+        only = randomness != "different"
+        results, out_spec, _ = _map_once(func, 0, randomness, size, dims, leaves, spec, {}, only_tangents=only)
+        return tree_unflatten(results, out_spec)
 
     return mapped
 

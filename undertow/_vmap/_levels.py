@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 class Level:
     """One active transform. A vmap has a size and a randomness; a transform that differentiates has neither."""
 
-    __slots__ = ("depth", "internal", "number", "randomness", "size")
+    __slots__ = ("depth", "internal", "number", "only_tangents", "randomness", "size")
 
     size: Any  # an int for a vmap, otherwise None; Any, so that batching rules need no None check
 
-    def __init__(self, number: int, depth: int, size: int | None, randomness: str, internal: bool) -> None:
+    def __init__(self, number: int, depth: int, size: int | None, randomness: str, internal: bool, only_tangents: bool) -> None:
         self.number = number
         self.depth = depth  # shown in messages and repr; 1 is the outermost
         self.size = size
         self.randomness = randomness
         self.internal = internal  # used by the package itself; the function is not treated as transformed
+        self.only_tangents = only_tangents  # of jacfwd: it maps over tangents, so values are the same for every sample
 
 
 class _Stack(local):
@@ -55,9 +56,9 @@ def _publish() -> None:
 
 
 @contextmanager
-def running(size: int | None = None, randomness: str = "error", *, internal: bool = False) -> Iterator[Level]:
+def running(size: int | None = None, randomness: str = "error", *, internal: bool = False, only_tangents: bool = False) -> Iterator[Level]:
     """Context manager: a level that is active while a transform calls its function."""
-    level = Level(next(_numbers), len(_stack.levels) + 1, size, randomness, internal)
+    level = Level(next(_numbers), len(_stack.levels) + 1, size, randomness, internal, only_tangents)
     alive[level.number] = level
     _stack.levels.append(level)
     _publish()

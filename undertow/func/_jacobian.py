@@ -7,6 +7,7 @@ from functools import wraps
 import undertow
 from undertow import _C
 from undertow._vmap import vmap
+from undertow._vmap._api import vmap_over_tangents
 from undertow.func._forward import jvp
 from undertow.func._reverse import check_argnums, replaced, vjp
 from undertow.utils._pytree import tree_flatten, tree_unflatten
@@ -107,7 +108,7 @@ def jacfwd(
             _, moved, *aux = jvp(on_leaves, tuple(leaves), units, has_aux=has_aux)
             return (moved, aux[0]) if has_aux else moved
 
-        result = vmap(push, randomness=randomness)(*basis(leaves))
+        result = vmap_over_tangents(push, randomness)(*basis(leaves))
         moved, aux = result if has_aux else (result, None)
         columns, out_spec = tree_flatten(moved)
         blocks = []

@@ -3,7 +3,8 @@
 Note [Transforms In One Graph]: There is one graph. The inputs of a transform are views with history if the
 caller differentiates with respect to them too, otherwise new leaves. Under vmap they are batched at every active
 level, so each sample has its own row of the value, and the gradient of a sum over samples gives the gradient of
-each sample. Outputs are detached if their history leads only to the new leaves, so that they do not require grad
+each sample. The map of jacfwd over its tangents is an exception: there all samples have one value, and a function
+may write it into tensors that are not batched. Outputs are detached if their history leads only to the new leaves, so that they do not require grad
 outside of the transform.
 """
 
@@ -14,7 +15,7 @@ from functools import wraps
 import undertow
 from undertow import _C
 from undertow._vmap._levels import Level, running, vmaps
-from undertow._vmap._wrapping import level_of, lift, lower, make_batched, physical, value_of
+from undertow._vmap._wrapping import level_of, lift, lower, make_batched, peel, physical, value_of
 from undertow.autograd import enable_grad
 from undertow.autograd.graph import _engine_run_backward
 from undertow.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
@@ -39,11 +40,17 @@ def _detached(t: Tensor) -> Tensor:
     return t.detach() if tangent is None else _C._make_dual(t.detach(), tangent)
 
 
+def _levels_for(primals: Sequence[Any]) -> list[Level]:
+    """Return the active vmaps at which the inputs of a transform must be batched."""
+    tensors = [x for x in primals if isinstance(x, _C.Tensor)]
+    return [level for level in vmaps() if not level.only_tangents or any(peel(x, level.number) is not None for x in tensors)]
+
+
 class Tape:
     """The inputs of one transform that differentiates, and the gradients of its outputs with respect to them."""
 
     def __init__(self, primals: Sequence[Any]) -> None:
-        self.levels: list[Level] = vmaps()
+        self.levels = _levels_for(primals)
         self.outer_records = undertow.is_grad_enabled()
         self.leaves: list[Tensor] = []
         self.values = [self._input(x) for x in primals]  # the tensors to differentiate with respect to

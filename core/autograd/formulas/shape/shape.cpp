@@ -50,11 +50,14 @@ Tensor as_strided_backward(const Tensor& grad, IntSpan sizes, IntSpan strides, i
 Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan size, IntSpan stride,
                           std::optional<int64_t> storage_offset) {
   Stretch s(self.sizes(), self.strides(), self.storage_offset(), size, stride, storage_offset);
-  if (!tangent.impl()->has(kBatched) && same(tangent.strides(), self.strides()) &&
-      tangent.storage_offset() == self.storage_offset() &&
-      tangent.storage().nbytes() / tangent.itemsize() >=
-          static_cast<size_t>(s.extent +
-                              std::min(self.storage_offset(), storage_offset.value_or(self.storage_offset()))))
+  // A view of the tangent where its memory is laid out like self's, so that a write to one reaches the other. All
+  // samples of a batched tangent share one storage: the view must stay within self's own range.
+  auto within_tangent = [&] {
+    if (tangent.impl()->has(kBatched)) return s.input == 0 && s.extent == storage_extent(self.sizes(), self.strides());
+    int64_t start = std::min(self.storage_offset(), storage_offset.value_or(self.storage_offset()));
+    return tangent.storage().nbytes() / tangent.itemsize() >= static_cast<size_t>(s.extent + start);
+  };
+  if (same(tangent.strides(), self.strides()) && tangent.storage_offset() == self.storage_offset() && within_tangent())
     return as_strided(tangent, size, stride, storage_offset);
   if (tangent.impl()->has(kBatched)) {  // a batched tensor cannot be written into one that is not batched
     Tensor flat = _strided_sum(tangent, self.sizes(), self.strides(), s.input, s.extent);
