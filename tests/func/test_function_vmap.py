@@ -158,3 +158,93 @@ def test_a_batch_of_gradients_passes_through_its_backward():
     x = rows()[0].clone().requires_grad_()
     (jacobian,) = ut.autograd.grad(Product.apply(x, x, 1.0), x, ut.eye(2, dtype=D), is_grads_batched=True)
     assert close(jacobian, ut.diag(2 * x.detach()))
+
+
+class Nested(Function):
+    """Gets its tensors in containers, and returns one result for all samples."""
+
+    @staticmethod
+    def forward(rows, more, scale):
+        return rows[0] * more["b"] * scale
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def vmap(info, in_dims, rows, more, scale):
+        assert in_dims == ((0, None), {"b": None}, None)
+        return (rows[0] * more["b"] * scale).sum(0), None
+
+
+def test_tensors_in_containers_reach_the_functions_own_rule():
+    escaped = []
+
+    def f(x):
+        escaped.append(Nested.apply((x, 2), {"b": ut.full((3,), 2.0)}, 0.5))
+        return x
+
+    ut.vmap(f)(ut.arange(6.0).reshape(2, 3))
+    assert escaped[0].tolist() == [3.0, 5.0, 7.0]  # a plain tensor, also after the vmap has ended
+
+
+def test_tensors_in_containers_reach_a_generated_rule():
+    class Generated(Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(pair, x):
+            return pair[0] * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0][0])
+
+        @staticmethod
+        def backward(ctx, g):
+            return None, g * ctx.saved_tensors[0]
+
+    a, x = ut.arange(6.0).reshape(2, 3), ut.ones(3, requires_grad=True)
+    y = ut.vmap(lambda row: Generated.apply([row], x))(a)
+    assert ut.equal(y, a)
+    y.sum().backward()
+    assert ut.equal(x.grad, a.sum(0))
+
+
+def test_a_function_called_in_a_backward_pass_under_vmap_keeps_results_for_all_samples():
+    """A Gramian, accumulated while vmap maps over the gradients of the outputs."""
+    gramians = []
+
+    class Watched(Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x.detach()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            gramians.append(Gram.apply((g,)))
+            return g
+
+    class Gram(Function):
+        @staticmethod
+        def forward(rows):
+            return rows[0].unsqueeze(0) @ rows[0].unsqueeze(1)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, rows):
+            return rows[0] @ rows[0].t(), None
+
+    x = ut.rand(3, requires_grad=True)
+    y = Watched.apply(x * 2).sin()
+    rows = ut.vmap(lambda v: ut.autograd.grad(y, x, v, retain_graph=True)[0])(ut.eye(3))
+    assert ut.allclose(gramians[0] * 4, rows @ rows.t())

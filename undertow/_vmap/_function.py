@@ -6,7 +6,7 @@ from undertow import _C
 from undertow._vmap._levels import Level, alive, outside, running
 from undertow._vmap._wrapping import level_of, make_batched, spread, value_of
 from undertow.autograd.function import Function
-from undertow.utils._pytree import broadcast_to, tree_flatten, tree_unflatten
+from undertow.utils._pytree import broadcast_to, tree_flatten, tree_map, tree_unflatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def _is_batched(x: Any, level: Level) -> bool:
 
 
 def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
-    """Run `cls.apply(*args)` where at least one argument is a batched tensor."""
-    number = max(level_of(a) for a in args if isinstance(a, _C.Tensor))
+    """Run `cls.apply(*args)` where at least one argument is a batched tensor, or a container with one."""
+    number = max(level_of(a) for a in tree_flatten(args)[0] if isinstance(a, _C.Tensor))
     level = alive.get(number)
     if level is None:
         raise RuntimeError(
@@ -69,8 +69,8 @@ def apply(cls: type[Function], args: tuple[Any, ...]) -> Any:
 
 
 def _by_its_own(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
-    in_dims = tuple(0 if _is_batched(a, level) else None for a in args)
-    values = tuple(value_of(a) if _is_batched(a, level) else a for a in args)
+    in_dims = tree_map(lambda a: 0 if _is_batched(a, level) else None, args)
+    values = tree_map(lambda a: value_of(a) if _is_batched(a, level) else a, args)
     assert level.size is not None
     with outside(level):
         result = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
@@ -137,14 +137,22 @@ class _Kept:
         return tuple(make_batched(t, level.number) if b else t for t, b in zip(values, self.flags, strict=True))
 
 
-def _wrapped(values: Any, flags: list[bool], level: Level) -> list[Any]:
-    return [make_batched(v, level.number) if b and isinstance(v, _C.Tensor) else v for v, b in zip(values, flags, strict=True)]
+def _wrapped(values: Any, flags: list[Any], level: Level) -> list[Any]:
+    return [_batched_where(v, b, level) for v, b in zip(values, flags, strict=True)]
+
+
+def _batched_where(value: Any, flag: Any, level: Level) -> Any:
+    """Batch a tensor if the flag is set; for a container, the flag is one too, with one for each item."""
+    if isinstance(flag, bool):
+        return make_batched(value, level.number) if flag and isinstance(value, _C.Tensor) else value
+    leaves, spec = tree_flatten(value)
+    return tree_unflatten(_wrapped(leaves, tree_flatten(flag)[0], level), spec)
 
 
 def _generated(cls: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
     """Run the user's forward, backward and jvp, each under its own vmap, in one Function over the values."""
-    flags = [_is_batched(a, level) for a in args]
-    values = [value_of(a) if b else a for a, b in zip(args, flags, strict=True)]
+    flags = [tree_map(lambda t: _is_batched(t, level), a) for a in args]
+    values = [tree_map(lambda t: value_of(t) if _is_batched(t, level) else t, a) for a in args]
     assert level.size is not None
     batch, randomness = level.size, level.randomness
     shapes: dict[str, Any] = {}

@@ -70,9 +70,29 @@ class Arguments {
   PyRef bound_;
 };
 
+// Looks into containers as vmap does, so that a Function may be given its tensors in tuples, lists and dicts; not
+// forever into a list that contains itself.
+bool holds_batched(PyObject* o, int depth = 0) {
+  if (is_tensor(o)) return tensor_of(o).impl()->has(kBatched);
+  if (depth > 50) return false;
+  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+    for (Py_ssize_t i = 0; i < Py_SIZE(o); i++)
+      if (holds_batched(PyTuple_CheckExact(o) ? PyTuple_GET_ITEM(o, i) : PyList_GET_ITEM(o, i), depth + 1)) return true;
+  } else if (PyDict_CheckExact(o)) {
+    PyObject *key, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(o, &at, &key, &value);)
+      if (holds_batched(value, depth + 1)) return true;
+  }
+  return false;
+}
 bool any_batched(const Arguments& args) {
-  for (size_t i = 0; i < args.size(); i++)
-    if (is_tensor(args[i]) && UT_UNLIKELY(tensor_of(args[i]).impl()->has(kBatched))) return true;
+  for (size_t i = 0; i < args.size(); i++) {
+    if (is_tensor(args[i])) {
+      if (UT_UNLIKELY(tensor_of(args[i]).impl()->has(kBatched))) return true;
+    } else if (UT_UNLIKELY(mode_is(kTransform)) && holds_batched(args[i])) {
+      return true;
+    }
+  }
   return false;
 }
 // Lets vmap handle the call; see undertow/_vmap/_function.py.
