@@ -164,3 +164,41 @@ def test_gradgradcheck_finds_a_first_derivative_that_forgets_its_input(factors):
     assert gradcheck(Forgets.apply, x3())
     with pytest.raises(RuntimeError, match="Jacobian mismatch|would be lost"):
         gradgradcheck(Forgets.apply, x3())
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_a_random_number_in_a_jvp_fails_the_batched_check(fast_mode):
+    class Noisy(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 2 + ut.rand_like(t) * 0
+
+    switches = {"check_forward_ad": True, "check_backward_ad": False, "fast_mode": fast_mode}
+    assert gradcheck(Noisy.apply, (x3(),), **switches)
+    with pytest.raises(RuntimeError, match="While computing batched gradients, got: vmap"):
+        gradcheck(Noisy.apply, (x3(),), check_batched_forward_grad=True, **switches)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_outputs_that_change_their_shape_raise(fast_mode):
+    x = ut.ones(1, dtype=D, requires_grad=True)
+    with pytest.raises(AssertionError, match="Expected `func` to return outputs with the same shape when inputs are perturbed"):
+        gradcheck(lambda x: ut.cat([x, x]) if ut.all(x >= 1) else x, (x,), fast_mode=fast_mode)
+
+
+def test_a_hook_that_does_not_accept_undefined_gradients_warns_and_fails():
+    def f(x):
+        def hook(gradients):
+            if gradients[0] is None:
+                raise RuntimeError("a gradient is undefined")
+
+        y = x.clone()
+        y.grad_fn.register_prehook(hook)
+        return y
+
+    with pytest.warns(UserWarning, match="New undefined gradient support checking feature"), pytest.raises(RuntimeError, match="undefined output grads"):
+        gradcheck(f, (x3(),))

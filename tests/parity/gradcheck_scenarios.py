@@ -301,4 +301,116 @@ def second_not_raised(L: Any, **switches: Any) -> Any:
     return L.autograd.gradgradcheck(scaled(L, saves=False), leaf(L, 2), raise_exception=False, **switches)
 
 
+def _said(check: Any) -> Any:
+    """The class of the error and the part of its message that names no library."""
+    try:
+        return check()
+    except Exception as error:
+        return type(error).__name__, str(error.args[0]).partition(", but got")[0].partition(" 0 when")[0].rstrip()
+
+
+def shape_changes(L: Any, **switches: Any) -> Any:
+    x = L.ones(1, dtype=L.float64, requires_grad=True)
+    return _said(lambda: L.autograd.gradcheck(lambda x: L.cat([x, x]) if L.all(x >= 1) else x, (x,), **switches))
+
+
+def dtype_changes(L: Any, **switches: Any) -> Any:
+    x = L.ones(1, dtype=L.float64, requires_grad=True)
+    return _said(lambda: L.autograd.gradcheck(lambda x: x if L.all(x >= 1) else x.float(), (x,), **switches))
+
+
+def shape_changes_unraised(L: Any, **switches: Any) -> Any:
+    """A changing shape is no wrong gradient, so raise_exception does not concern it."""
+    x = L.ones(1, dtype=L.float64, requires_grad=True)
+    return _said(lambda: L.autograd.gradcheck(lambda x: L.cat([x, x]) if L.all(x >= 1) else x, (x,), raise_exception=False, **switches))
+
+
+def _counting(L: Any, **more: Any) -> Any:
+    """The number of calls of a jvp with two inputs."""
+    calls = []
+
+    class Sum(L.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def jvp(ctx, x, y):
+            calls.append(1)
+            return x + y
+
+    x, y = leaf(L, 1), leaf(L, 1)
+    return L.autograd.gradcheck(Sum.apply, (x, y), check_forward_ad=True, check_backward_ad=False, **more), len(calls)
+
+
+def runs_of_forward_mode(L: Any, **switches: Any) -> Any:
+    return _counting(L, **switches)
+
+
+def runs_of_forward_mode_without_undefined(L: Any, **switches: Any) -> Any:
+    return _counting(L, check_undefined_grad=False, **switches)
+
+
+def runs_of_batched_forward_mode(L: Any, **switches: Any) -> Any:
+    return _counting(L, check_batched_forward_grad=True, **switches)
+
+
+def inputs_of_forward_mode(L: Any, **switches: Any) -> Any:
+    """Every differentiable input is a dual that does not require grad."""
+    seen, F = set(), L.autograd.forward_ad
+
+    def f(x, y):
+        if F._current_level >= 0:
+            seen.add((x.requires_grad, y.requires_grad, F.unpack_dual(x).tangent is None, F.unpack_dual(y).tangent is None))
+        return x * y
+
+    L.autograd.gradcheck(f, (leaf(L, 1), leaf(L, 1)), check_forward_ad=True, check_undefined_grad=False, **switches)
+    return sorted(seen)
+
+
+def undefined_tangent(L: Any, **switches: Any) -> Any:
+    """A jvp that takes a missing tangent for ones."""
+
+    class Wrong(L.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.set_materialize_grads(False)
+            return x + y
+
+        @staticmethod
+        def jvp(ctx, x, y):
+            return (1.0 if x is None else x) + (1.0 if y is None else y)
+
+    inputs = leaf(L, 2), leaf(L, 2)
+    return _said(lambda: L.autograd.gradcheck(Wrong.apply, inputs, check_forward_ad=True, check_backward_ad=False, **switches))
+
+
+def tolerance_of_complex_inputs(L: Any, **switches: Any) -> Any:
+    """A gradient that is wrong by a little less than atol in every element."""
+
+    class Near(L.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * (1 + 0.9e-5)
+
+    return L.autograd.gradcheck(Near.apply, (leaf(L, 3, 2, dtype="complex128"),), rtol=0, **switches)
+
+
+def node_hook_that_needs_gradients(L: Any, **switches: Any) -> Any:
+    def f(x):
+        def hook(gradients):
+            if gradients[0] is None:
+                raise RuntimeError("a gradient is undefined")
+
+        y = x.clone()
+        y.grad_fn.register_prehook(hook)
+        return y
+
+    return L.autograd.gradcheck(f, (leaf(L, 1),), **switches)
+
+
 SCENARIOS = {name: f for name, f in list(globals().items()) if callable(f) and not name.startswith("_") and name not in ("leaf", "scaled", "Any")}

@@ -186,12 +186,12 @@ def vmap_over_tangents(func: Callable[..., Any], randomness: str) -> Callable[..
     return mapped
 
 
-def _internal_vmap(func: Callable[..., Any]) -> Callable[..., Any]:
+def _internal_vmap(func: Callable[..., Any], randomness: str = "different") -> Callable[..., Any]:
     """vmap over the first dimension, for internal use: the function may set requires_grad."""
 
     def mapped(*args: Any) -> Any:
         size, dims, leaves, spec = _inputs(func, 0, args)
-        results, out_spec, _ = _map_once(func, 0, "different", size, dims, leaves, spec, {}, internal=True)
+        results, out_spec, _ = _map_once(func, 0, randomness, size, dims, leaves, spec, {}, internal=True)
         return tree_unflatten(results, out_spec)
 
     return mapped

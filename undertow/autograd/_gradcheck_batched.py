@@ -60,7 +60,8 @@ def check_gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], rtol: f
 
 def _pushed(func: Callable[..., Any], inputs: tuple[Any, ...], which: Tensor, tangent: Tensor) -> list[Tensor]:
     with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(x.detach(), tangent) if x is which else x for x in inputs]
+        plain = [x.detach() if isinstance(x, ut.Tensor) else x for x in inputs]
+        duals = [forward_ad.make_dual(p, tangent) if x is which else p for x, p in zip(inputs, plain, strict=True)]
         results = func(*duals)
         results = results if isinstance(results, (tuple, list)) else (results,)
         halves = [forward_ad.unpack_dual(o) for o in results if isinstance(o, ut.Tensor)]
@@ -84,7 +85,7 @@ def check_tangents(
             return _pushed(func, inputs, x, t)
 
         try:
-            together = _internal_vmap(push)(rows)
+            together = _internal_vmap(push, randomness="error")(rows)
         except RuntimeError as failed:
             raise error(
                 f"While computing batched gradients, got: {failed}\n\ngradcheck or gradgradcheck failed while "

@@ -33,26 +33,48 @@ def tensor(a: np.ndarray, like: Tensor) -> Tensor:
     return (ut.from_numpy(a) if a.ndim else ut.tensor(a.item(), dtype=like.dtype)).to(like.dtype)
 
 
-def _values(fn: Callable[..., Any], inputs: tuple) -> list[np.ndarray]:
+def _values(outputs: list[Tensor]) -> list[np.ndarray]:
     """Return copies of the outputs as arrays, so that an output that aliases an input does not change with it."""
-    return [array(o).copy().reshape(-1) for o in as_tuple(fn(*inputs)) if isinstance(o, ut.Tensor)]
+    return [array(o).copy().reshape(-1) for o in outputs]
 
 
-def slopes(fn: Callable[..., Any], inputs: tuple, x: Tensor, direction: np.ndarray, eps: float) -> list[np.ndarray]:
-    """Return the central difference of every output as x moves along `direction`. Modifies x in place, and restores it."""
+def _tensors(fn: Callable[..., Any], inputs: tuple) -> list[Tensor]:
+    return [o for o in as_tuple(fn(*inputs)) if isinstance(o, ut.Tensor)]
+
+
+def _check_alike(a: Tensor, b: Tensor, eps: float, index: str) -> None:
+    """Raise if an output has another shape or dtype at another point: it then has no slope."""
+    for what in ("shape", "dtype"):
+        first, second = getattr(a, what), getattr(b, what)
+        if first != second:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed {index}by {eps}, but got: "
+                f"{what}s {first} and {second}."
+            )
+
+
+def slopes(fn: Callable[..., Any], inputs: tuple, x: Tensor, direction: np.ndarray, eps: float, index: str = "") -> list[np.ndarray]:
+    """Return the central difference of every output as x moves along `direction`. Modifies x in place, and restores it.
+
+    `index` says in an error which element of x moves.
+    """
     data = x.detach()
     start = array(data).copy()
+    seen: list[list[Tensor]] = []
 
     def moved(step: float) -> list[np.ndarray]:
         with ut.no_grad():
             x.data.copy_(tensor(start + step * direction.astype(start.dtype), x))
-        return _values(fn, inputs)
+        seen.append(_tensors(fn, inputs))
+        return _values(seen[-1])
 
     try:
         above, below = moved(eps), moved(-eps)
     finally:
         with ut.no_grad():
             x.data.copy_(tensor(start, x))
+    for a, b in zip(*seen, strict=True):
+        _check_alike(a, b, eps, index)
     return [(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)]
 
 
@@ -69,10 +91,11 @@ def numerical_jacobians(fn: Callable[..., Any], inputs: tuple, x: Tensor, eps: f
     """Return, for every output, the slopes along the real and the imaginary unit vectors of x, each of shape (numel of x, numel of output)."""
     import numpy as np
 
-    real = [slopes(fn, inputs, x, unit, eps) for unit in units(x)]
-    imaginary = [slopes(fn, inputs, x, unit * 1j, eps) for unit in units(x)] if x.is_complex() else []
-    count = len(_values(fn, inputs))
-    sizes = [v.size for v in _values(fn, inputs)]
+    at = [f"on index {tuple(map(int, i))} " for i in np.ndindex(tuple(x.shape))]
+    real = [slopes(fn, inputs, x, unit, eps, i) for unit, i in zip(units(x), at, strict=True)]
+    imaginary = [slopes(fn, inputs, x, unit * 1j, eps, i) for unit, i in zip(units(x), at, strict=True)] if x.is_complex() else []
+    sizes = [o.numel() for o in _tensors(fn, inputs)]
+    count = len(sizes)
 
     def rows(found: list[list[np.ndarray]], k: int) -> np.ndarray:
         return np.stack([f[k] for f in found]) if found else np.zeros((0, sizes[k]))

@@ -165,6 +165,8 @@ class _Check:
                 self.backward()
             if self.check_forward_ad:
                 self.forward()
+        if self.check_forward_ad and self.check_undefined_grad and self.outputs:
+            self.undefined_tangents()
         if self.check_batched_forward_grad and self.outputs:
             _gradcheck_batched.check_tangents(self.func, self.inputs, self.wanted, self.rtol, self.atol, GradcheckError)
         if not self.check_backward_ad or not self.outputs:
@@ -234,9 +236,38 @@ class _Check:
 
         fw = _forward_mode()
         with fw.dual_level():
-            duals = [fw.make_dual(t.detach(), tensor(direction, t)) if t is x else t for t in self.inputs]
+            duals = [self.dual(t, tensor(direction, t) if t is x else None) for t in self.inputs]
             found = [fw.unpack_dual(o) for o in as_tuple(self.func(*duals)) if isinstance(o, ut.Tensor)]
             return [np.zeros(f.primal.numel()) if f.tangent is None else array(f.tangent).copy().reshape(-1) for f in found]
+
+    def dual(self, t: Any, tangent: Tensor | None) -> Any:
+        """Return an input of a forward-mode run: with a tangent, by default zero, if it is differentiable. It does not require grad."""
+        if not (isinstance(t, ut.Tensor) and t.requires_grad):
+            return t
+        return _forward_mode().make_dual(t.detach(), ut.zeros_like(t) if tangent is None else tangent)
+
+    def undefined_tangents(self) -> None:
+        """Check that an input without a tangent gives the same tangents as one whose tangent is zero."""
+        import numpy as np
+
+        fw, rng = _forward_mode(), np.random.default_rng(5)
+        with fw.dual_level():
+            directions = {id(x): tensor(random_units(rng, x)[0], x) for x in self.wanted}
+            duals = [self.dual(t, directions.get(id(t))) for t in self.inputs]
+            for k, x in enumerate(self.inputs):
+                if id(x) not in directions:
+                    continue
+                zero, absent = (self.tangents_of([*duals[:k], given, *duals[k + 1 :]]) for given in (self.dual(x, None), x.detach()))
+                for i, (a, b) in enumerate(zip(zero, absent, strict=True)):
+                    if a is not None and b is not None and not ut.allclose(a, b):
+                        raise GradcheckError(
+                            f"Mismatch in tangent values for output with index: {i} when input: {x} has an undefined tangent value. "
+                            f"Got: {a} but expected: {b}"
+                        )
+
+    def tangents_of(self, inputs: list[Any]) -> list[Tensor | None]:
+        found = (_forward_mode().unpack_dual(o).tangent for o in as_tuple(self.func(*inputs)) if isinstance(o, ut.Tensor))
+        return list(found)
 
     def projections(self) -> None:
         """Fast mode: compare one random projection of each Jacobian, u on the input side and v on the output side."""
@@ -255,7 +286,7 @@ class _Check:
                         g, h = (np.zeros(tuple(x.shape)) if t is None else array(t) for t in (first[j], second[j]))
                         along = [_picked(s[self.places[i]], part) @ v for s in rises[j]]
                         found = [np.sum(p * u) for p, u in zip((g.real, g.imag), both, strict=False)]
-                        self.compare_projection(_paired(found), _paired(along), i, j, part)
+                        self.compare_projection(_paired(found), _paired(along), i, j, part, both, v)
                         _check_repeatable([g], [h], self.nondet_tol)
         if self.check_forward_ad:
             for j, (x, both) in enumerate(zip(self.wanted, us, strict=True)):
@@ -263,16 +294,17 @@ class _Check:
                     which = 1 if part == "imaginary" else 0
                     tangents = self.tangents(x, np.asarray(both[which] * unit))
                     for i, v in enumerate(vs):
-                        self.compare_projection(tangents[self.places[i]] @ v, rises[j][which][self.places[i]] @ v, i, j, part, forward=True)
+                        along_v = rises[j][which][self.places[i]] @ v
+                        self.compare_projection(tangents[self.places[i]] @ v, along_v, i, j, part, both, v, forward=True)
 
-    def compare_projection(self, analytical: Any, numerical: Any, i: int, j: int, part: str, forward: bool = False) -> None:
-        import math
-
+    def compare_projection(
+        self, analytical: Any, numerical: Any, i: int, j: int, part: str, us: list[np.ndarray], v: np.ndarray, forward: bool = False
+    ) -> None:
         import numpy as np
 
         a, n = np.asarray(analytical), np.asarray(numerical)
-        # The projection sums numel(x) * numel(o) errors of up to atol each.
-        atol = self.atol * math.sqrt(max(1, self.wanted[j].numel()) * max(1, self.outputs[i].numel()))
+        # The projection sums errors of up to atol, weighted by the non-negative u and v; a complex input has two u.
+        atol = self.atol * sum(float(u.sum()) for u in us) * float(v.sum())
         if not _close(a, n, self.rtol, atol):
             raise GradcheckError(f"{_mismatch(a, n, i, j, part, forward)}{self.in_slow_mode(i, j, part, forward)}")
 
@@ -312,11 +344,23 @@ class _Check:
             try:
                 grads = _grad(outputs, self.wanted, [ut.zeros_like(o) for o in outputs], allow_unused=True)
             except RuntimeError as error:
+                _warn_about_undefined()
                 raise GradcheckError(f"Expected backward function to handle undefined output grads. {_ABOUT_UNDEFINED}") from error
             if any(g is not None and array(g).any() for g in grads):
+                _warn_about_undefined()
                 raise GradcheckError(
                     f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {_ABOUT_UNDEFINED}"
                 )
+
+
+def _warn_about_undefined() -> None:
+    import warnings
+
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers "
+        'of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature',
+        stacklevel=5,
+    )
 
 
 def _without_gradient(output: Tensor) -> Tensor:
