@@ -65,27 +65,27 @@ def _part(name: str) -> Any:
 
 def _instead(frame: Any, name: str) -> Any:
     """Return the replacement for a missing torch name in the frame that looks it up, or None if the lookup should raise."""
-    standin, mentioned = _part("_standin"), _part("_mentioned")
+    standin, placeholders = _part("_standin"), _part("_placeholders")
     if standin.wanted_in(frame):
         return standin.stand_in(name)
-    return mentioned.mentioned(name) if mentioned.only_mentions(frame, name) else None
+    return placeholders.mentioned(name) if placeholders.only_mentions(frame, name) else None
 
 
 def _module_instead(fullname: str) -> ModuleSpec | None:
-    standin, mentioned = _part("_standin"), _part("_mentioned")
+    standin, placeholders = _part("_standin"), _part("_placeholders")
     frame = standin.importing_frame(sys._getframe(2))
     if standin.wanted_in(frame):
         return standin.module_spec(fullname)
-    if not mentioned.imports(frame, fullname):
+    if not placeholders.imports(frame, fullname):
         return None
-    return mentioned.module_spec(fullname) if mentioned.only_mentions(frame, fullname) else None
+    return placeholders.module_spec(fullname) if placeholders.only_mentions(frame, fullname) else None
 
 
-def _borrowed(fullname: str) -> ModuleSpec | None:
+def _test_tool(fullname: str) -> ModuleSpec | None:
     """Return the spec that loads one of PyTorch's test tools from its own file, or None."""
     if not fullname.startswith("torch.testing."):
         return None
-    return _part("_borrowed").spec(fullname)
+    return _part("_torch_test_tools").spec(fullname)
 
 
 def _exists(our_name: str) -> bool:
@@ -105,7 +105,7 @@ def _adopt(module: ModuleType) -> ModuleType:
     while pending:
         current = pending.pop()
         name = _torch_name(current.__name__)
-        if _borrowed(name) is not None:
+        if _test_tool(name) is not None:
             continue
         sys.modules[name] = current
         vars(current).setdefault("__path__", [])  # so that the import system looks for missing submodules here
@@ -220,8 +220,8 @@ class TorchFinder:
             return None
         if fullname == "torch":
             module = self.torch
-        elif (borrowed := _borrowed(fullname)) is not None:
-            return borrowed
+        elif (tool := _test_tool(fullname)) is not None:
+            return tool
         elif (ours := _our_name(fullname)) is not None:
             module = importlib.import_module(ours)
         elif (absent := _module_instead(fullname)) is not None:

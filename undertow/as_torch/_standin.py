@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-_OWN = "/torch/testing/"  # PyTorch's own tools, see _borrowed.py
+_OWN = "/torch/testing/"  # PyTorch's own tools, see _torch_test_tools.py
 _LOADS = {dis.opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in dis.opmap}
 _READS = _LOADS | {dis.opmap[name] for name in ("IMPORT_FROM", "IMPORT_NAME")}
 _RUNNERS = ("unittest", "_pytest", "pluggy")

@@ -10,8 +10,8 @@ from undertow import _C
 from undertow._C import UntypedStorage
 from undertow.serialization import _safetensors, _torch_legacy, _torch_zip
 from undertow.serialization._allowed import named_globals
-from undertow.serialization._emit import Emitter
 from undertow.serialization._globals import is_known
+from undertow.serialization._pickle_writer import Emitter
 from undertow.serialization._source import Source, is_path
 from undertow.storage import TypedStorage
 

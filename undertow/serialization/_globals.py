@@ -13,14 +13,14 @@ import undertow
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
 from undertow.serialization._allowed import allowed
-from undertow.serialization._machine import Builder, builder_of, check_key
+from undertow.serialization._pickle_reader import Builder, builder_of, check_key
 from undertow.storage import TypedStorage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from undertow.serialization._machine import Machine
+    from undertow.serialization._pickle_reader import Machine
 
 MOST_DIMENSIONS = 64
 _LARGEST = (1 << 63) - 1

@@ -13,7 +13,7 @@ from pickle import UnpicklingError
 
 from undertow import _C
 from undertow._C import Tensor
-from undertow.serialization._machine import check_key
+from undertow.serialization._pickle_reader import check_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

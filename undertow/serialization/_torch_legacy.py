@@ -11,7 +11,7 @@ from pickle import UnpicklingError
 
 from undertow._C import UntypedStorage
 from undertow.serialization._globals import check_bools, find
-from undertow.serialization._machine import Machine
+from undertow.serialization._pickle_reader import Machine
 from undertow.serialization._torch_zip import check_reference
 from undertow.storage import TypedStorage
 
@@ -88,7 +88,7 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> A
 
 def save(file: IO[bytes], pickled: bytes, storages: list[UntypedStorage], counts: list[int]) -> None:
     """Write a file in torch.save's older format."""
-    from undertow.serialization._emit import Emitter
+    from undertow.serialization._pickle_writer import Emitter
 
     sizes = {"short": 2, "int": 4, "long": 4}
     facts = {"protocol_version": _PROTOCOL, "little_endian": True, "type_sizes": sizes}

@@ -1,6 +1,6 @@
 """PyTorch's file format: an uncompressed zip archive of one pickle (`data.pkl`) and one record for each storage.
 
-This module reads and writes the archive. `_globals` and `_emit` handle the pickle.
+This module reads and writes the archive. `_globals` and `_pickle_writer` handle the pickle.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pickle import UnpicklingError
 from zlib import crc32
 
 from undertow.serialization._globals import StorageType, check_bools, find
-from undertow.serialization._machine import Machine
+from undertow.serialization._pickle_reader import Machine
 from undertow.storage import TypedStorage
 
 TYPE_CHECKING = False
