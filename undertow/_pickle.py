@@ -73,8 +73,14 @@ def _layout_of(t: Tensor) -> tuple[Any, ...]:
     return dtype, t.storage_offset(), tuple(t.shape), tuple(t.stride()), t.requires_grad
 
 
+def _class_of(t: Tensor) -> Any:
+    """Return the tensor's class. Under as_torch our own classes have torch's names; then the name, so that the pickle can be read without it."""
+    cls = type(t)
+    return cls.__name__ if cls in (_C.Tensor, _C.Parameter) and not cls.__module__.startswith("undertow") else cls
+
+
 def rebuild(
-    cls: type[Tensor],
+    cls: type[Tensor] | str,
     buffer: _Buffer,
     dtype: str,
     offset: int,
@@ -90,17 +96,19 @@ def rebuild(
     tensor([1., 0.])
     """
     t = _C._tensor_over(buffer.view, getattr(undertow, dtype), offset, size, stride)
-    if cls is not _C.Tensor:
-        t = t.as_subclass(cls)
-    return t.requires_grad_(requires_grad)
+    return _as_class(t, cls).requires_grad_(requires_grad)
 
 
-def rebuild_meta(cls: type[Tensor], dtype: str, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
+def _as_class(t: Tensor, cls: Any) -> Tensor:
+    if isinstance(cls, str):
+        cls = {"Tensor": _C.Tensor, "Parameter": _C.Parameter}[cls]
+    return t if cls is _C.Tensor else t.as_subclass(cls)
+
+
+def rebuild_meta(cls: type[Tensor] | str, dtype: str, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
     """Create a leaf of class `cls` on the meta device; called when a pickled meta tensor is loaded."""
     t = undertow.empty_strided(size, stride, dtype=getattr(undertow, dtype), device="meta")
-    if cls is not _C.Tensor:
-        t = t.as_subclass(cls)
-    return t.requires_grad_(requires_grad)
+    return _as_class(t, cls).requires_grad_(requires_grad)
 
 
 def _meta_layout_of(t: Tensor) -> tuple[Any, ...]:
@@ -128,8 +136,8 @@ def reduce_ex(t: Tensor, protocol: Any) -> tuple[Any, ...]:
 
     warn_if_has_hooks(t)
     if t.is_meta:
-        return rebuild_meta, (type(t), *_meta_layout_of(t)), t.__getstate__() or None
-    return rebuild, (type(t), _buffer_of(t), *_layout_of(t)), t.__getstate__() or None
+        return rebuild_meta, (_class_of(t), *_meta_layout_of(t)), t.__getstate__() or None
+    return rebuild, (_class_of(t), _buffer_of(t), *_layout_of(t)), t.__getstate__() or None
 
 
 def deepcopy(t: Tensor, memo: dict[int, Any]) -> Tensor:

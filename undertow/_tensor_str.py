@@ -308,6 +308,10 @@ def tensor_repr(t: Tensor) -> str:
     from undertow import Tensor
     from undertow._C import Parameter
 
+    if _C._has_torch_function_unary(t):
+        from undertow.overrides import handle_torch_function
+
+        return handle_torch_function(Tensor.__repr__, (t,), t)
     if _C._batched_level(t) >= 0:
         return _batched_repr(t)
     kind = type(t)

@@ -193,7 +193,7 @@ def _dispatch(
 
 def _is_torchs(cls: type) -> bool:
     """Return True for PyTorch's own tensors: their override would call our function again, without end."""
-    return cls.__module__.partition(".")[0] == "torch" and cls.__module__ != Tensor.__module__
+    return cls.__module__.partition(".")[0] == "torch" and not issubclass(cls, Tensor)
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

@@ -9,12 +9,12 @@ import contextlib
 import importlib
 import importlib.util
 import sys
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import ModuleType
 
 import undertow
 from undertow import _missing_names
-from undertow.as_torch import _children, _missing_methods
+from undertow.as_torch import _children, _missing_methods, _type_names
 from undertow.as_torch.shims.torch_version import TorchVersion
 
 TYPE_CHECKING = False
@@ -131,9 +131,11 @@ def _explain_missing(module: ModuleType, torch_name: str) -> None:
         if own is not None:
             try:
                 value = own(name)
-                return _adopt(value) if _is_torchs(value) else value
             except AttributeError:
                 pass
+            else:
+                _type_names.rename_value(name, value, torch_name)
+                return _adopt(value) if _is_torchs(value) else value
         if name.startswith("__"):
             raise AttributeError(f"module {torch_name!r} has no attribute {name!r}", name=name, obj=module)
         with contextlib.suppress(AttributeError):
@@ -175,6 +177,7 @@ def _make_torch() -> ModuleType:
             value = importlib.import_module(ours)
         if _is_torchs(value):
             _adopt(value)
+        _type_names.rename_value(name, value, "torch")
         names[name] = value
         return value
 
@@ -216,6 +219,8 @@ class TorchFinder:
             if not _exists(shim):
                 return self.find_spec("torch._functorch" + fullname[len("functorch") :], path, target)
             return ModuleSpec(fullname, _AliasLoader(importlib.import_module(shim)), is_package=True)
+        if fullname.startswith("undertow."):
+            return _renaming_spec(fullname, path, target)
         if fullname != "torch" and not fullname.startswith("torch."):
             return None
         if fullname == "torch":
@@ -256,6 +261,28 @@ class TorchFinder:
         return [Torch()]
 
 
+def _renaming_spec(fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+    """Return the spec of a module of ours, whose names get torch's module names after it is loaded; see _type_names.py."""
+    if fullname.startswith(f"{__package__}._"):
+        return None
+    finders = (finder for finder in sys.meta_path if not isinstance(finder, TorchFinder) and hasattr(finder, "find_spec"))
+    found = next((spec for finder in finders if (spec := finder.find_spec(fullname, path, target)) is not None), None)
+    if found is not None and isinstance(found.loader, SourceFileLoader):
+        run = found.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            run(module)
+            if not installed():
+                return
+            _type_names.rename(module, _torch_name)
+            parent = module.__name__.rpartition(".")[0]
+            if parent != _OURS and not parent.startswith(__package__) and _torch_name(parent) in sys.modules:
+                _adopt(module)  # attribute access leads to it without an import
+
+        found.loader.exec_module = exec_module  # type: ignore[method-assign]
+    return found
+
+
 def _asked_by_import() -> bool:
     """Return True for an import statement, whose error should give the reason; False for a call of importlib.util.find_spec."""
     frame: FrameType | None = sys._getframe(2)
@@ -294,6 +321,7 @@ def install() -> None:
         )
     sys.meta_path.insert(0, TorchFinder())
     undertow._C._print_as("torch")
+    _type_names.install(_torch_name)
     _missing_methods.mark_tensor_methods()
     _children.follow()
 
@@ -313,5 +341,6 @@ def uninstall() -> None:
             else:
                 vars(module)["__getattr__"] = fallback.__undertow_own__
     undertow._C._print_as("undertow")
+    _type_names.restore()
     _missing_methods.unmark_tensor_methods()
     _children.unfollow()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from undertow import _missing_names
+import warnings
+
+from undertow import Tensor, _missing_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +19,19 @@ TENSOR_METHODS = (
 )
 
 
+class _Volatile:
+    """`Tensor.volatile`, which has had no effect since torch 0.4."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+        return False
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
+
+
 class _Absent:
     """Descriptor of a missing method: access raises AttributeError with the reason, so `hasattr` is False."""
 
@@ -27,19 +42,24 @@ class _Absent:
         raise AttributeError(_missing_names.sentence(f"torch.Tensor.{self.name}"), name=self.name, obj=instance)
 
 
+def _dir(self: Any) -> list[str]:
+    """Return the names of the attributes that the tensor has."""
+    missing = {name for name in TENSOR_METHODS.split() if isinstance(vars(Tensor).get(name), _Absent)}
+    return sorted({*object.__dir__(self)} - missing - {"volatile"})
+
+
 def mark_tensor_methods() -> None:
     """Make missing tensor methods raise with the reason why they are missing."""
-    from undertow import Tensor
-
     for name in TENSOR_METHODS.split():
         if name not in vars(Tensor):
             setattr(Tensor, name, _Absent(name))
+    Tensor.volatile = _Volatile()  # type: ignore[attr-defined]
+    Tensor.__dir__ = _dir  # type: ignore[method-assign]
 
 
 def unmark_tensor_methods() -> None:
     """Undo `mark_tensor_methods`."""
-    from undertow import Tensor
-
     for name in TENSOR_METHODS.split():
         if isinstance(vars(Tensor).get(name), _Absent):
             delattr(Tensor, name)
+    del Tensor.volatile, Tensor.__dir__  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow._C import Tensor
+from undertow._C import Tensor, _has_torch_function
 from undertow.autograd._node import GradientEdge
 from undertow.autograd.graph import _engine_run_backward
 
@@ -79,6 +79,12 @@ def backward(
         grad_tensors = _renamed_grads(grad_tensors, grad_variables)
     wanted = () if inputs is None else _as_inputs(inputs, "backward")
     outputs = _as_outputs(tensors)
+    if _has_torch_function(outputs + wanted):
+        from undertow.overrides import handle_torch_function
+
+        options = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph}
+        handle_torch_function(backward, outputs + wanted, outputs, **options, inputs=None if inputs is None else wanted)
+        return
     grads = _make_grads(outputs, _as_grads(grad_tensors, len(outputs)))
     _engine_run_backward(
         outputs,
@@ -176,10 +182,27 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, "
             "but got: allow_unused=False."
         )
-    if not only_inputs:
-        _warn_only_inputs()
     wanted = _as_inputs(inputs, "grad")
     roots = _as_outputs(outputs)
+    if _has_torch_function(roots + wanted):
+        from undertow.overrides import handle_torch_function
+
+        results = handle_torch_function(
+            grad,
+            roots + wanted,
+            roots,
+            wanted,
+            grad_outputs=grad_outputs,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            only_inputs=only_inputs,
+            allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched,
+            materialize_grads=materialize_grads,
+        )
+        return dict(zip(inputs, results, strict=True)) if isinstance(inputs, dict) else results
+    if not only_inputs:
+        _warn_only_inputs()
     grads = _make_grads(roots, _as_grads(grad_outputs, len(roots)), is_grads_batched)
     run = _run_batched if is_grads_batched else _engine_run_backward
     if _is_batched(roots + wanted):

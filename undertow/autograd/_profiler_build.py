@@ -17,6 +17,7 @@ _MARK, _BEGIN, _END = range(3)
 _CALL, _USER, _FUNCTION, _NODE = "call", "user", "function", "node"
 _KINDS = {"\n": _USER, "\v": _FUNCTION}  # by the first character of a range's name (profile.h)
 _APPLY_ENDS = ("post_hook", "accumulated", "released", "finished")
+_CREATORS = {"arange", "eye", "full", "linspace", "logspace", "normal", "ones", "rand", "randint", "randn", "randperm", "zeros"}
 _BEFORE_APPLY = ("tensor_hook", "retains_grad_hook", "pre_hook")
 
 
@@ -84,6 +85,7 @@ class _Builder:
         stack = self.stacks.setdefault(thread, [])
         self.last_node_end.pop(thread, None)
         event = FunctionEvent(name, thread, self._us(ns), self._us(ns))
+        event.fwd_thread = 0
         event.is_user_annotation = kind == _USER
         self._place(event, stack)
         self.kinds[id(event)] = kind
@@ -111,6 +113,7 @@ class _Builder:
         # Between two nodes the engine sums gradients.
         start = stack[-1].cursor if stack else self.last_node_end.get(thread, now)
         event = FunctionEvent(f"aten::{name}", thread, start, now)
+        event.fwd_thread = 0
         event.cpu_memory_usage = in_use - self.last_bytes.get(thread, in_use)
         self.last_bytes[thread] = in_use
         self._place(event, stack)
@@ -150,7 +153,7 @@ def _simplified(events: list[FunctionEvent], kinds: dict[int, str]) -> list[Func
                     only.cpu_memory_usage = event.cpu_memory_usage
                     only.stack = event.stack
                     event, children = only, []
-                elif _is_dunder(name) or (not children and name not in _C._ops):
+                elif _is_dunder(name) or (not children and name not in _C._ops and not name.endswith("_")):
                     if _is_dunder(name) and children:  # replace the call by its operators
                         for child in children:
                             child.stack = child.stack or event.stack
@@ -164,6 +167,16 @@ def _simplified(events: list[FunctionEvent], kinds: dict[int, str]) -> list[Func
             if children:
                 work.append((children, event.cpu_children, event))
     return out
+
+
+def _with_allocations(events: list[FunctionEvent]) -> None:
+    """Give the operators that create a tensor an event for the allocation of their result, which is not timed separately."""
+    for event in events:
+        if event.name.removeprefix("aten::") in _CREATORS and not event.cpu_children:
+            allocation = FunctionEvent("aten::empty", event.thread, event.time_range.start, event.time_range.start)
+            allocation.fwd_thread, allocation.cpu_memory_usage = 0, event.cpu_memory_usage
+            event.append_cpu_child(allocation)
+        _with_allocations(event.cpu_children)
 
 
 def _flattened(events: list[FunctionEvent]) -> list[FunctionEvent]:
@@ -255,7 +268,9 @@ def build(
             event.stack, event.sequence_nr = stack, sequence
         event.input_shapes = shapes
     builder.close_all(stop_ns)
-    events = _flattened(_simplified(builder.top, builder.kinds))
+    tree = _simplified(builder.top, builder.kinds)
+    _with_allocations(tree)
+    events = _flattened(tree)
     _pair(events, backward)
     for event in events:
         if with_flops:

@@ -13,7 +13,7 @@ def _slice(event: FunctionEvent, pid: int) -> dict[str, Any]:
     args: dict[str, Any] = {"External id": event.id}
     if event.sequence_nr >= 0:
         args["Sequence number"] = event.sequence_nr
-    if event.fwd_thread is not None:
+    if event.fwd_thread:
         args["Fwd thread id"] = event.fwd_thread
     if event.input_shapes:
         args["Input Dims"] = event.input_shapes

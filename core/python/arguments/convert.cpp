@@ -189,7 +189,7 @@ PyTypeObject* return_type(const char* name, std::initializer_list<const char*> f
     auto* storage = new std::vector<PyStructSequence_Field>;
     for (const char* f : fields) storage->push_back({f, nullptr});
     storage->push_back({nullptr, nullptr});
-    auto* full = new std::string(str("undertow.return_types.", name));
+    auto* full = new std::string(str(printed_package(), ".return_types.", name));
     PyStructSequence_Desc desc{full->c_str(), nullptr, storage->data(), static_cast<int>(fields.size())};
     slot = PyStructSequence_NewType(&desc);
     if (!slot) throw PythonError();

@@ -267,6 +267,16 @@ PyTypeObject* type_for(const std::string& name) {
   return slot;
 }
 
+PyObject* node_type(PyObject*, PyObject* name) {  // as_torch: `torch._C._functions.AccumulateGrad`
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(PyUnicode_Check(name), "_node_type: expected a string, got ", Py_TYPE(name)->tp_name);
+    const char* text = PyUnicode_AsUTF8(name);
+    if (!text) throw PythonError();
+    return new_ref(reinterpret_cast<PyObject*>(type_for(text)));
+  });
+}
+PyMethodDef functions[] = {{"_node_type", node_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
 }  // namespace
 
 PyObject* wrap_node(Node* node) {
@@ -314,7 +324,7 @@ bool init_node_types(PyObject* module) {
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return node_base_type &&
          PyModule_AddObjectRef(module, "_NodeBase", reinterpret_cast<PyObject*>(node_base_type)) == 0 &&
-         init_hook_types(module) && init_function_type(module);
+         PyModule_AddFunctions(module, functions) == 0 && init_hook_types(module) && init_function_type(module);
 }
 
 }  // namespace undertow::python

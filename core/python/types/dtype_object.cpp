@@ -2,6 +2,7 @@
 #include "core/python/types/dtype_object.h"
 
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,25 @@ PyObject* print_as(PyObject*,
     Py_RETURN_NONE;
   });
 }
-PyMethodDef functions[] = {{"_print_as", print_as, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+// Gives a type the module that `repr` shows and the name that Python's own messages show. Called only by `as_torch`.
+PyObject* set_type_name(PyObject*, PyObject* args) {
+  PyTypeObject* type;
+  PyObject *module, *printed;
+  if (!PyArg_ParseTuple(args, "O!UU", &PyType_Type, &type, &module, &printed)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(type->tp_flags & Py_TPFLAGS_HEAPTYPE, "_set_type_name: not a type of this module: ", type->tp_name);
+    const char* text = PyUnicode_AsUTF8(printed);
+    if (!text) throw PythonError();
+    static auto* names = new std::set<std::string>;  // leaked: types live as long as the interpreter
+    type->tp_name = names->insert(text).first->c_str();
+    if (PyDict_SetItemString(type->tp_dict, "__module__", module) < 0) throw PythonError();
+    PyType_Modified(type);
+    Py_RETURN_NONE;
+  });
+}
+PyMethodDef functions[] = {{"_print_as", print_as, METH_O, nullptr},
+                           {"_set_type_name", set_type_name, METH_VARARGS, nullptr},
+                           {nullptr, nullptr, 0, nullptr}};
 
 struct DTypeObject {
   PyObject_HEAD DType dtype;

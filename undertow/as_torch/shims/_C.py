@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import sys
 
 import undertow
@@ -101,6 +102,21 @@ class _Layers:
 _nn = _Layers()
 
 
+_NODE = re.compile(r"[A-Z]\w*Backward\d*|AccumulateGrad|CopySlices|Error|Identity")
+
+
+class _Functions:
+    """torch._C._functions: the types of the graph's nodes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if not _NODE.fullmatch(name):
+            raise AttributeError(f"module 'torch._C._functions' has no attribute {name!r}")
+        return undertow._C._node_type(name)
+
+
+_functions = _Functions()
+
+
 class _TorchFunctionState(enum.Enum):
     """Whether `__torch_function__` is called for subclasses and modes."""
 
@@ -164,6 +180,7 @@ __all__ = [
     "_TorchFunctionState",
     "_VariableFunctions",
     "_are_functorch_transforms_active",
+    "_functions",
     "_get_cpu_capability",
     "_get_default_device",
     "_get_privateuse1_backend_name",

@@ -93,6 +93,20 @@ def max_pool2d_with_indices_backward(
     return planes.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2)).reshape(input.shape)
 
 
+def convolution_backward(
+    grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Sequence[int] | None, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """Return the gradients of `convolution` for its input, weight and bias, None where `output_mask` is False."""
+    bias = undertow.zeros(list(bias_sizes) if bias_sizes else [weight.shape[1] * groups if transposed else weight.shape[0]], dtype=weight.dtype)
+    with undertow.enable_grad():
+        leaves = [t if t.requires_grad else t.detach().requires_grad_() for t in (input, weight, bias)]
+        result = undertow.convolution(*leaves, stride, padding, dilation, transposed, output_padding, groups)
+    wanted = [leaf for leaf, on in zip(leaves, output_mask, strict=True) if on]
+    found = iter(undertow.autograd.grad(result, wanted, grad_output, create_graph=undertow.is_grad_enabled()) if wanted else ())
+    return tuple(next(found) if on else None for on in output_mask)
+
+
 def slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """Return `input[start:end:step]` along one dimension."""
     from undertow.as_torch.shims._view_copies import _slice

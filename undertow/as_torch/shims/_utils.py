@@ -34,6 +34,17 @@ def _import_dotted_name(name: str) -> Any:
     return found
 
 
+def _element_size(dtype: Any) -> int:
+    """Return the number of bytes of an element of this dtype.
+
+    >>> _element_size(undertow.float32)
+    4
+    """
+    if not isinstance(dtype, undertow.dtype):
+        raise RuntimeError(f"expected torch.dtype, but got {type(dtype)}")
+    return dtype.itemsize
+
+
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
     """Concatenate all elements into one vector."""
     return undertow.cat([t.contiguous().view(-1) for t in tensors])

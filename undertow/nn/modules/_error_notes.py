@@ -42,7 +42,7 @@ def _described(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> st
 
 
 def _is_ours(module: Any) -> bool:
-    return type(module).__module__.startswith("undertow.nn.")
+    return type(module).__module__.startswith(("undertow.nn.", "torch.nn."))  # the second under as_torch
 
 
 def _raised_here(error: Exception) -> bool:
