@@ -162,12 +162,12 @@ def _make_torch() -> ModuleType:
     names["__version__"] = TorchVersion(f"{TORCH_VERSION}+undertow.{undertow.__version__}")
 
     def __getattr__(name: str) -> Any:
-        if (name.startswith("__") and name != "__config__") or name == "as_torch":
+        if (name.startswith("__") and name not in ("__config__", "__future__")) or name == "as_torch":
             raise AttributeError(f"module 'torch' has no attribute {name!r}", name=name, obj=module)
         try:
             value = getattr(undertow, name) if hasattr(undertow, name) else _from_shim("torch", name)
         except AttributeError:
-            ours = None if name.startswith("_") else _our_name(f"torch.{name}")
+            ours = None if name.startswith("_") and name != "__future__" else _our_name(f"torch.{name}")
             if ours is None:
                 if not _part("_standin").wanted_in(sys._getframe(1)) and (dtype := _part("_dtypes").named(name)) is not None:
                     return dtype

@@ -158,6 +158,9 @@ class _MissingDType(StandIn):
 
     __class__ = property(lambda self: undertow.dtype)
 
+    def __bool__(self) -> bool:
+        return True  # tools leave a dtype that is False out of the names of tests, which are then equal
+
 
 _DTYPES = re.compile(r"torch\.(float[48]_\w+|complex32|chalf|uint(16|32|64|[1-7])|int[1-7]|bits\w+|qu?int\w+)$")
 

@@ -31,6 +31,9 @@ class ReduceOp(enum.Enum):
         return f"RedOpType.{self.name}"
 
 
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]  # torch's name for the type of its members
+
+
 class Work:
     """The handle of a collective with `async_op=True`; it is already completed."""
 

@@ -28,6 +28,11 @@ def _get_tracing_state() -> None:
     """Return None: nothing is traced."""
 
 
+def _is_tracing() -> bool:
+    """Return False: nothing is traced."""
+    return False
+
+
 def _log_api_usage_once(name: str) -> None:
     """Do nothing: usage is not logged."""
 
@@ -188,6 +193,7 @@ __all__ = [
     "_get_tracing_state",
     "_has_cuda",
     "_has_mps",
+    "_is_tracing",
     "_jit_override_can_fuse_on_cpu",
     "_jit_override_can_fuse_on_gpu",
     "_jit_set_nvfuser_enabled",

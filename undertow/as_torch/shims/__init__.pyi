@@ -23,6 +23,7 @@ from ._C import has_openmp as has_openmp
 from ._C import has_spectral as has_spectral
 from ._aten_functions import _batch_norm_with_update as _batch_norm_with_update
 from ._aten_functions import _chunk_cat as _chunk_cat
+from ._aten_functions import _embedding_bag_forward_only as _embedding_bag_forward_only
 from ._aten_functions import _native_batch_norm_legit as _native_batch_norm_legit
 from ._aten_functions import _segment_reduce as _segment_reduce
 from ._aten_functions import _unsafe_masked_index as _unsafe_masked_index

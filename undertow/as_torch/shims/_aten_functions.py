@@ -55,6 +55,22 @@ def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Se
     return input.index_put(_inside(mask, indices), values.masked_fill(~mask, 0), accumulate=True)
 
 
+def _embedding_bag_forward_only(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int = -1,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Return the result of `embedding_bag`, the bag of each index, the size of each bag, and a tensor of zeros, without recording."""
+    with undertow.no_grad():
+        result = undertow.nn.functional.embedding_bag(
+            indices, weight, offsets, mode=("sum", "mean", "max")[mode], per_sample_weights=per_sample_weights,
+            include_last_offset=include_last_offset, padding_idx=None if padding_idx < 0 else padding_idx,
+        )  # fmt: skip
+        ends = offsets[1:] if include_last_offset else undertow.cat([offsets[1:], offsets.new_tensor([indices.numel()])])
+        sizes = ends - offsets[: ends.numel()]
+        bags = undertow.repeat_interleave(undertow.arange(ends.numel(), dtype=offsets.dtype), sizes)
+        return result, bags, sizes, undertow.zeros_like(sizes)
+
+
 def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *rest: Any, out: Any = None) -> tuple[Tensor, ...]:
     """Call `native_batch_norm`, with or without running statistics."""
     mean, var = rest[:2] if len(rest) == 5 else (None, None)

@@ -80,6 +80,7 @@ def __getattr__(name: str) -> Any:
     class ScriptModule(Module):
         """A module that runs eagerly; the results of `script` are not instances."""
 
+    ScriptModule.__module__, ScriptModule.__qualname__ = "torch.jit", "ScriptModule"
     globals().update(dict.fromkeys(("RecursiveScriptModule", "ScriptModule", "TopLevelTracedModule", "TracedModule"), ScriptModule))
     return ScriptModule
 

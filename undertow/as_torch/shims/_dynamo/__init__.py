@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "allow_in_graph", "config", "disable", "disallow_in_graph", "forbid_in_graph", "graph_break", "is_compiling", "mark_dynamic", "mark_static",
-    "reset",
+    "explain", "reset",
 ]  # fmt: skip
 
 
@@ -56,6 +56,35 @@ mark_static = maybe_mark_dynamic = mark_unbacked = mark_dynamic
 def optimize(*args: Any, **options: Any) -> Any:
     """Return a decorator that returns the function unchanged."""
     return lambda fn: fn
+
+
+class ExplainOutput:
+    """The result of `explain`: there are no graphs."""
+
+    def __init__(self) -> None:
+        self.graphs: list[Any] = []
+        self.break_reasons: list[Any] = []
+        self.ops_per_graph: list[Any] = []
+        self.out_guards: list[Any] = []
+        self.graph_count = self.graph_break_count = self.op_count = 0
+        self.compile_times = ""
+
+    def __str__(self) -> str:
+        return "Graph Count: 0\nGraph Break Count: 0\nOp Count: 0\nNothing is compiled: the function runs eagerly."
+
+
+def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """Return a function that calls `f` and returns an account of its graphs, of which there are none.
+
+    >>> explain(len)([]).graph_count
+    0
+    """
+
+    def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
+        f(*args, **kwargs)
+        return ExplainOutput()
+
+    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
 run = disable

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from undertow.func import functionalize, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from undertow.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from undertow.func._reverse import check_argnums
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["functionalize", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
+__all__ = ["error_if_complex", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp"]
+
+
+def error_if_complex(func_name: str, args: Any, is_input: bool) -> None:
+    """Raise if a tensor among the arguments is complex."""
+    from undertow import Tensor
+    from undertow.utils._pytree import tree_leaves
+
+    for at, arg in enumerate(tree_leaves(args)):
+        if isinstance(arg, Tensor) and arg.is_complex():
+            side = "inputs" if is_input else "outputs"
+            raise RuntimeError(f"{func_name}: Expected all {side} to be real but received complex tensor at flattened input idx: {at}")
 
 
 def _slice_argnums(args: tuple[Any, ...], argnums: int | tuple[int, ...], as_tuple: bool = True) -> Any:

@@ -1,3 +1,6 @@
 """Names of `torch.distributed` that are not in `undertow.distributed`."""
 
-__all__: list[str] = []
+from undertow.as_torch.shims.distributed import nn as nn
+from undertow.as_torch.shims.distributed import rpc as rpc
+
+__all__ = ["nn", "rpc"]

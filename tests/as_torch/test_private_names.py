@@ -1,0 +1,105 @@
+"""Private and old names of torch that published packages import."""
+
+from __future__ import annotations
+
+from tests.as_torch.test_import_hook import run
+
+
+def test_helpers_of_distributions():
+    assert run("""
+import torch
+from torch.distributions.multivariate_normal import _precision_to_scale_tril, _batch_mv, _batch_mahalanobis
+from torch.distributions.lowrank_multivariate_normal import _batch_capacitance_tril, _batch_lowrank_logdet, _batch_lowrank_mahalanobis
+torch.manual_seed(0)
+W, D, x = torch.randn(4, 2, dtype=torch.float64), torch.rand(4, dtype=torch.float64) + 0.5, torch.randn(4, dtype=torch.float64)
+S, c = W @ W.T + torch.diag(D), _batch_capacitance_tril(W, D)
+length = x @ torch.linalg.solve(S, x)
+print(torch.allclose(_precision_to_scale_tril(torch.linalg.inv(S)), torch.linalg.cholesky(S)), torch.allclose(_batch_mv(S, x), S @ x))
+print(torch.allclose(_batch_mahalanobis(torch.linalg.cholesky(S), x), length), torch.allclose(_batch_lowrank_mahalanobis(W, D, x, c), length))
+print(torch.allclose(_batch_lowrank_logdet(W, D, c), torch.logdet(S)))
+""").split() == ["True"] * 5
+
+
+def test_switches_and_queries():
+    assert run("""
+import torch, torch.__future__
+torch.__future__.set_swap_module_params_on_conversion(True)
+print(torch.__future__.get_swap_module_params_on_conversion(), torch.__future__.get_overwrite_module_params_on_conversion())
+print(torch._C._is_tracing(), torch.distributed.rpc.is_available(), torch._dynamo.explain(lambda x: x)(3).graph_break_count)
+with torch.autograd._force_original_view_tracking(True):
+    pass
+print(torch.nn.modules.module._global_forward_hooks_always_called, torch.distributed.ReduceOp.RedOpType.SUM == torch.distributed.ReduceOp.SUM)
+overrides = torch.overrides.get_testing_overrides()
+print(overrides[torch.exp](1, out=2), torch.jit.ScriptModule)
+""").splitlines() == ["True False", "False False 0", "OrderedDict() True", "-1 <class 'torch.jit.ScriptModule'>"]
+
+
+def test_assert_allclose_ignores_dtypes_and_warns():
+    assert run("""
+import torch, warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    torch.testing.assert_allclose(torch.ones(2), torch.ones(2, dtype=torch.float64) + 5e-5)
+    torch.testing.assert_allclose([1.0], [1.0])
+    try:
+        torch.testing.assert_allclose(torch.ones(2), torch.ones(2) + 1e-3)
+    except AssertionError as error:
+        print(str(error).split(chr(10))[0])
+print({each.category for each in said})
+""").splitlines() == ["Tensor-likes are not close!", "{<class 'FutureWarning'>}"]
+
+
+def test_containers_of_trees():
+    assert run("""
+import torch, collections
+from torch.utils import _pytree as p
+pair = collections.namedtuple("pair", "a b")
+for name, value in {"tuple": (1, 2), "list": [1, 2], "namedtuple": pair(1, 2), "ordereddict": collections.OrderedDict(a=1), "dict": {"a": 1},
+                    "deque": collections.deque([1], 3), "defaultdict": collections.defaultdict(int, a=1)}.items():
+    children, context = getattr(p, f"_{name}_flatten")(value)
+    again = getattr(p, f"_{name}_unflatten")(children, context)
+    with_keys, _ = getattr(p, f"_{name}_flatten_with_keys")(value)
+    assert again == value and type(again) is type(value) and [child for _, child in with_keys] == list(children), name
+print(p._is_leaf(3), p._broadcast_to_and_flatten(0, p.tree_structure((1, 2))))
+""") == "True [0, 0]"
+
+
+def test_embedding_bag_forward_only():
+    assert run("""
+import torch
+w = torch.arange(6.0).view(3, 2).requires_grad_()
+out, bags, sizes, _ = torch._embedding_bag_forward_only(w, torch.tensor([0, 1, 2]), torch.tensor([0, 2]))
+print(out.tolist(), out.requires_grad, bags.tolist(), sizes.tolist())
+""") == "[[2.0, 4.0], [4.0, 5.0]] False [0, 0, 1] [2, 1]"
+
+
+def test_collectives_with_derivatives_need_a_group():
+    assert run("""
+import torch, torch.distributed as dist, torch.distributed.nn
+x = torch.ones(2, requires_grad=True)
+try:
+    dist.nn.all_reduce(x)
+except (RuntimeError, ValueError) as error:
+    print("raises")
+dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+(dist.nn.all_reduce(x) * 3 + torch.stack(dist.nn.all_gather(x)).sum(0)).sum().backward()
+print(x.grad.tolist())
+""").splitlines() == ["raises", "[4.0, 4.0]"]
+
+
+def test_dtypes_without_tensors_have_distinct_names_in_tests(tmp_path):
+    (tmp_path / "test_names.py").write_text("""
+import torch
+from torch.testing._internal.common_device_type import dtypes, instantiate_device_type_tests
+from torch.testing._internal.common_utils import TestCase
+
+class TestNames(TestCase):
+    @dtypes(torch.float32, torch.quint8, torch.qint8, torch.float8_e8m0fnu, torch.bits8, torch.complex32)
+    def test_it(self, device, dtype):
+        pass
+
+instantiate_device_type_tests(TestNames, globals(), only_for="cpu")
+print(sorted(name for name in dir(TestNamesCPU) if name.startswith("test_it")))
+""")
+    said = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import test_names")
+    assert said.splitlines()[-1] == str([f"test_it_cpu_{name}" for name in ("bits8", "complex32", "float32", "float8_e8m0fnu", "qint8", "quint8")])

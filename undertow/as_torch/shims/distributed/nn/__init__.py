@@ -1,0 +1,16 @@
+"""`torch.distributed.nn`: collectives with derivatives."""
+
+from undertow.as_torch.shims.distributed.nn import functional as functional
+from undertow.as_torch.shims.distributed.nn.functional import (
+    all_gather,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    broadcast,
+    gather,
+    reduce,
+    reduce_scatter,
+    scatter,
+)
+
+__all__ = ["all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "functional", "gather", "reduce", "reduce_scatter", "scatter"]
