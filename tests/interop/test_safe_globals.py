@@ -64,13 +64,13 @@ def test_an_instance_of_a_listed_class_is_restored():
     assert serialization.get_safe_globals() == []
 
 
-def test_without_the_list_it_is_neither_written_nor_read():
+def test_without_the_list_it_is_not_read():
     with serialization.safe_globals([Point]):
         file = saved(Point(1, 2))
     with pytest.raises(UnpicklingError, match="add_safe_globals"):
         ut.load(file)
-    with pytest.raises(TypeError, match="cannot write a .*Point"):
-        saved(Point(1, 2))
+    with pytest.raises(UnpicklingError, match="add_safe_globals"):
+        ut.load(saved(Point(1, 2)))
 
 
 def test_a_class_may_be_listed_by_the_name_that_files_use():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections import Counter, OrderedDict
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -212,3 +213,20 @@ def test_nested_safetensors_are_still_readable_elsewhere(tmp_path):
     assert theirs["state.0.step"].item() == 3.0
     assert tuple(theirs["state.0.big"].shape) == (2, 2)
     assert ut.load(path)["state"][0]["big"].dtype is ut.complex128
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_modules_travel_in_both_directions(zipped, tmp_path):
+    def layers(nn):
+        return nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.BatchNorm1d(3), nn.LSTMCell(3, 3), nn.MultiheadAttention(4, 2), nn.Conv2d(1, 1, 1))
+
+    theirs, ours = layers(torch.nn), layers(ut.nn)
+    torch.save(theirs, tmp_path / "theirs.pt", _use_new_zipfile_serialization=zipped)
+    ut.save(ours, tmp_path / "ours.pt", _use_new_zipfile_serialization=zipped)
+    with pytest.warns(UserWarning, match="can run any code"):
+        here = ut.load(tmp_path / "theirs.pt", weights_only=False)
+    there = torch.load(tmp_path / "ours.pt", weights_only=False)
+    assert repr(here) == repr(theirs) and repr(there) == repr(ours)
+    x = [[1.0, 2.0]]
+    for a, b in ((here[0](ut.tensor(x)), theirs[0](torch.tensor(x))), (ours[0](ut.tensor(x)), there[0](torch.tensor(x)))):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-6)

@@ -11,6 +11,7 @@ import sys
 from types import FunctionType, ModuleType
 
 from undertow import _C
+from undertow._torch_homes import HOMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,37 +35,6 @@ _NATIVE = {  # the names to restore
     _C.Parameter: ("undertow.nn", "undertow.nn.Parameter"),
     _C._LinAlgError: ("undertow._C", "undertow._C._LinAlgError"),
 }
-# Where torch defines what a module of ours defines, if the module's own name does not say it; a single name comes first.
-_HOMES = {
-    "undertow._type_info": "torch",
-    "undertow.cuda._absent.OutOfMemoryError": "torch",
-    "undertow._vmap._api": "torch.func",
-    "undertow._functions.histogram.histogram": "torch.return_types",
-    "undertow._functions.histogram.histogramdd": "torch.return_types",
-    "undertow.autograd._functional_jacobian": "torch.autograd.functional",
-    "undertow.autograd._multi_grad_hook": "torch.autograd.graph",
-    "undertow.autograd._node": "torch.autograd.graph",
-    "undertow.autograd._profiler_events": "torch.autograd.profiler_util",
-    "undertow.autograd._saved_hooks": "torch.autograd.graph",
-    "undertow.distributions._transforms_matrix": "torch.distributions.transforms",
-    "undertow.distributions._transforms_shape": "torch.distributions.transforms",
-    "undertow.nn.modules._lazy_layers.LazyLinear": "torch.nn.modules.linear",
-    "undertow.nn.modules._rnn_cells": "torch.nn.modules.rnn",
-    "undertow.nn.modules.attention.MultiheadAttention": "torch.nn.modules.activation",
-    "undertow.nn.modules.linear_cross_entropy": "torch.nn.modules.loss",
-    "undertow.optim.adafactor.Adafactor": "torch.optim",
-    "undertow.optim.muon.Muon": "torch.optim",
-    "undertow.optim._lr_cycles": "torch.optim.lr_scheduler",
-    "undertow.utils._checkpoint_device": "torch.utils.checkpoint",
-    "undertow.utils._checkpoint_frames.CheckpointError": "torch.utils.checkpoint",
-    "undertow.utils._checkpoint_frames.GraphExecGroup": "torch.utils.checkpoint",
-    "undertow.utils._checkpoint_policy": "torch.utils.checkpoint",
-    "undertow.utils._checkpoint_reentrant": "torch.utils.checkpoint",
-    **{f"undertow.nn.modules._lazy_layers.LazyConv{kind}{d}d": "torch.nn.modules.conv" for kind in ("", "Transpose") for d in (1, 2, 3)},
-    **{f"undertow.nn.modules._lazy_layers.LazyBatchNorm{d}d": "torch.nn.modules.batchnorm" for d in (1, 2, 3)},
-    **{f"undertow.nn.modules._lazy_layers.LazyInstanceNorm{d}d": "torch.nn.modules.instancenorm" for d in (1, 2, 3)},
-}
-
 _PARTS = {"undertow.nn.functional": "undertow.nn._functions."}  # private modules outside the package that exports their names
 
 _renamed: list[tuple[Any, str]] = []  # with the names they had
@@ -92,7 +62,7 @@ def rename(module: ModuleType, torch_name: Callable[[str], str]) -> None:
     if f"{ours}.".startswith("undertow.as_torch.") and not ours.startswith("undertow.as_torch.shims"):
         return
     for name, value in _own(module):
-        home = _HOMES.get(f"{ours}.{name}") or (None if name.startswith("_") and _is_private(ours) else _HOMES.get(ours))
+        home = HOMES.get(f"{ours}.{name}") or (None if name.startswith("_") and _is_private(ours) else HOMES.get(ours))
         if home is not None or not _is_private(ours):
             _move(value, home or torch_name(ours))
     inside = _PARTS.get(ours) or (f"{ours}._" if hasattr(module, "__path__") else None)

@@ -1,4 +1,4 @@
-"""`save` and `load` for PyTorch's `.pt` files and for safetensors; loading never runs code from a file.
+"""`save` and `load` for PyTorch's `.pt` files and for safetensors; loading runs no code from a file, unless weights_only=False is given.
 
 Additional functions and classes that a file may use must be allowed explicitly: `add_safe_globals`.
 """

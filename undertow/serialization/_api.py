@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from pickle import UnpicklingError
 
 import undertow
 from undertow import _C
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Any
 
+    from undertow.serialization._torch_zip import Read
+
 
 def save(
     obj: Any,
@@ -29,12 +32,13 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """Save tensors, numbers, strings, and dicts, lists, tuples and sets of them to a file.
+    """Save an object to a file: tensors, numbers, strings, containers of them, and everything that can be pickled, such as a module.
 
     A path that ends in `.safetensors` is written in that format; everything else, including file objects, in the format of
-    torch.save, which torch.load(weights_only=True) can read. Tensors that share storage share it again after loading a `.pt`
-    file; a safetensors file stores each tensor separately. Objects that could only be loaded by running code raise before the
-    file is opened.
+    torch.save. Tensors, numbers, strings, and dicts, lists, tuples and sets of them can be loaded safely, here and with
+    torch.load(weights_only=True); other objects only with weights_only=False, so save a state_dict() rather than a module. Tensors
+    that share storage share it again after loading a `.pt` file; a safetensors file stores each tensor separately. An object that
+    cannot be written raises before the file is opened.
 
     >>> import io
     >>> import undertow as ut
@@ -81,10 +85,10 @@ def load(
 ) -> Any:
     """Load a file written by `save` or torch.save, or a safetensors file; the format is detected from the content.
 
-    Loading never runs code from a file: a `.pt` file is read by an interpreter that builds only tensors, parameters and plain
-    containers. weights_only=False has no effect. A file that needs more raises UnpicklingError with the name of the missing
-    function or class, which `serialization.add_safe_globals` can allow. A corrupt or truncated file raises, and nothing is
-    loaded. With mmap=True, which needs a path, tensors use the mapped file: pages are read on first use, and writing to the
+    Loading does not run code from a file: a `.pt` file is read by an interpreter that builds only tensors, parameters and plain
+    containers. A file that needs more raises UnpicklingError with the name of the missing function or class, which
+    `serialization.add_safe_globals` can allow. With weights_only=False such a file is read with pickle, which can run any code, and
+    a warning says so. A corrupt or truncated file raises, and nothing is loaded. With mmap=True, which needs a path, tensors use the mapped file: pages are read on first use, and writing to the
     tensors does not change the file.
 
     >>> import io
@@ -103,28 +107,40 @@ def load(
     restore = _restore_by(map_location)
     if is_path(f):
         with open(f, "rb") as file:
-            return _load(file, restore, bool(mmap), encoding)
+            return _load(file, restore, bool(mmap), encoding, weights_only is False)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     for method in ("read", "seek", "tell"):
         if not hasattr(f, method):
             raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}': load needs a path or a seekable file, such as io.BytesIO")
-    return _load(f, restore, False, encoding)
+    return _load(f, restore, False, encoding, weights_only is False)
 
 
-def _load(file: IO[bytes], restore: Callable[[Any, str], Any], mapped: bool, encoding: str) -> Any:
+def _load(file: IO[bytes], restore: Callable[[Any, str], Any], mapped: bool, encoding: str, may_run_code: bool) -> Any:
     source = Source(file, mapped)
+    try:
+        return _load_with(source, restore, mapped, encoding, _torch_zip.read_safely)
+    except UnpicklingError:
+        if not may_run_code:
+            raise
+    from undertow.serialization import _unsafe_reader
+
+    _unsafe_reader.warn()
+    return _load_with(source, restore, mapped, encoding, _unsafe_reader.read)
+
+
+def _load_with(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encoding: str, read: Read) -> Any:
     if source.size == 0:
         raise EOFError("Ran out of input: the file is empty, or was already read to the end")
     start = source.read(0, min(16, source.size), "the file")
     if _safetensors.looks_like(start):
         return _safetensors.load(source, restore)
     if start.startswith(b"PK\x03\x04"):
-        return _torch_zip.load(source, restore, mapped, encoding)
+        return _torch_zip.load(source, restore, mapped, encoding, read)
     if mapped:
         raise RuntimeError("mmap can only be used with files of the zip format of torch.save and with safetensors files")
     if start.startswith(b"\x80"):
-        return _torch_legacy.load(source, restore, encoding)
+        return _torch_legacy.load(source, restore, encoding, read)
     tail = source.read(257, 5, "the file") if source.size >= 262 else b""
     what = "a tar file, as PyTorch wrote before 0.1.10; save it again with PyTorch" if tail == b"ustar" else f"it begins with {start[:8]!r}"
     raise RuntimeError(f"Invalid magic number; corrupt file? It is neither a file of torch.save nor of safetensors: {what}")

@@ -1,17 +1,23 @@
-"""Write the pickle of a PyTorch file: protocol 2, with opcodes and names that torch.load(weights_only=True) accepts.
+"""Write the pickle of a PyTorch file: protocol 2, with PyTorch's names for tensors and for our classes.
 
-Only objects that can be loaded without running code, and objects of classes that the user has allowed, can be written;
-anything else raises with its name. Storages are collected for the code that writes the file. Does not need torch.
+Tensors and plain containers are written with opcodes and names that torch.load(weights_only=True) accepts; every other object as pickle
+writes it, from its `__reduce_ex__`. Storages are collected for the code that writes the file. Does not need torch.
 """
 
 from __future__ import annotations
 
+import copyreg
+import functools
 import struct
+import sys
 from collections import Counter, OrderedDict
 from itertools import islice
+from pickle import PicklingError, whichmodule
+from types import FunctionType
 
 from undertow import _C
 from undertow._C import Tensor, UntypedStorage
+from undertow._torch_homes import torch_module_of
 from undertow.serialization._allowed import name_of
 from undertow.serialization._globals import DTYPES
 from undertow.storage import TypedStorage
@@ -19,10 +25,11 @@ from undertow.storage import TypedStorage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, NoReturn
+    from typing import Any
 
 _STORAGE_NAMES = {dtype: f"{name}Storage" for name, dtype in DTYPES.items()}
 _BATCH = 1000
+_SINGLE_TYPES = {type(None): None, type(...): ..., type(NotImplemented): NotImplemented}
 
 
 class Global:
@@ -46,6 +53,8 @@ _DEVICE = Global("torch", "device")
 _UNTYPED = Global("torch.storage", "UntypedStorage")
 _NAMESPACE = Global("argparse", "Namespace")
 _SET = Global("__builtin__", "set")
+_TYPE = Global("__builtin__", "type")
+_GETATTR = Global("__builtin__", "getattr")
 _BYTEARRAY = Global("__builtin__", "bytearray")
 _COMPLEX = Global("__builtin__", "complex")
 _STORAGE_TYPES = {dtype: Global("torch", name) for dtype, name in _STORAGE_NAMES.items()}
@@ -110,49 +119,77 @@ class Emitter:
             writer = _WRITERS.get(kind)
             if writer is None and (kind.__module__, kind.__name__) == ("argparse", "Namespace"):  # argparse is not imported for this
                 writer = Emitter._namespace
-            if writer is None and name_of(kind) is not None:
-                writer = Emitter._allowed_tensor if isinstance(obj, Tensor) else Emitter._allowed
-            if writer is None:
-                self._raise_unsupported(obj)
-            writer(self, obj)
+            if writer is None and isinstance(obj, Tensor) and kind.__reduce_ex__ is Tensor.__reduce_ex__:
+                writer = Emitter._subclass_tensor
+            (writer or Emitter._object)(self, obj)
 
-    def _user_global(self, value: Any) -> None:
-        """Write a function or class that the user has allowed, by the name it was allowed under."""
-        name = name_of(value)
-        if name is None:
-            raise TypeError(f"save: cannot write {value!r}; allow it with undertow.serialization.add_safe_globals")
-        module, _, last = name.rpartition(".")
-        key = self._interned.setdefault(name, Global(module, last))
-        self._global(key)
-
-    def _allowed(self, obj: Any) -> None:
-        """Write an object of a class that the user has allowed, as pickle does."""
-        made, arguments, state, *items = (*obj.__reduce_ex__(2), None, None, None)[:5]
-        if any(part is not None for part in items):
-            raise TypeError(f"save: cannot write a {type(obj).__name__}: subclasses of list and dict are not supported; save list() or dict() of it")
-        if made.__name__ == "__newobj__":
-            made, arguments, code = arguments[0], arguments[1:], b"\x81"
+    def _named(self, value: Any, name: str | None = None) -> None:
+        """Write a function or class by its name: the one it was allowed under, or its own."""
+        allowed = name_of(value)
+        if allowed is not None:
+            module, _, name = allowed.rpartition(".")
         else:
+            module, name = _name_of_global(value, name or value.__qualname__)
+            if "." in name:  # a nested class or a method, which protocol 2 has no opcode for
+                first, *rest = name.split(".")
+                self._attribute(self._interned.setdefault((module, first), Global(module, first)), rest)
+                self._put(value)
+                return
+        self._global(self._interned.setdefault((module, name), Global(module, name)))
+
+    def _attribute(self, g: Global, names: list[str]) -> None:
+        """Write `getattr(getattr(g, first), second)` and so on."""
+        for _ in names:
+            self._global(_GETATTR)
+        self._global(g)
+        for name in names:
+            self._text(name)
+            self._out += b"\x86R"
+
+    def _object(self, obj: Any) -> None:
+        """Write an object as pickle does: a name, or the parts that `__reduce_ex__` returns."""
+        kind = type(obj)
+        if kind is type and obj in _SINGLE_TYPES:
+            self._call(_TYPE, _SINGLE_TYPES[obj])
+            self._put(obj)
+            return
+        if isinstance(obj, (type, FunctionType)):
+            self._named(obj)
+            return
+        custom = copyreg.dispatch_table.get(kind)
+        parts = obj.__reduce_ex__(2) if custom is None else custom(obj)
+        if isinstance(parts, str):
+            self._named(obj, parts)
+            return
+        made, arguments, state, items, pairs, setter = (*parts, None, None, None, None)[:6]
+        name = getattr(made, "__name__", "")
+        if name == "__newobj_ex__":
+            cls, positional, named = arguments
+            made, arguments = functools.partial(cls.__new__, cls, *positional, **named), ()
+        if name == "__newobj__":
+            self._named(arguments[0])
+            arguments, code = arguments[1:], b"\x81"
+        else:
+            self._value(made)
             code = b"R"
-        self._user_global(made)
         self._tuple(tuple(arguments))
         self._out += code
-        self._put(obj)
-        if state is not None:
+        if id(obj) in self._memo:  # its own arguments contain it
+            self._out += b"0"
+            self._get(obj)
+        else:
+            self._put(obj)
+        if items is not None:
+            self._batches(items, self._value, b"a", b"e")
+        if pairs is not None:
+            self._pairs(pairs)
+        if state is not None and setter is None:
             self._value(state)
             self._out += b"b"
-
-    def _raise_unsupported(self, obj: Any) -> NoReturn:
-        kind = type(obj)
-        name = f"{kind.__module__}.{kind.__qualname__}"
-        hint = "load could only build it by running code"
-        if hasattr(obj, "state_dict"):
-            hint = "save its state_dict() instead, and load that into a new one"
-        elif isinstance(obj, Tensor):
-            hint = "a subclass of Tensor is code; save as_subclass(Tensor), or allow it with undertow.serialization.add_safe_globals"
-        elif hasattr(obj, "tolist"):
-            hint = "save undertow.as_tensor of it, or its item()"
-        raise TypeError(f"save: cannot write a {name}: {hint}. Tensors, numbers, strings, None, and dicts, lists, tuples and sets of them can be")
+        elif state is not None:
+            self._value(setter)
+            self._tuple((obj, state))
+            self._out += b"R0"
 
     def _int(self, n: int) -> None:
         if 0 <= n < 256:
@@ -199,17 +236,17 @@ class Emitter:
                 write(item)
             self._out += many if len(batch) > 1 else one
 
-    def _items(self, obj: dict) -> None:
+    def _pairs(self, pairs: Iterable[Any]) -> None:
         def pair(item: tuple[Any, Any]) -> None:
             self._value(item[0])
             self._value(item[1])
 
-        self._batches(obj.items(), pair, b"s", b"u")
+        self._batches(pairs, pair, b"s", b"u")
 
     def _dict(self, obj: dict) -> None:
         self._out += b"}"
         self._put(obj)
-        self._items(obj)
+        self._pairs(obj.items())
 
     def _list(self, obj: Iterable[Any], put: bool = True) -> None:
         self._out += b"]"
@@ -220,7 +257,7 @@ class Emitter:
     def _ordered(self, obj: OrderedDict) -> None:
         self._call(_ORDERED)
         self._put(obj)
-        self._items(obj)
+        self._pairs(obj.items())
         if state := vars(obj):
             self._value(dict(state))
             self._out += b"b"
@@ -292,13 +329,13 @@ class Emitter:
             self._out += b"tR"
         self._put(t)
 
-    def _allowed_tensor(self, t: Tensor) -> None:
-        """Write a tensor of a subclass that the user has allowed."""
+    def _subclass_tensor(self, t: Tensor) -> None:
+        """Write a tensor of a subclass."""
         plain = t.as_subclass(Tensor)
         self._global(_FROM_TYPE)
         self._out += b"("
         self._global(_TENSOR_V2)
-        self._user_global(type(t))
+        self._named(type(t))
         self._tensor_arguments(plain, plain.requires_grad)
         self._value(_attributes(t))
         self._out += b"tR"
@@ -329,6 +366,25 @@ class Emitter:
         self._list(obj, put=False)
         self._out += b"\x85R"
         self._put(obj)
+
+
+def _name_of_global(value: Any, name: str) -> tuple[str, str]:
+    """Return the module and name under which a function or class is found again; raise as pickle does if it is not."""
+    if "<locals>" in name:
+        raise AttributeError(f"Can't pickle local object {name!r}")
+    module = whichmodule(value, name)
+    try:
+        __import__(module)
+        found: Any = sys.modules[module]
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, KeyError, AttributeError):
+        raise PicklingError(f"Can't pickle {value!r}: attribute lookup {name} on {module} failed") from None
+    if found is not value:
+        raise PicklingError(f"Can't pickle {value!r}: it's not the same object as {module}.{name}")
+    if module.startswith("undertow"):
+        module = torch_module_of(module, name)
+    return {"builtins": "__builtin__"}.get(module, module), name
 
 
 def _warn_of_hooks(t: Tensor) -> None:

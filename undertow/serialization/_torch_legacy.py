@@ -10,9 +10,8 @@ import struct
 from pickle import UnpicklingError
 
 from undertow._C import UntypedStorage
-from undertow.serialization._globals import check_bools, find
-from undertow.serialization._pickle_reader import Machine
-from undertow.serialization._torch_zip import check_reference
+from undertow.serialization._globals import check_bools
+from undertow.serialization._torch_zip import check_reference, read_safely
 from undertow.storage import TypedStorage
 
 TYPE_CHECKING = False
@@ -21,22 +20,21 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     from undertow.serialization._source import Source
+    from undertow.serialization._torch_zip import Read
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
 START = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."  # the pickle of the magic number
 
 
-def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> Any:
-    """Load the object in a file of torch.save's older format."""
+def load(source: Source, restore: Callable[[Any, str], Any], encoding: str, read: Read = read_safely) -> Any:
+    """Load the object in a file of torch.save's older format. `read` is the reader of its pickles."""
     data = source.whole()
     at = 0
 
     def pickled(load_persistent: Any = None) -> Any:
         nonlocal at
-        machine = Machine(data, find, load_persistent, at, encoding)
-        result = machine.run()
-        at = machine.at
+        result, at = read(data, load_persistent, at, encoding)
         return result
 
     if pickled() != _MAGIC:
@@ -49,7 +47,7 @@ def load(source: Source, restore: Callable[[Any, str], Any], encoding: str) -> A
     storages: dict[str, tuple[UntypedStorage, Any]] = {}
     total = 0
 
-    def persistent(machine: Machine, pid: Any) -> Any:
+    def persistent(machine: Any, pid: Any) -> Any:
         nonlocal total
         kind, key, location, count = check_reference(pid)
         if len(pid) == 6 and pid[5] is not None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from undertow._C import UntypedStorage
     from undertow.serialization._source import Source
 
+    Read = Callable[[memoryview, Any, int, str], tuple[Any, int]]  # data, persistent, where it begins, encoding; the object, where it ends
+
 _LOCAL, _CENTRAL, _END, _END64, _LOCATOR64 = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _FAILED = "PytorchStreamReader failed reading zip archive"
 _ALIGNMENT = 64
@@ -152,13 +154,19 @@ def _wide(extra: bytes, size: int, packed: int, header: int) -> tuple[int, int, 
     return size, packed, header
 
 
+def read_safely(data: memoryview, persistent: Any, at: int, encoding: str) -> tuple[Any, int]:
+    """Return the object of the pickle that begins at `at`, and where it ends; runs no code of the file."""
+    machine = Machine(data, find, persistent, at, encoding)
+    return machine.run(), machine.at
+
+
 def pickle_of(source: Source) -> bytes:
     """Return the pickle in a zip file of torch.save, without running it."""
     return Archive(source, check_sums=True).read("data.pkl")
 
 
-def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encoding: str) -> Any:
-    """Load the object in a zip file of torch.save."""
+def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encoding: str, read: Read = read_safely) -> Any:
+    """Load the object in a zip file of torch.save. `read` is the reader of the pickle."""
     archive = Archive(source, check_sums=not mapped)
     if "constants.pkl" in archive:
         raise RuntimeError("load: the file is a TorchScript archive, which is a program; load reads files of torch.save")
@@ -180,7 +188,7 @@ def load(source: Source, restore: Callable[[Any, str], Any], mapped: bool, encod
             known_bools.add(key)
         return TypedStorage(wrap_storage=storage, dtype=kind.dtype)
 
-    return Machine(memoryview(archive.read("data.pkl")), find, persistent, encoding=encoding).run()
+    return read(memoryview(archive.read("data.pkl")), persistent, 0, encoding)[0]
 
 
 def check_reference(pid: Any) -> tuple[StorageType, str, str, int]:
