@@ -85,9 +85,9 @@ def install(torch_name: Callable[[str], str]) -> None:
     for name, function in _C._ops.items():
         home = name.rpartition(".")[0]
         function.__module__ = f"torch.{home}" if home else "torch"
-    for name, module in list(sys.modules.items()):
-        if isinstance(module, ModuleType) and f"{name}.".startswith("undertow."):
-            rename(module, torch_name)
+    for name, loaded in list(sys.modules.items()):
+        if isinstance(loaded, ModuleType) and f"{name}.".startswith("undertow."):
+            rename(loaded, torch_name)
 
 
 def restore() -> None:
@@ -96,7 +96,7 @@ def restore() -> None:
         module, printed = _NATIVE.get(kind, ("undertow", f"undertow.{kind.__name__}"))
         _C._set_type_name(kind, module, printed)
     for function in _C._ops.values():
-        function.__module__ = None
+        function.__module__ = None  # type: ignore[assignment]  # as builtin functions have it
     for value, module in reversed(_renamed):
         value.__module__ = module
     _renamed.clear()

@@ -88,8 +88,8 @@ def load(
     Loading does not run code from a file: a `.pt` file is read by an interpreter that builds only tensors, parameters and plain
     containers. A file that needs more raises UnpicklingError with the name of the missing function or class, which
     `serialization.add_safe_globals` can allow. With weights_only=False such a file is read with pickle, which can run any code, and
-    a warning says so. A corrupt or truncated file raises, and nothing is loaded. With mmap=True, which needs a path, tensors use the mapped file: pages are read on first use, and writing to the
-    tensors does not change the file.
+    a warning says so. A corrupt or truncated file raises, and nothing is loaded. With mmap=True, which needs a path, tensors use the
+    mapped file: pages are read on first use, and writing to the tensors does not change the file.
 
     >>> import io
     >>> import pickle

@@ -12,7 +12,7 @@ import struct
 import sys
 from collections import Counter, OrderedDict
 from itertools import islice
-from pickle import PicklingError, whichmodule
+from pickle import PicklingError, whichmodule  # type: ignore[attr-defined]  # not in its stub
 from types import FunctionType
 
 from undertow import _C

@@ -116,8 +116,8 @@ def convolution_backward(
     """Return the gradients of `convolution` for its input, weight and bias, None where `output_mask` is False."""
     bias = undertow.zeros(list(bias_sizes) if bias_sizes else [weight.shape[1] * groups if transposed else weight.shape[0]], dtype=weight.dtype)
     with undertow.enable_grad():
-        leaves = [t if t.requires_grad else t.detach().requires_grad_() for t in (input, weight, bias)]
-        result = undertow.convolution(*leaves, stride, padding, dilation, transposed, output_padding, groups)
+        x, w, b = leaves = [t if t.requires_grad else t.detach().requires_grad_() for t in (input, weight, bias)]
+        result = undertow.convolution(x, w, b, stride, padding, dilation, transposed, output_padding, groups)
     wanted = [leaf for leaf, on in zip(leaves, output_mask, strict=True) if on]
     found = iter(undertow.autograd.grad(result, wanted, grad_output, create_graph=undertow.is_grad_enabled()) if wanted else ())
     return tuple(next(found) if on else None for on in output_mask)
