@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "core/base/cpu_limit.h"
+#include "core/base/signals.h"
 
 namespace undertow {
 namespace detail {
@@ -86,7 +87,11 @@ struct Job {
 };
 
 void run_inline(const Job& job) {
-  for (int64_t chunk = 0; chunk < job.chunks; ++chunk) job.run(chunk);
+  job.run(0);
+  for (int64_t chunk = 1; chunk < job.chunks; ++chunk) {
+    poll_signals();
+    job.run(chunk);
+  }
 }
 
 // Note [Claiming Chunks]
@@ -182,23 +187,49 @@ class Pool {
   // Skips only chunks above one that failed, so the lowest failing chunk always runs, whatever the thread schedule.
   void run_chunk(int64_t chunk) {
     if (chunk > first_failed_.load(std::memory_order_relaxed)) return;
+    if (!polled()) return;
     try {
       job_.run(chunk);
     } catch (...) {
-      std::lock_guard lock(error_mutex_);
-      if (chunk > first_failed_.load(std::memory_order_relaxed)) return;
-      first_failed_.store(chunk, std::memory_order_relaxed);
-      error_ = std::current_exception();
+      fail(chunk);
     }
+  }
+
+  // Call it inside catch (...).
+  void fail(int64_t chunk) {
+    std::lock_guard lock(error_mutex_);
+    if (chunk > first_failed_.load(std::memory_order_relaxed)) return;
+    first_failed_.store(chunk, std::memory_order_relaxed);
+    error_ = std::current_exception();
+  }
+
+  // False if a signal handler raised: then all chunks fail that have not begun.
+  bool polled() {
+    try {
+      poll_signals();
+    } catch (...) {
+      fail(-1);
+      return false;
+    }
+    return true;
   }
 
   void wait_until_finished() {
     if (spin_until(spin_.load(std::memory_order_relaxed),
                    [&] { return unfinished_.load(std::memory_order_acquire) == 0; }))
       return;
+    auto finished = [&] { return unfinished_.load(std::memory_order_seq_cst) == 0; };
     std::unique_lock lock(sleep_mutex_);
     caller_sleeps_.store(true, std::memory_order_seq_cst);
-    finished_.wait(lock, [&] { return unfinished_.load(std::memory_order_seq_cst) == 0; });
+    if (!polls_signals()) {
+      finished_.wait(lock, finished);
+    } else {
+      while (!finished_.wait_for(lock, std::chrono::nanoseconds(kSignalInterval), finished)) {
+        lock.unlock();
+        polled();
+        lock.lock();
+      }
+    }
     caller_sleeps_.store(false, std::memory_order_relaxed);
   }
 
@@ -297,7 +328,7 @@ bool in_parallel_region() { return inside_chunk; }
 void detail::run_chunks(int64_t begin, int64_t end, int64_t grain, ChunkFn fn, void* context) {
   int64_t chunks = (end - begin - 1) / grain + 1;
   Job job{begin, end, grain, chunks, fn, context};
-  if (inside_chunk || chunks > kMaxChunks || !pool().try_run(job, num_threads())) run_inline(job);
+  if (inside_chunk || chunks > kMaxChunks || num_threads() == 1 || !pool().try_run(job, num_threads())) run_inline(job);
 }
 
 }  // namespace undertow

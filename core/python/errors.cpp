@@ -15,8 +15,8 @@ PythonError::PythonError() {
   PyErr_NormalizeException(&type_, &value_, &traceback_);
   if (traceback_ && value_) PyException_SetTraceback(value_, traceback_);
   PyRef text(value_ ? PyObject_Str(value_) : nullptr);
-  const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  message_ = utf8 ? utf8 : "Python error";
+  PyRef bytes(text ? PyUnicode_AsEncodedString(text.get(), "utf-8", "backslashreplace") : nullptr);
+  message_ = bytes ? PyBytes_AS_STRING(bytes.get()) : "Python error";
   PyErr_Clear();
 }
 PythonError::PythonError(const PythonError& o)
@@ -98,6 +98,9 @@ void set_python_error() {
     PyErr_SetString(exception_class(e.kind()), as_printed(e.what()).c_str());
   } catch (const std::bad_alloc&) {
     PyErr_SetString(PyExc_RuntimeError, "not enough memory");
+  } catch (const std::length_error&) {
+    // A container was asked for more than its maximum: the size came from the caller, and no memory would do.
+    PyErr_SetString(PyExc_RuntimeError, "not enough memory: the sizes given are too large");
   } catch (const std::exception& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   } catch (...) {

@@ -3,6 +3,7 @@
 // build: small
 #include "core/forward/optim.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/errors.h"
 
 namespace undertow::python {
@@ -10,10 +11,10 @@ namespace undertow::python {
 namespace {
 
 std::vector<double> numbers_of(PyObject* row) {
-  PyRef fast(check(PySequence_Fast(row, "_optim_update: expected rows of numbers")));
+  PyRef fast = snapshot(row, "_optim_update: expected rows of numbers");
   std::vector<double> out;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); i++) {
-    double v = PyFloat_AsDouble(PySequence_Fast_GET_ITEM(fast.get(), i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fast.get()); i++) {
+    double v = PyFloat_AsDouble(PyTuple_GET_ITEM(fast.get(), i));
     if (v == -1.0 && PyErr_Occurred()) throw PythonError();
     out.push_back(v);
   }
@@ -27,16 +28,20 @@ PyObject* optim_update(PyObject*, PyObject* args) {
     PyObject *lists, *constants;
     if (!PyArg_ParseTuple(args, "sO!O", &algorithm, &PyList_Type, &lists, &constants)) throw PythonError();
     std::vector<std::vector<Tensor>> tensors;
-    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(lists); k++)
-      tensors.push_back(tensor_list_arg(PyList_GET_ITEM(lists, k)));
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(lists); k++) {
+      PyObject* list = PyList_GET_ITEM(lists, k);
+      UT_CHECK_TYPE(PyList_Check(list) || PyTuple_Check(list), "_optim_update: expected lists of tensors, got ",
+                    Py_TYPE(list)->tp_name);
+      tensors.push_back(tensor_list_arg(list));
+    }
     UT_CHECK_VALUE(!tensors.empty(), "_optim_update: expected lists of tensors");
     std::vector<std::vector<double>> rows;
     if (PyTuple_Check(constants)) {
       rows.assign(tensors[0].size(), numbers_of(constants));
     } else {
-      PyRef fast(check(PySequence_Fast(constants, "_optim_update: expected a list of rows")));
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); i++)
-        rows.push_back(numbers_of(PySequence_Fast_GET_ITEM(fast.get(), i)));
+      PyRef fast = snapshot(constants, "_optim_update: expected a list of rows");
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fast.get()); i++)
+        rows.push_back(numbers_of(PyTuple_GET_ITEM(fast.get(), i)));
     }
     {
       LongOp unlocked(tensors[0]);

@@ -3,12 +3,29 @@
 
 #include <numeric>
 
+#include "core/tensor/storage_size.h"
+
 namespace undertow {
 
 std::ostream& operator<<(std::ostream& out, ShapeText s) {
   out << '[';
   for (size_t i = 0; i < s.sizes.size(); i++) out << (i ? ", " : "") << s.sizes[i];
   return out << ']';
+}
+
+namespace {
+[[noreturn]] void raise_storage_overflow(IntSpan sizes, IntSpan strides) {
+  UT_FAIL("Storage size calculation overflowed with sizes=", ShapeText{sizes}, " and strides=", ShapeText{strides});
+}
+}  // namespace
+
+int64_t checked_numel(IntSpan sizes) {
+  uint64_t n = 1;
+  bool overflow = false;
+  for (int64_t s : sizes) overflow |= __builtin_mul_overflow(n, static_cast<uint64_t>(s), &n);
+  UT_CHECK(!overflow && n <= static_cast<uint64_t>(INT64_MAX),
+           "numel: integer multiplication overflow: ", ShapeText{sizes});
+  return static_cast<int64_t>(n);
 }
 
 bool is_contiguous_layout(IntSpan sizes, IntSpan strides) {
@@ -56,18 +73,38 @@ Dims contiguous_strides(IntSpan sizes) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= sizes[i] > 1 ? sizes[i] : 1;
+    if (i == 0) break;
+    UT_CHECK(!__builtin_mul_overflow(stride, std::max<int64_t>(sizes[i], 1), &stride),
+             "Stride calculation overflowed for sizes ", ShapeText{sizes});
   }
   return strides;
 }
 
 int64_t storage_extent(IntSpan sizes, IntSpan strides) {
-  int64_t last = 0;
-  for (size_t i = 0; i < sizes.size(); i++) {
-    if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
-  }
-  return last + 1;
+  int64_t last = 0, step;
+  for (int64_t s : sizes)
+    if (s == 0) return 0;
+  bool overflow = false;
+  for (size_t i = 0; i < sizes.size(); i++)
+    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last);
+  if (overflow || __builtin_add_overflow(last, int64_t{1}, &last)) raise_storage_overflow(sizes, strides);
+  return last;
+}
+
+size_t storage_bytes(IntSpan sizes, IntSpan strides, int64_t offset, int64_t itemsize) {
+  int64_t extent = storage_extent(sizes, strides), bytes;
+  if (extent == 0) return 0;
+  if (extent < 0 || __builtin_add_overflow(extent, offset, &extent) || __builtin_mul_overflow(extent, itemsize, &bytes))
+    raise_storage_overflow(sizes, strides);
+  return static_cast<size_t>(bytes);
+}
+
+size_t storage_bytes(IntSpan sizes, int64_t offset, int64_t itemsize) {
+  int64_t n = checked_numel(sizes), bytes;
+  if (n == 0) return 0;
+  UT_CHECK(!__builtin_add_overflow(n, offset, &n) && !__builtin_mul_overflow(n, itemsize, &bytes),
+           "Storage size calculation overflowed with sizes=", ShapeText{sizes});
+  return static_cast<size_t>(bytes);
 }
 
 Dims broadcast_sizes(IntSpan a, IntSpan b) {
@@ -112,6 +149,7 @@ uint64_t dim_mask(IntSpan dims, int64_t ndim, bool empty_means_all) {
 Dims infer_size(IntSpan shape, int64_t numel) {
   Dims out(shape.begin(), shape.end());
   int64_t known = 1;
+  bool overflow = false;
   int inferred = -1;
   for (size_t i = 0; i < shape.size(); i++) {
     if (shape[i] == -1) {
@@ -119,9 +157,14 @@ Dims infer_size(IntSpan shape, int64_t numel) {
       inferred = static_cast<int>(i);
     } else {
       UT_CHECK(shape[i] >= 0, "invalid shape dimension ", shape[i], " at index ", i, " of shape ", ShapeText{shape});
-      known *= shape[i];
+      overflow |= __builtin_mul_overflow(known, shape[i], &known);
     }
   }
+  // Of an empty tensor, the sizes beside a 0 may be as large as they like.
+  if (overflow && std::find(shape.begin(), shape.end(), 0) != shape.end())
+    known = 0;
+  else
+    UT_CHECK(!overflow, "shape '", ShapeText{shape}, "' is invalid for input of size ", numel);
   if (inferred >= 0) {
     UT_CHECK(known != 0 || numel == 0, "shape '", ShapeText{shape}, "' is invalid for input of size ", numel);
     UT_CHECK(known != 0, "cannot reshape tensor of ", numel, " elements into shape ", ShapeText{shape},

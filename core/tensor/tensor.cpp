@@ -12,6 +12,7 @@
 
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
+#include "core/tensor/storage_size.h"
 
 namespace undertow {
 
@@ -27,28 +28,35 @@ void TensorImpl::allocate_dims(size_t n) {
 }
 
 namespace {
-// Writes sizes and row-major strides, and gives the number of elements.
+// Writes sizes and row-major strides, and gives the number of elements, which must fit. Only strides beside a size of 0
+// can be too large: the caller checks them (contiguous_strides) if the result is 0.
 UT_HOT_INLINE int64_t write_row_major(IntSpan sizes, int64_t* s, int64_t* t) {
-  int64_t n = 1, stride = 1;
+  uint64_t n = 1, stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     s[i] = sizes[i];
-    t[i] = stride;
-    n *= sizes[i];
-    stride *= sizes[i] > 1 ? sizes[i] : 1;
+    t[i] = static_cast<int64_t>(stride);
+    n *= static_cast<uint64_t>(sizes[i]);
+    stride *= sizes[i] > 1 ? static_cast<uint64_t>(sizes[i]) : 1;
   }
-  return n;
+  return static_cast<int64_t>(n);
 }
 
 // Apart from empty(), whose own frame stays small without the streams of its messages.
-[[noreturn, gnu::cold, gnu::noinline]] void raise_bad_sizes(IntSpan sizes) {
-  for (int64_t s : sizes)
+[[gnu::cold, gnu::noinline]] void check_odd_sizes(IntSpan sizes) {
+  bool empty = false;
+  for (int64_t s : sizes) {
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
-  UT_FAIL("Storage size calculation overflowed with sizes=", ShapeText{sizes});
+    empty |= s == 0;
+  }
+  UT_CHECK(empty, "Storage size calculation overflowed with sizes=", ShapeText{sizes});
+  checked_numel(sizes);
+  contiguous_strides(sizes);
 }
 }  // namespace
 
 void TensorImpl::set_sizes(IntSpan sizes) {
   UT_CHECK(sizes.size() <= 64, "tensors have at most 64 dimensions, got ", sizes.size());
+  if (UT_UNLIKELY(checked_numel(sizes) == 0)) check_odd_sizes(sizes);
   allocate_dims(sizes.size());
   numel = write_row_major(sizes, sizes_ptr(), strides_ptr());
   flags |= kContiguous;
@@ -59,15 +67,16 @@ void TensorImpl::set_layout(IntSpan sizes, IntSpan strides) {
   allocate_dims(sizes.size());
   int64_t *s = sizes_ptr(), *t = strides_ptr();
   int64_t n = 1;  // elements so far, which is the row-major stride of the next dimension
+  bool overflow = false;
   bool dense = true;
   for (size_t i = sizes.size(); i-- > 0;) {
     s[i] = sizes[i];
     t[i] = strides[i];
     dense &= sizes[i] == 1 || strides[i] == n;
-    n *= sizes[i];
+    overflow |= __builtin_mul_overflow(n, sizes[i], &n);
   }
-  numel = n;
-  set(kContiguous, dense || n == 0);
+  numel = UT_UNLIKELY(overflow) ? checked_numel(sizes) : n;
+  set(kContiguous, dense || numel == 0);
 }
 
 void TensorImpl::destroy() {
@@ -82,8 +91,9 @@ void TensorImpl::destroy() {
 
 Tensor empty(IntSpan sizes, DType dtype, Device device) {
   int64_t bytes = undertow::itemsize(dtype);
-  for (int64_t s : sizes)
-    if (UT_UNLIKELY(s < 0 || (__builtin_mul_overflow(bytes, s, &bytes) && s != 0))) raise_bad_sizes(sizes);
+  bool odd = false;  // a size is negative, a product does not fit, or there are no elements
+  for (int64_t s : sizes) odd |= s < 0 || __builtin_mul_overflow(bytes, s, &bytes);
+  if (UT_UNLIKELY(odd || bytes == 0)) check_odd_sizes(sizes);
   auto* impl = new TensorImpl;
   Tensor t = Tensor::adopt(impl);
   impl->dtype = dtype;
@@ -106,9 +116,9 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype, Device device)
   impl->set_device(device);
   for (int64_t s : sizes)
     UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{sizes});
+  const size_t bytes = storage_bytes(sizes, strides, 0, undertow::itemsize(dtype));
   impl->set_layout(sizes, strides);
-  impl->storage =
-      Storage::allocate(static_cast<size_t>(storage_extent(sizes, strides) * undertow::itemsize(dtype)), device).leak();
+  impl->storage = Storage::allocate(bytes, device).leak();
   return t;
 }
 

@@ -38,7 +38,10 @@ Dims strides_in_order(IntSpan sizes, IntSpan innermost_first) {
   int64_t stride = 1;
   for (int64_t d : innermost_first) {
     strides[static_cast<size_t>(d)] = stride;
-    stride *= std::max<int64_t>(sizes[static_cast<size_t>(d)], 1);
+    // The last product is no stride. It may be too large if a size is 0.
+    if (d == innermost_first.back()) break;
+    UT_CHECK(!__builtin_mul_overflow(stride, std::max<int64_t>(sizes[static_cast<size_t>(d)], 1), &stride),
+             "Stride calculation overflowed for sizes ", ShapeText{sizes});
   }
   return strides;
 }

@@ -38,7 +38,11 @@ int64_t count_between(const Scalar& start, const Scalar& end, const Scalar& step
   if (dtype == DType::Int64) {
     int64_t s = step.to_int(), sign = s > 0 ? 1 : -1;
     UT_CHECK_VALUE(s != 0, "step must be nonzero, but ", step, " as int64 is 0");
-    return (end.to_int() - start.to_int() + s - sign) / s;  // exact where doubles are not
+    int64_t distance;  // exact where doubles are not
+    UT_CHECK(!__builtin_sub_overflow(end.to_int(), start.to_int(), &distance) &&
+                 !__builtin_add_overflow(distance, s - sign, &distance),
+             "invalid size, possible overflow?");
+    return distance / s;
   }
   double n = std::ceil((end.to_double() - start.to_double()) / step.to_double());
   UT_CHECK(n >= 0 && n <= 9.2e18, "invalid size, possible overflow?");

@@ -18,8 +18,12 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   Dims sizes, pairs, strides;
   for (int64_t d = 0; d < n; d++) {
     int64_t count = repeats[static_cast<size_t>(d)], size = d < lead ? 1 : self.size(d - lead);
-    UT_CHECK(count >= 0, "Trying to create tensor with negative dimension ", count * size, ": ", ShapeText{repeats});
-    sizes.push_back(count * size);
+    UT_CHECK(count >= 0, "Trying to create tensor with negative dimension ", count, ": ", ShapeText{repeats});
+    int64_t whole;
+    UT_CHECK(!__builtin_mul_overflow(count, size, &whole),
+             "Storage size calculation overflowed with sizes=", ShapeText{self.sizes()},
+             " and repeats=", ShapeText{repeats});
+    sizes.push_back(whole);
     pairs.push_back(count);
     pairs.push_back(size);
     strides.push_back(0);
@@ -95,10 +99,22 @@ Tensor rot90(const Tensor& self, int64_t k, IntSpan dims) {
 }
 
 namespace {
+// A diagonal outside the matrix, moved to its edge: the triangle is the same, and sums with its indices do not
+// overflow.
+int64_t diagonal_inside(int64_t diagonal, int64_t rows, int64_t cols) { return std::clamp(diagonal, -rows, cols); }
+
+// The number of elements with column < row + shift, by the sum over the rows. 128 bits hold every product of sizes.
+__int128 count_left_of(int64_t rows, int64_t cols, __int128 shift) {
+  auto bound = [&](__int128 i) { return std::clamp<__int128>(i, 0, rows); };
+  __int128 first = bound(-shift), full = bound(cols - shift);  // rows [first, full) grow by one each
+  return (full - first) * (first + shift + full - 1 + shift) / 2 + (rows - full) * __int128{cols};
+}
+
 Tensor triangle(const Tensor& self, int64_t diagonal, Triangle part, const char* name) {
   UT_CHECK(self.dim() >= 2, name, ": input tensor must have at least 2 dimensions");
   Tensor out = contiguous_copy(self);
-  if (out.numel()) backend_of(out).join->keep_triangle(out, diagonal, part);
+  if (out.numel())
+    backend_of(out).join->keep_triangle(out, diagonal_inside(diagonal, out.size(-2), out.size(-1)), part);
   return out;
 }
 
@@ -106,13 +122,13 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset, std::optional<
                         std::optional<Device> device, Triangle part) {
   UT_CHECK(row >= 0, "row must be non-negative, got", row);
   UT_CHECK(col >= 0, "col must be non-negative, got", col);
-  int64_t n = 0;
-  for (int64_t i = 0; i < row; i++) {
-    TriangleRow in(part, i, col, offset);
-    n += in.end - in.begin;
-  }
-  Tensor out = undertow::empty(Dims{2, n}, DType::Int64, device.value_or(kCpu));
-  backend_of(out).join->triangle_indices(out, row, col, offset, part);
+  offset = diagonal_inside(offset, row, col);
+  __int128 n = part == Triangle::Lower ? count_left_of(row, col, __int128{offset} + 1)
+                                       : __int128{row} * col - count_left_of(row, col, offset);
+  UT_CHECK(n <= INT64_MAX, "Storage size calculation overflowed: the triangle of a matrix of sizes ",
+           ShapeText{IntSpan(Dims{row, col})}, " has more elements than 64 bits count");
+  Tensor out = undertow::empty(Dims{2, static_cast<int64_t>(n)}, DType::Int64, device.value_or(kCpu));
+  if (n) backend_of(out).join->triangle_indices(out, row, col, offset, part);
   return to_dtype(out, dtype.value_or(DType::Int64));
 }
 }  // namespace

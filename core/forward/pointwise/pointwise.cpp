@@ -6,6 +6,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
+#include "core/tensor/storage_size.h"
 
 namespace undertow::fwd {
 
@@ -164,7 +165,7 @@ void resize_output(const Tensor& out, IntSpan sizes) {
              "elements. "
              "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."));
   TensorImpl* impl = out.impl();
-  size_t need = static_cast<size_t>((product(sizes) + impl->offset) * out.itemsize());
+  size_t need = storage_bytes(sizes, impl->offset, out.itemsize());
   if (impl->storage->nbytes() < need) impl->storage->resize(need);
   impl->set_sizes(sizes);
 }

@@ -16,7 +16,7 @@ Windows regular_windows(int64_t in, int64_t out, int64_t kernel, int64_t stride,
   w.last.resize(static_cast<size_t>(out));
   for (int64_t o = 0; o < out; o++) {
     int64_t start = o * stride - padding, end = start + (kernel - 1) * dilation + 1;
-    while (start < 0) start += dilation;
+    if (start < 0) start += (-start + dilation - 1) / dilation * dilation;  // the first position inside the image
     w.first[static_cast<size_t>(o)] = start;
     w.last[static_cast<size_t>(o)] = std::min(end, in);
   }
@@ -80,6 +80,9 @@ Pooling kernel_windows(const Tensor& self, int64_t spatial, IntSpan kernel, IntS
     UT_CHECK(s > 0 && k > 0, "kernel size and stride should be greater than zero, but got kernel_size=", k,
              " and stride=", s);
     UT_CHECK(l > 0, "dilation should be greater than zero, but got dilation: ", l);
+    // As in torch. Products of two of these fit then.
+    UT_CHECK(std::max({k, s, p, l}) <= INT32_MAX, "integer out of range: kernel_size=", k, ", stride=", s,
+             ", padding=", p, ", dilation=", l, " of ", name);
     UT_CHECK(p >= 0, "pad must be non-negative, but got pad: ", p);
     UT_CHECK(p <= ((k - 1) * l + 1) / 2, "pad should be at most half of effective kernel size, but got pad=", p,
              ", kernel_size=", k, " and dilation=", l);
@@ -134,6 +137,10 @@ Pooling adaptive_windows(IntSpan sizes, int64_t spatial, IntSpan output_size, co
              ShapeText{output_size});
     UT_CHECK(in > 0, name, "(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ",
              ShapeText{sizes}, " with dimension ", dim - spatial + d, " being empty");
+    // The windows are listed, so their number is checked before memory is taken for them.
+    constexpr int64_t kMostWindows = int64_t{1} << 27;
+    UT_CHECK(out <= kMostWindows, name, "(): not enough memory: output_size ", ShapeText{output_size},
+             " is larger than ", kMostWindows);
     if (out > 0 && in % out == 0) {
       set_axis(p, axis, in, out, in / out, in / out, 0, 1);
       continue;
@@ -144,8 +151,8 @@ Pooling adaptive_windows(IntSpan sizes, int64_t spatial, IntSpan output_size, co
     w.first.resize(static_cast<size_t>(out));
     w.last.resize(static_cast<size_t>(out));
     for (int64_t o = 0; o < out; o++) {
-      w.first[static_cast<size_t>(o)] = o * in / out;
-      w.last[static_cast<size_t>(o)] = ((o + 1) * in + out - 1) / out;
+      w.first[static_cast<size_t>(o)] = static_cast<int64_t>(__int128{o} * in / out);
+      w.last[static_cast<size_t>(o)] = static_cast<int64_t>((__int128{o + 1} * in + out - 1) / out);
     }
   }
   finish_pooling(p, sizes, spatial);

@@ -2,6 +2,7 @@
 #include "core/forward/copy/copy.h"
 #include "core/forward/shape/narrow.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/storage_size.h"
 #include "generated/fwd_shape.h"
 
 namespace undertow::fwd {
@@ -36,7 +37,7 @@ bool view_of_contiguous(const Tensor& self, IntSpan size, Tensor& out) {
   int64_t n = 1;
   for (int64_t s : size) {
     if (s <= 0) return false;  // empty, to be inferred, or invalid: the general path
-    n *= s;
+    if (__builtin_mul_overflow(n, s, &n)) return false;
   }
   if (n != self.numel()) return false;
   out = alias_storage(self);
@@ -99,11 +100,10 @@ Tensor as_strided(const Tensor& self, IntSpan size, IntSpan stride, std::optiona
   for (int64_t s : size) UT_CHECK(s >= 0, "Trying to create tensor with negative dimension ", s, ": ", ShapeText{size});
   int64_t offset = storage_offset.value_or(self.storage_offset());
   UT_CHECK(offset >= 0, "Tensor: invalid storage offset ", offset);
-  int64_t need = storage_extent(size, stride);
-  int64_t have = static_cast<int64_t>(self.storage().nbytes()) / self.itemsize();
-  UT_CHECK(need == 0 || need + offset <= have, "setStorage: sizes ", ShapeText{size}, ", strides ", ShapeText{stride},
-           ", storage offset ", offset, ", and itemsize ", self.itemsize(), " requiring a storage size of ",
-           (need + offset) * self.itemsize(), " are out of bounds for storage of size ", self.storage().nbytes());
+  size_t need = storage_bytes(size, stride, offset, self.itemsize());
+  UT_CHECK(need <= self.storage().nbytes(), "setStorage: sizes ", ShapeText{size}, ", strides ", ShapeText{stride},
+           ", storage offset ", offset, ", and itemsize ", self.itemsize(), " requiring a storage size of ", need,
+           " are out of bounds for storage of size ", self.storage().nbytes());
   return undertow::alias(self, size, stride, offset, self.dtype());
 }
 
@@ -208,9 +208,16 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
   int64_t from = clip(start.value_or(0)), to = std::max(from, clip(end.value_or(size)));
   Geometry g(self);
   g.offset += from * self.stride(d);
-  g.sizes[static_cast<size_t>(d)] = (to - from + step - 1) / step;
-  g.strides[static_cast<size_t>(d)] *= step;
+  g.sizes[static_cast<size_t>(d)] = (to - from) / step + ((to - from) % step != 0);
+  // A step beyond the end has at most one element, whose stride nobody uses.
+  int64_t& stride = g.strides[static_cast<size_t>(d)];
+  if (__builtin_mul_overflow(stride, step, &stride)) stride = self.stride(d);
   return g.on(self);
+}
+
+void check_parts(const char* name, int64_t parts) {
+  constexpr int64_t kMost = int64_t{1} << 26;
+  UT_CHECK(parts <= kMost, name, ": not enough memory: ", parts, " parts are more than ", kMost);
 }
 
 int64_t narrow_start(IntSpan sizes, int64_t dim, int64_t start, int64_t length) {
@@ -220,7 +227,7 @@ int64_t narrow_start(IntSpan sizes, int64_t dim, int64_t start, int64_t length) 
   UT_CHECK_INDEX(start >= -size && start <= size, "start out of range (expected to be in range of [", -size, ", ", size,
                  "], but got ", start, ")");
   int64_t from = start < 0 ? start + size : start;
-  UT_CHECK(from + length <= size, "start (", from, ") + length (", length, ") exceeds dimension size (", size, ").");
+  UT_CHECK(length <= size - from, "start (", from, ") + length (", length, ") exceeds dimension size (", size, ").");
   return from;
 }
 Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
@@ -265,6 +272,7 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   int64_t d = wrap_dim(dim, self.dim());
   Geometry g(self);
   g.erase(d);
+  check_parts("unbind", self.size(d));
   std::vector<Tensor> out;
   out.reserve(static_cast<size_t>(self.size(d)));
   for (int64_t i = 0; i < self.size(d); i++, g.offset += self.stride(d)) out.push_back(g.on(self));
@@ -277,10 +285,12 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   int64_t d = wrap_dim(dim, self.dim()), size = self.size(d);
   UT_CHECK(split_size > 0 || size == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of ",
            size);
+  split_size = std::min(std::max<int64_t>(split_size, 1), std::max<int64_t>(size, 1));
+  check_parts("split", size / split_size);
   std::vector<Tensor> out;
   // A dimension of size zero still gives one empty part.
-  for (int64_t at = 0; at == 0 || at < size; at += std::max<int64_t>(split_size, 1))
-    out.push_back(slice(self, d, at, at + split_size, 1));
+  for (int64_t at = 0; at == 0 || at < size; at += std::min(split_size, size - at + (size == 0)))
+    out.push_back(slice(self, d, at, at + std::min(split_size, size - at), 1));
   return out;
 }
 
@@ -296,7 +306,9 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, in
   for (int64_t s : split_sizes) {
     UT_CHECK(s >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
              ShapeText{split_sizes});
-    total += s;
+    // A sum that is too large equals no size.
+    if (__builtin_add_overflow(total, s, &total)) total = -1;
+    if (total < 0) break;
   }
   UT_CHECK(total == self.size(d), "split_with_sizes expects split_sizes to sum exactly to ", self.size(d),
            " (input tensor's size at dimension ", dim, "), but got split_sizes=", ShapeText{split_sizes});

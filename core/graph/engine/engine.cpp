@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
+#include "core/base/signals.h"
 #include "core/graph/diagnostics/error_details.h"
 #include "core/graph/diagnostics/grad_watch.h"
 #include "core/graph/diagnostics/trace.h"
@@ -63,6 +64,7 @@ class LocalQueue {
 class LongPass {
  public:
   void count(std::span<Tensor> grads) {
+    if (++nodes_ % kNodesPerPoll == 0) poll_signals();
     if (released_) return;
     work_ += 16;
     for (const Tensor& g : grads)
@@ -74,6 +76,7 @@ class LongPass {
  private:
   static constexpr uint64_t kLong = 64 * 1024;
   uint64_t work_ = 0;
+  uint32_t nodes_ = 0;
   std::optional<WithoutInterpreter> released_;
 };
 

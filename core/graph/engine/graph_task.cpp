@@ -6,6 +6,7 @@
 #include <queue>
 #include <unordered_set>
 
+#include "core/base/signals.h"
 #include "core/graph/engine/input_buffer.h"
 
 namespace undertow {
@@ -69,6 +70,7 @@ void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
   claim(root);
   // `nodes` is both the list of claimed nodes and the work list.
   for (size_t i = 0; i < nodes.size(); i++) {
+    if (i % kNodesPerPoll == 0) poll_signals();
     Node* node = nodes[i];
     if (node->topological_nr() < min_topological) continue;
     if (node->has_device_thread()) other_devices = true;
@@ -130,7 +132,8 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
   };
   for (Node* n : nodes) slot(n).visited = false;
   enter(root);
-  while (!stack.empty()) {
+  for (uint32_t step = 1; !stack.empty(); step++) {
+    if (step % kNodesPerPoll == 0) poll_signals();
     Frame& f = stack.back();
     if (f.next < f.node->num_edges()) {
       Node* child = f.node->edges()[f.next].node.get();
@@ -167,6 +170,7 @@ void GraphTask::compute_ranks(Node* root) {
   ready.push(root);
   uint64_t rank = 0;
   while (!ready.empty()) {
+    if (rank % kNodesPerPoll == 0) poll_signals();
     Node* n = ready.top();
     ready.pop();
     ranks[n] = rank++;

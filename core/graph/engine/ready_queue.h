@@ -2,10 +2,12 @@
 // Owns the lock and the wake-up; does not know which thread pops, or what a task computes.
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
 
+#include "core/base/signals.h"
 #include "core/graph/engine/graph_task.h"
 
 namespace undertow {
@@ -26,10 +28,21 @@ class ReadyQueue {
     }
     wake_.notify_one();
   }
-  // Blocks until there is something to run or stop() was called; node is null in the latter case.
-  ReadyTask pop() {
+  // Blocks until there is something to run or stop() was called; node is null in the latter case. The thread that
+  // handles signals calls poll(), which must not throw, while it waits.
+  template <class Poll>
+  ReadyTask pop(Poll&& poll) {
     std::unique_lock lock(mutex_);
-    wake_.wait(lock, [&] { return stopped_ || !heap_.empty(); });
+    auto ready = [&] { return stopped_ || !heap_.empty(); };
+    if (!polls_signals()) {
+      wake_.wait(lock, ready);
+    } else {
+      while (!wake_.wait_for(lock, std::chrono::nanoseconds(kSignalInterval), ready)) {
+        lock.unlock();
+        poll();
+        lock.lock();
+      }
+    }
     if (heap_.empty()) return {};
     std::pop_heap(heap_.begin(), heap_.end(), before);
     ReadyTask t = heap_.back();

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core/base/interpreter_lock.h"
+#include "core/base/signals.h"
 #include "core/graph/diagnostics/trace.h"
 #include "core/graph/engine/engine.h"
 #include "core/graph/engine/evaluate.h"
@@ -75,7 +76,7 @@ class SharedRun {
   }
 
   void loop(ReadyQueue& queue) {
-    while (Node* first = queue.pop().node) {
+    while (Node* first = queue.pop([this] { poll(); }).node) {
       // A node that becomes ready runs next on the same thread, where its gradient is in the cache. Only further ready
       // nodes go to the queue, where they may wake another worker. So a chain runs on one thread without taking a lock.
       for (Node* node = first; node;) node = run_one(node, queue);
@@ -87,18 +88,33 @@ class SharedRun {
     Node* next = nullptr;
     if (!failed_.load(std::memory_order_relaxed)) {
       try {
+        poll_signals();
         next = run_node(node, queue);
       } catch (...) {
         report_failure(current_node);
-        std::lock_guard lock(error_mutex_);
-        if (!error_) error_ = std::current_exception();
-        failed_.store(true);
+        fail();
       }
     }
     current_node = nullptr;
     // The run ends when the last ready node has finished. After a failure, no new node becomes ready.
     if (outstanding_.fetch_sub(1) == 1) stop();
     return next;
+  }
+
+  // Call it inside catch (...). The first failure is the one to report.
+  void fail() {
+    std::lock_guard lock(error_mutex_);
+    if (!error_) error_ = std::current_exception();
+    failed_.store(true);
+  }
+
+  // While this thread waits for others. Nodes that run are finished, no other begins.
+  void poll() {
+    try {
+      poll_signals();
+    } catch (...) {
+      fail();
+    }
   }
 
   Node* run_node(Node* node, ReadyQueue& queue) {

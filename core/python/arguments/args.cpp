@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_data.h"
 #include "core/python/types/dtype_object.h"
@@ -253,7 +254,7 @@ bool match(const Function& f, const Overload& o, PyObject* self, PyObject* const
             ((n == "indices" || n == "sections") && PyUnicode_CompareWithASCIIString(key, "indices_or_sections") == 0))
           at = i;
       }
-    if (at < 0) return say("got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'");
+    if (at < 0) return say("got an unexpected keyword argument '", shown(key), "'");
     if (slots[at]) return say("got multiple values for argument '", o.args[at].name, "'");
     if (!fits(args[nargs + k], o.args[at].kind))
       return say("argument '", o.args[at].name, "' must be ", kind_text(o.args[at].kind), ", not ",
@@ -321,8 +322,7 @@ bool match_deprecated_order(const Function& f, PyObject* self, PyObject* const* 
   for (Py_ssize_t i = 0; i < nargs; i++) got += str(i ? ", " : "", Py_TYPE(args[i])->tp_name);
   Py_ssize_t nkw = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
   for (Py_ssize_t k = 0; k < nkw; k++)
-    got += str(nargs + k ? ", " : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k)), "=",
-               Py_TYPE(args[nargs + k])->tp_name);
+    got += str(nargs + k ? ", " : "", shown(PyTuple_GET_ITEM(kwnames, k)), "=", Py_TYPE(args[nargs + k])->tp_name);
   for (int k = 0; k < f.count; k++)
     if (self || !f.overloads[k].method_only) expected += str("\n * ", f.overloads[k].text);
   UT_FAIL_AS(Type, f.name, "() received an invalid combination of arguments - got (", got,

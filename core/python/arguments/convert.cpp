@@ -2,6 +2,7 @@
 #include "core/python/arguments/convert.h"
 
 #include <map>
+#include "core/python/arguments/snapshot.h"
 
 #include "core/python/printed_name.h"
 #include "core/python/types/generator_object.h"
@@ -19,7 +20,12 @@ std::vector<Tensor> tensor_list_arg(PyObject* o) {
   std::vector<Tensor> out;
   Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
   out.reserve(static_cast<size_t>(n));
-  for (Py_ssize_t i = 0; i < n; i++) out.push_back(opt_tensor_arg(PySequence_Fast_GET_ITEM(o, i)));
+  // Nothing here runs Python, but another argument may have changed the list since it was checked.
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* x = PySequence_Fast_GET_ITEM(o, i);
+    UT_CHECK_TYPE(x == Py_None || is_tensor(x), "expected Tensor as element ", i, ", but got ", Py_TYPE(x)->tp_name);
+    out.push_back(opt_tensor_arg(x));
+  }
   return out;
 }
 std::vector<Tensor> out_list_arg(PyObject* o, size_t n) {
@@ -79,9 +85,10 @@ std::optional<bool> opt_bool_arg(PyObject* o, std::optional<bool> fallback) {
 Dims ints_arg(PyObject* o, int64_t repeat) {
   Dims out;
   if (PyTuple_Check(o) || PyList_Check(o)) {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+    PyRef items = snapshot(o, "expected a sequence of ints");
+    Py_ssize_t n = PyTuple_GET_SIZE(items.get());
     for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject* x = PySequence_Fast_GET_ITEM(o, i);
+      PyObject* x = PyTuple_GET_ITEM(items.get(), i);
       UT_CHECK_TYPE(!PyFloat_Check(x) && (PyIndex_Check(x) || is_tensor(x)),
                     "expected a tuple of ints, but found element of type ", Py_TYPE(x)->tp_name, " at pos ", i);
       out.push_back(int_arg(x));
@@ -96,16 +103,10 @@ DType dtype_arg(PyObject* o) { return dtype_of(o); }
 std::optional<DType> opt_dtype_arg(PyObject* o, std::optional<DType> fallback) {
   return !o ? fallback : o == Py_None ? std::nullopt : std::optional<DType>(dtype_of(o));
 }
-std::string str_arg(PyObject* o) {
-  const char* s = PyUnicode_AsUTF8(o);
-  if (!s) throw PythonError();
-  return s;
-}
+std::string str_arg(PyObject* o) { return std::string(utf8(o)); }
 std::optional<std::string_view> opt_str_arg(PyObject* o) {
   if (!o || o == Py_None) return std::nullopt;
-  const char* s = PyUnicode_AsUTF8(o);
-  if (!s) throw PythonError();
-  return std::string_view(s);
+  return utf8(o);
 }
 Generator* generator_arg(PyObject* o) { return !o || o == Py_None ? nullptr : generator_of(o); }
 std::optional<Device> device_arg(PyObject* o) {
@@ -176,8 +177,7 @@ static PyObject* return_repr(PyObject* self) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields.get()); i++) {
     PyRef shown(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
     if (!shown) return nullptr;
-    text +=
-        str(i ? ",\n" : "", PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields.get(), i)), "=", PyUnicode_AsUTF8(shown.get()));
+    text += str(i ? ",\n" : "", utf8(PyTuple_GET_ITEM(fields.get(), i)), "=", utf8(shown.get()));
   }
   return PyUnicode_FromString((text + ")").c_str());
 }

@@ -4,6 +4,7 @@
 #include "core/graph/diagnostics/profile.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/overridable.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/tensor/mode.h"
@@ -43,6 +44,7 @@ bool overrides(PyTypeObject* type) {
 void collect(PyObject* o, std::vector<PyObject*>& found) {
   if (is_plain_tensor(o)) return;
   if (PyTuple_Check(o) || PyList_Check(o)) {
+    RecursionLevel level(" while looking for overrides in the arguments");
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); k++) collect(PySequence_Fast_GET_ITEM(o, k), found);
     return;
   }
@@ -78,7 +80,7 @@ PyObject* call_plainly(PyObject* function, PyObject* args, PyObject* kwargs) {
       PyObject* o = PyTuple_GET_ITEM(args, i);
       shapes.push_back(is_tensor(o) ? Dims(tensor_of(o).sizes()) : Dims());
     }
-  profile::begin(name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "call", std::move(shapes));
+  profile::begin(name && PyUnicode_Check(name.get()) ? shown(name.get()).c_str() : "call", std::move(shapes));
   PyObject* r = PyObject_Call(function, args, kwargs);
   profile::end();
   return check(r);
@@ -110,6 +112,7 @@ PyObject* has_torch_function(PyObject*, PyObject* relevant) {
   if (mode_is(kNoOverrides)) Py_RETURN_FALSE;
   PyRef list(PySequence_Fast(relevant, "has_torch_function expects an iterable of arguments"));
   if (!list) return nullptr;
+  // Nothing in this loop runs Python.
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
     PyObject* o = PySequence_Fast_GET_ITEM(list.get(), i);
     if (!is_plain_tensor(o) && has_override(o)) Py_RETURN_TRUE;

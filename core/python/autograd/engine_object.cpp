@@ -4,6 +4,7 @@
 #include "core/autograd/autograd.h"
 #include "core/autograd/root_gradient.h"
 #include "core/base/interpreter_lock.h"
+#include "core/base/signals.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
 #include "core/graph/engine/engine.h"
@@ -19,8 +20,19 @@ namespace undertow::python {
 namespace {
 
 const InterpreterLock gil_functions = {[]() { return Py_IsInitialized() && PyGILState_Check() == 1; },
-                                       []() -> void* { return PyEval_SaveThread(); },
+                                       []() -> void* {
+                                         begin_signal_interval();
+                                         return PyEval_SaveThread();
+                                       },
                                        [](void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }};
+
+// See Note [Signals In Long Work].
+void check_signals() {
+  if (!Py_IsInitialized()) return;
+  WithGil gil;
+  if (PyErr_Occurred() || PyErr_CheckSignals() == 0) return;
+  throw PythonError();
+}
 
 // After each full collection by Python, collects cycles through gradients: see Note [Gradient Cycles] in
 // graph/cycles.h.
@@ -219,6 +231,7 @@ PyMethodDef module_methods[] = {
 
 bool init_engine_type(PyObject* module) {
   interpreter_lock = &gil_functions;
+  run_signal_handlers = check_signals;
   PyType_Slot slots[] = {{Py_tp_methods, engine_methods}, {0, nullptr}};
   PyType_Spec spec = {"undertow._C._ImperativeEngine", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                       slots};

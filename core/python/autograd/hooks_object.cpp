@@ -6,6 +6,7 @@
 #include "core/graph/retains_grad.h"
 #include "core/graph/saved_tensor.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 #include "core/python/printed_name.h"
@@ -35,7 +36,7 @@ class HookDict {
 std::string called(PyObject* hook) {
   PyRef name(PyObject_GetAttrString(hook, "__name__"));
   if (!name) PyErr_Clear();
-  return name && PyUnicode_Check(name.get()) ? str("hook '", PyUnicode_AsUTF8(name.get()), "'") : "hook";
+  return name && PyUnicode_Check(name.get()) ? str("hook '", shown(name.get()), "'") : "hook";
 }
 void check_replacement(const Tensor& old, const Tensor& now, PyObject* hook) {
   auto type = [](const Tensor& t) {

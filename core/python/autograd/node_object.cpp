@@ -188,7 +188,11 @@ PyObject* saved_value(Node* n, const SavedField& f) {
 PyObject* get_attribute(PyObject* self, PyObject* key) {
   PyObject* r = PyObject_GenericGetAttr(self, key);
   if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;
+  // A name that is no text is no saved name either; the AttributeError stays.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
   const char* text = PyUnicode_AsUTF8(key);
+  PyErr_Restore(type, value, traceback);
   if (!text) return nullptr;
   std::string_view wanted = text;
   bool raw = wanted.starts_with("_raw_saved_");

@@ -10,6 +10,7 @@
 #include "core/autograd/root_gradient.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
@@ -48,13 +49,18 @@ class PythonSink final : public CaptureSink {
   std::vector<std::pair<size_t, Tensor>> pending_;
 };
 
-PyRef sequence(PyObject* o) { return PyRef(check(PySequence_Fast(o, "_run_configured_pass: expected a sequence"))); }
+// What the passes start from.
+const Tensor& root_arg(PyObject* o) {
+  UT_CHECK_TYPE(is_tensor(o), "_run_configured_pass: expected tensors, got ", Py_TYPE(o)->tp_name);
+  return tensor_of(o);
+}
+PyRef sequence(PyObject* o) { return snapshot(o, "_run_configured_pass: expected a sequence"); }
 
 std::vector<Edge> edges_of(PyObject* o) {
   PyRef list = sequence(o);
   std::vector<Edge> out;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
-    PyObject* x = PySequence_Fast_GET_ITEM(list.get(), i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); i++) {
+    PyObject* x = PyTuple_GET_ITEM(list.get(), i);
     out.push_back(is_tensor(x) ? autograd::input_edge(tensor_of(x)) : edge_arg(x));
   }
   return out;
@@ -74,13 +80,13 @@ PyObject* run_configured_pass(PyObject*, PyObject* args) {
     PyRef ys = sequence(tensors), gs = sequence(grads);
     std::vector<Edge> roots;
     std::vector<Tensor> root_grads;
-    UT_CHECK_VALUE(PySequence_Fast_GET_SIZE(ys.get()) == PySequence_Fast_GET_SIZE(gs.get()),
+    UT_CHECK_VALUE(PyTuple_GET_SIZE(ys.get()) == PyTuple_GET_SIZE(gs.get()),
                    "_run_configured_pass: expected as many gradients as tensors");
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ys.get()); i++) {
-      const Tensor& y = tensor_of(PySequence_Fast_GET_ITEM(ys.get(), i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ys.get()); i++) {
+      const Tensor& y = root_arg(PyTuple_GET_ITEM(ys.get(), i));
       roots.push_back(autograd::root_edge(y, static_cast<size_t>(i)));
       root_grads.push_back(autograd::root_gradient(
-          autograd::root_output(y), opt_tensor_arg(PySequence_Fast_GET_ITEM(gs.get(), i)), static_cast<size_t>(i)));
+          autograd::root_output(y), opt_tensor_arg(PyTuple_GET_ITEM(gs.get(), i)), static_cast<size_t>(i)));
     }
     std::vector<Edge> outputs = edges_of(inputs), ends = edges_of(stops);
     UT_CHECK_VALUE(!outputs.empty(), "_run_configured_pass: expected inputs");
@@ -158,8 +164,8 @@ PyObject* graph_leaves(PyObject*, PyObject* tensors) {
     PyRef ys = sequence(tensors);
     std::vector<Node*> roots;
     std::vector<Edge> kept;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(ys.get()); i++) {
-      Edge e = gradient_edge(tensor_of(PySequence_Fast_GET_ITEM(ys.get(), i)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ys.get()); i++) {
+      Edge e = gradient_edge(root_arg(PyTuple_GET_ITEM(ys.get(), i)));
       if (!e || std::find(roots.begin(), roots.end(), e.node.get()) != roots.end()) continue;
       roots.push_back(e.node.get());
       kept.push_back(std::move(e));

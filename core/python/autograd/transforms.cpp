@@ -8,6 +8,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/dtype_object.h"
@@ -105,10 +106,11 @@ PyObject* call_operator(PyObject*, PyObject* const* args, Py_ssize_t n) {
     UT_CHECK_TYPE(n == 2 && (PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1])),
                   "_call_operator() takes a number and the arguments");
     size_t i = static_cast<size_t>(int_arg(args[0]));
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(args[1]);
+    PyRef given = snapshot(args[1], "_call_operator(): expected a sequence");
+    Py_ssize_t count = PyTuple_GET_SIZE(given.get());
     UT_CHECK(i < operators().size() && count <= kMaxArgs - 8, "_call_operator(): no such operator");
     PyObject* slots[kMaxArgs] = {};
-    for (Py_ssize_t k = 0; k < count; k++) slots[k] = PySequence_Fast_GET_ITEM(args[1], k);
+    for (Py_ssize_t k = 0; k < count; k++) slots[k] = PyTuple_GET_ITEM(given.get(), k);
     return operators()[i].call(slots);
   });
 }

@@ -10,6 +10,7 @@
 #include "core/graph/diagnostics/provenance.h"
 #include "core/graph/diagnostics/saved_report.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
@@ -45,10 +46,10 @@ PyObject* shape_tuple(const Dims& shape) {
 }
 // The edges where passes over these start: tensors, nodes or edges. Tensors that do not require grad have none.
 std::vector<Edge> roots_arg(PyObject* roots) {
-  PyRef list(check(PySequence_Fast(roots, "expected a sequence of tensors or gradient edges")));
+  PyRef list = snapshot(roots, "expected a sequence of tensors or gradient edges");
   std::vector<Edge> edges;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); i++) {
-    PyObject* o = PySequence_Fast_GET_ITEM(list.get(), i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); i++) {
+    PyObject* o = PyTuple_GET_ITEM(list.get(), i);
     Edge e = is_tensor(o) ? gradient_edge(tensor_of(o)) : is_node(o) ? Edge{Ref<Node>(node_of(o)), 0} : edge_arg(o);
     if (e) edges.push_back(std::move(e));
   }

@@ -11,6 +11,7 @@
 #include "core/python/types/storage_object.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
+#include "core/tensor/storage_size.h"
 
 namespace undertow::python {
 
@@ -172,7 +173,7 @@ Tensor import_tensor(Managed* m, PyObject* capsule, const char* used_name) {
                    ShapeText{strides});
   }
   if (PyCapsule_SetName(capsule, used_name) < 0) throw PythonError();
-  size_t nbytes = static_cast<size_t>(storage_extent(shape, strides) * itemsize(dtype));
+  size_t nbytes = storage_bytes(shape, strides, 0, itemsize(dtype));
   Ref<Storage> storage = Storage::borrow(
       static_cast<char*>(d.data) + d.byte_offset, nbytes,
       [](void* p) {

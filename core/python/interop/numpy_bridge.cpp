@@ -7,11 +7,13 @@
 #include <string_view>
 
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/storage_object.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
+#include "core/tensor/storage_size.h"
 
 namespace undertow::python {
 
@@ -137,7 +139,7 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
     UT_CHECK_VALUE(count > 0 || (length - offset) % size == 0, "buffer length (", length - offset,
                    " bytes) after offset (", offset, " bytes) must be a multiple of element size (", size, ")");
     int64_t n = count < 0 ? (length - offset) / size : count;
-    UT_CHECK_VALUE(offset + n * size <= length, "requested buffer length (", n, " * ", size, " bytes) after offset (",
+    UT_CHECK_VALUE(n <= (length - offset) / size, "requested buffer length (", n, " * ", size, " bytes) after offset (",
                    offset, " bytes) must not be greater than actual buffer length (", length, " bytes)");
     UT_CHECK_VALUE(PyBuffer_IsContiguous(&view->buffer, 'C'), "ndarray is not C-contiguous");
     if (view->buffer.readonly) {
@@ -197,7 +199,7 @@ Tensor from_ndarray(PyObject* array, bool for_reading) {
     strides.push_back(std::max<int64_t>(b.strides[i] / b.itemsize, 0));
   }
   if (b.readonly && !for_reading) warn_read_only();
-  size_t nbytes = static_cast<size_t>(storage_extent(sizes, strides) * b.itemsize);
+  size_t nbytes = storage_bytes(sizes, strides, 0, b.itemsize);
   void* data = b.buf;
   Ref<Storage> storage = Storage::borrow(data, nbytes, drop_view, view.release());
   return over_storage(std::move(storage), sizes, strides, 0, *dtype);
@@ -215,14 +217,14 @@ PyObject* numpy_dtype(DType t) {
 }
 
 std::optional<DType> dtype_from_numpy(PyObject* o) {
-  if (PyUnicode_Check(o)) return dtype_by_numpy_name(PyUnicode_AsUTF8(o));
+  if (PyUnicode_Check(o)) return dtype_by_numpy_name(utf8(o));
   if (PyType_Check(o)) return dtype_by_numpy_name(reinterpret_cast<PyTypeObject*>(o)->tp_name);
   PyRef text(PyObject_GetAttrString(o, "name"));
   if (!text || !PyUnicode_Check(text.get())) {
     PyErr_Clear();
     return std::nullopt;
   }
-  return dtype_by_numpy_name(PyUnicode_AsUTF8(text.get()));
+  return dtype_by_numpy_name(utf8(text.get()));
 }
 
 PyObject* to_ndarray(const Tensor& t) {

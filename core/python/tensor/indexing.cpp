@@ -11,6 +11,7 @@
 #include "core/forward/create/create.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/errors.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
@@ -154,9 +155,9 @@ class Items {
       data_ = &PyTuple_GET_ITEM(index, 0);
       size_ = PyTuple_GET_SIZE(index);
     } else if (is_disguised_tuple(index)) {
-      list_ = PyRef(check(PySequence_Fast(index, "not a sequence")));
-      data_ = PySequence_Fast_ITEMS(list_.get());
-      size_ = PySequence_Fast_GET_SIZE(list_.get());
+      list_ = snapshot(index, "not a sequence");
+      data_ = &PyTuple_GET_ITEM(list_.get(), 0);
+      size_ = PyTuple_GET_SIZE(list_.get());
     } else {
       one_ = index;
       data_ = &one_;
@@ -264,7 +265,7 @@ bool contains(PyObject* self, PyObject* element) {
   if (is_tensor(element)) return ops::item(ops::any(ops::eq(t, tensor_of(element)))).to<bool>();
   if (is_number_value(element)) return ops::item(ops::any(ops::eq(t, scalar_arg(element)))).to<bool>();
   UT_FAIL("Tensor.__contains__ only supports Tensor or scalar, but you passed in a ",
-          PyUnicode_AsUTF8(PyRef(check(PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(element))))).get()), ".");
+          shown(PyRef(check(PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(element))))).get()), ".");
 }
 
 }  // namespace undertow::python

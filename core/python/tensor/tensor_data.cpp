@@ -10,6 +10,7 @@
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/errors.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/tensor/tensor_attributes.h"
@@ -74,7 +75,10 @@ void infer_shape(PyObject* data, Dims& shape) {
 void infer_dtype(PyObject* o, std::optional<DType>& found) {
   auto join = [&](DType t) { found = found ? promote_types(*found, t) : t; };
   if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) infer_dtype(PySequence_Fast_GET_ITEM(o, i), found);
+    RecursionLevel level(" while looking for the dtype of nested sequences");
+    // The size is asked again for each item, and the item is held: what it runs may change the list.
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+      infer_dtype(PyRef::borrow(PySequence_Fast_GET_ITEM(o, i)).get(), found);
     return;
   }
   if (PyFloat_CheckExact(o)) return join(default_dtype());
@@ -88,11 +92,9 @@ void infer_dtype(PyObject* o, std::optional<DType>& found) {
   UT_CHECK_TYPE(!PyUnicode_Check(o) && !PyBytes_Check(o), "new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
   if (is_ndarray(o)) return join(from_ndarray(o, true).dtype());
   if (PySequence_Check(o) && PyObject_Size(o) >= 0) {
-    Py_ssize_t n = PySequence_Size(o);
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyRef x(check(PySequence_GetItem(o, i)));
-      infer_dtype(x.get(), found);
-    }
+    PyRef items = snapshot(o, "not a sequence");
+    RecursionLevel level(" while looking for the dtype of nested sequences");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); i++) infer_dtype(PyTuple_GET_ITEM(items.get(), i), found);
     return;
   }
   PyErr_Clear();
@@ -169,7 +171,12 @@ void fill_nested(PyObject* data, const Tensor& out, int64_t dim, int64_t& at) {
   PyRef fast(check(PySequence_Fast(data, "not a sequence")));
   Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
   UT_CHECK_VALUE(n == out.size(dim), "expected sequence of length ", out.size(dim), " at dim ", dim, " (got ", n, ")");
-  for (Py_ssize_t i = 0; i < n; i++) fill_nested(PySequence_Fast_GET_ITEM(fast.get(), i), out, dim + 1, at);
+  // As in infer_dtype: an item may change the list.
+  for (Py_ssize_t i = 0; i < n; i++) {
+    UT_CHECK_VALUE(i < PySequence_Fast_GET_SIZE(fast.get()), "expected sequence of length ", n, " at dim ", dim,
+                   ", but it changed while it was read");
+    fill_nested(PyRef::borrow(PySequence_Fast_GET_ITEM(fast.get(), i)).get(), out, dim + 1, at);
+  }
 }
 
 // tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)

@@ -4,6 +4,7 @@
 #include "core/graph/diagnostics/provenance.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/errors.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/printed_name.h"
@@ -40,7 +41,7 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
       PyRef dtype(check(PyObject_GetAttrString(wanted, "dtype")));
       return cast(self, dtype_arg(dtype.get()));
     }
-    std::string_view name = PyUnicode_AsUTF8(text.get());
+    std::string_view name = utf8(text.get());
     for (int i = 0; i < kNumDTypes; i++)
       if (name == str("undertow.", kDTypeInfo[i].long_name, "Tensor") ||
           name == str("torch.", kDTypeInfo[i].long_name, "Tensor"))

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <vector>
+#include "core/python/arguments/snapshot.h"
 
 #include "core/python/errors.h"
 #include "core/python/printed_name.h"
@@ -98,8 +99,7 @@ PyType_Spec dtype_spec = {"undertow.dtype", sizeof(DTypeObject), 0,
 struct DeviceObject {
   PyObject_HEAD Device device;
 };
-Device parse_device(const char* text) {
-  std::string s = text;
+Device parse_device(const std::string& s) {
   UT_CHECK(!s.empty(), "Device string must not be empty");
   size_t colon = s.find(':');
   std::string kind = s.substr(0, colon), known;
@@ -128,7 +128,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kw) {
     bool given = PyTuple_GET_SIZE(args) + (kw ? PyDict_GET_SIZE(kw) : 0) > 1;
     if (Py_TYPE(type) == device_type) return new_ref(type);
     UT_CHECK_TYPE(PyUnicode_Check(type), "device(): argument 'type' must be str, not ", Py_TYPE(type)->tp_name);
-    Device d = parse_device(PyUnicode_AsUTF8(type));
+    Device d = parse_device(std::string(utf8(type)));
     if (given) d.index = static_cast<int8_t>(index);
     return device_object(d);
   });
@@ -316,7 +316,8 @@ PyObject* device_object(Device d) {
 Device device_of(PyObject* o) {
   UT_CHECK_TYPE(Py_TYPE(o) == device_type || PyUnicode_Check(o), "expected a device or a string, got ",
                 Py_TYPE(o)->tp_name);
-  Device d = Py_TYPE(o) == device_type ? reinterpret_cast<DeviceObject*>(o)->device : parse_device(PyUnicode_AsUTF8(o));
+  Device d =
+      Py_TYPE(o) == device_type ? reinterpret_cast<DeviceObject*>(o)->device : parse_device(std::string(utf8(o)));
   if (d.is_cpu() || d.is_meta()) return {.type = d.type};  // one device each, so no index
   std::string kind = name(d.type);
   UT_CHECK(kind == "cuda" || kind == "xpu", "PyTorch is not linked with support for ", kind,

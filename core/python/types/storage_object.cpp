@@ -13,10 +13,12 @@
 #include <unordered_map>
 
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/python/types/dtype_object.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/storage_size.h"
 
 namespace undertow::python {
 
@@ -96,11 +98,10 @@ PyObject* storage_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       UT_CHECK(n >= 0, "UntypedStorage(): the size must not be negative, got ", n);
       return storage_object(Storage::allocate(static_cast<size_t>(n)));
     }
-    PyRef list(check(PySequence_Fast(first, "UntypedStorage() takes a size or a sequence of bytes")));
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(list.get());
+    PyRef list = snapshot(first, "UntypedStorage() takes a size or a sequence of bytes");
+    Py_ssize_t n = PyTuple_GET_SIZE(list.get());
     Ref<Storage> s = Storage::allocate(static_cast<size_t>(n));
-    for (Py_ssize_t i = 0; i < n; i++)
-      s->data()[i] = static_cast<char>(int_arg(PySequence_Fast_GET_ITEM(list.get(), i)));
+    for (Py_ssize_t i = 0; i < n; i++) s->data()[i] = static_cast<char>(int_arg(PyTuple_GET_ITEM(list.get(), i)));
     return storage_object(std::move(s));
   });
 }
@@ -385,28 +386,6 @@ Ref<Storage> storage_over_buffer(PyObject* o) {
       kept);
 }
 
-namespace {
-// The number of bytes up to the last element; INT64_MAX on overflow, since sizes come from users and files.
-int64_t bytes_needed(IntSpan sizes, IntSpan strides, int64_t offset, int64_t itemsize) {
-  constexpr int64_t kMaxCount = INT64_MAX;
-  bool empty = false, overflow = false;
-  int64_t last = offset, numel = 1, step, bytes;
-  for (size_t i = 0; i < sizes.size(); i++) {
-    if (sizes[i] == 0) {
-      empty = true;
-      continue;
-    }
-    overflow |= __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || __builtin_add_overflow(last, step, &last) ||
-                __builtin_mul_overflow(numel, sizes[i], &numel);
-  }
-  if (empty) return 0;
-  if (overflow || __builtin_mul_overflow(numel, itemsize, &bytes) || __builtin_add_overflow(last, int64_t{1}, &last) ||
-      __builtin_mul_overflow(last, itemsize, &bytes))
-    return kMaxCount;
-  return bytes;
-}
-}  // namespace
-
 Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset, DType dtype) {
   UT_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape: ", ShapeText{strides}, " and ",
            ShapeText{sizes});
@@ -416,10 +395,10 @@ Tensor over_storage(Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_
     UT_CHECK(strides[i] >= 0,
              "as_strided: Negative strides are not supported at the moment, got strides: ", ShapeText{strides});
   }
-  int64_t needed = bytes_needed(sizes, strides, offset, itemsize(dtype));
-  UT_CHECK(needed <= static_cast<int64_t>(storage->nbytes()), "setStorage: sizes ", ShapeText{sizes}, ", strides ",
-           ShapeText{strides}, ", storage offset ", offset, ", and itemsize ", itemsize(dtype),
-           " requiring a storage size of ", needed, " are out of bounds for storage of size ", storage->nbytes());
+  size_t needed = storage_bytes(sizes, strides, offset, itemsize(dtype));
+  UT_CHECK(needed <= storage->nbytes(), "setStorage: sizes ", ShapeText{sizes}, ", strides ", ShapeText{strides},
+           ", storage offset ", offset, ", and itemsize ", itemsize(dtype), " requiring a storage size of ", needed,
+           " are out of bounds for storage of size ", storage->nbytes());
   auto* impl = new TensorImpl;
   impl->set_device(storage->device());
   Tensor t = Tensor::adopt(impl);

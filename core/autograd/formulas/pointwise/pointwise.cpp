@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/autograd/formulas/formulas.h"
+#include "core/base/signals.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/promotion.h"
 
@@ -183,7 +184,10 @@ Tensor i1e_backward(const Tensor& grad, const Tensor& self, const Tensor& result
 
 Tensor mvlgamma_backward(const Tensor& grad, const Tensor& self, int64_t p) {
   Tensor sum = digamma(self);
-  for (int64_t j = 1; j < p; j++) sum = sum + digamma(self - 0.5 * static_cast<double>(j));
+  for (int64_t j = 1; j < p; j++) {
+    if (j % 1024 == 0) poll_signals();
+    sum = sum + digamma(self - 0.5 * static_cast<double>(j));
+  }
   return grad * sum;
 }
 

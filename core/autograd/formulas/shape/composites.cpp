@@ -7,6 +7,7 @@
 #include "core/forward/shape/narrow.h"
 #include "core/graph/autograd_meta.h"
 #include "core/tensor/layout.h"
+#include "core/tensor/storage_size.h"
 
 namespace undertow::ops {
 
@@ -170,7 +171,9 @@ namespace {
 int64_t chunk_size(const Tensor& self, int64_t chunks, int64_t dim) {
   UT_CHECK(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");
   UT_CHECK(chunks > 0, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  return (self.size(wrap_dim(dim, self.dim())) + chunks - 1) / chunks;
+  int64_t size = self.size(wrap_dim(dim, self.dim()));
+  if (size == 0) fwd::check_parts("chunk", chunks);
+  return size / chunks + (size % chunks != 0);
 }
 }  // namespace
 
@@ -188,6 +191,7 @@ std::vector<Tensor> tensor_split_composite(const Tensor& self, int64_t sections,
   UT_CHECK(self.dim() > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with ", self.dim(),
            " dims");
   UT_CHECK(sections > 0, "number of sections must be larger than 0, got ", sections);
+  fwd::check_parts("tensor_split", sections);
   int64_t d = wrap_dim(dim, self.dim()), size = self.size(d), at = 0;
   std::vector<Tensor> out;
   for (int64_t i = 0; i < sections; i++) {
@@ -276,22 +280,18 @@ Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFo
   UT_CHECK(!self.requires_grad(), "cannot resize variables that require grad");
   UT_CHECK(!self.impl()->has(kBatched), "vmap: resize_ of one sample would move the others; use a new tensor");
   check_inplace(self, "resize_", false);
-  int64_t n = 1;
-  for (int64_t s : size) {
+  for (int64_t s : size)
     UT_CHECK(s >= 0, "Trying to resize storage to have negative dimension ", s, ": ", ShapeText{size});
-    UT_CHECK(!__builtin_mul_overflow(n, s, &n), "numel: integer multiplication overflow: ", ShapeText{size});
-  }
   TensorImpl* impl = self.impl();
-  size_t need = n ? static_cast<size_t>((n + impl->offset) * self.itemsize()) : 0;
+  // Everything that can be wrong with the sizes is found before the memory changes.
+  size_t need = storage_bytes(size, impl->offset, self.itemsize());
+  UT_CHECK(format != MemoryFormat::Preserve, "Unsupported memory format Preserve");
+  Dims strides = fwd::format_strides(size, format.value_or(MemoryFormat::Contiguous));
   if (impl->storage->nbytes() < need) {
     UT_CHECK(impl->storage->resizable(), "Trying to resize storage that is not resizable");
     impl->storage->resize(need);
   }
-  if (!same(self.sizes(), size) || format) impl->set_sizes(size);
-  if (format && *format != MemoryFormat::Contiguous) {
-    UT_CHECK(*format != MemoryFormat::Preserve, "Unsupported memory format Preserve");
-    impl->set_layout(size, fwd::format_strides(size, *format));
-  }
+  if (!same(self.sizes(), size) || format) impl->set_layout(size, strides);
   self.bump_version("resize_");
   return self;
 }

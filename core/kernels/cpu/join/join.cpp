@@ -110,7 +110,10 @@ void keep_triangle(const Tensor& t, int64_t diagonal, Triangle triangle) {
 
 void triangle_indices(const Tensor& out, int64_t rows, int64_t cols, int64_t diagonal, Triangle triangle) {
   int64_t *row = out.data_as<int64_t>(), *col = row + out.size(1);
-  for (int64_t i = 0; i < rows; i++) {
+  // Only rows that have elements: there may be far more empty ones.
+  const int64_t first = triangle == Triangle::Lower ? std::max<int64_t>(-diagonal, 0) : 0;
+  const int64_t end = triangle == Triangle::Lower ? rows : std::min(rows, cols - std::min(diagonal, cols));
+  for (int64_t i = first; i < end; i++) {
     TriangleRow in(triangle, i, cols, diagonal);
     for (int64_t j = in.begin; j < in.end; j++) {
       *row++ = i;
@@ -124,7 +127,7 @@ int64_t sum_counts(const Tensor& counts) {
   int64_t total = 0;
   for (int64_t i = 0; i < counts.numel(); i++) {
     UT_CHECK(c[i] >= 0, "repeats can not be negative");
-    total += c[i];
+    UT_CHECK(!__builtin_add_overflow(total, c[i], &total), "repeat_interleave: the repeats sum to more than 2**63 - 1");
   }
   return total;
 }
