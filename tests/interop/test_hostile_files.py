@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import pickle
@@ -216,6 +217,36 @@ def test_deep_nesting_is_built_and_freed():
 def test_layouts_that_exceed_their_storage_raise(offset, size, stride):
     with pytest.raises(pickle.UnpicklingError):
         ut.load(archive(tensor(storage(), offset, size, stride), {"data/0": FLOATS}))
+
+
+@both_formats
+def test_few_bytes_are_not_repeated_without_limit(wrap):
+    rest = pickle.dumps(["0"], protocol=2) + struct.pack("<q", 4) + FLOATS
+    records = {"data/0": FLOATS} if wrap is archive else rest
+    # torch saves expanded tensors and overlapping windows like this.
+    assert ut.load(wrap(tensor(storage(), 0, (3, 4), (0, 1)), records)).tolist() == [[1.0, 2.0, 3.0, 4.0]] * 3
+    assert ut.load(wrap(tensor(storage(), 0, (1 << 30,), (0,)), records)).shape == (1 << 30,)
+    for size, stride in [((10**12,), (0,)), ((2, 10**10), (1, 0)), ((1 << 20, 2, 1 << 20), (0, 1, 0))]:
+        with pytest.raises(pickle.UnpicklingError, match="repeats 16 bytes as"):
+            ut.load(wrap(tensor(storage(), 0, size, stride), records))
+
+
+def test_many_open_marks_raise():
+    with pytest.raises(pickle.UnpicklingError, match="more than 262144 marks without an end"):
+        ut.load(archive(b"(" * 3_000_000))
+
+
+def test_the_garbage_collector_waits_while_a_pickle_is_built():
+    before = [generation["collections"] for generation in gc.get_stats()]
+    loaded = ut.load(archive(b"]" * 100_000 + b"a" * 99_999))
+    after = [generation["collections"] for generation in gc.get_stats()]
+    # Without the pause there would be one for every 700 lists.
+    assert sum(after) - sum(before) < 20
+    assert gc.isenabled()
+    assert len(loaded) == 1
+    with pytest.raises(pickle.UnpicklingError):
+        ut.load(archive(b"(" * 10))
+    assert gc.isenabled()
 
 
 def test_storages_with_a_wrong_size_raise():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_DIMENSIONS = 64
 _LARGEST = (1 << 63) - 1
+_MOST_REPEATED = 1 << 30  # torch saves an expanded tensor with strides of zero: many elements in few bytes
 DTYPES = {
     "Float": _C.float32,
     "Double": _C.float64,
@@ -66,6 +67,10 @@ def check_layout(nbytes: int, dtype: Any, offset: Any, size: Any, stride: Any) -
     if numel and (last + 1) * dtype.itemsize > nbytes:
         raise UnpicklingError(
             f"corrupt pickle: a tensor of size {size}, stride {stride} and offset {offset} of {dtype} is out of bounds for storage of {nbytes} bytes"
+        )
+    if numel > _MOST_REPEATED and numel * dtype.itemsize > nbytes:
+        raise UnpicklingError(
+            f"corrupt pickle: a tensor of size {size} and stride {stride} repeats {nbytes} bytes as {numel} elements; at most {_MOST_REPEATED} are loaded"
         )
     if max(numel * dtype.itemsize, offset, *size, *stride, 0) > _LARGEST:
         raise UnpicklingError(f"corrupt pickle: a tensor of size {size} and stride {stride} is larger than any memory")

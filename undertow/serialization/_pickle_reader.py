@@ -8,11 +8,13 @@ class but the latter, which only has attributes. The exception are functions and
 
 Note [Cost Of Hostile Pickles]: Building takes time linear in the length of the pickle. A reference to an existing object
 costs two bytes, so copies are limited to a budget of as many elements as the pickle has bytes. Hashed values must be small,
-because hashing a tuple of tuples of the same tuple takes exponential time. Nothing is recursive.
+because hashing a tuple of tuples of the same tuple takes exponential time. Nothing is recursive. The garbage collector
+waits, because it would visit all objects again and again while their number grows.
 """
 
 from __future__ import annotations
 
+import gc
 import struct
 from argparse import Namespace
 from collections import OrderedDict
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 MOST_KEY_PARTS = 64
+MOST_OPEN_MARKS = 1 << 18  # a pickler that recurses reaches some thousands
 _LARGEST_INT_KEY = 1 << 60  # beyond Python's hash modulus a file could choose ints that all collide
 _PLAIN_KEYS = (str, bytes, float, complex, bool, type(None), _C.dtype, _C.device)
 
@@ -94,15 +97,22 @@ class Machine:
 
     def run(self) -> Any:
         """Return the object of the pickle that starts at `at`, and advance `at` past it."""
+        collecting = gc.isenabled()
+        gc.disable()  # nothing is freed while building, and each collection would visit everything built so far
         try:
-            while True:
-                code = self._byte()
-                if code == _STOP:
+            data, end, operations = self._data, len(self._data), _OPERATIONS
+            while self.at < end:
+                code = data[self.at]
+                self.at += 1
+                operation = operations.get(code)
+                if operation is not None:
+                    operation(self)
+                elif code == _STOP:
                     break
-                operation = _OPERATIONS.get(code)
-                if operation is None:
+                else:
                     self._reject_opcode(code)
-                operation(self)
+            else:
+                raise EOFError("Ran out of input: the pickle has no end")
             if len(self._stack) != 1 or self._marks:
                 raise UnpicklingError(f"corrupt pickle: {len(self._stack)} objects are left at its end; there should be one")
             return self.loadable(self._stack.pop())
@@ -112,6 +122,9 @@ class Machine:
             if code == _PERSISTENT:
                 raise  # the function that places storages may be the user's own
             raise UnpicklingError(f"corrupt pickle, at byte {self.at}: {type(error).__name__}: {error}") from error
+        finally:
+            if collecting:
+                gc.enable()
 
     def _reject_opcode(self, code: int) -> NoReturn:
         import pickletools
@@ -191,6 +204,8 @@ class Machine:
         self._take(8)  # a hint for readers of streams
 
     def _mark(self) -> None:
+        if len(self._marks) >= MOST_OPEN_MARKS:
+            raise UnpicklingError(f"corrupt pickle: more than {MOST_OPEN_MARKS} marks without an end")
         self._marks.append(self._stack)
         self._stack = []
 
