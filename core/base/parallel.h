@@ -40,21 +40,13 @@ bool in_parallel_region();
 
 // Calls f(chunk_begin, chunk_end) for every chunk, in any order and on any thread, and returns when all are done. If
 // chunks throw, the exception of the lowest of them is rethrown here, as in a plain loop; later chunks may then never
-// run. See Note [Fixed Chunks].
+// run. The same if a signal handler raises between chunks. See Note [Fixed Chunks] and Note [Signals In Long Work].
 template <class F>
 inline void parallel_for(int64_t begin, int64_t end, int64_t grain, F&& f) {
   if (begin >= end) return;
   if (grain < 1) grain = 1;
   if (end - begin <= grain) {
     f(begin, end);
-    return;
-  }
-  if (num_threads() == 1) {
-    for (int64_t at = begin; at < end;) {
-      int64_t stop = end - at > grain ? at + grain : end;
-      f(at, stop);
-      at = stop;
-    }
     return;
   }
   using Body = std::remove_reference_t<F>;

@@ -11,7 +11,7 @@
 
 namespace undertow {
 
-void (*run_signal_handlers)() = nullptr;
+void (*run_signal_handlers)(Polls) = nullptr;
 
 namespace {
 // An interpreter handles signals on the main thread of the process.
@@ -58,7 +58,7 @@ void begin_signal_interval() {
   if (polls_signals()) polling.last = coarse_time();
 }
 
-void detail::poll_signals() {
+void poll_signals(Polls where) {
   if (!polls_signals()) return;
   int64_t now = coarse_time();
   if (now - polling.last < kSignalInterval) return;
@@ -66,7 +66,7 @@ void detail::poll_signals() {
   bool began = now - polling.last > kPause && !polling.paused;
   polling.paused = began;
   polling.last = now;
-  if (!began) run_signal_handlers();
+  if (!began) run_signal_handlers(where);
 }
 
 }  // namespace undertow

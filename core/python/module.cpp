@@ -47,9 +47,11 @@ PyObject* is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_en
 
 // Inference mode also switches grad mode off; the guard saves the whole mode word.
 PyObject* enter_inference(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
   provenance::adopt_process_mode();
   uint32_t before = thread_mode.bits;
-  if (PyObject_IsTrue(on) == 1)
+  if (truth == 1)
     thread_mode.bits |= kInferenceMode | kNoGrad;
   else
     thread_mode.bits &= ~static_cast<uint32_t>(kInferenceMode);

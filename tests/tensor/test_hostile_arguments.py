@@ -85,7 +85,9 @@ def test_sequences_may_change_their_length_while_they_are_read():
         for name, code in READERS.items()
         for sequence in ("shrinking()", "Shorter()", "Longer()", "tuple(shrinking())")
     )
-    printed = run(SHRINKING + "texts = []\n" + attempts + "\nassert not [t for t in texts if 'internal error' in t or 'std::' in t], texts\nprint('end')")
+    printed = run(
+        SHRINKING + "texts = []\n" + attempts + "\nassert not [t for t in texts if 'internal error' in t or 'std::' in t], texts\nprint('end')"
+    )
     assert printed.endswith("end\n")
     assert printed.count("\n") == 4 * len(READERS) + 1
 

@@ -96,7 +96,7 @@ def test_views_do_not_wrap_around():
     with pytest.raises(RuntimeError, match="exceeds dimension size"):
         x.narrow(0, 1, LARGEST)
     assert x[::LARGEST].shape == (1,)
-    assert x[:3:2**62].tolist() == [0]
+    assert x[: 3 : 2**62].tolist() == [0]
     assert [len(part) for part in x.split(LARGEST)] == [6]
     assert len(x.chunk(LARGEST)) == 6
     with pytest.raises(RuntimeError, match="split_with_sizes expects split_sizes to sum exactly"):

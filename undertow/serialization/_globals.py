@@ -70,7 +70,7 @@ def check_layout(nbytes: int, dtype: Any, offset: Any, size: Any, stride: Any) -
         )
     if numel > _MOST_REPEATED and numel * dtype.itemsize > nbytes:
         raise UnpicklingError(
-            f"corrupt pickle: a tensor of size {size} and stride {stride} repeats {nbytes} bytes as {numel} elements; at most {_MOST_REPEATED} are loaded"
+            f"corrupt pickle: size {size} and stride {stride} repeats {nbytes} bytes as {numel} elements; at most {_MOST_REPEATED} are loaded"
         )
     if max(numel * dtype.itemsize, offset, *size, *stride, 0) > _LARGEST:
         raise UnpicklingError(f"corrupt pickle: a tensor of size {size} and stride {stride} is larger than any memory")

@@ -44,7 +44,7 @@ Pair fractional(const Tensor& self, IntSpan kernel, IntSpan output, const Tensor
   for (int64_t d = 0; d < spatial; d++) {
     int64_t in = self.size(self.dim() - spatial + d), k = kernel[static_cast<size_t>(d)],
             o = output[static_cast<size_t>(d)];
-    UT_CHECK(k > 0 && o > 0 && o + k - 1 <= in, name, "(): pool ",
+    UT_CHECK(k > 0 && o > 0 && k <= in && o <= in - k + 1, name, "(): pool ",
              spatial - d == 1   ? "width "
              : spatial - d == 2 ? "height "
                                 : "time ",

@@ -64,7 +64,7 @@ class LocalQueue {
 class LongPass {
  public:
   void count(std::span<Tensor> grads) {
-    if (++nodes_ % kNodesPerPoll == 0) poll_signals();
+    if (++nodes_ % kNodesPerPoll == 0) poll_signals(Polls::BetweenNodes);
     if (released_) return;
     work_ += 16;
     for (const Tensor& g : grads)

@@ -70,7 +70,7 @@ void GraphTask::compute_dependencies(Node* root, uint32_t min_topological) {
   claim(root);
   // `nodes` is both the list of claimed nodes and the work list.
   for (size_t i = 0; i < nodes.size(); i++) {
-    if (i % kNodesPerPoll == 0) poll_signals();
+    if (i % kNodesPerPoll == 0) poll_signals(Polls::BetweenNodes);
     Node* node = nodes[i];
     if (node->topological_nr() < min_topological) continue;
     if (node->has_device_thread()) other_devices = true;
@@ -133,7 +133,7 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
   for (Node* n : nodes) slot(n).visited = false;
   enter(root);
   for (uint32_t step = 1; !stack.empty(); step++) {
-    if (step % kNodesPerPoll == 0) poll_signals();
+    if (step % kNodesPerPoll == 0) poll_signals(Polls::BetweenNodes);
     Frame& f = stack.back();
     if (f.next < f.node->num_edges()) {
       Node* child = f.node->edges()[f.next].node.get();
@@ -170,7 +170,7 @@ void GraphTask::compute_ranks(Node* root) {
   ready.push(root);
   uint64_t rank = 0;
   while (!ready.empty()) {
-    if (rank % kNodesPerPoll == 0) poll_signals();
+    if (rank % kNodesPerPoll == 0) poll_signals(Polls::BetweenNodes);
     Node* n = ready.top();
     ready.pop();
     ranks[n] = rank++;

@@ -88,7 +88,7 @@ class SharedRun {
     Node* next = nullptr;
     if (!failed_.load(std::memory_order_relaxed)) {
       try {
-        poll_signals();
+        poll_signals(Polls::BetweenNodes);
         next = run_node(node, queue);
       } catch (...) {
         report_failure(current_node);
@@ -111,7 +111,7 @@ class SharedRun {
   // While this thread waits for others. Nodes that run are finished, no other begins.
   void poll() {
     try {
-      poll_signals();
+      poll_signals(Polls::BetweenNodes);
     } catch (...) {
       fail();
     }

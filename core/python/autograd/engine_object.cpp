@@ -1,6 +1,8 @@
 // engine_object.cpp: `Variable._execution_engine` and the module functions about the running pass.
 #include "core/python/autograd/engine_object.h"
 
+#include <csignal>
+
 #include "core/autograd/autograd.h"
 #include "core/autograd/root_gradient.h"
 #include "core/base/interpreter_lock.h"
@@ -26,12 +28,27 @@ const InterpreterLock gil_functions = {[]() { return Py_IsInitialized() && PyGIL
                                        },
                                        [](void* token) { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); }};
 
-// See Note [Signals In Long Work].
-void check_signals() {
+// True if no signal has a handler of the user's: see Note [Signals In Long Work].
+bool handlers_only_raise() {
+  static PyObject* module = PyImport_ImportModule("_signal");
+  static PyObject* get = module ? PyObject_GetAttrString(module, "getsignal") : nullptr;
+  static PyObject* raises = module ? PyObject_GetAttrString(module, "default_int_handler") : nullptr;
+  if (!get || !raises) return false;
+  for (long signal = 1; signal < NSIG; signal++) {
+    PyRef number(PyLong_FromLong(signal));
+    PyRef handler(number ? PyObject_CallOneArg(get, number.get()) : nullptr);
+    // Numbers stand for the system's handlers, None for those of other libraries.
+    if (handler && !PyLong_Check(handler.get()) && handler.get() != Py_None && handler.get() != raises) return false;
+  }
+  PyErr_Clear();
+  return true;
+}
+
+void check_signals(Polls where) {
   if (!Py_IsInitialized()) return;
   WithGil gil;
-  if (PyErr_Occurred() || PyErr_CheckSignals() == 0) return;
-  throw PythonError();
+  if (PyErr_Occurred() || (where == Polls::InsideKernel && !handlers_only_raise())) return;
+  if (PyErr_CheckSignals() < 0) throw PythonError();
 }
 
 // After each full collection by Python, collects cycles through gradients: see Note [Gradient Cycles] in
@@ -201,14 +218,18 @@ PyObject* set_num_workers(PyObject*, PyObject* n) {
 }
 PyObject* get_num_workers(PyObject*, PyObject*) { return PyLong_FromLong(engine::num_workers()); }
 PyObject* set_multithreading(PyObject*, PyObject* on) {
-  engine::set_multithreading_enabled(PyObject_IsTrue(on) == 1);
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  engine::set_multithreading_enabled(truth == 1);
   Py_RETURN_NONE;
 }
 PyObject* is_multithreading(PyObject*, PyObject*) { return PyBool_FromLong(engine::multithreading_enabled()); }
 
 PyObject* set_grad_layout(PyObject*, PyObject* on) {
-  thread_mode.bits = PyObject_IsTrue(on) == 1 ? thread_mode.bits & ~static_cast<uint32_t>(kAnyGradLayout)
-                                              : thread_mode.bits | kAnyGradLayout;
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  thread_mode.bits =
+      truth == 1 ? thread_mode.bits & ~static_cast<uint32_t>(kAnyGradLayout) : thread_mode.bits | kAnyGradLayout;
   Py_RETURN_NONE;
 }
 PyObject* is_grad_layout(PyObject*, PyObject*) { return PyBool_FromLong(!mode_is(kAnyGradLayout)); }

@@ -234,8 +234,10 @@ PyObject* edge_id(PyObject*, PyObject* tensor) {
 
 // _record_lines(on) -> the old value. On this thread, nodes record lines, and results what they were computed from.
 PyObject* record_lines(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
   bool before = mode_is(kSourceLines);
-  if (PyObject_IsTrue(on) == 1)
+  if (truth == 1)
     thread_mode.bits |= kSourceLines | kProvenance;
   else
     thread_mode.bits &= ~static_cast<uint32_t>(kSourceLines | kProvenance);

@@ -282,8 +282,8 @@ def _whole(input: Tensor, output_size: Any, n: int, kind: str) -> tuple[int, ...
         return tuple(input.shape[-n:])
     if len(output_size) < n:
         what = f"adaptive_{kind}_pool{n}d"
-        raise RuntimeError(f"{what}: output_size must be {n}" if kind == "avg" else f"{what}(): internal error: output_size.size() must be {n}")
-    if kind == "max" and any(size is not None and size < 0 for size in output_size):
+        raise RuntimeError(f"{what}: output_size must be {n}" if kind == "avg" else f"{what}(): output_size.size() must be {n}")
+    if kind == "max" and len(output_size) == n and any(size is not None and size < 0 for size in output_size):
         result = [*input.shape[: input.dim() - n], *output_size]
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size for size in output_size if size is not None)}: {result}")
     if len(output_size) > input.dim() - 1 or len(output_size) != n:

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/signals.h"
+
 namespace undertow::cpu {
 
 namespace {
@@ -111,8 +113,10 @@ FftPlan<T>::FftPlan(int64_t n) : n_(n) {
     int64_t length = n, stride = 1;
     for (int64_t radix : factors_of(n)) {
       Stage s{radix, length / radix, stride, {}, {}};
-      for (int64_t j = 0; j < s.m; j++)
+      for (int64_t j = 0; j < s.m; j++) {
+        if (j % 65536 == 65535) poll_signals();
         for (int64_t r = 1; r < radix; r++) s.roots.push_back(rounded<T>(root(j * r, length)));
+      }
       for (int64_t r = 0; r < radix; r++) s.radix_roots.push_back(rounded<T>(root(r, radix)));
       length /= radix;
       stride *= radix;
@@ -125,6 +129,7 @@ FftPlan<T>::FftPlan(int64_t n) : n_(n) {
   chirp_.resize(static_cast<size_t>(n));
   std::vector<std::complex<double>> conj_chirp(static_cast<size_t>(m));
   for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) {  // square is k * k modulo 2n
+    if (k % 65536 == 65535) poll_signals();
     std::complex<double> c = root(square, 2 * n);
     chirp_[static_cast<size_t>(k)] = rounded<T>(c);
     conj_chirp[static_cast<size_t>(k)] = conj_chirp[static_cast<size_t>((m - k) % m)] =
@@ -153,6 +158,7 @@ T* FftPlan<T>::run(T* block, T* other, bool swapped) const {
   const FftLoops<T>& kernels = fft_loops<T>();
   if (!inner_) {
     for (const Stage& s : stages_) {
+      if (n_ >= 65536) poll_signals();
       kernels.stage(s.radix, s.m, s.stride, block, other, reinterpret_cast<const T*>(s.roots.data()),
                     reinterpret_cast<const T*>(s.radix_roots.data()), swapped);
       std::swap(block, other);
@@ -197,7 +203,10 @@ std::shared_ptr<const FftSplit<T>> FftSplit<T>::of(int64_t n) {
 
 template <class T>
 FftRoots<T>::FftRoots(int64_t n) {
-  for (int64_t k = 0; k <= n / 2; k++) roots.push_back(rounded<T>(root(k, n)));
+  for (int64_t k = 0; k <= n / 2; k++) {
+    if (k % 65536 == 65535) poll_signals();
+    roots.push_back(rounded<T>(root(k, n)));
+  }
 }
 
 template <class T>

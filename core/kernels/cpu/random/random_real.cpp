@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "core/base/signals.h"
 #include "core/kernels/cpu/random/random.h"
 #include "core/kernels/cpu/random/random_convert.h"
 #include "core/kernels/cpu/random/random_normal_block.h"
@@ -36,11 +37,14 @@ auto unit_uniform(RandomState& state) {
 
 // Many uniforms; float draws its words in batches.
 void unit_uniforms(RandomState& state, double* out, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out[i] = uniform53(state);
+  in_polled_parts(static_cast<std::int64_t>(n), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) out[i] = uniform53(state);
+  });
 }
 void unit_uniforms(RandomState& state, float* out, std::size_t n) {
   std::uint32_t words[256];
   for (std::size_t start = 0; start < n; start += std::size(words)) {
+    if (start % 65536 == 65536 - std::size(words)) poll_signals();
     const std::size_t count = std::min(n - start, std::size(words));
     state.random_many(words, count);
     for (std::size_t i = 0; i < count; ++i) out[start + i] = to_uniform24(words[i]);
@@ -65,7 +69,10 @@ double scalar_normal(RandomState& state) {
 template <typename T>
 void normal_blocks(RandomState& state, T* out, std::size_t n, T mean, T std) {
   unit_uniforms(state, out, n);
-  normal_in_blocks(out, n / kNormalBlock, mean, std);
+  in_polled_parts(static_cast<std::int64_t>(n / kNormalBlock), [&](std::int64_t begin, std::int64_t end) {
+    normal_in_blocks(out + begin * static_cast<std::int64_t>(kNormalBlock), static_cast<std::size_t>(end - begin), mean,
+                     std);
+  });
   if (n % kNormalBlock == 0) return;
   T* last = out + (n - kNormalBlock);
   unit_uniforms(state, last, kNormalBlock);

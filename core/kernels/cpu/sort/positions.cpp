@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/signals.h"
 #include "core/kernels/cpu/isa.h"
 #include "core/kernels/cpu/sort/sort_kernels.h"
 #include "core/kernels/cpu/temporary.h"
@@ -57,11 +58,13 @@ void sort_by_digits(const Key* keys, int64_t n, int64_t* order) {
   using Count = typename Item::Count;
   Count counts[kPasses][kBuckets];
   std::fill(&counts[0][0], &counts[0][0] + kPasses * kBuckets, 0);
-  for (int64_t i = 0; i < n; i++) {
-    uint64_t key = keys[i];
-    from[i] = Item(keys[i], i);
-    for (int p = 0; p < kPasses; p++) counts[p][key >> (p * kBits) & kMask]++;
-  }
+  in_polled_parts(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i++) {
+      uint64_t key = keys[i];
+      from[i] = Item(keys[i], i);
+      for (int p = 0; p < kPasses; p++) counts[p][key >> (p * kBits) & kMask]++;
+    }
+  });
   for (int p = 0; p < kPasses; p++) {
     Count* count = counts[p];
     if (count[from[0].digits() >> (p * kBits) & kMask] == static_cast<Count>(n)) continue;  // all have the same digit
@@ -71,7 +74,9 @@ void sort_by_digits(const Key* keys, int64_t n, int64_t* order) {
       count[b] = at;
       at += here;
     }
-    for (int64_t i = 0; i < n; i++) to[count[from[i].digits() >> (p * kBits) & kMask]++] = from[i];
+    in_polled_parts(n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i++) to[count[from[i].digits() >> (p * kBits) & kMask]++] = from[i];
+    });
     std::swap(from, to);
   }
   for (int64_t i = 0; i < n; i++) order[i] = from[i].position();
