@@ -34,6 +34,7 @@ from . import random as random
 from . import return_types as return_types
 from . import serialization as serialization
 from . import signal as signal
+from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
@@ -66,6 +67,15 @@ from ._functions.recurrent import rnn_relu_cell as rnn_relu_cell
 from ._functions.recurrent import rnn_tanh as rnn_tanh
 from ._functions.recurrent import rnn_tanh_cell as rnn_tanh_cell
 from ._functions.segments import segment_reduce as segment_reduce
+from .sparse._create import sparse_bsc_tensor as sparse_bsc_tensor
+from .sparse._create import sparse_bsr_tensor as sparse_bsr_tensor
+from .sparse._create import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse._create import sparse_coo_tensor as sparse_coo_tensor
+from .sparse._create import sparse_csc_tensor as sparse_csc_tensor
+from .sparse._create import sparse_csr_tensor as sparse_csr_tensor
+from .sparse._products import hspmm as hspmm
+from .sparse._products import smm as smm
+from .sparse._products import sspaddmm as sspaddmm
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from ._settings import get_default_device as get_default_device
@@ -611,6 +621,11 @@ from ._C import slice_scatter as slice_scatter
 from ._C import slogdet as slogdet
 from ._C import softmax as softmax
 from ._C import sort as sort
+from ._C import sparse_bsc as sparse_bsc
+from ._C import sparse_bsr as sparse_bsr
+from ._C import sparse_coo as sparse_coo
+from ._C import sparse_csc as sparse_csc
+from ._C import sparse_csr as sparse_csr
 from ._C import split as split
 from ._C import split_with_sizes as split_with_sizes
 from ._C import sqrt as sqrt

@@ -34,11 +34,6 @@ def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     return _C._legacy_tensor(self.dtype, args)
 
 
-def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """Return the tensor itself, or converted to `dtype`: every tensor is dense."""
-    return self if dtype is None else self.to(dtype)
-
-
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Raise: this build has no such device."""
     return self.to("cuda")

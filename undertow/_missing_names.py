@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 CUDA = "planned: a CUDA backend; this build computes on the CPU only"
 COMPILED = "not planned: there is no compiler and no graph representation; programs run eagerly, as they are written"
-SPARSE = "not planned: tensors are strided; gradients of embeddings are dense"
+SPARSE = "not planned: a rarely used function of sparse tensors; undertow.sparse has the common ones"
 QUANTIZED = "not planned: no quantized dtypes or kernels"
 DISTRIBUTED = "planned: training over several processes"
 VENDOR = "not planned: a function of a vendor's library; use the public operator of the same name without the prefix"
@@ -74,8 +74,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(nn\.)?(ao|quantization|quantized\w*|quantizable|intrinsic|qat)", QUANTIZED),
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
     (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
-    (r"torch\.(sparse\w*|hspmm|hsmm|dsmm|smm|spmm|sspaddmm|saddmm|optim\.(SparseAdam|sparse_adam)|resize_as_sparse_)", SPARSE),
-    (r"torch\.Tensor\.(to_sparse\w*|sparse_\w+|s?smm|sspaddmm|coalesce|is_coalesced|indices|values|c?col_indices|c?row_indices|dense_dim)", SPARSE),
+    (r"torch\.(hsmm|dsmm|spmm|saddmm|resize_as_sparse_)", SPARSE),
+    (r"torch\.sparse\.(as_sparse_gradcheck|SparseSemiStructured\w*|semi_structured|to_sparse_semi_structured|solve|spsolve|bool|\w+_out)", SPARSE),
     (r"torch\.(cudnn|miopen|mkldnn)_\w+", VENDOR),
     (r"torch\.(Tensor\.)?(to_mkldnn|is_mkldnn)", VENDOR),
     (r"torch\.(sym_\w+|Sym\w+)", SYMBOLIC),
@@ -131,8 +131,8 @@ def reason(name: str) -> str:
     """Return whether a dotted torch name is planned, or why it is not.
 
     >>> from undertow._missing_names import reason
-    >>> reason("torch.sparse.mm")
-    'not planned: tensors are strided; gradients of embeddings are dense'
+    >>> reason("torch.hsmm")
+    'not planned: a rarely used function of sparse tensors; undertow.sparse has the common ones'
     """
     for pattern, why in _PATTERNS:
         if pattern.match(name):
@@ -154,8 +154,8 @@ def native_sentence(module: str, name: str) -> str | None:
     """Return the message for a name missing from an Undertow module, or None if torch does not have it either.
 
     >>> from undertow._missing_names import native_sentence
-    >>> native_sentence("undertow", "sparse_csr_tensor")
-    'undertow.sparse_csr_tensor is not in Undertow: not planned: tensors are strided; gradients of embeddings are dense'
+    >>> native_sentence("undertow", "quantize_per_tensor")
+    'undertow.quantize_per_tensor is not in Undertow: not planned: no quantized dtypes or kernels'
     """
     known = f"torch{module.removeprefix('undertow')}.{name}"
     if not is_torchs(known):

@@ -111,6 +111,16 @@ def rebuild_meta(cls: type[Tensor] | str, dtype: str, size: tuple[int, ...], str
     return _as_class(t, cls).requires_grad_(requires_grad)
 
 
+def rebuild_sparse(
+    cls: type[Tensor], layout: Any, indices: Tensor, plain: Tensor | None, values: Tensor, coalesced: bool, size: tuple[int, ...], requires_grad: bool
+) -> Tensor:
+    """Create a sparse leaf of class `cls` from its parts; called when a pickled sparse tensor is loaded."""
+    t = _C._make_sparse(layout, indices, plain, values, coalesced, size)
+    if cls is not _C.Tensor:
+        t = t.as_subclass(cls)
+    return t.requires_grad_(requires_grad)
+
+
 def _meta_layout_of(t: Tensor) -> tuple[Any, ...]:
     dtype, _, size, stride, requires_grad = _layout_of(t)
     return dtype, size, stride, requires_grad
@@ -137,6 +147,8 @@ def reduce_ex(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     warn_if_has_hooks(t)
     if t.is_meta:
         return rebuild_meta, (_class_of(t), *_meta_layout_of(t)), t.__getstate__() or None
+    if t.layout is not _C.strided:
+        return rebuild_sparse, (type(t), *_C._sparse_parts(t), tuple(t.shape), t.requires_grad), t.__getstate__() or None
     return rebuild, (_class_of(t), _buffer_of(t), *_layout_of(t)), t.__getstate__() or None
 
 
@@ -160,7 +172,12 @@ def deepcopy(t: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(t)]
     from copy import deepcopy as deep
 
-    new = rebuild_meta(type(t), *_meta_layout_of(t)) if t.is_meta else rebuild(type(t), deep(_buffer_of(t), memo), *_layout_of(t))
+    if t.layout is not _C.strided:
+        new = rebuild_sparse(type(t), *deep(_C._sparse_parts(t), memo), tuple(t.shape), t.requires_grad)
+    elif t.is_meta:
+        new = rebuild_meta(type(t), *_meta_layout_of(t))
+    else:
+        new = rebuild(type(t), deep(_buffer_of(t), memo), *_layout_of(t))
     memo[id(t)] = new  # set before gradient and attributes are copied, because they may refer to this tensor
     if t.grad is not None:
         new.grad = deep(t.grad, memo)

@@ -219,9 +219,14 @@ _ELSEWHERE = (
     _of_module("_functions.histogram", "histogram"),
     _of_module("_functions.linear_algebra", "lu"),
     *(_of_module("_lazy_methods", name) for name in ("cuda", "dim_order", "module_load", "new")),
-    *(_of_module("_lazy_methods", name) for name in ("record_stream", "storage_type", "to_dense", "xpu")),
+    *(_of_module("_lazy_methods", name) for name in ("record_stream", "storage_type", "xpu")),
+    *(_of_module("sparse._methods", name) for name in ("coalesce", "is_coalesced", "indices", "values", "sparse_dim", "dense_dim", "sparse_mask")),
+    *(_of_module("sparse._methods", name) for name in ("to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc")),
+    *(_of_module("sparse._methods", name) for name in ("to_sparse_bsr", "to_sparse_bsc", "_nnz", "_indices", "_values", "_coalesced_")),
+    *(_of_module("sparse._methods", name) for name in ("crow_indices", "col_indices", "ccol_indices", "row_indices", "smm", "sspaddmm")),
+    *(_of_module("sparse._methods", name) for name in ("sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_")),
 )
-_NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu")  # unsupported devices and layouts
+_NEVER = ("is_ipu", "is_maia", "is_mkldnn", "is_mtia", "is_vulkan", "is_xla", "is_xpu")  # unsupported devices and layouts
 _PLAIN = (__reduce_ex__, __deepcopy__, __array__, __array_wrap__, __format__, __contains__, __complex__, __reversed__)
 _OVERRIDABLE: tuple[Callable[..., Any], ...] = (*_PLAIN, is_nonzero, storage, share_memory_, *_ELSEWHERE)
 

@@ -297,6 +297,20 @@ def _suffixes(t: Tensor) -> list[str]:
     return found
 
 
+def _with_suffixes(text: str, suffixes: list[str], indent: int, on_new_line: bool = False) -> str:
+    """Append the suffixes and a closing bracket, on new lines where they do not fit."""
+    last_line = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if on_new_line or last_line + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            last_line = indent + len(suffix)
+            on_new_line = False
+        else:
+            text += ", " + suffix
+            last_line += len(suffix) + 2
+    return text + ")"
+
+
 def tensor_repr(t: Tensor) -> str:
     """Return the text of `repr(t)`.
 
@@ -314,19 +328,14 @@ def tensor_repr(t: Tensor) -> str:
         return handle_torch_function(Tensor.__repr__, (t,), t)
     if _C._batched_level(t) >= 0:
         return _batched_repr(t)
+    if t.layout is not _C.strided:
+        from undertow.sparse._printing import sparse_repr
+
+        return sparse_repr(t)
     kind = type(t)
     name = "tensor" if kind is Tensor or kind is Parameter else kind.__name__
     indent = len(name) + 1
-    text = f"{name}({_contents(t, indent)}"
-    last_line = len(text) - text.rfind("\n") + 1
-    for suffix in _suffixes(t):
-        if last_line + len(suffix) + 2 > _options.linewidth:
-            text += ",\n" + " " * indent + suffix
-            last_line = indent + len(suffix)
-        else:
-            text += ", " + suffix
-            last_line += len(suffix) + 2
-    text += ")"
+    text = _with_suffixes(f"{name}({_contents(t, indent)}", _suffixes(t), indent)
     if name != "tensor" and isinstance(t, Parameter):
         text = f"Parameter({text})"
     return "Parameter containing:\n" + text if issubclass(kind, Parameter) else text

@@ -20,7 +20,7 @@ void take_first_sample(TensorImpl* impl, const TensorImpl* value) {
 }
 
 Results run(const char* key, std::initializer_list<Boxed> args) {
-  UT_CHECK(handler, "vmap: no rules are installed, so ", key, " cannot be computed on a batched tensor");
+  UT_CHECK(handler, "no rules are installed, so ", key, " cannot be computed on a batched or sparse tensor");
   Results out;
   handler(key, {args.begin(), args.size()}, out);
   return out;
@@ -45,6 +45,12 @@ bool is_batched(const Tensor& t) { return t.defined() && t.impl()->has(kBatched)
 bool is_batched(TensorSpan list) {
   for (const Tensor& t : list)
     if (is_batched(t)) return true;
+  return false;
+}
+bool is_delegated(const Tensor& t) { return t.defined() && t.impl()->has(kDelegated); }
+bool is_delegated(TensorSpan list) {
+  for (const Tensor& t : list)
+    if (is_delegated(t)) return true;
   return false;
 }
 const Tensor& value_of(const Tensor& t) { return t.impl()->meta->batched_value; }
@@ -82,7 +88,10 @@ void call(const char* key, std::initializer_list<Boxed> args, Scalar& out) { out
 void call(const char* key, std::initializer_list<Boxed> args, bool& out) { out = run(key, args).number.to<bool>(); }
 void call(const char* key, std::initializer_list<Boxed> args) { run(key, args); }
 
-void raise_out_under_vmap(const char* name) {
+void raise_out_delegated(const char* name, uint32_t flags) {
+  UT_CHECK_AS(NotImplemented, !(flags & kSparse), name,
+              "(..., out=): sparse tensors have no form with out=; use the "
+              "returned tensor");
   UT_FAIL("Batching rule not implemented for ", name,
           "(..., out=): under vmap no operator writes into a tensor given by out=; use the returned tensor");
 }

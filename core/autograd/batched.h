@@ -18,6 +18,9 @@ namespace undertow::batched {
 Tensor wrap(const Tensor& value, int64_t level);  // dimension 0 of value is the batch
 bool is_batched(const Tensor& t);
 bool is_batched(TensorSpan list);
+// Batched or sparse: recorders pass the call to `handler`. See Note [Sparse Tensors].
+bool is_delegated(const Tensor& t);
+bool is_delegated(TensorSpan list);
 const Tensor& value_of(const Tensor& t);
 const Tensor& physical(const Tensor& t);  // the value below all levels; t itself if it is not batched
 int64_t level_of(const Tensor& t);        // -1 if t is not batched
@@ -63,7 +66,7 @@ struct Boxed {
   Boxed(std::string_view s) : kind(Kind::Str), size(static_cast<uint32_t>(s.size())), pointer(s.data()) {}
   Boxed(undertow::Generator* g) : kind(g ? Kind::Generator : Kind::None), pointer(g) {}
   Boxed(undertow::MemoryFormat m) : kind(Kind::MemoryFormat), integer(static_cast<int64_t>(m)) {}
-  Boxed(undertow::Layout) : kind(Kind::Layout), integer(0) {}
+  Boxed(undertow::Layout l) : kind(Kind::Layout), integer(static_cast<int64_t>(l)) {}
   Boxed(undertow::Device d)
       : kind(Kind::Device), integer(static_cast<int>(d.type) << 8 | static_cast<uint8_t>(d.index)) {}
   template <class T>
@@ -75,8 +78,8 @@ struct Results {
   Scalar number;
 };
 
-// Computes `key` on batched arguments. Installed by the binding layer, because the rules are in Python. The keys are
-// those of Entry.key in tools/opgen/schema.py.
+// Computes `key` on batched or sparse arguments. Installed by the binding layer, because the rules are in Python. The
+// keys are those of Entry.key in tools/opgen/schema.py.
 extern void (*handler)(const char* key, std::span<const Boxed> args, Results& out);
 
 void call(const char* key, std::initializer_list<Boxed> args, Tensor& out);
@@ -94,6 +97,6 @@ R call(const char* key, std::initializer_list<Boxed> args) {
   return out;
 }
 
-[[noreturn]] void raise_out_under_vmap(const char* name);
+[[noreturn]] void raise_out_delegated(const char* name, uint32_t flags);
 
 }  // namespace undertow::batched

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/autograd/batched.h"
+#include "core/autograd/sparse_grad.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
 #include "core/graph/engine/aggregate.h"
@@ -15,9 +16,13 @@
 
 namespace undertow::graph_ops {
 
-Tensor add(const Tensor& a, const Tensor& b) { return ops::add(a, b, Scalar(1)); }
+Tensor add(const Tensor& a, const Tensor& b) {
+  if (UT_UNLIKELY(a.is_sparse() || b.is_sparse())) return sparse::add(a, b);
+  return ops::add(a, b, Scalar(1));
+}
 void add_in_place(const Tensor& a, const Tensor& b) {
   NoGradGuard no_grad;
+  if (UT_UNLIKELY(a.is_sparse() || b.is_sparse())) return sparse::add_in_place(a, b);
   ops::add_(a, b, Scalar(1));
 }
 
@@ -42,6 +47,7 @@ Tensor real(const Tensor& t) { return ops::real(t); }
 Tensor clone(const Tensor& t) { return ops::clone(t, std::nullopt); }
 
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
+  if (UT_UNLIKELY(t.is_sparse())) return clone(t);
   if (!is_non_overlapping_and_dense(like->sizes(), like->strides())) return ops::clone(t, MemoryFormat::Contiguous);
   if (same(t.strides(), like->strides()) || (t.is_contiguous() && like->has(kContiguous)))
     return ops::clone(t, std::nullopt);
@@ -50,8 +56,10 @@ Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
 }
 
 Tensor detach(const Tensor& t) { return alias(t); }
+bool is_exclusive_sparse(const Tensor& t) { return sparse::is_exclusive(t); }
 
 bool has_nan(const Tensor& t) {
+  if (t.is_sparse()) return has_nan(sparse_parts(t).values);
   if (!t.numel() || !fwd::has_elements(t)) return false;
   return ops::item(ops::any(ops::isnan(batched::physical(t)))).to<bool>();  // true if any sample has a NaN
 }
@@ -60,6 +68,7 @@ ValueKind classify(const Tensor& t) {
   NoGradGuard no_grad;
   ModeGuard no_profile(kProfile, false);
   ModeGuard unrecorded(kProvenance, false);
+  if (t.is_sparse()) return classify(sparse_parts(t).values);
   if (!fwd::has_elements(t)) return ValueKind::Finite;
   if (has_nan(t)) return ValueKind::Nan;
   if (t.numel() && ops::item(ops::any(ops::isinf(t))).to<bool>()) return ValueKind::Infinite;

@@ -113,6 +113,7 @@ void replace_memory(const Tensor& self, const Tensor& source) {
   to->set_layout(source.sizes(), source.strides());
   to->set(kConj, from->has(kConj));
   to->set(kNeg, from->has(kNeg));
+  to->set(kSparse, from->has(kSparse));
 }
 
 }  // namespace ops

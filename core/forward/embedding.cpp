@@ -22,7 +22,7 @@ Tensor checked_integers(const Tensor& t, const char* what) {
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, const Tensor& indices,
                                                           const Tensor& offsets, bool, int64_t mode,
-                                                          const Tensor& scales, bool last, int64_t padding_idx) {
+                                                          const Tensor& scales, bool last, int64_t padding_idx, bool) {
   UT_CHECK(weight.dim() == 2, "embedding_bag: expected a weight of two dimensions, got ", weight.dim());
   UT_CHECK(is_floating(weight.dtype()), "\"embedding_bag\" not implemented for '", long_name(weight.dtype()), "'");
   UT_CHECK(!scales.defined() || scales.dtype() == weight.dtype(),

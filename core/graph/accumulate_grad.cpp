@@ -92,10 +92,30 @@ bool is_sole_view(const Tensor& grad) {
          t->storage->nbytes() == static_cast<size_t>(grad.numel() * itemsize(t->dtype));
 }
 
+// Sums with a sparse operand, as torch has them: a sparse gradient stays sparse until a dense one arrives; a dense
+// .grad is written in place.
+void accumulate_sparse(TensorImpl* leaf, Tensor& current, Tensor grad) {
+  if (!current.defined()) {
+    if (!grad_enabled()) {
+      current =
+          graph_ops::is_exclusive_sparse(grad) ? graph_ops::detach(grad) : graph_ops::clone(graph_ops::detach(grad));
+      return;
+    }
+    current = graph_ops::clone(grad);
+  } else if (!grad_enabled() && !(current.is_sparse() && !grad.is_sparse())) {
+    return graph_ops::add_in_place(current, grad);
+  } else {
+    current = graph_ops::add(current, grad);
+  }
+  if (current.impl()->grad_fn) cycles::suspect(leaf);
+}
+
 }  // namespace
 
 void accumulate_grad(TensorImpl* leaf, Tensor grad) {
   Tensor& current = leaf->meta->grad;
+  if (UT_UNLIKELY(grad.is_sparse() || (current.defined() && current.is_sparse())))
+    return accumulate_sparse(leaf, current, std::move(grad));
   if (!current.defined()) {
     // Keep the tensor itself if nobody else owns it and its strides match the leaf's; otherwise copy it to those
     // strides.

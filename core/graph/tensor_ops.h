@@ -14,6 +14,7 @@ Tensor clone(const Tensor& t);
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like);  // with the strides of `like` if those are dense
 Tensor detach(const Tensor& t);
 bool has_nan(const Tensor& t);
+bool is_exclusive_sparse(const Tensor& t);  // of a sparse tensor: nobody else has it, its parts or their memory
 
 // The worst kind of value among a tensor's elements.
 enum class ValueKind : uint8_t { Undefined, Zero, Finite, Infinite, Nan };

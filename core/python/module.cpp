@@ -243,7 +243,8 @@ bool fill(PyObject* module) {
          init_data_functions(module) && init_numpy_functions(module) && init_override_functions(module) &&
          init_forward_functions(module) && init_type_functions(module) && init_dlpack_functions(module) &&
          init_watch_functions(module) && init_profile_functions(module) && init_transform_functions(module) &&
-         init_optim_functions(module) && init_train_functions(module) && init_build_functions(module);
+         init_sparse_functions(module) && init_optim_functions(module) && init_train_functions(module) &&
+         init_build_functions(module);
 }
 
 // Note [One Module]

@@ -35,6 +35,9 @@ PyObject* optim_update(PyObject*, PyObject* args) {
       tensors.push_back(tensor_list_arg(list));
     }
     UT_CHECK_VALUE(!tensors.empty(), "_optim_update: expected lists of tensors");
+    for (const auto& list : tensors)
+      for (const Tensor& t : list)
+        UT_CHECK(!t.is_sparse(), "the step of an optimizer does not support sparse tensors here");
     std::vector<std::vector<double>> rows;
     if (PyTuple_Check(constants)) {
       rows.assign(tensors[0].size(), numbers_of(constants));

@@ -45,7 +45,9 @@ struct Device {
 inline constexpr Device kCpu{};
 std::ostream& operator<<(std::ostream& out, Device d);  // "cpu", "cuda:0"
 
-enum class Layout : uint8_t { Strided };
+enum class Layout : uint8_t { Strided, SparseCoo, SparseCsr, SparseCsc, SparseBsr, SparseBsc };
+inline constexpr int kNumLayouts = 6;
+const char* name(Layout layout);  // of the Python object: "sparse_coo"
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 }  // namespace undertow

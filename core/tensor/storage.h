@@ -45,6 +45,7 @@ class Storage {
   void unlock_address() { address_locks_.fetch_sub(1, std::memory_order_relaxed); }
   void lock_address_forever() { address_locked_forever_ = true; }
   Deleter deleter() const { return deleter_; }  // of borrowed memory
+  void* context() const { return context_; }
   // Exchanges the bytes of two storages; both keep their identity, counts and versions.
   void swap_bytes(Storage& other);
 

@@ -52,6 +52,7 @@ class Tensor {
   bool is_floating() const { return undertow::is_floating(dtype()); }
   bool is_conj() const { return impl_->has(kConj); }
   bool is_neg() const { return impl_->has(kNeg); }
+  bool is_sparse() const { return impl_->has(kSparse); }  // any layout but strided
   // A view also requires grad if its base does: a write after the view was created may have changed the base.
   bool requires_grad() const {
     return impl_->has(kRequiresGrad) || (impl_->has(kIsView) && impl_->base->has(kRequiresGrad));
@@ -110,7 +111,7 @@ inline Tensor alias(const Tensor& src) {
   auto* impl = new TensorImpl;
   impl->dtype = from.dtype;
   impl->device = from.device;
-  impl->flags = from.flags & (kContiguous | kConj | kNeg | kOtherDevice);
+  impl->flags = from.flags & (kContiguous | kConj | kNeg | kOtherDevice | kSparse);
   impl->ndim = from.ndim;
   impl->numel = from.numel;
   impl->offset = from.offset;

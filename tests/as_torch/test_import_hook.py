@@ -46,19 +46,19 @@ print(tuple(map(int, numbers)) >= (2, 1), torch.__version__.startswith("2.13.0+u
 def test_a_missing_name_is_named_with_whether_it_is_planned():
     assert run("""
 import torch
-for expression in ("torch.sparse_coo_tensor", "torch.distributed.TCPStore", "torch.nn.NoSuchLayer", "torch.no_such_thing",
-                   "torch.ones(1).to_sparse()", "torch.nn.functional.no_such"):
+for expression in ("torch.quantize_per_tensor", "torch.distributed.TCPStore", "torch.nn.NoSuchLayer", "torch.no_such_thing",
+                   "torch.ones(1).int_repr()", "torch.nn.functional.no_such"):
     try:
         eval(expression)
     except AttributeError as error:
         print(str(error).split(";")[0])
-print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "to_sparse"), getattr(torch, "fx", None))
+print(hasattr(torch, "no_such_thing"), hasattr(torch.ones(1), "int_repr"), getattr(torch, "fx", None))
 """).splitlines() == [
-        "torch.sparse_coo_tensor is not in Undertow: not planned: tensors are strided",
+        "torch.quantize_per_tensor is not in Undertow: not planned: no quantized dtypes or kernels",
         "torch.distributed.TCPStore is not in Undertow: planned: training over several processes",
         "torch.nn.NoSuchLayer is not in Undertow: torch 2.13 has no public name like it",
         "torch.no_such_thing is not in Undertow: torch 2.13 has no public name like it",
-        "torch.Tensor.to_sparse is not in Undertow: not planned: tensors are strided",
+        "torch.Tensor.int_repr is not in Undertow: not planned: no quantized dtypes or kernels",
         "torch.nn.functional.no_such is not in Undertow: torch 2.13 has no public name like it",
         "False False None",
     ]

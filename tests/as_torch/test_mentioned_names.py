@@ -60,7 +60,7 @@ print(double(x).item(), is_distributed(x), is_sparse(x), isinstance(x, Mine), to
         ("bool(GraphModule)", "torch.fx.GraphModule"),
         ("list(GraphModule)", "torch.fx.GraphModule"),
         ("GraphModule.graph.nodes()", "torch.fx.GraphModule.graph"),
-        ("torch.sparse_coo_tensor([[0]], [1.0])", "torch.sparse_coo_tensor"),
+        ("torch.quantize_per_tensor([[0]], [1.0])", "torch.quantize_per_tensor"),
     ],
 )
 def test_functions_that_must_return_a_result_raise_and_name_themselves(tmp_path, use, name):
@@ -97,7 +97,7 @@ def inside():
         return torch.distributed.TCPStore
     except AttributeError:
         return None
-print(GraphModule, exports, finder, inside(), hasattr(torch, "sparse_coo_tensor"), getattr(torch.distributed, "TCPStore", None))
+print(GraphModule, exports, finder, inside(), hasattr(torch, "quantize_per_tensor"), getattr(torch.distributed, "TCPStore", None))
 print(importlib.util.find_spec("torch.export"))
 try:
     from torch.nn import NoSuchLayer

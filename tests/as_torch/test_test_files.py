@@ -25,7 +25,7 @@ class Mode(TorchDispatchMode):
         return func(*args, **kwargs)
 
 KINDS = [torch.float32, torch.float8_e4m3fn]
-HAS = hasattr(torch, "no_such_name"), hasattr(torch, "sparse_coo_tensor")
+HAS = hasattr(torch, "no_such_name"), hasattr(torch, "quantize_per_tensor")
 
 class TestMissing(TestCase):
     def test_what_is_here_runs(self):
@@ -71,8 +71,8 @@ def test_a_missing_name_fails_only_the_tests_that_use_it(tmp_path, tools):
 
 
 def test_other_programs_raise_when_they_call_a_missing_name(tmp_path):
-    (tmp_path / "program.py").write_text("import torch.testing._internal.common_utils\nimport torch\ntorch.sparse_coo_tensor([[0]], [1.0])\n")
+    (tmp_path / "program.py").write_text("import torch.testing._internal.common_utils\nimport torch\ntorch.quantize_per_tensor([[0]], [1.0])\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(undertow.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-m", "undertow.as_torch", "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "NotImplementedError: torch.sparse_coo_tensor is not in Undertow" in done.stderr
+    assert "NotImplementedError: torch.quantize_per_tensor is not in Undertow" in done.stderr

@@ -53,6 +53,7 @@ Tensor cast(const Tensor& t, DType dtype) {
 }
 Tensor real(const Tensor& t) { return t; }
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl*) { return clone(t); }
+bool is_exclusive_sparse(const Tensor&) { return false; }
 Tensor detach(const Tensor& t) { return alias(t); }
 bool has_nan(const Tensor& t) {
   return std::any_of(t.data_as<float>(), t.data_as<float>() + t.numel(), [](float x) { return std::isnan(x); });

@@ -13,8 +13,8 @@ from undertow import _missing_names
 from undertow.as_torch import shims
 
 MISSING = [
-    "sparse_csr_tensor", "jit", "compile", "FloatTensor", "permute_copy", "functional", "xpu", "nn.quantized", "backends.cudnn", "cuda.amp",
-    "linalg.common_notes", "utils.mobile_optimizer", "optim.SparseAdam", "utils.data.IterDataPipe",
+    "hsmm", "jit", "compile", "FloatTensor", "permute_copy", "functional", "xpu", "nn.quantized", "backends.cudnn", "cuda.amp",
+    "linalg.common_notes", "utils.mobile_optimizer", "utils.data.IterDataPipe",
 ]  # fmt: skip
 
 

@@ -70,5 +70,5 @@ def test_the_tables_of_modules_and_criteria_hold_here(tmp_path):
     command = [sys.executable, "-m", "undertow.as_torch", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_file.py"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=600)
     failed = {line.split()[1].rpartition("::")[2] for line in done.stdout.splitlines() if line.startswith("FAILED")}
-    assert failed == {"test_EmbeddingBag_sparse", "test_Embedding_sparse"}, done.stdout[-3000:]
-    assert "280 passed" in done.stdout
+    assert not failed, done.stdout[-3000:]
+    assert "282 passed" in done.stdout

@@ -59,11 +59,6 @@ print(json.dumps(failed))
 KNOWN = {
     "hash_tensor": "uint64",
     "chalf": "complex numbers of halves",
-    "to_sparse": "sparse tensors",
-    "sparse.mm": "sparse tensors",
-    "sparse.sampled_addmm": "sparse tensors",
-    "nn.functional.embedding": "sparse gradients",
-    "nn.functional.embedding_bag": "sparse gradients",
     "gradient errors": "the meta device",
     "amax errors": "more than 64 dimensions raise when they are created",
     "amin errors": "more than 64 dimensions raise when they are created",

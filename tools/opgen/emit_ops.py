@@ -275,7 +275,7 @@ def cut_mark(e: Entry) -> str:
 
 def slow_flags(e: Entry) -> str:
     """The flags of the arguments or of the thread that send a call to slow_name; "" if there are none."""
-    flags = ([] if e.spec.get("lazy_conj") or e.is_composite else ["kConj", "kNeg"]) + (["kBatched"] if e.is_batchable else [])
+    flags = ([] if e.spec.get("lazy_conj") or e.is_composite else ["kConj", "kNeg"]) + (["kDelegated"] if e.is_batchable else [])
     test = f"flags & ({' | '.join(flags)})" if e.tensor_args and flags else ""
     if e.batch == "random":
         test += (" || " if test else "") + "mode_is(kTransform)"
@@ -308,7 +308,7 @@ def slow_function(e: Entry, inplace: bool = False) -> str:
     if e.is_batchable:
         key = f'"{e.key}{"_" * inplace}"'
         act = [f"batched::call({key}, {{{names(e)}}});", "return self;"] if inplace else [f"return batched::call<{ret}>({key}, {{{names(e)}}});"]
-        tests = [f"batched::is_batched({a.name})" for a in e.tensor_args] + ["mode_is(kTransform)"] * (e.batch == "random")
+        tests = [f"batched::is_delegated({a.name})" for a in e.tensor_args] + ["mode_is(kTransform)"] * (e.batch == "random")
         lines += [f"  if ({' || '.join(tests)}) {{", *("    " + a for a in act), "  }"] if lazy else ["  " + a for a in act]
     if lazy:
         args = ", ".join(f"resolve_conj_neg({a.name})" if a.is_tensor or a.is_list else a.name for a in e.args)

@@ -176,7 +176,7 @@ def operator_table(entries: list[Entry], emitted: set[str]) -> list[str]:
                 emitted.add(fname)
                 out.append(code)
             key = e.key + "_" * (kind == "inplace")
-            rows.append(f'  {{"{key}", "{e.batch}", "{",".join(a.name for a in e.args)}", {fname}}}')
+            rows.append(f'  {{"{key}", "{e.rules}", "{",".join(a.name for a in e.args)}", {fname}}}')
     return [*out, "const TableOperator table[] = {", ",\n".join([*rows, "  {nullptr, nullptr, nullptr, nullptr}"]), "};"]
 
 

@@ -26,6 +26,7 @@ KEYS = {
     "choices",  # choices.mode: the strings that an argument `mode` takes, where they are a closed set; for the type stubs
     "tested_by",  # in place of samples: the entry whose property tests call this one
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
+    "sparse",  # the rule of undertow/sparse that computes it on sparse tensors
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
 TYPES = {
@@ -181,6 +182,12 @@ class Entry:
         """The rule for batched tensors. Pointwise entries always have one, composites consist of operators that have one;
         "" is neither: such an operator runs once per sample, in a loop."""
         return self.spec.get("batch") or ("pointwise" if self.is_pointwise else "composite" if self.is_composite else "")
+
+    @property
+    def rules(self) -> str:
+        """The rules for batched and for sparse tensors, as the operator table of the bindings has them: "pointwise/unary"."""
+        sparse = self.spec.get("sparse")
+        return f"{self.batch}/{sparse}" if sparse else self.batch
 
     @property
     def is_batchable(self) -> bool:

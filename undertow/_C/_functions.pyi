@@ -636,7 +636,15 @@ def cdist(
 ) -> Tensor: ...
 def pdist(input: Tensor, p: _float = 2) -> Tensor: ...
 def _embedding_bag(
-    weight: Tensor, indices: Tensor, offsets: Tensor, by_freq: _bool, mode: _int, scales: Tensor | None, last: _bool, padding_idx: _int,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    by_freq: _bool,
+    mode: _int,
+    scales: Tensor | None,
+    last: _bool,
+    padding_idx: _int,
+    sparse: _bool = False,
 ) -> return_types._embedding_bag: ...
 def embedding_bag(
     weight: Tensor,

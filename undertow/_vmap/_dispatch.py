@@ -32,11 +32,11 @@ _warned: set[str] = set()
 class Operator:
     """One overload of an operator, called with all arguments given by position."""
 
-    __slots__ = ("inplace", "key", "names", "number", "rule")
+    __slots__ = ("inplace", "key", "names", "number", "rule", "sparse")
 
     def __init__(self, key: str, rule: str, names: str, number: int) -> None:
         self.key = key
-        self.rule = rule
+        self.rule, _, self.sparse = rule.partition("/")  # the rules for batched and for sparse tensors
         self.names = tuple(names.split(","))
         self.number = number
         self.inplace = key.endswith("_")

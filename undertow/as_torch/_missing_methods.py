@@ -11,11 +11,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 TENSOR_METHODS = (
-    "ccol_indices chalf coalesce col_indices crow_indices dense_dim dequantize indices int_repr ipu is_coalesced "
+    "chalf dequantize int_repr ipu "
     "map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme "
-    "resize_as_sparse_ row_indices smm sparse_dim sparse_mask sparse_resize_ "
-    "sparse_resize_and_clear_ sspaddmm to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr "
-    "to_sparse_coo to_sparse_csc to_sparse_csr values align_to align_as refine_names rename rename_ symeig eig lstsq solve"
+    "to_mkldnn to_padded_tensor align_to align_as refine_names rename rename_ symeig eig lstsq solve"
 )
 
 

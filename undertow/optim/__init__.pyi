@@ -16,6 +16,7 @@ from . import radam as radam
 from . import rmsprop as rmsprop
 from . import rprop as rprop
 from . import sgd as sgd
+from . import sparse_adam as sparse_adam
 from . import swa_utils as swa_utils
 from .adadelta import Adadelta as Adadelta
 from .adafactor import Adafactor as Adafactor
@@ -32,3 +33,4 @@ from .radam import RAdam as RAdam
 from .rmsprop import RMSprop as RMSprop
 from .rprop import Rprop as Rprop
 from .sgd import SGD as SGD
+from .sparse_adam import SparseAdam as SparseAdam

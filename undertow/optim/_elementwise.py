@@ -162,6 +162,9 @@ class Elementwise(Optimizer):
             g = p.grad
             if g is None:
                 continue
+            if g.is_sparse:
+                self._step_sparse(p, g, group)
+                continue
             state = self.state.get(p)  # indexing would create an empty entry for a parameter that needs none
             if not state or (keys and keys[0] is not None and keys[0] not in state):
                 state = self._begin(p, group, keys)
@@ -186,6 +189,11 @@ class Elementwise(Optimizer):
             rows.append(row)
         if params:
             _C._optim_update(self._algorithm, [params, grads, *kept], rows[0] if len(by_step) == 1 else rows)
+
+    def _step_sparse(self, p: Tensor, g: Tensor, group: dict[str, Any]) -> None:
+        """Update a parameter whose gradient is sparse."""
+        of = next(cls.__name__ for cls in type(self).__mro__ if "_states" in vars(cls))
+        raise RuntimeError(f"{of} does not support sparse gradients" + (", please consider SparseAdam instead" if of == "Adam" else ""))
 
     def _step_apart(self, p: Tensor, g: Tensor, states: list[Any], row: tuple[Any, ...], native: bool) -> None:
         """Update a parameter that the native update does not support directly."""

@@ -61,6 +61,8 @@ class Adafactor(Optimizer):
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
+                        if p.grad.is_sparse:
+                            raise RuntimeError("Adafactor does not support sparse gradients")
                         self._step_one(p, p.grad, group)
         return loss
 

@@ -55,6 +55,20 @@ class Adagrad(Elementwise):
         lr = hyper(group["lr"], group) / (1 + (step - 1) * group["lr_decay"])
         return lr, group["eps"], group["weight_decay"], -1.0 if group["maximize"] else 1.0
 
+    def _step_sparse(self, p: Tensor, g: Tensor, group: dict[str, Any]) -> None:
+        if group["fused"]:
+            raise RuntimeError("`fused` does not support sparse grad or complex param")
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state = self.state[p]
+        state["step"] += 1
+        lr, eps, _, _ = self._constants(group, state["step"].item(), state)
+        g = (-g if group["maximize"] else g).coalesce()  # the update is not linear, so every index must occur once
+        at, values = g._indices(), g._values()
+        state["sum"].add_(undertow.sparse_coo_tensor(at, values.pow(2), g.shape, is_coalesced=True))
+        std = state["sum"].sparse_mask(g)._values().sqrt_().add_(eps)
+        p.add_(undertow.sparse_coo_tensor(at, values / std, g.shape, is_coalesced=True), alpha=-lr)
+
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         lr, eps, decay, sign = c
         g = plus_decay(g * sign, p, decay)

@@ -149,7 +149,8 @@ class LBFGS(Optimizer):
         return undertow.view_as_real(t) if t.is_complex() else t
 
     def _gather_flat_grad(self) -> Tensor:
-        return undertow.cat([(self._real(p.grad) if p.grad is not None else undertow.zeros_like(self._real(p))).reshape(-1) for p in self._params])
+        grads = [undertow.zeros_like(p) if p.grad is None else p.grad.to_dense() for p in self._params]
+        return undertow.cat([self._real(g).reshape(-1) for g in grads])
 
     def _add(self, t: Any, direction: Tensor) -> None:
         offset = 0

@@ -105,6 +105,29 @@ def _rebuild_meta_tensor(m: Machine, dtype: Any, size: Any, stride: Any, require
     return undertow.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(requires_grad)
 
 
+def _layout(m: Machine, name: Any) -> Any:
+    found = getattr(_C, name.removeprefix("torch."), None) if type(name) is str else None
+    if not isinstance(found, _C.layout):
+        raise UnpicklingError(f"corrupt pickle: the layout {name!r}")
+    return found
+
+
+def _rebuild_sparse(m: Machine, layout: Any, parts: Any) -> Tensor:
+    from undertow.sparse import _create
+
+    if type(parts) is not tuple or not all(type(t) is Tensor and t.layout is _C.strided for t in parts[:2]):
+        raise UnpicklingError("corrupt pickle: a sparse tensor needs indices, values and a size")
+    try:  # the constructors check that indices are within the size
+        if layout is _C.sparse_coo and len(parts) in (3, 4) and parts[0].dtype is _C.int64:
+            coalesced = bool(parts[3]) if len(parts) > 3 else None
+            return _create.sparse_coo_tensor(*parts[:2], _size(m, parts[2]), is_coalesced=coalesced, check_invariants=True)
+        if layout in _create.COMPRESSED and len(parts) == 4 and type(parts[2]) is Tensor:
+            return _create.sparse_compressed_tensor(*parts[:3], _size(m, parts[3]), layout=layout)
+    except (RuntimeError, IndexError, TypeError) as error:
+        raise UnpicklingError(f"corrupt pickle: a sparse tensor: {error}") from error
+    raise UnpicklingError(f"corrupt pickle: a sparse tensor of layout {layout} with {len(parts)} parts")
+
+
 def _rebuild_tensor(m: Machine, storage: Any, offset: Any, size: Any, stride: Any) -> Tensor:
     return _rebuild_tensor_v2(m, storage, offset, size, stride, False, None)
 
@@ -231,6 +254,8 @@ _GLOBALS: dict[str, Any] = {
     **{b.name: b for b in _MAKE_TENSORS},
     "torch._utils._rebuild_parameter_with_state": Builder("torch._utils._rebuild_parameter_with_state", _rebuild_parameter_with_state),
     "torch._tensor._rebuild_from_type_v2": Builder("torch._tensor._rebuild_from_type_v2", _rebuild_from_type_v2),
+    "torch._utils._rebuild_sparse_tensor": Builder("torch._utils._rebuild_sparse_tensor", _rebuild_sparse),
+    "torch.serialization._get_layout": Builder("torch.serialization._get_layout", _layout),
     "torch.Tensor": _TENSOR,
     "torch.nn.parameter.Parameter": _PARAMETER,
     "torch.Size": Builder("torch.Size", _size),

@@ -44,6 +44,8 @@ _ORDERED = Global("collections", "OrderedDict")
 _COUNTER = Global("collections", "Counter")
 _TENSOR_V2 = Global("torch._utils", "_rebuild_tensor_v2")
 _META_TENSOR = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
+_SPARSE_TENSOR = Global("torch._utils", "_rebuild_sparse_tensor")
+_LAYOUT = Global("torch.serialization", "_get_layout")
 _PARAMETER = Global("torch._utils", "_rebuild_parameter")
 _PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
 _FROM_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
@@ -295,6 +297,11 @@ class Emitter:
 
     def _plain_tensor(self, t: Tensor, requires_grad: bool) -> None:
         """Write the call that creates a tensor over its storage, regardless of its class."""
+        if t.layout is not _C.strided:
+            layout, indices, plain, values, coalesced = _C._sparse_parts(t)
+            parts = (indices, values, t.shape, coalesced) if plain is None else (indices, plain, values, t.shape)
+            self._call(_SPARSE_TENSOR, layout, parts)
+            return
         if t.is_meta:
             self._global(_META_TENSOR)
             self._tuple((t.dtype, tuple(t.shape), tuple(t.stride()), requires_grad))
@@ -317,7 +324,7 @@ class Emitter:
     def _tensor(self, t: Tensor) -> None:
         _warn_of_hooks(t)
         state = _attributes(t)
-        if not state:
+        if not state or t.layout is not _C.strided:
             self._plain_tensor(t, t.requires_grad)
         else:
             self._global(_FROM_TYPE)
@@ -412,6 +419,7 @@ _WRITERS: dict[type, Callable[[Emitter, Any], None]] = {
     _C.Size: lambda e, obj: e._remembered(obj, _SIZE, tuple(obj)),
     _C.dtype: Emitter._dtype,
     _C.device: Emitter._device,
+    _C.layout: lambda e, obj: e._remembered(obj, _LAYOUT, "torch." + str(obj).rpartition(".")[2]),
     TypedStorage: lambda e, obj: e._reference(obj.untyped(), obj.dtype),
     UntypedStorage: lambda e, obj: e._reference(obj, None),
 }

@@ -120,7 +120,8 @@ class _Wanted:
         """Return the total gradient, once; None if none arrived."""
         parts, self.parts = self.parts, []
         if not self.rows:
-            return parts[0]
+            whole = parts[0]
+            return IndexedSlices.from_sparse(whole) if whole is not None and whole.is_sparse and whole.sparse_dim() == 1 else whole
         slices = [r.slices(g) for r, g in zip(self.rows, parts, strict=True) if g is not None]
         if not slices:
             return None

@@ -35,6 +35,8 @@ class _DenseProcessor(_Processor):
     """A leaf that requires grad, such as a module's parameter."""
 
     def update_op(self, optimizer: Optimizer, g: Tensor | IndexedSlices) -> None:
+        if isinstance(g, Tensor) and g.is_sparse:
+            g = IndexedSlices.from_sparse(g) if g.sparse_dim() == 1 else g.to_dense()
         if isinstance(g, IndexedSlices):
             return _SparseProcessor(self._v).update_op(optimizer, g)
         if g.shape != self._v.shape:

@@ -69,6 +69,26 @@ class IndexedSlices:
             raise ValueError("Tensor conversion requested for IndexedSlices without known dense_shape")
         return undertow.zeros(self.dense_shape, dtype=self.dtype, device=self.device).index_add(0, self.indices.to(undertow.int64), self.values)
 
+    def to_sparse(self) -> Tensor:
+        """Return the gradient as a sparse tensor with one sparse dimension."""
+        if self.dense_shape is None:
+            raise ValueError("Sparse tensor requested for IndexedSlices without known dense_shape")
+        return undertow.sparse_coo_tensor(self.indices.unsqueeze(0), self.values, self.dense_shape)
+
+    @staticmethod
+    def from_sparse(t: Tensor) -> IndexedSlices:
+        """Return the rows of a sparse tensor with one sparse dimension.
+
+        >>> import undertow as ut
+        >>> rows = ut.train.IndexedSlices.from_sparse(ut.eye(3).to_sparse(1)[1:])
+        >>> rows.indices.tolist(), rows.dense_shape
+        ([0, 1], (2, 3))
+        """
+        if t.layout is not undertow.sparse_coo or t.sparse_dim() != 1:
+            raise ValueError(f"IndexedSlices: expected a sparse tensor with one sparse dimension, got the layout {t.layout} and {t.sparse_dim()}")
+        t = t.coalesce()
+        return IndexedSlices(t.values(), t.indices()[0], tuple(t.shape))
+
     def _with(self, change: Callable[[Tensor], Tensor]) -> IndexedSlices:
         """Return the same rows with changed values."""
         return IndexedSlices(change(self.values), self.indices, self.dense_shape)

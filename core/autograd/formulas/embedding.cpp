@@ -3,6 +3,7 @@
 #include "core/autograd/formulas/embedding.h"
 
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/sparse_grad.h"
 #include "core/forward/copy/copy.h"
 #include "core/tensor/layout.h"
 
@@ -29,13 +30,15 @@ Tensor zero_in_empty_bags(const Tensor& t, const Tensor& counts) {
 }
 }  // namespace
 
-Tensor bag_weight_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const Tensor& bags,
-                       const Tensor& counts, const Tensor& maxima, bool by_freq, int64_t mode, const Tensor& scales,
-                       int64_t padding_idx) {
+Tensor bag_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const Tensor& bags, const Tensor& counts,
+                const Tensor& maxima, bool by_freq, int64_t mode, const Tensor& scales, int64_t padding_idx,
+                bool sparse) {
   if (mode == kMax) return scatter_add(zeros_of(sizes, grad), 0, maxima, zero_in_empty_bags(grad, counts));
   Tensor rows = index_select(grad, 0, bags);
   if (mode == kMean) rows = rows * column(inverse_counts(counts, bags, grad.dtype()));
   if (scales.defined()) rows = rows * column(scales);
+  UT_CHECK(!sparse || !by_freq, "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
+  if (sparse) return sparse::rows_gradient(rows, to_dtype(indices, DType::Int64), sizes, padding_idx);
   if (by_freq) {
     Tensor uses = index_add(zeros_of(sizes.first(1), grad), 0, indices,
                             fwd::full_on_device_of(grad, indices.sizes(), Scalar(1), grad.dtype()), Scalar(1));
@@ -69,14 +72,13 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag_composite(const Tensor&
                                                                    const Tensor& offsets, bool by_freq, int64_t mode,
                                                                    bool sparse, const Tensor& scales, bool last,
                                                                    std::optional<int64_t> padding_idx) {
-  UT_CHECK_AS(NotImplemented, !sparse, "embedding_bag: sparse gradients are not supported; use sparse=False");
   int64_t padding = -1, rows = weight.dim() ? weight.size(0) : 0;
   if (padding_idx) {
     UT_CHECK(*padding_idx >= -rows && *padding_idx < rows, "padding_idx must be within the number of embeddings, ",
              -rows, " through ", rows - 1, ", but got ", *padding_idx);
     padding = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
   }
-  return _embedding_bag(weight, indices, offsets, by_freq, mode, scales, last, padding);
+  return _embedding_bag(weight, indices, offsets, by_freq, mode, scales, last, padding, sparse);
 }
 
 }  // namespace undertow::ops

@@ -7,9 +7,9 @@
 
 namespace undertow::ops {
 
-Tensor bag_weight_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const Tensor& bags,
-                       const Tensor& counts, const Tensor& maxima, bool by_freq, int64_t mode, const Tensor& scales,
-                       int64_t padding_idx);
+Tensor bag_grad(const Tensor& grad, IntSpan sizes, const Tensor& indices, const Tensor& bags, const Tensor& counts,
+                const Tensor& maxima, bool by_freq, int64_t mode, const Tensor& scales, int64_t padding_idx,
+                bool sparse);
 Tensor bag_scales_grad(const Tensor& grad, const Tensor& weight, const Tensor& indices, const Tensor& bags,
                        int64_t padding_idx);
 Tensor bag_jvp(const Tensor& weight_t, const Tensor& scales_t, const Tensor& weight, const Tensor& indices,

@@ -262,13 +262,12 @@ Tensor index_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
   return out;
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool sparse) {
+Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
   UT_CHECK(weight.dim() == 2, "'weight' must be 2-D; got shape ", ShapeText{weight.sizes()});
   UT_CHECK(is_int_index(indices.dtype()),
            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
            "undertow.",
            long_name(indices.dtype()), "Tensor instead (while checking arguments for embedding)");
-  UT_CHECK_AS(NotImplemented, !sparse, "embedding: sparse gradients are not supported; use sparse=False");
   Tensor flat = contiguous(as_int64(indices));
   int64_t count = flat.numel();
   Tensor rows = index_select(weight, 0, alias(flat, Dims{count}, Dims{1}, flat.storage_offset(), DType::Int64));

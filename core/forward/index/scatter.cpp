@@ -72,8 +72,7 @@ void scatter_source(const char* name, const Tensor& out, int64_t dim, const Tens
 
 }  // namespace
 
-Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse_grad) {
-  UT_CHECK_AS(NotImplemented, !sparse_grad, "gather: sparse gradients are not supported; use sparse_grad=False");
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool) {
   dim = wrap_dim(dim, self.dim());
   check_index_dtype("gather", index);
   if (index.numel() == 0) return empty_on_device_of(self, index.sizes(), self.dtype());

@@ -252,7 +252,7 @@ uint16_t CutMark::assign_number() {
 
 const char* cut_by(const TensorImpl& t) {
   std::lock_guard lock(marks_mutex);
-  return mark_names()[t.flags >> kCutShift];
+  return mark_names()[t.flags >> kCutShift & kMaxCutMarks];
 }
 
 }  // namespace provenance

@@ -117,10 +117,13 @@ std::optional<MemoryFormat> memory_format_arg(PyObject* o) {
   return !o || o == Py_None ? std::nullopt : std::optional<MemoryFormat>(memory_format_of(o));
 }
 std::optional<Layout> layout_arg(PyObject* o) {
-  return !o || o == Py_None ? std::nullopt : std::optional<Layout>(Layout::Strided);
+  return !o || o == Py_None ? std::nullopt : std::optional<Layout>(layout_from(o));
 }
 
 FactoryArgs::FactoryArgs(PyObject** slots) {
+  UT_CHECK(layout_arg(slots[0]).value_or(Layout::Strided) == Layout::Strided,
+           "a factory function creates strided tensors, not ones of the layout ", name(*layout_arg(slots[0])),
+           "; use sparse_coo_tensor(size=...), sparse_compressed_tensor or to_sparse(layout=...)");
   UT_CHECK(!slots[1] || slots[1] == Py_None || !bool_arg(slots[1]),
            "Need to provide pin_memory allocator to use pin memory.");
   requires_grad_ = slots[2] && slots[2] != Py_None && bool_arg(slots[2]);

@@ -1,6 +1,7 @@
 // transforms.cpp: what vmap and undertow.func need from the core: batched tensors and their handler, operators by key,
 // and whether a graph reaches leaves other than the given ones. The rules themselves are in Python, in undertow/_vmap.
 // build: small
+#include <algorithm>
 #include <unordered_set>
 
 #include "core/autograd/batched.h"
@@ -51,7 +52,7 @@ PyObject* unboxed(const Boxed& b) {
     case Kind::MemoryFormat:
       return new_ref(memory_format_object(static_cast<MemoryFormat>(b.integer)));
     case Kind::Layout:
-      return new_ref(layout_object(Layout::Strided));
+      return new_ref(layout_object(static_cast<Layout>(b.integer)));
     case Kind::Device:
       return device_object({});
     default:
@@ -59,16 +60,33 @@ PyObject* unboxed(const Boxed& b) {
   }
 }
 
+bool any_has(std::span<const Boxed> args, TensorFlag flag) {
+  auto has = [&](const Tensor& t) { return t.defined() && t.impl()->has(flag); };
+  for (const Boxed& b : args) {
+    auto* t = static_cast<const Tensor*>(b.pointer);
+    if (b.kind == Boxed::Kind::Tensor && has(*t)) return true;
+    if (b.kind == Boxed::Kind::Tensors && std::any_of(t, t + b.size, has)) return true;
+  }
+  return false;
+}
+
 // May run on any thread, with or without the GIL: long operators and the engine release it.
 void handle(const char* key, std::span<const Boxed> args, batched::Results& out) {
   WithGil gil;
   ModeGuard below(kOverrides, false);  // rules run below __torch_function__ modes
-  UT_CHECK(dispatch_function, "vmap: no rules are installed");
+  PyObject* dispatch = dispatch_function;
+  PyRef sparse_dispatch;
+  if (key[0] == '@' || (!any_has(args, kBatched) && any_has(args, kSparse))) {
+    PyRef module(check(PyImport_ImportModule("undertow.sparse._dispatch")));
+    sparse_dispatch = PyRef(check(PyObject_GetAttrString(module.get(), "dispatch")));
+    dispatch = sparse_dispatch.get();
+  }
+  UT_CHECK(dispatch, "vmap: no rules are installed");
   PyRef name(check(PyUnicode_InternFromString(key))), list(check(PyList_New(static_cast<Py_ssize_t>(args.size()))));
   for (size_t i = 0; i < args.size(); i++)
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), check(unboxed(args[i])));
   PyObject* call[] = {name.get(), list.get()};
-  PyRef result(check(PyObject_Vectorcall(dispatch_function, call, 2, nullptr)));
+  PyRef result(check(PyObject_Vectorcall(dispatch, call, 2, nullptr)));
   PyObject* r = result.get();
   if (is_tensor(r)) {
     out.tensors.push_back(tensor_of(r));
@@ -140,7 +158,6 @@ PyObject* refresh_batched(PyObject*, PyObject* o) {
 
 PyObject* set_dispatch(PyObject*, PyObject* f) {
   Py_XSETREF(dispatch_function, new_ref(f));
-  batched::handler = handle;
   Py_RETURN_NONE;
 }
 // Set by the transforms that run on this thread; undertow/_vmap/_levels.py updates it.
@@ -206,6 +223,9 @@ PyMethodDef functions[] = {
 }  // namespace
 
 void check_has_memory(const Tensor& t) {
+  UT_CHECK(
+      !t.is_sparse(),
+      "Cannot access data pointer of Tensor that doesn't have storage: this one is sparse; use to_dense() or values()");
   UT_CHECK(!t.impl()->has(kBatched),
            "Cannot access data pointer of Tensor that doesn't have storage: a tensor under vmap represents one of "
            "many samples");
@@ -224,6 +244,9 @@ void check_not_in_transform(const char* what) {
       "use the transforms of undertow.func (grad, vjp, jacrev, jacfwd, hessian), or call it outside of the function");
 }
 
-bool init_transform_functions(PyObject* module) { return PyModule_AddFunctions(module, functions) == 0; }
+bool init_transform_functions(PyObject* module) {
+  batched::handler = handle;
+  return PyModule_AddFunctions(module, functions) == 0;
+}
 
 }  // namespace undertow::python

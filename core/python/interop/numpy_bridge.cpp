@@ -228,6 +228,7 @@ std::optional<DType> dtype_from_numpy(PyObject* o) {
 }
 
 PyObject* to_ndarray(const Tensor& t) {
+  UT_CHECK_TYPE(!t.is_sparse(), "can't convert Sparse layout tensor to numpy array. Use Tensor.to_dense() first.");
   check_has_memory(t);
   PyObject* dtype = numpy_dtype(t.dtype());
   PyObject* type = ndarray_type();

@@ -106,7 +106,7 @@ class Walk {
     dim_ += covers;
   }
   void tensor(const Tensor& t, Py_ssize_t position) {
-    if (t.dim() == 0 && is_integral(t.dtype()) && !t.impl()->has(kBatched)) {
+    if (t.dim() == 0 && is_integral(t.dtype()) && !t.impl()->has(kDelegated)) {
       if (!is_mask(t)) return set(select_item(*now_, dim_, ops::item(t).to_int(), position));
       bool on = ops::item(t).to<bool>();
       set(ops::unsqueeze(*now_, dim_));
@@ -248,6 +248,7 @@ void set_item(PyObject* self, PyObject* index, PyObject* value) {
     return;
   }
   const Tensor& t = tensor_of(self);
+  UT_CHECK_TYPE(!t.is_sparse(), "Cannot assign to a sparse tensor");
   if (PyLong_CheckExact(index)) return assign(select_item(t, 0, integer(index), 0), value);
   if (index == Py_Ellipsis) return assign(t, value);
   if (index == Py_False) return;

@@ -13,6 +13,7 @@
 #include "core/tensor/layout.h"
 #include "core/tensor/mode.h"
 #include "core/tensor/promotion.h"
+#include "core/tensor/sparse.h"
 #include "generated/ops.h"
 
 namespace undertow::python {
@@ -41,7 +42,9 @@ PyObject* get_dtype(PyObject* s, void*) { return new_ref(dtype_object(self_of(s)
 PyObject* is_cpu(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_cpu()); }
 PyObject* is_meta(PyObject* s, void*) { return PyBool_FromLong(self_of(s).is_meta()); }
 PyObject* get_device(PyObject* s, void*) { return device_object(self_of(s).device()); }
-PyObject* get_layout(PyObject*, void*) { return new_ref(layout_object(Layout::Strided)); }
+PyObject* get_layout(PyObject* s, void*) { return new_ref(layout_object(layout_of(self_of(s)))); }
+PyObject* is_sparse(PyObject* s, void*) { return PyBool_FromLong(layout_of(self_of(s)) == Layout::SparseCoo); }
+PyObject* is_sparse_csr(PyObject* s, void*) { return PyBool_FromLong(layout_of(self_of(s)) == Layout::SparseCsr); }
 PyObject* get_ndim(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).dim()); }
 PyObject* get_itemsize(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).itemsize()); }
 PyObject* get_nbytes(PyObject* s, void*) { return PyLong_FromLongLong(self_of(s).nbytes()); }
@@ -165,8 +168,13 @@ int set_data(PyObject* s, PyObject* value, void*) {
   return guarded_setter([&] {
     UT_CHECK(value, "Deleting tensor data is not allowed. Delete tensor instead!");
     UT_CHECK_TYPE(is_tensor(value), "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
-    check_has_memory(self_of(s));
-    check_has_memory(tensor_of(value));
+    UT_CHECK(
+        self_of(s).is_sparse() == tensor_of(value).is_sparse(),
+        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type.");
+    if (!self_of(s).is_sparse()) {
+      check_has_memory(self_of(s));
+      check_has_memory(tensor_of(value));
+    }
     replace_data(self_of(s), tensor_of(value));
   });
 }
@@ -214,7 +222,7 @@ PyGetSetDef getset[] = {
     attribute_row<"shape", get_shape>("The sizes."),
     attribute_row<"dtype", get_dtype>("The element type."),
     attribute_row<"device", get_device>("The device of the tensor."),
-    attribute_row<"layout", get_layout>("The layout; always undertow.strided."),
+    attribute_row<"layout", get_layout>("The layout: undertow.strided or one of the sparse ones."),
     attribute_row<"ndim", get_ndim>("The number of dimensions."),
     attribute_row<"itemsize", get_itemsize>("The size of one element in bytes."),
     attribute_row<"nbytes", get_nbytes>("The size of all elements in bytes."),
@@ -241,7 +249,8 @@ PyGetSetDef getset[] = {
     attribute_row<"name", get_name>("The name of the tensor, or None."),
     attribute_row<"is_cuda", constant<false>>("False: there are no CUDA tensors."),
     attribute_row<"is_cpu", is_cpu>("Whether the tensor is on the CPU."),
-    attribute_row<"is_sparse", constant<false>>("False: there are no sparse tensors."),
+    attribute_row<"is_sparse", is_sparse>("Whether the layout is undertow.sparse_coo."),
+    attribute_row<"is_sparse_csr", is_sparse_csr>("Whether the layout is undertow.sparse_csr."),
     attribute_row<"is_quantized", constant<false>>("False: there are no quantized tensors."),
     attribute_row<"is_meta", is_meta>("Whether the tensor is on the meta device."),
     attribute_row<"is_nested", constant<false>>("False: there are no nested tensors."),
@@ -265,6 +274,7 @@ PyObject* size(PyObject* s, PyObject* const* args, Py_ssize_t n) {
 PyObject* stride(PyObject* s, PyObject* const* args, Py_ssize_t n) {
   return attribute([&]() -> PyObject* {
     const Tensor& t = self_of(s);
+    UT_CHECK(!t.is_sparse(), "Sparse tensors do not have strides");
     if (n == 1 && args[0] != Py_None) return wrap(t.stride(dim_arg(args[0], t)));
     PyRef tuple(check(PyTuple_New(t.dim())));
     for (int64_t i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(t.stride(i)));

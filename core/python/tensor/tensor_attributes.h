@@ -20,6 +20,7 @@ bool init_train_functions(PyObject* module);      // train_pass.cpp
 bool init_watch_functions(PyObject* module);      // watch_object.cpp
 bool init_profile_functions(PyObject* module);    // profile_object.cpp
 bool init_transform_functions(PyObject* module);  // transforms.cpp
+bool init_sparse_functions(PyObject* module);     // sparse_object.cpp
 // Raises for a tensor under vmap, which has no memory of its own. See Note [Batched Tensors].
 void check_has_memory(const Tensor& t);  // transforms.cpp
 bool batched_requires_grad(const Tensor& t);

@@ -240,7 +240,7 @@ PyObject* to_list(const Tensor& t) {
 
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   if (is_tensor(data)) {
-    if (UT_UNLIKELY(tensor_of(data).impl()->has(kBatched))) {
+    if (UT_UNLIKELY(tensor_of(data).impl()->has(kDelegated))) {
       Tensor copy = ops::clone(ops::detach(tensor_of(data)), std::nullopt);
       return dtype ? ops::to_dtype(copy, *dtype) : copy;
     }

@@ -218,7 +218,7 @@ PyType_Spec layout_spec = {"undertow.layout", sizeof(NamedObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 PyType_Spec format_spec = {"undertow.memory_format", sizeof(NamedObject), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
-PyObject* strided_object;
+PyObject* layout_objects[kNumLayouts];
 PyObject* format_objects[4];
 
 PyObject* make_named(PyTypeObject* type, const char* name, int value) {
@@ -330,7 +330,8 @@ Device device_of(PyObject* o) {
 Device default_device() { return chosen_device; }
 void set_default_device(Device d) { chosen_device = d; }
 const char* printed_package() { return package; }
-PyObject* layout_object(Layout) { return strided_object; }
+PyObject* layout_object(Layout l) { return layout_objects[static_cast<int>(l)]; }
+Layout layout_from(PyObject* o) { return static_cast<Layout>(reinterpret_cast<NamedObject*>(o)->value); }
 PyObject* memory_format_object(MemoryFormat m) { return format_objects[static_cast<int>(m)]; }
 MemoryFormat memory_format_of(PyObject* o) {
   return static_cast<MemoryFormat>(reinterpret_cast<NamedObject*>(o)->value);
@@ -367,14 +368,18 @@ bool init_dtype_types(PyObject* module) {
                   {"cfloat", DType::Complex64},
                   {"cdouble", DType::Complex128}})
     if (PyModule_AddObjectRef(module, a.name, dtype_object(a.dtype)) < 0) return false;
-  strided_object = make_named(layout_type, "strided", 0);
+  for (int i = 0; i < kNumLayouts; i++) {
+    const char* text = name(static_cast<Layout>(i));
+    layout_objects[i] = make_named(layout_type, text, i);
+    if (!layout_objects[i] || PyModule_AddObjectRef(module, text, layout_objects[i]) < 0) return false;
+  }
   static const char* const format_names[] = {"contiguous_format", "preserve_format", "channels_last",
                                              "channels_last_3d"};
   for (int i = 0; i < 4; i++) {
     format_objects[i] = make_named(memory_format_type, format_names[i], i);
     if (!format_objects[i] || PyModule_AddObjectRef(module, format_names[i], format_objects[i]) < 0) return false;
   }
-  return strided_object && PyModule_AddObjectRef(module, "strided", strided_object) == 0;
+  return true;
 }
 
 }  // namespace undertow::python

@@ -23,7 +23,8 @@ Device device_of(PyObject* o);      // from a device object or a string; raises 
 // The device of new tensors on this thread if none is given. `with device:` and set_default_device change it.
 Device default_device();
 void set_default_device(Device d);
-PyObject* layout_object(Layout l);
+PyObject* layout_object(Layout l);  // borrowed
+Layout layout_from(PyObject* o);
 PyObject* memory_format_object(MemoryFormat m);
 MemoryFormat memory_format_of(PyObject* o);
 

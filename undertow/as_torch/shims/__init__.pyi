@@ -12,7 +12,6 @@ from . import functional as functional
 from . import jit as jit
 from . import mps as mps
 from . import mtia as mtia
-from . import sparse as sparse
 from . import torch_version as torch_version
 from . import xpu as xpu
 

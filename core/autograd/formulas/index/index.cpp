@@ -2,6 +2,7 @@
 // transposes.
 #include "core/autograd/formulas/formulas.h"
 #include "core/autograd/recording.h"
+#include "core/autograd/sparse_grad.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/copy/elements.h"
 #include "core/forward/index/index_common.h"
@@ -19,7 +20,7 @@ bool is_unobserved(const Tensor& grad, TensorSpan indices) {
   uint32_t flags = flags_of(grad);
   for (const Tensor& t : indices)
     if (t.defined()) flags |= flags_of(t);
-  return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kBatched)) &&
+  return !wants_record(flags) && !(flags & (kConj | kNeg | kHasTangent | kDelegated)) &&
          !(thread_mode.bits & (kModeObserved | kTransform));
 }
 bool is_unobserved(const Tensor& grad, const Tensor& index) { return is_unobserved(grad, TensorSpan(&index, 1)); }
@@ -51,7 +52,8 @@ Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& inde
   return sum(masked_fill(grad, others, Scalar(0)));
 }
 
-Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index) {
+Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index, bool sparse) {
+  if (UT_UNLIKELY(sparse)) return sparse::gather_gradient(grad, sizes, dim, index);
   Tensor out = zeros_of(sizes, grad);
   if (!is_unobserved(grad, index)) return scatter_add(out, dim, index, grad);
   fwd::scatter_add_out(out, out, dim, index, grad);
@@ -137,11 +139,14 @@ Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::
 }
 
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan sizes, int64_t padding_idx,
-                          bool scale_grad_by_freq) {
+                          bool scale_grad_by_freq, bool sparse) {
+  UT_CHECK(!sparse || !scale_grad_by_freq,
+           "embedding_backward: scale_grad_by_freq not supported with sparse gradients");
   Tensor at = fwd::contiguous(fwd::to_dtype(indices, DType::Int64));
   int64_t n = at.numel();
   Tensor rows = reshape(grad, Dims{n, sizes[1]});
   at = reshape(at, Dims{n});
+  if (UT_UNLIKELY(sparse)) return sparse::rows_gradient(rows, at, sizes, padding_idx);
   if (padding_idx >= 0)
     rows = masked_fill(rows, unsqueeze(eq(at, Scalar(static_cast<long>(padding_idx))), 1), Scalar(0));
   if (scale_grad_by_freq) {

@@ -12,7 +12,7 @@ Tensor index_put_zero(const Tensor& grad, TensorSpan indices);
 Tensor index_select_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index);
 Tensor index_select_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes);
 Tensor index_fill_value_grad(const Tensor& grad, int64_t dim, const Tensor& index);
-Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index);
+Tensor gather_backward(const Tensor& grad, IntSpan sizes, int64_t dim, const Tensor& index, bool sparse);
 // The gradient of a scatter's source: the elements of grad at index; zero where the source is larger than index.
 Tensor gather_as(const Tensor& grad, int64_t dim, const Tensor& index, IntSpan sizes);
 Tensor scatter_with_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
@@ -25,7 +25,7 @@ Tensor take_backward(const Tensor& grad, IntSpan sizes, const Tensor& index);
 Tensor put_zero(const Tensor& grad, const Tensor& index);
 Tensor take_along_dim_composite(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
 Tensor embedding_backward(const Tensor& grad, const Tensor& indices, IntSpan sizes, int64_t padding_idx,
-                          bool scale_grad_by_freq);
+                          bool scale_grad_by_freq, bool sparse);
 
 // See Note [Derivatives Of Scattered Reductions] in index_reduce.cpp.
 Tensor scatter_reduce_self_grad(const Tensor& grad, const Tensor& self, int64_t dim, const Tensor& index,

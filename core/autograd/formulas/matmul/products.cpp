@@ -91,7 +91,7 @@ Tensor linear_composite(const Tensor& input, const Tensor& weight, const Tensor&
     return view(flat, shape);
   }
   Tensor out = matmul(input, t(weight));
-  return bias.impl()->has(kBatched) ? out + bias : add_(out, bias, Scalar(1));
+  return bias.impl()->has(kDelegated) ? out + bias : add_(out, bias, Scalar(1));
 }
 
 // y[n, k] = sum over i, j of a[n, i] w[k, i, j] b[n, j]: first over i as one product, then over j for each n.

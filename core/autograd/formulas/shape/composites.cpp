@@ -278,6 +278,7 @@ Tensor to_place(const Tensor& self, DType dtype, Device device) {
 
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
   UT_CHECK(!self.requires_grad(), "cannot resize variables that require grad");
+  UT_CHECK_AS(NotImplemented, !self.is_sparse(), "resize_: not implemented for sparse tensors");
   UT_CHECK(!self.impl()->has(kBatched), "vmap: resize_ of one sample would move the others; use a new tensor");
   check_inplace(self, "resize_", false);
   for (int64_t s : size)

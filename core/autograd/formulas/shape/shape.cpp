@@ -71,8 +71,9 @@ Tensor as_strided_tangent(const Tensor& tangent, const Tensor& self, IntSpan siz
 }
 
 Tensor packed(const Tensor& t) {
-  return t.is_contiguous() && t.storage_offset() == 0 && !t.impl()->has(kBatched) ? t
-                                                                                  : clone(t, MemoryFormat::Contiguous);
+  return t.is_contiguous() && t.storage_offset() == 0 && !t.impl()->has(kDelegated)
+             ? t
+             : clone(t, MemoryFormat::Contiguous);
 }
 
 Tensor permute_backward(const Tensor& grad, IntSpan dims) {

@@ -1,0 +1,97 @@
+"""Operators on sparse tensors: find the rule that an operator's table entry names (`sparse`), and call it.
+
+A rule is a function `(op, args)`. `args` are the operator's arguments in the order of the table; every sparse tensor among them is
+in COO layout. The rule returns the result. Compressed tensors are converted before, and sparse results back to their layout. An
+in-place operator on a sparse tensor replaces its parts by those of the rule's result.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+from undertow._vmap._dispatch import OPERATORS
+from undertow.sparse import _convert
+from undertow.sparse._parts import COO, is_sparse, replace_by, values_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from undertow import Tensor
+    from undertow._vmap._dispatch import Operator
+
+    Rule = Callable[[Operator, list[Any]], Any]
+
+RULES: dict[str, Rule] = {}
+NATIVE: set[str] = set()  # rules that get compressed tensors as they are
+
+
+def rule(name: str, *, every_layout: bool = False) -> Callable[[Rule], Rule]:
+    """Register a rule. One for every layout gets compressed tensors as they are, and returns its result so."""
+
+    def register(function: Rule) -> Rule:
+        RULES[name] = function
+        if every_layout:
+            NATIVE.add(name)
+        return function
+
+    return register
+
+
+def dispatch(key: str, args: list[Any]) -> Any:
+    """Run an operator that has a sparse argument. Called by the core."""
+    if key[0] == "@":
+        return _convert.coo_from(*args)  # a sparse gradient that is recorded; see core/autograd/sparse_grad.cpp
+    from undertow.sparse import _elementwise, _products, _reduce, _shape  # noqa: F401  # they register their rules
+
+    op = OPERATORS[key]
+    found = RULES.get(op.sparse)
+    first = next(t for t in _tensors(args) if is_sparse(t))
+    if found is None:
+        raise missing(op.public, first)
+    if op.sparse in NATIVE:
+        result = found(op, args)
+    else:
+        result = found(op, [_as_coo(a) for a in args])
+        if first.layout is not COO and is_sparse(result):
+            result = _convert.to_layout(result, first.layout, first)
+    if not op.inplace:
+        return result
+    self = args[0]
+    if is_sparse(self) and result is not self:
+        if undertow.is_grad_enabled() and (self.requires_grad or result.requires_grad):
+            raise RuntimeError(f"{op.public}: a sparse tensor that requires grad cannot be written in place; use {op.public.rstrip('_')}")
+        if result.dtype is not self.dtype and not undertow.can_cast(result.dtype, self.dtype):
+            kinds = f"result type {_title(values_of(result))} to output {_title(values_of(self))}"
+            raise RuntimeError(f"Can't convert {kinds} in {op.public.rstrip('_')} operation")
+        replace_by(self, result.to(self.dtype))
+    return None
+
+
+def missing(name: str, t: Tensor) -> NotImplementedError:
+    """Return the error of an operator without a rule."""
+    backend = "SparseCPU" if t.layout is COO else "SparseCsrCPU"
+    return NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the '{backend}' backend: {name} has no sparse rule, and the tensor's layout is "
+        f"{t.layout}; use to_dense() first"
+    )
+
+
+def _title(t: Tensor) -> str:
+    """Return the dtype as torch's messages write it: Float, Long."""
+    return t.new_empty(0).type().rpartition(".")[2].removesuffix("Tensor")
+
+
+def _tensors(args: list[Any]) -> Any:
+    for a in args:
+        if isinstance(a, _C.Tensor):
+            yield a
+        elif isinstance(a, (tuple, list)):
+            yield from (t for t in a if isinstance(t, _C.Tensor))
+
+
+def _as_coo(a: Any) -> Any:
+    if isinstance(a, (tuple, list)) and any(is_sparse(t) for t in a):
+        return [_as_coo(t) for t in a]
+    return _convert.to_coo(a) if is_sparse(a) else a

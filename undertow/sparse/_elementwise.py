@@ -1,0 +1,299 @@
+"""Rules of elementwise operators: copies, functions with f(0) = 0, sums, products, and quotients by numbers."""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+from undertow.sparse._convert import coalesce, coo_from, to_dense, values, values_at
+from undertow.sparse._dispatch import missing, rule
+from undertow.sparse._parts import indices_of, is_coalesced, is_sparse, make_coo, positions, record, values_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from undertow import Tensor
+
+
+def node_name(op: Any) -> str:
+    """Return torch's name of the node: log1p is Log1PBackward0."""
+    return op.public.rstrip("_").title().replace("_", "") + "Backward0"
+
+
+def _like(x: Tensor, v: Tensor) -> Tensor:
+    """Return a tensor with the indices of `x` and other values."""
+    return make_coo(indices_of(x), v, x.shape, is_coalesced(x))
+
+
+def on_values(name: str, function: Callable[[Tensor], Tensor], t: Tensor) -> Tensor:
+    """Return a tensor with the indices of `t`, which is coalesced or `function` linear, and `function` of its values."""
+    indices = indices_of(t)
+
+    def gradient(g: Tensor, x: Tensor) -> Tensor:
+        with undertow.enable_grad():
+            v = values(coalesce(x))
+            v = v if v.requires_grad else v.detach().requires_grad_()
+            y = function(v)
+        at = indices_of(coalesce(x))
+        (found,) = undertow.autograd.grad(y, v, values_at(g, at), create_graph=undertow.is_grad_enabled(), allow_unused=True)
+        return coo_from(at, undertow.zeros_like(v) if found is None else found, x.shape, True)
+
+    return record(name, lambda x: make_coo(indices, function(values_of(x)), x.shape, is_coalesced(x)), lambda g, x: (lambda: gradient(g, x),), t)
+
+
+@rule("unary")
+def unary(op: Any, args: list[Any]) -> Any:
+    plain = _plain(op)
+    return on_values(node_name(op), lambda v: plain(v, *args[1:]), coalesce(args[0]))
+
+
+def _plain(op: Any) -> Callable[..., Tensor]:
+    """Return the operator itself, out of place."""
+    from undertow._vmap._dispatch import OPERATORS
+
+    return OPERATORS[op.key.removesuffix("_")] if op.inplace else op
+
+
+@rule("pow")
+def power(op: Any, args: list[Any]) -> Any:
+    exponent = args[1]
+    if exponent == 0:
+        raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
+    return on_values("PowBackward0", lambda v: v**exponent, coalesce(args[0]))
+
+
+@rule("linear")
+def linear(op: Any, args: list[Any]) -> Any:
+    """neg, clone, and conversions of dtype and device."""
+    name = op.public.rstrip("_")
+    x = args[0]
+    rest = [None if type(a) is _C.memory_format else a for a in args[1:]]
+
+    def compute(x: Tensor) -> Tensor:
+        indices, v = indices_of(x), _plain(op)(values_of(x), *rest)
+        return make_coo(indices.clone() if name == "clone" else indices.to(v.device), v, x.shape, is_coalesced(x))
+
+    def gradient(g: Tensor) -> Tensor:
+        return -g if name == "neg" else g if name == "clone" else g.to(x.dtype)
+
+    return record(node_name(op), compute, lambda g, x: (lambda: gradient(g),), x)
+
+
+@rule("conj")
+def conj(op: Any, args: list[Any]) -> Any:
+    x = args[0]
+    if not x.is_complex():
+        return x
+    return record("ConjBackward0", lambda x: _like(x, values_of(x).conj().resolve_conj()), lambda g, x: (lambda: g.conj(),), x)
+
+
+@rule("detach", every_layout=True)
+def detach(op: Any, args: list[Any]) -> Any:
+    return _C._sparse_alias(args[0])
+
+
+@rule("contiguous", every_layout=True)
+def contiguous(op: Any, args: list[Any]) -> Any:
+    return args[0]
+
+
+@rule("like")
+def like(op: Any, args: list[Any]) -> Any:
+    """zeros_like, empty_like."""
+    x, dtype = args[0], args[1]
+    v, indices = values_of(x), indices_of(x)
+    return make_coo(indices.new_empty(indices.shape[0], 0), v.new_empty(0, *v.shape[1:], dtype=dtype), x.shape, False)
+
+
+@rule("zero")
+def zero(op: Any, args: list[Any]) -> Any:
+    return like(op, [args[0].detach(), args[0].dtype])
+
+
+@rule("copy")
+def copy(op: Any, args: list[Any]) -> Any:
+    to, source = args[0], args[1]
+    if is_sparse(to) != is_sparse(source):
+        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Use to_dense() or to_sparse() on one of them")
+    if to.shape != source.shape:
+        raise RuntimeError(f"copy_: the sizes of sparse tensors must be equal, got {list(to.shape)} and {list(source.shape)}")
+    return source.to(to.dtype, copy=True)
+
+
+# ---- sums ----
+
+
+def _same_size(name: str, a: Tensor, b: Tensor, note: str = "") -> None:
+    if a.shape != b.shape:
+        sizes = f"self has size {list(a.shape)} while other has size {list(b.shape)}"
+        raise RuntimeError(f"{name}: expected 'self' and 'other' to have same size, but {sizes}{note}")
+
+
+def add(a: Any, b: Any, alpha: Any = 1, name: str = "AddBackward0") -> Tensor:
+    """Return a + alpha * b, where b is sparse and a sparse or strided."""
+    if is_sparse(a) and not is_sparse(b):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if not isinstance(a, _C.Tensor):
+        raise RuntimeError("add: a number and a sparse tensor have no sparse sum; use to_dense() first")
+    _same_size("add", a, b, "" if is_sparse(a) else " (FYI: dense-sparse addition does not currently support broadcasting)")
+    compute = _joined if is_sparse(a) else _added
+    return record(
+        name,
+        lambda x, y: compute(x, y, alpha),
+        lambda g, x, y: (lambda: _in_dtype(g, x), lambda: _in_dtype(g if alpha == 1 else g * alpha, y)),
+        a,
+        b,
+    )
+
+
+def _in_dtype(g: Tensor, x: Tensor) -> Tensor:
+    if g.is_complex() and not x.is_complex():
+        g = on_values("RealBackward0", lambda v: v.real, coalesce(g)) if is_sparse(g) else g.real
+    return g if g.dtype is x.dtype else g.to(x.dtype)
+
+
+def _joined(a: Tensor, b: Tensor, alpha: Any) -> Tensor:
+    dtype = undertow.promote_types(a.dtype, b.dtype)
+    v, w = values_of(a).to(dtype), values_of(b).to(dtype)
+    if v.dim() != w.dim():
+        counts = f"'self' has {a.sparse_dim()} sparse dimensions while 'other' has {b.sparse_dim()} sparse dimensions"
+        raise RuntimeError(f"add: expected 'self' and 'other' to have same density, but {counts}")
+    out = make_coo(undertow.cat([indices_of(a), indices_of(b)], 1), undertow.cat([v, w if alpha == 1 else w * alpha]), a.shape)
+    return coalesce(out) if is_coalesced(a) and is_coalesced(b) else out
+
+
+def _added(a: Tensor, b: Tensor, alpha: Any) -> Tensor:
+    return add_into(a.to(undertow.promote_types(a.dtype, b.dtype), copy=True), b, alpha)
+
+
+def add_into(a: Tensor, b: Tensor, alpha: Any = 1) -> Tensor:
+    """Add alpha * b to a strided tensor, in place, at the indices of b only."""
+    indices, v = indices_of(b), values_of(b).to(a.dtype)
+    if indices.shape[0] == 1:
+        return a.index_add_(0, indices[0], v, alpha=alpha)
+    v = v if alpha == 1 else v * alpha
+    return a.index_put_(tuple(indices), v, accumulate=True) if indices.shape[0] else a.add_(v.sum(0))
+
+
+@rule("add")
+def add_rule(op: Any, args: list[Any]) -> Any:
+    a, b, alpha = args
+    if op.inplace and not is_sparse(a):
+        _same_size("add", a, b, " (FYI: dense-sparse addition does not currently support broadcasting)")
+        if not undertow.can_cast(b.dtype, a.dtype):
+            raise RuntimeError(f"result type {b.dtype} can't be cast to the desired output type {a.dtype}")
+        if undertow.is_grad_enabled() and b.requires_grad:
+            return a.add_(to_dense(b), alpha=alpha)
+        return add_into(a, b.detach(), alpha)
+    return add(a, b, alpha)
+
+
+@rule("sub")
+def sub_rule(op: Any, args: list[Any]) -> Any:
+    a, b, alpha = args
+    if op.public.startswith("rsub"):
+        a, b = b, a
+        if not isinstance(a, _C.Tensor):
+            raise missing("rsub", args[0])
+    if op.inplace and not is_sparse(a):
+        return add_rule(op, [a, b, -alpha])
+    return add(a, b, -alpha, "SubBackward0")
+
+
+# ---- products ----
+
+
+def _at(dense: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
+    return values_at(dense.expand(size), indices)
+
+
+def expand(t: Tensor, size: Sequence[int]) -> Tensor:
+    """Return a COO tensor broadcast to `size`; only sparse dimensions are expanded."""
+    extra = len(size) - t.dim()
+    indices, v = indices_of(t), values(t) if is_coalesced(t) else values_of(t)
+    for d in reversed(range(len(size) - (v.dim() - 1))):
+        old = 1 if d < extra else t.shape[d - extra]
+        if old == size[d] and d >= extra:
+            continue
+        count, steps = indices.shape[1], undertow.arange(size[d], device=indices.device)
+        rows = list(indices.repeat(1, size[d]))
+        fresh = steps.repeat_interleave(count)
+        if d < extra:
+            rows.insert(0, fresh)
+        else:
+            rows[d - (extra if len(rows) < len(size) - v.dim() + 1 else 0)] = fresh
+        indices, v = undertow.stack(rows), v.repeat(size[d], *(1,) * (v.dim() - 1))
+    return coo_from(indices, v, size)
+
+
+def mul(a: Any, b: Any) -> Tensor:
+    """Return the product; at least one operand is a COO tensor."""
+    if not is_sparse(a):
+        a, b = b, a
+    if not isinstance(b, _C.Tensor):
+        other = b.conjugate() if isinstance(b, complex) else b
+        return record("MulBackward0", lambda x: _like(x, values_of(x) * b), lambda g, x: (lambda: _in_dtype(g * other, x),), a)
+    size = undertow.broadcast_shapes(a.shape, b.shape)
+    if tuple(a.shape) != tuple(size):
+        a = expand(a if not a.requires_grad else coalesce(a), size)
+    if is_sparse(b):
+        if tuple(b.shape) != tuple(size):
+            b = expand(coalesce(b), size)
+        a, b = coalesce(a), coalesce(b)
+
+    def compute(x: Tensor, y: Tensor) -> Tensor:
+        indices = indices_of(x)
+        if not is_sparse(y):
+            return _like(x, values_of(x) * (y if y.dim() == 0 else _at(y, indices, x.shape)))
+        return _intersection(x, y)
+
+    def conj(t: Tensor) -> Tensor:
+        return t.conj() if t.is_complex() else t
+
+    def gradient_of_dense(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        found = g * conj(x)
+        return _in_dtype(found if found.shape == y.shape else to_dense(found).sum_to_size(y.shape), y)
+
+    return record("MulBackward0", compute, lambda g, x, y: (lambda: _in_dtype(g * conj(y), x), lambda: gradient_of_dense(g, x, y)), a, b)
+
+
+def _intersection(x: Tensor, y: Tensor) -> Tensor:
+    """Return the product of two coalesced tensors, at the indices that both have."""
+    indices = undertow.cat([indices_of(x), indices_of(y)], 1)
+    keys, counts = undertow.unique(positions(indices, x.shape), return_counts=True)
+    both = undertow.isin(positions(indices_of(x), x.shape), keys[counts == 2])
+    at = indices_of(x)[:, both]
+    return make_coo(at, values_of(x)[both] * values_at(y, at), x.shape, True)
+
+
+@rule("mul")
+def mul_rule(op: Any, args: list[Any]) -> Any:
+    a, b = args
+    if op.inplace and not is_sparse(a):
+        if undertow.is_grad_enabled() and (a.requires_grad or b.requires_grad):
+            return a.mul_(to_dense(b))
+        return a.mul_(to_dense(b.detach()))
+    return mul(a, b)
+
+
+@rule("div")
+def div_rule(op: Any, args: list[Any]) -> Any:
+    a, b, *mode = args
+    rounding = "floor" if op.public.startswith("floor_divide") else mode[0] if mode else None
+    if isinstance(b, _C.Tensor) and (is_sparse(b) or b.dim()):
+        raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(b.shape)} for divisor)")
+    if not is_sparse(a):
+        raise missing("div", b)
+    a = coalesce(a) if rounding else a
+    inputs = (a, b) if isinstance(b, _C.Tensor) else (a,)
+
+    def compute(x: Tensor, *rest: Tensor) -> Tensor:
+        return _like(x, undertow.div(values_of(x), b, rounding_mode=rounding))
+
+    def gradients(g: Tensor, x: Tensor, *rest: Tensor) -> Any:
+        if rounding:
+            return tuple((lambda t=t: undertow.zeros_like(t)) for t in (x, *rest))
+        return lambda: _in_dtype(g / b, x), *((lambda: -to_dense(g * x).sum() / (b * b),) if rest else ())
+
+    return record("DivBackward0", compute, gradients, *inputs)

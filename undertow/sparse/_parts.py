@@ -1,0 +1,128 @@
+"""Sparse tensors and their parts: reading and creating them, and recording an operation on them in the graph.
+
+See Note [Sparse Tensors] in core/tensor/sparse.h. Functions here do not know operators.
+"""
+
+from __future__ import annotations
+
+import undertow
+from undertow import _C
+from undertow.autograd import Function
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from undertow import Tensor
+
+COO, CSR, CSC, BSR, BSC = _C.sparse_coo, _C.sparse_csr, _C.sparse_csc, _C.sparse_bsr, _C.sparse_bsc
+COMPRESSED = (CSR, CSC, BSR, BSC)
+BY_ROWS = (CSR, BSR)
+BLOCKED = (BSR, BSC)
+_TITLES = {_C.strided: "Strided", COO: "Sparse", CSR: "SparseCsr", CSC: "SparseCsc", BSR: "SparseBsr", BSC: "SparseBsc"}
+
+
+def is_sparse(t: Any) -> bool:
+    """Return True for a tensor of any sparse layout."""
+    return isinstance(t, _C.Tensor) and t.layout is not _C.strided
+
+
+def title(t: Tensor) -> str:
+    """Return the layout as torch's messages write it."""
+    return _TITLES[t.layout]
+
+
+def make_coo(indices: Tensor, values: Tensor, size: Sequence[int], coalesced: bool = False) -> Tensor:
+    """Return a COO tensor without history."""
+    return _C._make_sparse(COO, indices, None, values, coalesced, tuple(size))
+
+
+def make_compressed(layout: Any, compressed: Tensor, plain: Tensor, values: Tensor, size: Sequence[int]) -> Tensor:
+    """Return a tensor of a compressed layout without history."""
+    return _C._make_sparse(layout, compressed, plain, values, True, tuple(size))
+
+
+def replace_by(t: Tensor, new: Tensor) -> Tensor:
+    """Give `t` the parts and the size of another sparse tensor, in place."""
+    layout, indices, plain, values, coalesced = _C._sparse_parts(new)
+    return _C._set_sparse(t, layout, indices, plain, values, coalesced, tuple(new.shape))
+
+
+def indices_of(t: Tensor) -> Tensor:
+    """Return the indices of a COO tensor, or the compressed indices of the other layouts."""
+    return _C._sparse_parts(t)[1]
+
+
+def values_of(t: Tensor) -> Tensor:
+    """Return the values, without history."""
+    return _C._sparse_parts(t)[3]
+
+
+def is_coalesced(t: Tensor) -> bool:
+    """Return True if no index occurs twice and the indices are sorted."""
+    return _C._sparse_parts(t)[4]
+
+
+def positions(indices: Tensor, size: Sequence[int]) -> Tensor:
+    """Return the row-major position of each index, a column of `indices`, in a tensor of `size`."""
+    if indices.shape[0] == 1:
+        return indices[0]
+    flat = indices.new_zeros(indices.shape[1])
+    for row, n in zip(indices, size, strict=False):
+        flat = flat * n + row
+    return flat
+
+
+def unravel(flat: Tensor, size: Sequence[int]) -> Tensor:
+    """Return the indices, one row per dimension, of row-major positions in a tensor of `size`."""
+    rows = []
+    for n in reversed(size):
+        rows.append(flat % n if n else flat)
+        flat = flat // n if n else flat
+    return undertow.stack(rows[::-1]) if rows else flat.new_zeros(0, flat.shape[0])
+
+
+_nodes: dict[str, Any] = {}
+
+
+def _node(name: str) -> Any:
+    """Return the Function whose node has torch's name for the operation."""
+
+    class Recorded(Function):
+        @staticmethod
+        def forward(ctx: Any, compute: Callable[..., Tensor], gradients: Callable[..., Any], *inputs: Tensor) -> Tensor:
+            ctx.gradients = gradients
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(*inputs)
+            out = compute(*inputs)
+            if not is_sparse(out) and out._is_view() and name != "ValuesBackward0":
+                out = out.new_empty(0).set_(out)  # a new tensor over the same memory: a view from a Function cannot be written in place
+            return out
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor | None) -> tuple[Any, ...]:
+            inputs = ctx.saved_tensors
+            if grad is None:
+                return (None,) * (2 + len(inputs))
+            found = ctx.gradients(grad, *inputs)
+            wanted = ctx.needs_input_grad[2:]
+            return None, None, *(f() if n and f is not None else None for f, n in zip(found, wanted, strict=True))
+
+    Recorded.__name__ = Recorded.__qualname__ = name
+    Recorded._backward_cls.__name__ = name  # type: ignore[attr-defined]  # made by Function's metaclass
+    return Recorded
+
+
+def record(name: str, compute: Callable[..., Tensor], gradients: Callable[..., Any], *inputs: Tensor) -> Tensor:
+    """Return `compute(*inputs)`, and record it as a node called `name` if an input requires grad.
+
+    `gradients(grad, *inputs)` returns, for each input, a function without arguments that computes its gradient, or None. They
+    compute with operators, so second derivatives exist.
+    """
+    if undertow.is_grad_enabled() and any(t.requires_grad for t in inputs):
+        if name not in _nodes:
+            _nodes[name] = _node(name)
+        return _nodes[name].apply(compute, gradients, *inputs)
+    with undertow.no_grad():
+        return compute(*inputs)
