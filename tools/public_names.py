@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "undertow/__init__.pyi"
 API = ROOT / "docs/api.txt"
 MARK = "# From the core: its types and constants, and the operators of ops/. `python -m tools.public_names` writes what follows.\n"
+_KNOWN_LATER = (None, "($self, /)", "($self, object, /)")  # what Python 3.13 says about a function that gives no signature
 _IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 HEAD = "# The public names of Undertow, written by `python -m tools.public_names`.\n"
 
@@ -51,7 +52,7 @@ def _call(value: Any) -> str:
 
     Later versions know more: how many arguments a function in C without a signature takes, and another constructor of enums.
     """
-    if isinstance(value, _IN_C) and not value.__text_signature__:
+    if isinstance(value, _IN_C) and value.__text_signature__ in _KNOWN_LATER:
         return ""
     if isinstance(value, enum.EnumMeta):
         return "(value)"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import undertow as ut
 from undertow._C import Tensor
-from undertow._functions.out_argument import given
+from undertow._functions.out_argument import write_out
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -150,7 +150,7 @@ def histogram(
     hist = _count(flat.unsqueeze(1), [edges], weights, density)
     if out is None:
         return Histogram(hist, edges)
-    return Histogram(given("histogram", hist, out[0]), given("histogram", edges, out[1]))
+    return Histogram(write_out("histogram", hist, out[0]), write_out("histogram", edges, out[1]))
 
 
 @overridable

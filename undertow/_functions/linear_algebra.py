@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow._functions.out_argument import given_each
+from undertow._functions.out_argument import write_each_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     parts: tuple[Tensor, ...] = undertow.linalg.lu_factor_ex(A, pivot=pivot)
     if not get_infos:
         parts = tuple(parts[:2])
-    return parts if out is None else given_each("lu", parts, out)
+    return parts if out is None else write_each_out("lu", parts, out)
 
 
 def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tensor:  # noqa: N803

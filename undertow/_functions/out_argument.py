@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
+def write_out(name: str, result: Tensor, out: Tensor | None) -> Tensor:
     """Return the result, written to `out` if it is given.
 
     >>> import undertow as ut
-    >>> from undertow._functions.out_argument import given
+    >>> from undertow._functions.out_argument import write_out
     >>> out = ut.zeros(2, dtype=ut.float64)
-    >>> given("name", ut.ones(2), out) is out, out.sum().item()
+    >>> write_out("name", ut.ones(2), out) is out, out.sum().item()
     (True, 2.0)
     """
     if out is None:
@@ -42,10 +42,10 @@ def given(name: str, result: Tensor, out: Tensor | None) -> Tensor:
         return out.copy_(result)
 
 
-def given_each(name: str, results: Sequence[Tensor], out: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
+def write_each_out(name: str, results: Sequence[Tensor], out: Sequence[Tensor] | None) -> tuple[Tensor, ...]:
     """Return the results, each written to its tensor in `out` if given."""
     if out is None:
         return tuple(results)
     if len(out) != len(results):
         raise RuntimeError(f"{name}(): Expected {len(results)} tensors in out=, but got {len(out)}")
-    return tuple(given(name, r, o) for r, o in zip(results, out, strict=True))
+    return tuple(write_out(name, r, o) for r, o in zip(results, out, strict=True))

@@ -7,7 +7,7 @@ from functools import partial, wraps
 import undertow
 from undertow import _C
 from undertow._vmap._levels import Level, running
-from undertow._vmap._wrapping import level_of, make_batched, spread, value_of
+from undertow._vmap._wrapping import expand_over_samples, level_of, make_batched, value_of
 from undertow.utils._pytree import TreeSpec, broadcast_to, tree_flatten, tree_unflatten
 
 TYPE_CHECKING = False
@@ -115,7 +115,7 @@ def _unwrapped(func: Any, x: Any, dim: int | None, level: Level) -> Any:
             f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. "
             "Did you mean to set out_dims= to None for output?"
         )
-    value = value_of(x) if is_batched else spread(x, level)
+    value = value_of(x) if is_batched else expand_over_samples(x, level)
     return value.movedim(0, dim) if dim else value
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import undertow
 from undertow import _C
 from undertow._vmap._levels import alive
-from undertow._vmap._wrapping import level_of, make_batched, settled, spread, value_of, wrap_all
+from undertow._vmap._wrapping import batched_like_tangent, expand_over_samples, level_of, make_batched, value_of, wrap_all
 from undertow.autograd import forward_ad
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def split(t: Any, level: Level) -> tuple[Any, bool]:
 def batched(t: Tensor, level: Level) -> Tensor:
     """Return the value of `t` at `level`, expanded over the samples if it is not batched there."""
     value, is_batched = split(t, level)
-    return value if is_batched else spread(value, level)
+    return value if is_batched else expand_over_samples(value, level)
 
 
 def _greatest_level(args: list[Any]) -> int:
@@ -120,7 +120,7 @@ def dispatch(key: str, args: list[Any]) -> Any:
 
 def _settled(a: Any, level: Level) -> Any:
     if isinstance(a, _C.Tensor):
-        return settled(a, level)
+        return batched_like_tangent(a, level)
     return tuple(_settled(t, level) for t in a) if type(a) is tuple else a
 
 
@@ -162,6 +162,6 @@ def loop(op: Operator, level: Level, args: list[Any]) -> Any:
     return [undertow.stack(each) for each in zip(*results, strict=True)]
 
 
-def again(t: Tensor, level: Level) -> Tensor:
+def rewrap(t: Tensor, level: Level) -> Tensor:
     """Wrap a value as a batched tensor of the level."""
     return make_batched(t, level.number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from undertow import _C
 from undertow._vmap._levels import Level, alive, outside, running
-from undertow._vmap._wrapping import level_of, make_batched, spread, value_of
+from undertow._vmap._wrapping import expand_over_samples, level_of, make_batched, value_of
 from undertow.autograd.function import Function
 from undertow.utils._pytree import broadcast_to, tree_flatten, tree_map, tree_unflatten
 
@@ -215,7 +215,7 @@ def _gradient(g: Any, input_is_batched: bool, level: Level) -> Any:
         return g
     if _is_batched(g, level):
         return value_of(g) if input_is_batched else value_of(g).sum(0)
-    return spread(g, level) if input_is_batched else g * level.size
+    return expand_over_samples(g, level) if input_is_batched else g * level.size
 
 
 def _tangent(t: Any, output_is_batched: bool, level: Level) -> Tensor | None:
@@ -223,4 +223,4 @@ def _tangent(t: Any, output_is_batched: bool, level: Level) -> Tensor | None:
         return None
     if _is_batched(t, level):
         return value_of(t)
-    return spread(t, level) if output_is_batched else t
+    return expand_over_samples(t, level) if output_is_batched else t

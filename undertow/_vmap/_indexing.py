@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow._vmap._dispatch import again, batched, rule, split
+from undertow._vmap._dispatch import batched, rewrap, rule, split
 from undertow._vmap._reduce import shifted, wrapped
 
 TYPE_CHECKING = False
@@ -51,14 +51,14 @@ def index_select(op: Operator, level: Level, args: list[Any]) -> Any:
     positions, moves = split(index, level)
     if not moves:
         result = op(_at_least_one(value, sample), at + 1, positions)
-        return again(result if rank else result.squeeze(1), level)
+        return rewrap(result if rank else result.squeeze(1), level)
     if index.dim() > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not rank:
         return sample.reshape(1).gather(0, index.reshape(-1)).reshape(())
     if not is_batched:  # the indices of all samples at once
         picked = op(value, at, positions.reshape(-1)).unflatten(at, (level.size, index.numel()))
-        return again(picked.movedim(at, 0), level)
+        return rewrap(picked.movedim(at, 0), level)
     shape = list(sample.shape)
     shape[at] = index.numel()
     return sample.gather(at, _along(index, at, shape))
@@ -90,7 +90,7 @@ def _same_dims(op: Operator, level: Level, args: list[Any]) -> Any:
     result = op(value, shifted(dim, sample.dim()), index, source, *rest)
     if op.inplace:
         return None
-    return again(result if sample.dim() else result.squeeze(1), level)
+    return rewrap(result if sample.dim() else result.squeeze(1), level)
 
 
 def _finished(op: Operator, args: list[Any], result: Tensor) -> Any:
@@ -132,7 +132,7 @@ def index_fill(op: Operator, level: Level, args: list[Any]) -> Any:
         result = op(_at_least_one(batched(sample, level), sample), shifted(dim, sample.dim()), index, value)
         if op.inplace:
             return None
-        return again(result if sample.dim() else result.squeeze(1), level)
+        return rewrap(result if sample.dim() else result.squeeze(1), level)
     target = sample if sample.dim() else sample.reshape(1)
     at = wrapped(dim, sample.dim())
     shape = list(target.shape)
@@ -200,7 +200,7 @@ def one_hot(op: Operator, level: Level, args: list[Any]) -> Any:
             "When vmap-ing undertow.nn.functional.one_hot, please provide an explicit positive "
             "num_classes argument."
         )
-    return again(op(split(index, level)[0], classes), level)
+    return rewrap(op(split(index, level)[0], classes), level)
 
 
 @rule("embedding", logical=True)
@@ -209,7 +209,7 @@ def embedding(op: Operator, level: Level, args: list[Any]) -> Any:
     table, has_tables = split(weight, level)
     positions, moves = split(indices, level)
     if not has_tables and not by_frequency:
-        return again(op(table, positions, padding, by_frequency, sparse), level)
+        return rewrap(op(table, positions, padding, by_frequency, sparse), level)
     if by_frequency:
         return NotImplemented
     # One table with the rows of all samples. Detaching the padding rows stops their gradient in every sample.
@@ -219,7 +219,7 @@ def embedding(op: Operator, level: Level, args: list[Any]) -> Any:
     rows = weight.shape[0]
     start = undertow.arange(level.size).reshape(-1, *(1,) * indices.dim()) * rows
     picked = op(table.reshape(level.size * rows, weight.shape[1]), positions + start, -1, False, sparse)
-    return again(picked, level)
+    return rewrap(picked, level)
 
 
 def _scattered(op: Operator, level: Level, args: list[Any], dims: list[int], tail: list[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow._vmap._dispatch import again, batched, rule, split
+from undertow._vmap._dispatch import batched, rewrap, rule, split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _scaled(out: Tensor, weight: Tensor | None, bias: Tensor | None, shape: Sequ
 def layer_norm(op: Operator, level: Level, args: list[Any]) -> Any:
     x, shape, weight, bias, eps = args
     if not any(_is_batched(t, level) for t in (weight, bias)):
-        return [again(r, level) for r in op(split(x, level)[0], shape, weight, bias, eps)]
+        return [rewrap(r, level) for r in op(split(x, level)[0], shape, weight, bias, eps)]
     out, mean, rstd = undertow.native_layer_norm(x, shape, None, None, eps)
     return _scaled(out, weight, bias), mean, rstd
 
@@ -41,7 +41,7 @@ def layer_norm(op: Operator, level: Level, args: list[Any]) -> Any:
 def rms_norm(op: Operator, level: Level, args: list[Any]) -> Any:
     x, shape, weight, eps = args
     if not _is_batched(weight, level):
-        return [again(r, level) for r in op(split(x, level)[0], shape, weight, eps)]
+        return [rewrap(r, level) for r in op(split(x, level)[0], shape, weight, eps)]
     out, rstd = _C._ops["_fused_rms_norm"](x, shape, None, eps)
     return out * weight, rstd
 
@@ -55,7 +55,7 @@ def group_norm(op: Operator, level: Level, args: list[Any]) -> Any:
         return _scaled(out, weight, bias, shape), mean, rstd
     value = split(x, level)[0]
     out, mean, rstd = op(value.reshape(level.size * n, *value.shape[2:]), weight, bias, level.size * n, c, inner, groups, eps)
-    return [again(r.reshape(s), level) for r, s in ((out, value.shape), (mean, (level.size, n, groups)), (rstd, (level.size, n, groups)))]
+    return [rewrap(r.reshape(s), level) for r, s in ((out, value.shape), (mean, (level.size, n, groups)), (rstd, (level.size, n, groups)))]
 
 
 def _as_channels(t: Tensor | None, level: Level) -> Tensor | None:
@@ -82,7 +82,7 @@ def batch_norm(op: Operator, level: Level, args: list[Any]) -> Any:
         for t, moved in zip((mean, var), own, strict=True):
             if t is not None and moved is not None:
                 split(t, level)[0].copy_(moved.reshape(size, c))
-    return [again(out.reshape(value.shape).movedim(1, 0), level), *(again(s.reshape(size, -1), level) for s in stats)]
+    return [rewrap(out.reshape(value.shape).movedim(1, 0), level), *(rewrap(s.reshape(size, -1), level) for s in stats)]
 
 
 def _written_out(

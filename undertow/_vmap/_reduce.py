@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import undertow
 from undertow import _C
-from undertow._vmap._dispatch import OPERATORS, again, batched, rule, split
+from undertow._vmap._dispatch import OPERATORS, batched, rewrap, rule, split
 from undertow._vmap._pointwise import pad
 
 TYPE_CHECKING = False
@@ -165,12 +165,12 @@ def searchsorted(op: Operator, level: Level, args: list[Any]) -> Any:
     sequence, values, *rest = args
     sorter = rest[-1]
     if not any(split(t, level)[1] for t in (sequence, sorter)) and sequence.dim() == 1:
-        return again(op(sequence, split(values, level)[0], *rest), level)
+        return rewrap(op(sequence, split(values, level)[0], *rest), level)
     if sequence.dim() == 1:  # 1-d boundaries accept values of any shape: make them rows of a matrix
         flat = values.reshape(-1)
         found = op(batched(sequence, level), batched(flat, level), *rest[:-1], None if sorter is None else batched(sorter, level))
-        return again(found, level).reshape(values.shape)
-    return again(op(batched(sequence, level), batched(values, level), *rest[:-1], None if sorter is None else batched(sorter, level)), level)
+        return rewrap(found, level).reshape(values.shape)
+    return rewrap(op(batched(sequence, level), batched(values, level), *rest[:-1], None if sorter is None else batched(sorter, level)), level)
 
 
 @rule("bucketize", logical=True)

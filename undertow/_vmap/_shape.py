@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from undertow import _C
-from undertow._vmap._dispatch import again, batched, rule, split
+from undertow._vmap._dispatch import batched, rewrap, rule, split
 from undertow._vmap._reduce import shifted
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def reshape(op: Operator, level: Level, args: list[Any]) -> Any:
 def contiguous(op: Operator, level: Level, args: list[Any]) -> Any:
     value = split(args[0], level)[0]
     made = op(value, args[1])
-    return args[0] if made is value else again(made, level)
+    return args[0] if made is value else rewrap(made, level)
 
 
 @rule("view_dtype")

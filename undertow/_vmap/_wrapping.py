@@ -29,23 +29,23 @@ def wrap_all(result: Tensor | Iterable[Tensor], number: int) -> Tensor | list[Te
     return [make_batched(t, number) for t in result]
 
 
-def peel(t: Tensor, number: int) -> Tensor | None:
+def unwrap_level(t: Tensor, number: int) -> Tensor | None:
     """Remove one level from `t`: its batch becomes dimension 0. Return None if `t` is not batched there."""
     outer = level_of(t)
     if outer == number:
         return value_of(t)
     if outer < number:
         return None
-    inner = peel(value_of(t), number)
+    inner = unwrap_level(value_of(t), number)
     return None if inner is None else make_batched(inner.transpose(0, 1), outer)
 
 
-def put_on(t: Tensor, number: int) -> Tensor:
-    """The inverse of peel: make dimension 0 the batch of a level, inside of later levels."""
+def wrap_level(t: Tensor, number: int) -> Tensor:
+    """The inverse of unwrap_level: make dimension 0 the batch of a level, inside of later levels."""
     outer = level_of(t)
     if outer < number:
         return make_batched(t, number)
-    return make_batched(put_on(value_of(t).transpose(0, 1), number), outer)
+    return make_batched(wrap_level(value_of(t).transpose(0, 1), number), outer)
 
 
 def physical(t: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def make_dual(primal: Tensor, tangent: Tensor) -> Tensor:
     if number < 0:
         return _C._make_dual(primal, tangent)
     value = value_of(primal)
-    part = peel(tangent, number)
+    part = unwrap_level(tangent, number)
     if part is None:
         part = tangent.unsqueeze(0).expand(value.shape[0], *tangent.shape)
     return make_batched(make_dual(value, part), number)
@@ -74,30 +74,30 @@ def unpack_dual(dual: Tensor) -> tuple[Tensor, Tensor | None]:
     if number < 0:
         return _C._unpack_dual(dual)
     primal, tangent = unpack_dual(value_of(dual))
-    return make_batched(primal, number), None if tangent is None else put_on(tangent, number)
+    return make_batched(primal, number), None if tangent is None else wrap_level(tangent, number)
 
 
 # ---- whole levels ----
 
 
-def spread(t: Tensor, level: Level) -> Tensor:
+def expand_over_samples(t: Tensor, level: Level) -> Tensor:
     """Expand a tensor that is not batched at `level` along a new dimension 0, over the samples."""
     if forward_ad._current_level >= 0:
         primal, tangent = unpack_dual(t)
-        part = None if tangent is None else peel(tangent, level.number)
+        part = None if tangent is None else unwrap_level(tangent, level.number)
         if part is not None:
             return make_dual(primal.unsqueeze(0).expand(level.size, *primal.shape), part)
     return t.unsqueeze(0).expand(level.size, *t.shape)
 
 
-def settled(t: Tensor, level: Level) -> Tensor:
+def batched_like_tangent(t: Tensor, level: Level) -> Tensor:
     """Return `t`, batched at `level` if its tangent is."""
     if level_of(t) == level.number:
         return t
     tangent = unpack_dual(t)[1]
-    if tangent is None or peel(tangent, level.number) is None:
+    if tangent is None or unwrap_level(tangent, level.number) is None:
         return t
-    return put_on(spread(t, level), level.number)
+    return wrap_level(expand_over_samples(t, level), level.number)
 
 
 def lower(t: Tensor, levels: Sequence[Level]) -> Tensor:
@@ -107,13 +107,13 @@ def lower(t: Tensor, levels: Sequence[Level]) -> Tensor:
     between samples.
     """
     for level in reversed(levels):
-        peeled = peel(t, level.number)
-        t = spread(t, level) if peeled is None else peeled
+        unwrapped = unwrap_level(t, level.number)
+        t = expand_over_samples(t, level) if unwrapped is None else unwrapped
     return t
 
 
 def lift(t: Tensor, levels: Sequence[Level]) -> Tensor:
     """The inverse of lower."""
     for level in levels:
-        t = put_on(t, level.number)
+        t = wrap_level(t, level.number)
     return t

@@ -260,7 +260,7 @@ def _run_batched(
 ) -> tuple[Tensor | None, ...]:
     """Run the engine once for the whole batch, with gradients batched by vmap."""
     from undertow._vmap._levels import running
-    from undertow._vmap._wrapping import make_batched, peel, spread
+    from undertow._vmap._wrapping import expand_over_samples, make_batched, unwrap_level
 
     sizes = [g.shape[0] if g.dim() else None for g in grads if g is not None]
     if not sizes or None in sizes:
@@ -278,9 +278,9 @@ def _run_batched(
         results = _engine_run_backward(outputs, rows, retain_graph, create_graph, inputs, **options)
         values = []
         for g in results:
-            value = None if g is None else peel(g, level.number)
+            value = None if g is None else unwrap_level(g, level.number)
             # A gradient that does not depend on the batch is the same for every row.
-            values.append(spread(g, level) if value is None and g is not None else value)
+            values.append(expand_over_samples(g, level) if value is None and g is not None else value)
     return tuple(values)
 
 

@@ -29,7 +29,7 @@ def as_given(tensors: Sequence[Any], is_tuple: bool) -> Any:
     return tuple(tensors) if is_tuple else tensors[0]
 
 
-def opened(inputs: Sequence[Tensor], create_graph: bool, need_graph: bool = True) -> tuple[Tensor, ...]:
+def differentiable_inputs(inputs: Sequence[Tensor], create_graph: bool, need_graph: bool = True) -> tuple[Tensor, ...]:
     """Return the inputs to differentiate: views connected to the caller's graph with `create_graph`, otherwise new leaves."""
     return tuple(
         x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(need_graph)
@@ -37,10 +37,10 @@ def opened(inputs: Sequence[Tensor], create_graph: bool, need_graph: bool = True
     )
 
 
-def closed(result: Any, create_graph: bool) -> Any:
+def detach_unless_graph(result: Any, create_graph: bool) -> Any:
     """Detach the result unless `create_graph` is True."""
     if isinstance(result, (tuple, list)):
-        return type(result)(closed(r, create_graph) for r in result)
+        return type(result)(detach_unless_graph(r, create_graph) for r in result)
     if isinstance(result, undertow.Tensor) and not create_graph:
         return result.detach()
     return result
@@ -68,7 +68,7 @@ def vector(v: Any, like: Sequence[Tensor], like_is_tuple: bool, create_graph: bo
             )
         return (undertow.ones_like(like[0]),)
     _, tensors = as_tuple(v, "v", who)
-    tensors = opened(tensors, create_graph, need_graph=False)
+    tensors = differentiable_inputs(tensors, create_graph, need_graph=False)
     check_vector(tensors, like, like_is_tuple)
     return tensors
 

@@ -10,9 +10,9 @@ from undertow.autograd._functional_checks import (
     as_tuple,
     check_hessian,
     check_outputs,
-    closed,
+    detach_unless_graph,
+    differentiable_inputs,
     gradients,
-    opened,
 )
 from undertow.autograd.grad_mode import enable_grad
 
@@ -151,7 +151,7 @@ def jacobian(
         )
     with enable_grad():
         in_tuple, given = as_tuple(inputs, "inputs", "jacobian")
-        x = opened(given, create_graph)
+        x = differentiable_inputs(given, create_graph)
         out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, "jacobian")
         if strict:
             check_outputs(outputs)
@@ -159,7 +159,7 @@ def jacobian(
             blocks = _all_rows(outputs, x, create_graph)
         else:
             blocks = [_rows(i, o, x, strict, create_graph) for i, o in enumerate(outputs)]
-    found = [as_given(closed(b, create_graph), in_tuple) for b in blocks]
+    found = [as_given(detach_unless_graph(b, create_graph), in_tuple) for b in blocks]
     return as_given(found, out_tuple)
 
 

@@ -13,10 +13,10 @@ from undertow.autograd._functional_checks import (
     as_tuple,
     check_hessian,
     check_outputs,
-    closed,
+    detach_unless_graph,
+    differentiable_inputs,
     filled,
     gradients,
-    opened,
     vector,
 )
 from undertow.autograd._functional_jacobian import hessian, jacobian
@@ -39,7 +39,7 @@ _OUTPUTS = "outputs of the user-provided function"
 def _run(func: Callable[..., Any], inputs: Any, who: str, create_graph: bool) -> tuple[bool, tuple[Tensor, ...], bool, tuple[Tensor, ...]]:
     """Run the function; return its inputs and outputs, each with whether it was a tuple."""
     in_tuple, given = as_tuple(inputs, "inputs", who)
-    x = opened(given, create_graph)
+    x = differentiable_inputs(given, create_graph)
     out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, who)
     return in_tuple, x, out_tuple, outputs
 
@@ -59,7 +59,7 @@ def vjp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     with undertow.set_grad_enabled(create_graph and undertow.is_grad_enabled()):
         grads = gradients(outputs, x, weights, create_graph=create_graph)
         result = filled(grads, x, strict, create_graph, "back")
-    return as_given(closed(outputs, create_graph), out_tuple), as_given(closed(result, create_graph), in_tuple)
+    return as_given(detach_unless_graph(outputs, create_graph), out_tuple), as_given(detach_unless_graph(result, create_graph), in_tuple)
 
 
 def jvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
@@ -73,7 +73,7 @@ def jvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     """
     with enable_grad():
         in_tuple, given = as_tuple(inputs, "inputs", "jvp")
-        x = opened(given, create_graph)
+        x = differentiable_inputs(given, create_graph)
         tangents = vector(v, x, in_tuple, create_graph, "jvp", "the input to the user-provided function is")
         out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, "jvp")
         if strict:
@@ -84,7 +84,7 @@ def jvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     with undertow.set_grad_enabled(create_graph and undertow.is_grad_enabled()):
         moved = gradients(back, cotangents, tangents, create_graph=create_graph)
         result = filled(moved, outputs, strict, create_graph, "back_trick")
-    return as_given(closed(outputs, create_graph), out_tuple), as_given(closed(result, create_graph), out_tuple)
+    return as_given(detach_unless_graph(outputs, create_graph), out_tuple), as_given(detach_unless_graph(result, create_graph), out_tuple)
 
 
 def _scalar(outputs: tuple[Tensor, ...], is_tuple: bool, who: str) -> None:
@@ -103,7 +103,7 @@ def vhp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     """
     with enable_grad():
         in_tuple, given = as_tuple(inputs, "inputs", "vhp")
-        x = opened(given, create_graph)
+        x = differentiable_inputs(given, create_graph)
         weights = vector(v, x, in_tuple, create_graph, "vhp", "the input to the user-provided function is")
         out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, "vhp")
         if strict:
@@ -115,7 +115,7 @@ def vhp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     with undertow.set_grad_enabled(create_graph and undertow.is_grad_enabled()):
         second = gradients(first, x, weights, create_graph=create_graph)
         result = filled(second, x, strict, create_graph, "double_back")
-    return closed(outputs[0], create_graph), as_given(closed(result, create_graph), in_tuple)
+    return detach_unless_graph(outputs[0], create_graph), as_given(detach_unless_graph(result, create_graph), in_tuple)
 
 
 def hvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
@@ -129,7 +129,7 @@ def hvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     """
     with enable_grad():
         in_tuple, given = as_tuple(inputs, "inputs", "hvp")
-        x = opened(given, create_graph)
+        x = differentiable_inputs(given, create_graph)
         tangents = vector(v, x, in_tuple, create_graph, "hvp", "the input to the user-provided function is")
         out_tuple, outputs = as_tuple(func(*x), _OUTPUTS, "hvp")
         if strict:
@@ -143,4 +143,4 @@ def hvp(func: Callable[..., Any], inputs: Tensors, v: Tensors | None = None, cre
     with undertow.set_grad_enabled(create_graph and undertow.is_grad_enabled()):
         moved = gradients(double, cotangents, tangents, create_graph=create_graph)
         result = filled(moved, x, strict, create_graph, "double_back_trick")
-    return closed(outputs[0], create_graph), as_given(closed(result, create_graph), in_tuple)
+    return detach_unless_graph(outputs[0], create_graph), as_given(detach_unless_graph(result, create_graph), in_tuple)

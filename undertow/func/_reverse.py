@@ -15,7 +15,7 @@ from functools import wraps
 import undertow
 from undertow import _C
 from undertow._vmap._levels import Level, running, vmaps
-from undertow._vmap._wrapping import level_of, lift, lower, make_batched, peel, physical, value_of
+from undertow._vmap._wrapping import level_of, lift, lower, make_batched, physical, unwrap_level, value_of
 from undertow.autograd import enable_grad
 from undertow.autograd.graph import _engine_run_backward
 from undertow.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
@@ -43,7 +43,7 @@ def _detached(t: Tensor) -> Tensor:
 def _levels_for(primals: Sequence[Any]) -> list[Level]:
     """Return the active vmaps at which the inputs of a transform must be batched."""
     tensors = [x for x in primals if isinstance(x, _C.Tensor)]
-    return [level for level in vmaps() if not level.only_tangents or any(peel(x, level.number) is not None for x in tensors)]
+    return [level for level in vmaps() if not level.only_tangents or any(unwrap_level(x, level.number) is not None for x in tensors)]
 
 
 class Tape:
@@ -69,8 +69,8 @@ class Tape:
         tangent = _tangent_of(value)
         return leaf if tangent is None else _C._make_dual(leaf, tangent)
 
-    def ended(self) -> None:
-        """Called after the function has returned: from now on only pull() differentiates with respect to the new leaves."""
+    def end_forward(self) -> None:
+        """Called after the function has returned: from now on only gradients() differentiates with respect to the new leaves."""
         self._let_leaves_require(False)
 
     def _let_leaves_require(self, grad: bool) -> None:
@@ -85,7 +85,7 @@ class Tape:
                     "input of a function that is being differentiated was modified; clone it first"
                 )
 
-    def cut(self, t: Tensor, records: bool | None = None) -> Tensor:
+    def detach_output(self, t: Tensor, records: bool | None = None) -> Tensor:
         """Return an output for the caller: with history only if it leads beyond the transform's own leaves.
 
         `records`: whether the caller records; by default, whether it did when the transform started.
@@ -93,7 +93,7 @@ class Tape:
         records = self.outer_records if records is None else records
         number = level_of(t)
         if number >= 0:
-            return make_batched(self.cut(value_of(t), records), number)
+            return make_batched(self.detach_output(value_of(t), records), number)
         if not t.requires_grad or (records and self._leads_out(t)):
             return t
         return _detached(t)
@@ -101,7 +101,7 @@ class Tape:
     def _leads_out(self, t: Tensor) -> bool:
         return _C._reaches_other_leaves(t, tuple(self.leaves))
 
-    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], retain_graph: bool, create_graph: bool) -> list[Tensor]:
+    def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], retain_graph: bool, create_graph: bool) -> list[Tensor]:
         """Return the gradients of values produced by lower(), weighted by cotangents of the same shape."""
         found: Sequence[Tensor | None] = [None] * len(self.values)
         self._let_leaves_require(True)  # before checking requires_grad, because an output may be a leaf itself
@@ -116,7 +116,7 @@ class Tape:
         finally:
             self._let_leaves_require(False)
         return [
-            lift(undertow.zeros_like(value) if g is None else self.cut(g, create_graph), self.levels)
+            lift(undertow.zeros_like(value) if g is None else self.detach_output(g, create_graph), self.levels)
             for value, g in zip(self.values, found, strict=True)
         ]
 
@@ -165,12 +165,12 @@ def output_and_aux(output: Any, has_aux: bool, who: str) -> tuple[Any, Any]:
     return output
 
 
-def cut_aux(tape: Tape, aux: Any) -> Any:
+def detach_aux(tape: Tape, aux: Any) -> Any:
     leaves, spec = tree_flatten(aux)
     for leaf in leaves:
         if not isinstance(leaf, _C.Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
-    return tree_unflatten([tape.cut(t) for t in leaves], spec)
+    return tree_unflatten([tape.detach_output(t) for t in leaves], spec)
 
 
 # ---- transforms ----
@@ -196,9 +196,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             flat, out_spec = tree_flatten(output)
             check_tensors(flat, "vjp(f, *primals): expected f(*primals)")
             values = [lower(t, tape.levels) for t in flat]
-        tape.ended()
-        aux = cut_aux(tape, aux) if has_aux else None
-    shown = tree_unflatten([tape.cut(t) for t in flat], out_spec)
+        tape.end_forward()
+        aux = detach_aux(tape, aux) if has_aux else None
+    shown = tree_unflatten([tape.detach_output(t) for t in flat], out_spec)
     pull = _puller(tape, values, out_spec, spec)
     return (shown, pull, aux) if has_aux else (shown, pull)
 
@@ -220,7 +220,7 @@ def _puller(tape: Tape, values: list[Tensor], out_spec: TreeSpec, spec: TreeSpec
                     f"a shape of {o.shape[n:]}."
                 )
         records = undertow.is_grad_enabled() if create_graph is None else create_graph
-        return tree_unflatten(tape.pull(values, weights, retain_graph, records), spec)
+        return tree_unflatten(tape.gradients(values, weights, retain_graph, records), spec)
 
     return pull
 
@@ -248,12 +248,12 @@ def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool
                 output, aux = output_and_aux(result, has_aux, "grad_and_value(f)(*args)")
                 _check_scalar(output)
                 value = lower(output, tape.levels)
-            tape.ended()
-            aux = cut_aux(tape, aux) if has_aux else None
-            grads = tape.pull([value], [undertow.ones_like(value)], False, tape.outer_records)
+            tape.end_forward()
+            aux = detach_aux(tape, aux) if has_aux else None
+            grads = tape.gradients([value], [undertow.ones_like(value)], False, tape.outer_records)
         found = tree_unflatten(grads, spec)
         gradient = found[0] if isinstance(argnums, int) else found
-        shown = tape.cut(output)
+        shown = tape.detach_output(output)
         return gradient, ((shown, aux) if has_aux else shown)
 
     return transformed

@@ -94,7 +94,7 @@ class SGD(Elementwise):
             else:
                 buffer.mul_(momentum).add_(g, alpha=1 - group["dampening"])
             g = g.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        p.add_(g, alpha=-_number(group["lr"]))
+        p.add_(g, alpha=-hyper(group["lr"], group))
 
     def _formula(self, p: Tensor, g: Tensor, states: list[Any], c: tuple[Any, ...]) -> tuple[Any, ...]:
         lr, decay, momentum, rest, nesterov, sign, first = c

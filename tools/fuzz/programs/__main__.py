@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
+from contextlib import ExitStack
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -73,8 +74,9 @@ def main() -> int:
     chunks = (range(s, min(s + step, last)) for s in range(options.seed, last, step))
     check = partial(check_seeds, differences=differences, strides=not options.no_strides)
     done, shown = 0, Counter[tuple[str, str]]()
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for count, findings in pool.imap_unordered(check, chunks) if options.jobs > 1 else map(check, chunks):
+    with ExitStack() as stack:
+        pool = stack.enter_context(multiprocessing.get_context("spawn").Pool(options.jobs)) if options.jobs > 1 else None
+        for count, findings in pool.imap_unordered(check, chunks) if pool else map(check, chunks):
             done += count
             for kind, signature, description, text in findings:
                 shown[kind, signature] += 1
@@ -82,7 +84,6 @@ def main() -> int:
                     print(f"--- {kind}: {description}\n{text}\n", flush=True)
             if end and time.monotonic() > end:
                 break
-        pool.terminate()
     print(f"{done} programs, {sum(shown.values())} differences of {len(shown)} kinds")
     for (kind, signature), count in shown.most_common():
         print(f"  {count:5}  {kind}: {signature}")

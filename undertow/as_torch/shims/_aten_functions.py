@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor, _ops
-from undertow._functions.out_argument import given, given_each
+from undertow._functions.out_argument import write_each_out, write_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int, out: Tensor
         size = -(-t.shape[dim] // num_chunks)
         padded = undertow.nn.functional.pad(t, [0, 0] * (t.dim() - dim - 1) + [0, size * num_chunks - t.shape[dim]])
         parts.append(padded.reshape(*front, num_chunks, -1))
-    return given("_chunk_cat", undertow.cat(parts, dim + 1), out)
+    return write_out("_chunk_cat", undertow.cat(parts, dim + 1), out)
 
 
 def _inside(mask: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
@@ -75,7 +75,7 @@ def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor 
     """Call `native_batch_norm`, with or without running statistics."""
     mean, var = rest[:2] if len(rest) == 5 else (None, None)
     training, momentum, eps = rest[-3:]
-    return given_each("_native_batch_norm_legit", undertow.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps), out)
+    return write_each_out("_native_batch_norm_legit", undertow.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps), out)
 
 
 def _batch_norm_with_update(
@@ -84,7 +84,7 @@ def _batch_norm_with_update(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Call `native_batch_norm` in training mode; also return an empty reserve tensor."""
     results = undertow.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return given_each("_batch_norm_with_update", (*results, undertow.empty(0, dtype=undertow.uint8)), out)
+    return write_each_out("_batch_norm_with_update", (*results, undertow.empty(0, dtype=undertow.uint8)), out)
 
 
 def _upsample_bilinear2d_aa(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import undertow
 from undertow._C import Tensor
-from undertow._functions.out_argument import given, given_each
+from undertow._functions.out_argument import write_each_out, write_out
 from undertow.nn._override import overridable
 
 TYPE_CHECKING = False
@@ -47,11 +47,11 @@ def _copy(name: str) -> Callable[..., Any]:
     view, full = _view(name), f"{name}_copy"
 
     def copied(input: Tensor, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
-        return given(full, view(input, *args, **kwargs).clone(memory_format=undertow.contiguous_format), out)
+        return write_out(full, view(input, *args, **kwargs).clone(memory_format=undertow.contiguous_format), out)
 
     def copied_each(input: Tensor, *args: Any, out: Sequence[Tensor] | None = None, **kwargs: Any) -> tuple[Tensor, ...] | None:
         parts = [part.clone(memory_format=undertow.contiguous_format) for part in view(input, *args, **kwargs)]
-        results = given_each(full, parts, out)
+        results = write_each_out(full, parts, out)
         return results if out is None else None
 
     function: Callable[..., Any] = copied_each if name in _MANY else copied
