@@ -86,10 +86,13 @@ void record_write(CustomCall& call, const Tensor& t, int64_t input) {
            "a leaf Variable that requires grad has been used in an in-place operation. The operation is ",
            call.node->name(), " on shape ", ShapeText{t.sizes()},
            "; clone it first, or apply the function under no_grad.");
-  if (input < 0)
-    warn(
+  if (input < 0) {
+    const char* text =
         "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
-        "passed to ctx.mark_dirty().");
+        "passed to ctx.mark_dirty().";
+    UT_CHECK(!impl->has(kIsView), text);  // a view has the history of its base, which the function does not replace
+    warn(text);
+  }
   UT_CHECK(!impl->has(kIsView) || call.results.size() == 1,
            "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
            "more than "

@@ -63,22 +63,14 @@ void AccumulateGrad::refresh_meta() {
 }
 
 void AccumulateGrad::on_last_reference() {
-  if (extra_) delete std::exchange(extra_, nullptr);  // several threads may record on one leaf, so write only if needed
-  leaf_->release();
-}
-
-void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
-  if (!grad_outputs[0].defined() || !leaf_->has(kRequiresGrad)) return;
-  UT_CHECK(!leaf_->grad_fn, "leaf variable has been moved into the graph interior");
-  {
-    LeafLock lock(leaf_);
-    accumulate_grad(leaf_, std::move(grad_outputs[0]));
+  if (extra_) {  // several threads may record on one leaf, so write only if needed
+    NodeExtra* extra = std::exchange(extra_, nullptr);
+    if (extra->metadata && release_node_metadata) release_node_metadata(extra->metadata);
+    delete extra;
   }
-  if (!leaf_->meta->post_accumulate_hooks.empty()) {
-    Tensor leaf{Ref<TensorImpl>(leaf_)};
-    auto hooks = leaf_->meta->post_accumulate_hooks;  // a hook may remove itself
-    for (auto& hook : hooks) hook->call(leaf);
-  }
+  TensorImpl* leaf = leaf_;
+  if (UT_UNLIKELY(leaf->meta->accumulator != this)) delete_self();  // retired
+  leaf->release();
 }
 
 namespace {
@@ -110,9 +102,9 @@ void accumulate_sparse(TensorImpl* leaf, Tensor& current, Tensor grad) {
   if (current.impl()->grad_fn) cycles::suspect(leaf);
 }
 
-}  // namespace
-
-void accumulate_grad(TensorImpl* leaf, Tensor grad) {
+// `own_references`: how many references to the gradient the caller has; more than one if it will show the gradient to
+// hooks.
+void add_to_grad(TensorImpl* leaf, Tensor grad, uint32_t own_references) {
   Tensor& current = leaf->meta->grad;
   if (UT_UNLIKELY(grad.is_sparse() || (current.defined() && current.is_sparse())))
     return accumulate_sparse(leaf, current, std::move(grad));
@@ -123,10 +115,10 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
                          ? same(grad.strides(), leaf->strides()) || (grad.is_contiguous() && leaf->has(kContiguous))
                          : grad.is_contiguous();
     bool order_fits = own_order || mode_is(kAnyGradLayout);
-    bool exclusive = grad.impl()->use_count() == 1 && !grad.impl()->has(kConj | kNeg | kInference) &&
+    bool exclusive = grad.impl()->use_count() <= own_references && !grad.impl()->has(kConj | kNeg | kInference) &&
                      (grad.impl()->has(kIsView) ? is_sole_view(grad) : grad.storage().use_count() == 1);
     if (!grad_enabled() && exclusive && order_fits) {
-      if (grad.impl()->has(kIsView)) grad = alias(grad);
+      if (grad.impl()->has(kIsView) || UT_UNLIKELY(own_references > 1)) grad = alias(grad);
       if (grad.requires_grad()) grad = graph_ops::detach(grad);
       current = std::move(grad);
     } else if (!grad_enabled()) {
@@ -143,6 +135,35 @@ void accumulate_grad(TensorImpl* leaf, Tensor grad) {
   } else {
     current = graph_ops::add(current, grad);
     if (current.impl()->grad_fn) cycles::suspect(leaf);
+  }
+}
+
+}  // namespace
+
+void retire_accumulator(TensorImpl* leaf) {
+  AccumulateGrad* old = leaf->meta ? leaf->meta->accumulator : nullptr;
+  if (!old) return;
+  if (old->use_count() > 0)
+    leaf->meta->accumulator = nullptr;
+  else
+    old->refresh_meta();
+}
+
+void accumulate_grad(TensorImpl* leaf, Tensor grad) { add_to_grad(leaf, std::move(grad), 1); }
+
+void AccumulateGrad::apply(std::span<Tensor> grad_outputs, std::span<Tensor>) {
+  if (!leaf_->has(kRequiresGrad)) return;
+  UT_CHECK(!leaf_->grad_fn, "leaf variable has been moved into the graph interior");
+  if (grad_outputs[0].defined()) {
+    LeafLock lock(leaf_);
+    // The pass keeps a reference for post-hooks, which see the memory of .grad, as in torch.
+    bool kept_for_hooks = UT_UNLIKELY(extra_ != nullptr) && !extra_->post_hooks.empty();
+    add_to_grad(leaf_, std::move(grad_outputs[0]), kept_for_hooks ? 2 : 1);
+  }
+  if (!leaf_->meta->post_accumulate_hooks.empty()) {
+    Tensor leaf{Ref<TensorImpl>(leaf_)};
+    auto hooks = leaf_->meta->post_accumulate_hooks;  // a hook may remove itself
+    for (auto& hook : hooks) hook->call(leaf);
   }
 }
 

@@ -21,7 +21,8 @@ class HookBase {
   std::atomic<uint32_t> refs_{0};  // atomic: nodes that share a hook may be destroyed on any thread
 };
 
-// Called with a tensor's gradient before it enters the node; returns a replacement, or undefined for no change.
+// Called with a tensor's gradient before it enters the node; returns a replacement, or undefined for no change. The
+// gradient is undefined if only other outputs of the node got one.
 class TensorHook : public HookBase {
  public:
   virtual Tensor call(const Tensor& grad) = 0;
@@ -32,7 +33,8 @@ class NodePreHook : public HookBase {
  public:
   virtual void call(std::span<Tensor> grad_outputs) = 0;
 };
-// Called with the gradients that entered a node and those that leave it; may replace the latter.
+// Called with the gradients that entered a node and those that leave it; may replace the latter. A hook that was
+// registered while the node ran gets no grad_outputs.
 class NodePostHook : public HookBase {
  public:
   virtual void call(std::span<Tensor> grad_inputs, std::span<const Tensor> grad_outputs) = 0;

@@ -10,6 +10,9 @@ namespace undertow {
 Tensor RetainsGradHook::call(const Tensor& grad) {
   std::lock_guard lock(mutex_);
   if (!target_) return {};
+  // A batched pass over a graph that is not batched (is_grads_batched) has several gradients for one tensor, and the
+  // batch ends with the pass. They are returned to its caller; .grad stays as it is.
+  if (UT_UNLIKELY(grad.impl()->has(kBatched)) && !target_->has(kBatched)) return {};
   Tensor& current = make_meta(target_).grad;
   if (!current.defined()) {
     current = grad_enabled() ? graph_ops::clone(grad) : graph_ops::clone(graph_ops::detach(grad));

@@ -5,6 +5,7 @@
 
 #include "core/graph/autograd_meta.h"
 #include "core/graph/diagnostics/error_details.h"
+#include "core/graph/engine/graph_task.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/node.h"
 #include "core/tensor/layout.h"
@@ -127,6 +128,7 @@ Tensor SavedTensor::unpack(Node* owner) const {
       fail_released(owner);
     case State::Original: {
       Tensor t{Ref<TensorImpl>(impl_)};
+      if (UT_UNLIKELY(t.impl()->has(kDetachedInPlace))) check_not_detached(owner, *t.impl());
       if (UT_UNLIKELY(t.version() != version_)) fail_version(owner, t, t.version());
       return t;
     }
@@ -185,13 +187,43 @@ void SavedTensor::fail_released(Node* owner) {
       facts);
 }
 
+uint32_t history_mark(const Node* node, uint32_t output_nr) {
+  auto address = reinterpret_cast<uintptr_t>(node);
+  uint64_t mixed = (address >> 4) * 0x9E3779B97F4A7C15u + node->sequence_nr() * 0xC2B2AE3D27D4EB4Fu + output_nr;
+  return static_cast<uint32_t>(mixed >> 32);
+}
+
+// A node that saved t before t was detached in place has an edge to what was t's history; one that saved it afterwards
+// has none.
+void SavedTensor::check_not_detached(const Node* owner, const TensorImpl& t) {
+  if (t.has(kIsView) || !owner || !current_graph_task) return;
+  for (const Edge& e : owner->next_edges())
+    UT_CHECK(
+        !e.node || history_mark(e.node.get(), e.input_nr) != t.attr_version,
+        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, "
+        "please use out-of-place `.detach()` instead. ",
+        owner->name(), " saved it, with shape ", ShapeText{t.sizes()});
+}
+
+namespace {
+// "Add" for AddBackward0, "Sum1" for SumBackward1, as in torch's messages.
+std::string operation_of(const Node& node) {
+  std::string name = node.name();
+  size_t at = name.rfind("Backward");
+  if (at == std::string::npos || at == 0) return name;
+  name.erase(at, 8);
+  if (name.size() == at + 1 && name.back() == '0') name.pop_back();
+  return name;
+}
+}  // namespace
+
 void SavedTensor::fail_version(Node* owner, const Tensor& t, uint32_t now) const {
   std::string what = str("undertow.", long_name(t.dtype()), "Tensor ", ShapeText{t.sizes()});
   std::string whose;
   if (state_ == State::Output) {
-    whose = str(", which is output ", int{output_nr_}, " of ", owner->name(), ",");
+    whose = str(", which is output ", int{output_nr_}, " of ", operation_of(*owner), ",");
   } else if (t.impl()->grad_fn) {
-    whose = str(", which is output ", t.impl()->output_nr, " of ", t.impl()->grad_fn->name(), ",");
+    whose = str(", which is output ", t.impl()->output_nr, " of ", operation_of(*t.impl()->grad_fn), ",");
   }
   UT_FAIL("one of the variables needed for gradient computation has been modified by an inplace operation: [", what,
           "]", whose, " is at version ", now, "; expected version ", version_, " instead. It was saved by ",

@@ -35,6 +35,11 @@ extern constinit thread_local Node* packing_node;
 // The node that runs its inner_node() on this thread, or null.
 extern constinit thread_local Node* enclosing_node;
 
+// A flag of tensors that are no views: detach_() removed the tensor's history. attr_version is the mark of that
+// history.
+inline constexpr uint32_t kDetachedInPlace = kViewCustom;
+uint32_t history_mark(const Node* node, uint32_t output_nr);
+
 class SavedTensor {
  public:
   SavedTensor() = default;
@@ -93,6 +98,7 @@ class SavedTensor {
   void pack_with(SavedTensorHooks* hooks, const Tensor& t, bool is_output);
   void clear();
   Tensor as_output(const Tensor& data, Node* owner) const;
+  static void check_not_detached(const Node* owner, const TensorImpl& t);
   [[noreturn]] void fail_version(Node* owner, const Tensor& t, uint32_t now) const;
 
   union {

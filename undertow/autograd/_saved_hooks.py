@@ -46,9 +46,9 @@ class saved_tensors_hooks:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
     ) -> None:
         _C._pop_saved_tensors_default_hooks()
 

@@ -12,11 +12,11 @@ namespace undertow {
 
 namespace {
 
-// Runs tensor hooks, then retains-grad hooks, each on its own input. A leaf's hooks belong to the leaf, not to the
-// node, because they outlive a single graph.
+// Runs tensor hooks, then retains-grad hooks, each on its own input. A hook also runs if its tensor got no gradient
+// (only other outputs of its node did), as in torch. A leaf's hooks belong to the leaf, not to the node, because they
+// outlive a single graph.
 void call_tensor_hooks(GraphTask& task, Node* node, std::span<Tensor> grads) {
   auto run = [&](TensorHook& hook, uint32_t i, TraceEvent event) {
-    if (!grads[i].defined()) return;
     if (trace::on()) trace::record(event, &task, node, i);
     Tensor changed = hook.call(grads[i]);
     if (changed.defined()) grads[i] = std::move(changed);
@@ -31,7 +31,8 @@ void call_tensor_hooks(GraphTask& task, Node* node, std::span<Tensor> grads) {
     for (auto& [i, hook] : hooks) run(*hook, i, TraceEvent::TensorHook);
     auto retains = extra->retains_grad_hooks;
     if (UT_UNLIKELY(trace::watching()) && grad_watch::is_watched(&task)) retains.clear();
-    for (auto& [i, hook] : retains) run(*hook, i, TraceEvent::RetainsGradHook);
+    for (auto& [i, hook] : retains)
+      if (grads[i].defined()) run(*hook, i, TraceEvent::RetainsGradHook);
   }
   if (UT_UNLIKELY(trace::watching())) grad_watch::entered(&task, node, grads);
 }
@@ -63,6 +64,17 @@ void apply_and_release(GraphTask& task, Node* node, std::span<Tensor> grad_outpu
   if (held && node->released()) trace::record(TraceEvent::Released, &task, node);
 }
 
+void call_post_hooks(GraphTask& task, Node* node, std::span<Tensor> grad_inputs, std::span<const Tensor> grad_outputs) {
+  for (size_t i = 0; i < grad_inputs.size(); i++)
+    if (grad_inputs[i].defined() && node->edges()[i])
+      validate_gradient(node->edges()[i].node->input_meta(node->edges()[i].input_nr), grad_inputs[i], i, node);
+  auto hooks = node->extra()->post_hooks;
+  for (auto& hook : hooks) {
+    if (trace::on()) trace::record(TraceEvent::PostHook, &task, node);
+    hook->call(grad_inputs, grad_outputs);
+  }
+}
+
 void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
   for (const GraphTask::Capture& c : task.captures) {
     if (c.node != node) continue;
@@ -76,30 +88,37 @@ void capture(GraphTask& task, Node* node, std::span<Tensor> grads) {
 
 }  // namespace
 
+void (*print_error)(const std::string&) = nullptr;
+
 namespace {
+// Where warnings are errors, the text is printed: the original failure is already being handled and matters more.
+void warn_or_print(const std::string& text) {
+  try {
+    warn(text);
+  } catch (...) {
+    if (print_error) print_error(str("UserWarning: ", text, "\n"));
+  }
+}
 void describe_failure(Node* node) {
   NodeOrigin* origin = node->extra() ? node->extra()->origin.get() : nullptr;
   if (!origin) {
-    warn(str(
+    warn_or_print(str(
         "Error detected in ", node->name(),
         ". No forward pass information available. Enable detect anomaly during forward pass for more information."));
     return;
   }
-  warn(str("Error detected in ", node->name(), ". Traceback of forward call that caused the error:\n",
-           origin->describe()));
+  warn_or_print(str("Error detected in ", node->name(), ". Traceback of forward call that caused the error:\n",
+                    origin->describe()));
   for (; origin->parent; origin = origin->parent.get())
-    warn(str("\n\nPrevious calculation was induced by ", origin->parent_name,
-             ". Traceback of forward call that induced the previous calculation:\n", origin->parent->describe()));
+    warn_or_print(str("\n\nPrevious calculation was induced by ", origin->parent_name,
+                      ". Traceback of forward call that induced the previous calculation:\n",
+                      origin->parent->describe()));
 }
 }  // namespace
 
 void report_failure(Node* node) {
   if (!node || !anomaly_enabled()) return;
-  try {
-    describe_failure(node);
-  } catch (...) {
-    // Warnings are errors here. The original failure is already being handled and matters more.
-  }
+  describe_failure(node);
 }
 
 bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor> grad_outputs,
@@ -131,16 +150,12 @@ bool evaluate_node(GraphTask& task, TaskSlot& slot, Node* node, std::span<Tensor
     // apply may consume its arguments, but post-hooks need them.
     SmallVector<Tensor, 4> kept(grad_outputs.begin(), grad_outputs.end());
     apply_and_release(task, node, grad_outputs, grad_inputs);
-    for (size_t i = 0; i < grad_inputs.size(); i++)
-      if (grad_inputs[i].defined() && node->edges()[i])
-        validate_gradient(node->edges()[i].node->input_meta(node->edges()[i].input_nr), grad_inputs[i], i, node);
-    auto hooks = extra->post_hooks;
-    for (auto& hook : hooks) {
-      if (trace::on()) trace::record(TraceEvent::PostHook, &task, node);
-      hook->call(grad_inputs, kept);
-    }
+    call_post_hooks(task, node, grad_inputs, kept);
   } else {
     apply_and_release(task, node, grad_outputs, grad_inputs);
+    // Registered while the node ran, such as in an unpack hook: what entered the node is no longer there.
+    if (UT_UNLIKELY(node->extra() != nullptr) && !node->extra()->post_hooks.empty())
+      call_post_hooks(task, node, grad_inputs, {});
   }
 
   const Edge* edges = node->edges();

@@ -36,6 +36,9 @@ class ReusedGrads {
   size_t used_ = 0;
 };
 
+// Prints a text on the interpreter's standard error stream. Installed by the binding layer; null without Python.
+extern void (*print_error)(const std::string& text);
+
 // In anomaly mode, warns with the place where the failed node was recorded. Call it while its exception is handled.
 void report_failure(Node* node);
 

@@ -115,10 +115,8 @@ void GraphTask::plan_for_outputs(Node* root, std::span<const Edge> outputs) {
   std::unordered_set<Node*> stops;
   for (const Edge& e : options.stops) stops.insert(e.node.get());
   auto stops_at = [&](Node* n) { return !stops.empty() && stops.contains(n); };
-  // A captured root runs only if a gradient below it is wanted, so that a leaf does not accumulate into .grad.
-  if (!slot(root).captured && !stops_at(root)) slot(root).needed = true;
-
-  // Depth first with an explicit stack; a node is needed if any child is needed or captured.
+  // Depth first with an explicit stack; a node is needed if any child is needed or captured. So is the root: a pass
+  // that reaches none of its outputs runs nothing.
   struct Frame {
     Node* node;
     uint32_t next;

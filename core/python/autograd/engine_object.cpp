@@ -10,10 +10,12 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
 #include "core/graph/engine/engine.h"
+#include "core/graph/engine/evaluate.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/saved_tensor.h"
 #include "core/graph/structural.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/autograd/hooks_object.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 
@@ -156,6 +158,9 @@ PyObject* run_backward(PyObject*, PyObject* args, PyObject* kwargs) {
           "using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to "
           "reset the .grad fields of your parameters to "
           "None after use to break the cycle and avoid the leak.");
+    struct AtTheEnd {
+      ~AtTheEnd() { restore_default_hooks(); }
+    } at_the_end;
     std::vector<Tensor> result = engine::execute(
         roots, root_grads,
         {.keep_graph = keep_graph != 0, .create_graph = create_graph != 0, .accumulate_grad = accumulate != 0},
@@ -250,9 +255,20 @@ PyMethodDef module_methods[] = {
 
 }  // namespace
 
+// Keeps an error that is being handled.
+void print_to_stderr(const std::string& text) {
+  WithGil gil;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject* file = PySys_GetObject("stderr");
+  if (file && file != Py_None && PyFile_WriteString(text.c_str(), file) < 0) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
 bool init_engine_type(PyObject* module) {
   interpreter_lock = &gil_functions;
   run_signal_handlers = check_signals;
+  print_error = print_to_stderr;
   PyType_Slot slots[] = {{Py_tp_methods, engine_methods}, {0, nullptr}};
   PyType_Spec spec = {"undertow._C._ImperativeEngine", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                       slots};

@@ -3,6 +3,7 @@
 #include "core/python/autograd/hooks_object.h"
 
 #include "core/graph/autograd_meta.h"
+#include "core/graph/engine/graph_task.h"
 #include "core/graph/retains_grad.h"
 #include "core/graph/saved_tensor.h"
 #include "core/python/arguments/convert.h"
@@ -60,6 +61,8 @@ class PyTensorHook final : public TensorHook {
       PyRef arg(check(wrap(current)));
       PyRef r(check(PyObject_CallOneArg(hook, arg.get())));
       if (r.get() == Py_None) continue;
+      UT_CHECK(current.defined(), "can't replace a None gradient with a non-None value: ", called(hook), " returned ",
+               is_tensor(r.get()) ? "a Tensor" : Py_TYPE(r.get())->tp_name, ", but no gradient reached its tensor");
       UT_CHECK_TYPE(is_tensor(r.get()), "expected Variable, but hook returned '", Py_TYPE(r.get())->tp_name, "'");
       check_replacement(current, tensor_of(r.get()), hook);
       current = tensor_of(r.get());
@@ -310,32 +313,77 @@ class PySavedHooks final : public SavedTensorHooks {
   PyObject *pack_, *unpack_, *packed_ = nullptr;
 };
 
+using HookStack = std::vector<std::pair<PyObject*, PyObject*>>;  // owned
+void drop(HookStack& stack) {
+  for (auto [pack, unpack] : stack) {
+    Py_DECREF(pack);
+    Py_DECREF(unpack);
+  }
+  stack.clear();
+}
+
+// The stack as it was before a node of a running pass changed it (a hook or a custom backward entered or left
+// saved_tensors_hooks). As in torch, the change is valid while that node runs. So that other nodes pay nothing, the
+// stack is restored where it is used next, and at the end of the pass.
+struct BeforeNode {
+  HookStack stack;
+  uint64_t task;
+  int depth;
+  Node* node;  // never dereferenced
+
+  bool ended() const {
+    GraphTask* now = current_graph_task;
+    if (!now || now->reentrant_depth < depth) return true;
+    return now->reentrant_depth == depth && (now->id != task || current_node != node);
+  }
+};
+
 // The thread's stack of default hooks, and whether hooks are disabled.
 struct DefaultHooks {
-  std::vector<std::pair<PyObject*, PyObject*>> stack;
+  HookStack stack;
+  std::vector<BeforeNode> before;  // innermost pass last
   bool disabled = false;
   std::string message;
 };
 thread_local DefaultHooks default_hooks;
 
-SavedTensorHooks* default_saved_hooks() {
-  if (default_hooks.stack.empty() || default_hooks.disabled) return nullptr;
-  WithGil gil;
-  auto [pack, unpack] = default_hooks.stack.back();
-  return new PySavedHooks(pack, unpack);
-}
 void update_mode() {
   if (default_hooks.stack.empty())
     thread_mode.bits &= ~static_cast<uint32_t>(kSavedHooks);
   else
     thread_mode.bits |= kSavedHooks;
 }
+// Before a change: keeps the stack, if this is the first change by the running node.
+void keep_for_node() {
+  GraphTask* task = current_graph_task;
+  if (!task) return;
+  auto& before = default_hooks.before;
+  if (!before.empty() && before.back().task == task->id) return;
+  before.push_back({default_hooks.stack, task->id, task->reentrant_depth, current_node});
+  for (auto [pack, unpack] : before.back().stack) {
+    Py_INCREF(pack);
+    Py_INCREF(unpack);
+  }
+}
+
+SavedTensorHooks* default_saved_hooks() {
+  if (UT_UNLIKELY(!default_hooks.before.empty())) {
+    WithGil gil;
+    restore_default_hooks();
+  }
+  if (default_hooks.stack.empty() || default_hooks.disabled) return nullptr;
+  WithGil gil;
+  auto [pack, unpack] = default_hooks.stack.back();
+  return new PySavedHooks(pack, unpack);
+}
 
 PyObject* push_default(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *pack, *unpack;
     if (!PyArg_ParseTuple(args, "OO", &pack, &unpack)) throw PythonError();
+    restore_default_hooks();
     UT_CHECK(!default_hooks.disabled, default_hooks.message);
+    keep_for_node();
     default_hooks.stack.emplace_back(new_ref(pack), new_ref(unpack));
     update_mode();
     Py_RETURN_NONE;
@@ -343,7 +391,9 @@ PyObject* push_default(PyObject*, PyObject* args) {
 }
 PyObject* pop_default(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
+    restore_default_hooks();
     UT_CHECK(!default_hooks.stack.empty(), "_pop_saved_tensors_default_hooks: nothing was pushed");
+    keep_for_node();
     auto [pack, unpack] = default_hooks.stack.back();
     default_hooks.stack.pop_back();
     update_mode();
@@ -355,6 +405,7 @@ PyObject* pop_default(PyObject*, PyObject*) {
 PyObject* disable_defaults(PyObject*, PyObject* message) {
   return guarded([&]() -> PyObject* {
     std::string text = str_arg(message);
+    restore_default_hooks();
     UT_CHECK(default_hooks.stack.empty(), text);
     default_hooks.disabled = true;
     default_hooks.message = text;
@@ -404,6 +455,15 @@ PyMethodDef module_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+void restore_default_hooks() {
+  while (!default_hooks.before.empty() && default_hooks.before.back().ended()) {
+    HookStack changed = std::exchange(default_hooks.stack, std::move(default_hooks.before.back().stack));
+    default_hooks.before.pop_back();
+    update_mode();
+    drop(changed);
+  }
+}
 
 static PyObject* wrap_raw(Node* node, SavedTensor& saved) {
   auto* o = reinterpret_cast<RawSavedObject*>(check(raw_saved_type->tp_alloc(raw_saved_type, 0)));

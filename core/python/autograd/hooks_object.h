@@ -30,6 +30,9 @@ void clear_node_hooks(Node* node);
 PyObject* wrap_raw_saved(Node* node, const SavedField& field);
 PyObject* wrap_raw_saved(Node* node, std::span<SavedTensor> list);  // a tuple
 
+// Undoes what nodes that no longer run did to this thread's stack of saved_tensors_hooks. Needs the interpreter lock.
+void restore_default_hooks();
+
 bool init_hook_types(PyObject* module);
 
 }  // namespace undertow::python

@@ -15,6 +15,8 @@
 #include "core/python/diagnostics/origin_object.h"
 #include "core/python/errors.h"
 #include "core/python/types/dtype_object.h"
+#include "core/tensor/layout.h"
+#include "generated/ops.h"
 
 namespace undertow::python {
 
@@ -56,7 +58,8 @@ PyObject* repr(PyObject* self) {
 // classes.
 PyObject* name_method(PyObject* self, PyObject*) {
   std::string name = node_of(self)->name();
-  if (name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards") name = "torch::autograd::" + name;
+  if (name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards" || name == "NotImplemented")
+    name = "torch::autograd::" + name;
   return PyUnicode_FromString(name.c_str());
 }
 PyObject* next_functions(PyObject* self, void*) {
@@ -226,12 +229,25 @@ PyObject* dir_method(PyObject* self, PyObject*) {
     return list.release();
   });
 }
-PyObject* call(PyObject* self, PyObject* args, PyObject*) {
+PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
+    UT_CHECK_TYPE(!kwargs || PyDict_GET_SIZE(kwargs) == 0, "keyword arguments are not supported");
     Ref<Node> n(node_of(self));
-    std::vector<Tensor> in(std::max<uint32_t>(n->num_inputs(), 1)), out(n->num_edges());
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args) && static_cast<size_t>(i) < in.size(); i++)
-      in[static_cast<size_t>(i)] = opt_tensor_arg(PyTuple_GET_ITEM(args, i));
+    std::vector<Tensor> in(n->num_inputs()), out(n->num_edges());
+    UT_CHECK_TYPE(PyTuple_GET_SIZE(args) == static_cast<Py_ssize_t>(in.size()), "expected ", in.size(),
+                  " arguments, got ", PyTuple_GET_SIZE(args), " instead: ", n->name(),
+                  " takes one gradient for each of its outputs");
+    for (size_t i = 0; i < in.size(); i++) {
+      PyObject* grad = PyTuple_GET_ITEM(args, static_cast<Py_ssize_t>(i));
+      UT_CHECK_TYPE(grad == Py_None || is_tensor(grad), "argument ", i,
+                    " is not a Variable: expected a Tensor or None, got ", Py_TYPE(grad)->tp_name);
+      in[i] = opt_tensor_arg(grad);
+      // The engine checks gradients before they reach a leaf. Here the leaf's shape decides, as in a copy.
+      if (n->is_accumulate() && in[i].defined() && !same(in[i].sizes(), n->input_meta(0).sizes())) {
+        Tensor fit = empty(n->input_meta(0).sizes(), in[i].dtype(), in[i].device());
+        in[i] = ops::copy_(fit, in[i], false);
+      }
+    }
     n->apply(in, out);
     if (out.size() == 1) return wrap(out[0]);
     return wrap(std::move(out));
