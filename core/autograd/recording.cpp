@@ -96,6 +96,8 @@ void check_out(const Tensor& out, const char* name, uint32_t input_flags) {
   UT_CHECK(!grad_enabled() || !((input_flags & kRequiresGrad) || out.requires_grad()), name,
            "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
            "requires grad.");
+  UT_CHECK_AS(NotImplemented, !has_tangents(input_flags | out.impl()->flags), "Trying to use forward AD with ", name,
+              "_out that does not support it because it is an out= function");
   UT_CHECK(!out.impl()->has(kInference) || mode_is(kInferenceMode),
            "Inplace update to inference tensor outside InferenceMode is not allowed.");
 }

@@ -57,6 +57,28 @@ void set_tangent(const Tensor& t, const Tensor& tangent) {
 void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tangents) {
   for (size_t i = 0; i < list.size() && i < tangents.size(); i++) set_tangent(list[i], tangents[i]);
 }
+namespace {
+// The tangent of a new dual: the given tensor if it lies in memory as the primal does, as in torch, and otherwise a
+// copy with the primal's strides and bits, so that later writes do not reach the caller's tensor.
+Tensor with_layout_of(const Tensor& t, const Tensor& tangent) {
+  constexpr uint32_t kBits = kConj | kNeg;
+  const TensorImpl *p = t.impl(), *d = tangent.impl();
+  if ((p->flags | d->flags) & (kBatched | kOtherDevice)) return fit_tangent(t, tangent);
+  if (p->storage->nbytes() == d->storage->nbytes() && p->offset == d->offset && same_strides(t, tangent) &&
+      !((p->flags ^ d->flags) & kBits))
+    return tangent;
+  if (t.numel() == 0 || has_internal_overlap(t.sizes(), t.strides())) return clone(tangent, std::nullopt);
+  int64_t extent = 1;
+  for (int64_t i = 0; i < t.dim(); i++) extent += (t.size(i) - 1) * t.stride(i);
+  Tensor made =
+      alias(fwd::zeros(Dims{extent}, tangent.dtype(), tangent.device()), t.sizes(), t.strides(), 0, tangent.dtype());
+  made.impl()->set(kBits, false);
+  made.impl()->set(p->flags & kBits);
+  copy_(made, tangent, false);
+  return made;
+}
+}  // namespace
+
 Tensor make_dual(const Tensor& t, const Tensor& tangent) {
   UT_CHECK(forward_level::current() >= 0,
            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.");
@@ -67,11 +89,14 @@ Tensor make_dual(const Tensor& t, const Tensor& tangent) {
   UT_CHECK(!t.impl()->has(kHasTangent),
            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level ",
            forward_level::current(), " is not supported.");
+  UT_CHECK(!tangent.impl()->has(kHasTangent),
+           "Setting a forward grad that itself has a forward gradient at the same level", forward_level::current(),
+           " is not supported.");
   UT_CHECK(is_complex(t.dtype()) || !is_complex(tangent.dtype()), "make_dual: a real tensor of dtype ", t.dtype(),
            " cannot have a tangent of dtype ", tangent.dtype());
   Tensor dual = view(t, t.sizes());
   forward_level::set_tangent(
-      dual, fit_tangent(t, tangent.dtype() == t.dtype() ? tangent : ops::to_dtype(tangent, t.dtype())));
+      dual, with_layout_of(t, tangent.dtype() == t.dtype() ? tangent : ops::to_dtype(tangent, t.dtype())));
   return dual;
 }
 std::pair<Tensor, Tensor> unpack_dual(const Tensor& t) {

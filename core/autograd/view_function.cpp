@@ -101,10 +101,18 @@ void make_view(const Tensor& self, const Tensor& view, uint32_t creation) {
 void replace_memory(const Tensor& self, const Tensor& source) {
   TensorImpl *to = self.impl(), *from = source.impl();
   if (to == from) return;
-  // The tensor keeps its version number, in its own counter, so that the old storage is not kept alive.
-  uint32_t version = to->version();
-  if (!to->has(kOwnVersion)) make_own_version(self);
-  to->version_holder()->set_version(version);
+  // The tensor keeps its version counter. It is that of the old storage, if views share it; otherwise the number moves
+  // to a counter of its own, so that the old storage is not kept alive.
+  if (!to->has(kOwnVersion)) {
+    bool shared = to->storage->use_count() > 1 && (to->has(kIsView) || to->use_count() > 1);
+    uint32_t version = to->version();
+    Ref<Storage> old(to->storage);
+    make_own_version(self);
+    if (shared)
+      to->meta->version_holder = old;
+    else
+      to->version_holder()->set_version(version);
+  }
   from->storage->retain();
   to->storage->release();
   to->storage = from->storage;

@@ -106,7 +106,6 @@ PyObject* increment_version(PyObject*, PyObject* tensors) {
       PyObject* t = PySequence_Fast_GET_ITEM(list.get(), i);
       UT_CHECK(is_tensor(t), "increment_version expects each element of the iterable to be a tensor, but got ",
                Py_TYPE(t)->tp_name);
-      UT_CHECK(!tensor_of(t).impl()->has(kInference), "increment_version does not support inference tensors");
       tensor_of(t).bump_version("increment_version");
     }
     Py_RETURN_NONE;

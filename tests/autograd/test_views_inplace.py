@@ -202,3 +202,15 @@ def test_a_view_of_a_view_made_under_no_grad_is_not_written_either():
         view[0].mul_(2)
     with pytest.raises(RuntimeError, match="returns multiple views"):
         x.unbind(0)[0][:1].mul_(2)
+
+
+@pytest.mark.filterwarnings("ignore:The reduce argument")
+@pytest.mark.parametrize(("reduce", "wanted"), [("add", [1.0, 1.0, 1.0, 1.0]), ("multiply", [5.0, 1.0, 6.0, 1.0])])
+def test_a_reducing_scatter_into_a_view_keeps_what_its_derivative_reads(reduce: str, wanted: list[float]):
+    x = leaf(1, 2, 3, 4)
+    base = x * 1
+    src = ut.tensor([[5.0, 6.0]], dtype=ut.float64, requires_grad=True)
+    base.view(2, 2).t().scatter_(0, ut.tensor([[0, 0]]), src, reduce=reduce)
+    base.sum().backward()
+    assert x.grad.tolist() == wanted
+    assert src.grad.tolist() == ([[1.0, 1.0]] if reduce == "add" else [[1.0, 3.0]])

@@ -97,7 +97,7 @@ def reference_of(e, c: Case):
 
 def undifferentiable(e) -> set[str]:
     """Arguments that record a graph but whose derivative is declared not to exist, as in torch."""
-    return {name for name, text in e.grad.items() if text.startswith("not_differentiable(")}
+    return {name for name, text in e.grad.items() if text.startswith(("not_differentiable(", "not_implemented("))}
 
 
 def smooth_arguments(e) -> bool:

@@ -21,7 +21,7 @@ from undertow._vmap import _dispatch
 SIZE = 3
 # Entries for which vmap raises with some or all arguments, because numbers or shapes would differ from sample to sample.
 MAY_RAISE = {
-    "item", "allclose", "equal", "nonzero", "nonzero.numpy", "argwhere", "where.condition", "masked_select", "one_hot", "_repeat_indices", "_unique",
+    "item", "allclose", "equal", "nonzero", "nonzero.numpy", "argwhere", "where.condition", "masked_select", "one_hot", "_repeat_indices", "_unique2",
     "_unique_dim", "_unique_consecutive", "tensor_split.tensor", "narrow.Tensor", "bincount", "quantile", "nanquantile",
     "resize_", "resize_as_", "nonzero_static", "repeat_interleave.indices", "repeat_interleave.Tensor",
 }

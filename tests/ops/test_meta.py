@@ -14,7 +14,7 @@ import undertow as ut
 
 # The shape of the result depends on elements, so these raise, as in torch.
 DATA_DEPENDENT = {
-    "item", "equal", "allclose", "nonzero", "argwhere", "masked_select", "_unique", "_unique_dim", "_unique_consecutive", "bincount",
+    "item", "equal", "allclose", "nonzero", "argwhere", "masked_select", "_unique2", "_unique_dim", "_unique_consecutive", "bincount",
     "index#mask", "_repeat_indices", "is_nonzero", "one_hot", "repeat_interleave.indices", "repeat_interleave.Tensor",
     "narrow.Tensor", "tensor_split.tensor", "where.condition",
 }

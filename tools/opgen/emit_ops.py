@@ -354,14 +354,22 @@ def recorder(e: Entry) -> str:
     r0 = e.returns[0] if multi else "result"
     wants = "wants_record(flags)" if len(e.diff_args) == len(e.tensor_args) else "grad_enabled() && ((" + " | ".join(
         f"{a.name}_flags" for a in e.diff_args) + ") & kRequiresGrad)"
+    if e.spec.get("view"):
+        wants = f"({wants}) && !(flags & kInference)"  # a view of an inference tensor is one too
     lines.append(f"  if ({wants}{'' if ret != 'Tensor' else f' && is_differentiable({r0}.dtype())'}) {{")
     body = make_node(e)
     if ret == "std::vector<Tensor>":
         body.append("  for (Tensor& r : result) set_history(r, guard.ref());")
     elif multi:
         nondiff = set(e.spec.get("nondiff", []))
-        for r in e.returns:
-            body.append(f"  node->add_input_undefined();" if r in nondiff else f"  set_history_if_float({r}, guard.ref());")
+        last = max(i for i, r in enumerate(e.returns) if r not in nondiff)
+        for i, r in enumerate(e.returns):
+            if r not in nondiff:
+                body.append(f"  set_history_if_float({r}, guard.ref());")
+            elif i < last:
+                body.append("  node->add_input_undefined();")
+            else:  # as in torch, indices and the like are no outputs of the node
+                body.append(f"  if ({r}.defined() && is_differentiable({r}.dtype())) node->add_input_undefined();")
     else:
         body.append("  guard.give_to(result);")
     body += save_results(e, {r: r for r in e.returns})
@@ -372,7 +380,8 @@ def recorder(e: Entry) -> str:
     if has_tangents(e):
         lines.append(f"  if (UT_UNLIKELY(has_tangents(flags))) set_{e.name}_tangents({result}, {names(e)});")
     else:
-        lines.append(f'  if (UT_UNLIKELY(has_tangents(flags))) raise_no_forward_derivative("{e.name}");')
+        prefix = "aten::" if e.spec.get("node") == "NotImplemented" else ""
+        lines.append(f'  if (UT_UNLIKELY(has_tangents(flags))) raise_no_forward_derivative("{prefix}{e.name}");')
     lines += [f"  return {result};", "}"]
     return "\n".join(ln for ln in lines if ln)
 

@@ -6,6 +6,7 @@ import warnings
 
 import undertow
 from undertow._C import Tensor
+from undertow.autograd import forward_ad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def write_out(name: str, result: Tensor, out: Tensor | None) -> Tensor:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
+    if forward_ad._current_level >= 0 and any(forward_ad.unpack_dual(t).tangent is not None for t in (result, out)):
+        raise NotImplementedError(f"Trying to use forward AD with {name}_out that does not support it because it is an out= function")
     if not undertow.can_cast(result.dtype, out.dtype):
         names = [t.type().rpartition(".")[2].removesuffix("Tensor") for t in (result, out)]
         raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")

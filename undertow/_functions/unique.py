@@ -35,7 +35,7 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     if dim is None:
-        results = _ops["_unique"](input, sorted, return_inverse, return_counts)
+        results = _ops["_unique2"](input, sorted, return_inverse, return_counts)
     else:
         results = _ops["_unique_dim"](input, dim, sorted, return_inverse, return_counts)
     return _asked_for(results, return_inverse, return_counts)

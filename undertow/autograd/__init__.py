@@ -7,6 +7,7 @@ from undertow.autograd._backward import _make_grads, backward, grad
 from undertow.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from undertow.autograd.function import Function, NestedIOFunction
 from undertow.autograd.grad_mode import (
+    _force_original_view_tracking,
     _unsafe_preserve_version_counter,
     enable_grad,
     enforce_grad_layout_policy,

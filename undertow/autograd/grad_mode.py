@@ -6,6 +6,8 @@ so each is one call into the core and one attribute.
 
 from __future__ import annotations
 
+from _thread import _local
+
 from undertow import _C
 from undertow._C import _set_grad_enabled, is_grad_enabled
 from undertow.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager
@@ -239,3 +241,45 @@ class _unsafe_preserve_version_counter(_DecoratorContextManager):
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         _C._unsafe_set_version_counter(self.tensors, self.versions)
+
+
+class _ViewReplay(_local):
+    enabled = False
+
+
+_view_replay = _ViewReplay()
+
+
+def _is_view_replay_enabled() -> bool:
+    """Return whether `_force_original_view_tracking(True)` is in effect on this thread."""
+    return _view_replay.enabled
+
+
+def _set_view_replay_enabled(mode: bool) -> None:
+    _view_replay.enabled = bool(mode)
+
+
+class _force_original_view_tracking(_DecoratorContextManager):
+    """Set the flag with which PyTorch repeats the steps of a view whose base was written, in place of one as_strided.
+
+    Gradients are the same either way, and Undertow always chooses by itself: it repeats the steps where as_strided cannot express them.
+    The flag can be set and read, as a function, a context manager or a decorator.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = _is_view_replay_enabled()
+        self.mode = mode
+        _set_view_replay_enabled(mode)
+
+    def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
+        _set_view_replay_enabled(self.prev)
+        return super().__call__(orig_func)
+
+    def __enter__(self) -> None:
+        _set_view_replay_enabled(self.mode)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _set_view_replay_enabled(self.prev)
+
+    def clone(self) -> _force_original_view_tracking:
+        return self.__class__(self.mode)

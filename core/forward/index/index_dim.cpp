@@ -307,6 +307,8 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
   sizes.push_back(num_classes);
   Tensor out = empty_on_device_of(self, sizes, DType::Int64);
   kernels.one_hot(out, in);
+  // Torch fills it, then writes the ones.
+  for (int i = 0; i < (in.numel() ? 2 : 0); i++) out.bump_version("one_hot");
   return out;
 }
 

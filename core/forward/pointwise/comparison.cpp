@@ -122,7 +122,10 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
          b = is_integral(other.dtype()) ? to_dtype(other, default_dtype()) : other;
   Tensor allowed = add(abs(mul(b, Scalar(rtol))), Scalar(atol), Scalar(1));
   Tensor gap = abs(sub(a, b, Scalar(1)));
-  return logical_or(close, logical_and(isfinite(gap), le(gap, allowed)));
+  Tensor result = logical_or(close, logical_and(isfinite(gap), le(gap, allowed)));
+  // Torch writes each further condition into the first.
+  for (int i = 0; i < 1 + (equal_nan && !is_integral(self.dtype())); i++) result.bump_version("isclose");
+  return result;
 }
 namespace {
 bool all_true(const Tensor& t) { return t.numel() == 0 || item(all(t)).to<bool>(); }

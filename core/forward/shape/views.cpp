@@ -294,10 +294,10 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   return out;
 }
 
-std::vector<Tensor> unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) {
+std::vector<Tensor> _unsafe_split(const Tensor& self, int64_t split_size, int64_t dim) {
   return split(self, split_size, dim);
 }
-std::vector<Tensor> unsafe_split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {
+std::vector<Tensor> _unsafe_split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {
   return split_with_sizes(self, split_sizes, dim);
 }
 std::vector<Tensor> split_with_sizes(const Tensor& self, IntSpan split_sizes, int64_t dim) {

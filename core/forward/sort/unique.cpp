@@ -58,7 +58,7 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
 
 }  // namespace
 
-Unique _unique(const Tensor& self, bool, bool return_inverse, bool return_counts) {
+Unique _unique2(const Tensor& self, bool, bool return_inverse, bool return_counts) {
   return flat(self, true, return_inverse, return_counts);
 }
 Unique _unique_dim(const Tensor& self, int64_t dim, bool, bool return_inverse, bool return_counts) {

@@ -2,8 +2,11 @@
 #include "core/python/tensor/tensor_attributes.h"
 
 #include "core/autograd/formulas/shape/shape.h"
+#include "core/forward/create/create.h"
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
+#include "core/graph/forward_level.h"
+#include "core/graph/saved_tensor.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
 #include "core/python/autograd/hooks_object.h"
@@ -96,7 +99,7 @@ int set_grad_attribute(PyObject* s, PyObject* value, void*) {
     const GradDType wanted = t.impl()->meta ? t.impl()->meta->grad_dtype : GradDType{};
     const DType expected = wanted.choice == GradDType::Chosen ? wanted.dtype : t.dtype();
     UT_CHECK(g.dtype() == expected || wanted.choice == GradDType::Any, "attempting to assign a gradient with dtype '",
-             g.dtype(), "' to a tensor with grad_dtype '", expected,
+             fwd::meta_name(g.dtype()), "' to a tensor with grad_dtype '", long_name(expected),
              "'. The gradient must match the tensor's grad_dtype, which is the tensor's dtype unless it was set; None "
              "allows any.");
     UT_CHECK(same(g.sizes(), t.sizes()), "attempting to assign a gradient of size '", ShapeText{g.sizes()},
@@ -124,8 +127,9 @@ int set_grad_dtype(PyObject* s, PyObject* value, void*) {
     if (value != Py_None) wanted = {GradDType::Chosen, dtype_of(value)};
     const Tensor& grad = grad_of(t);
     UT_CHECK(!grad.defined() || wanted.choice == GradDType::Any || grad.dtype() == wanted.dtype,
-             "Cannot set grad_dtype to '", wanted.dtype, "' because there is already a gradient with dtype '",
-             grad.defined() ? grad.dtype() : wanted.dtype,
+             "Cannot set grad_dtype to '", long_name(wanted.dtype),
+             "' because there is already a gradient with dtype '",
+             fwd::meta_name(grad.defined() ? grad.dtype() : wanted.dtype),
              "'. Please clear the gradient (.grad = None) before changing grad_dtype, or choose the dtype it has.");
     AutogradMeta& meta = make_meta(t);
     meta.grad_dtype = wanted;
@@ -363,9 +367,14 @@ PyObject* detach_(PyObject* s, PyObject*) {
              "training, and gradient_as_bucket_view is set "
              "as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients.");
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_cut("detach_", self_of(s), self_of(s));
-    if (impl->grad_fn) release_node(std::exchange(impl->grad_fn, nullptr));
+    if (impl->grad_fn) {
+      impl->set(kDetachedInPlace);
+      impl->attr_version = history_mark(impl->grad_fn, impl->output_nr);
+      release_node(std::exchange(impl->grad_fn, nullptr));
+    }
     impl->output_nr = 0;
     impl->set(kRequiresGrad, false);
+    if (impl->has(kHasTangent)) forward_level::set_tangent(self_of(s), {});
     return new_ref(s);
   });
 }

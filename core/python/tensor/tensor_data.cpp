@@ -280,6 +280,7 @@ bool is_contiguous_in(const Tensor& t, MemoryFormat format) { return fwd::is_in_
 
 void set_storage(const Tensor& t, Ref<Storage> storage, IntSpan sizes, IntSpan strides, int64_t offset) {
   Tensor checked = over_storage(storage, sizes, strides, offset, t.dtype());
+  if (t.impl()->has(kRequiresGrad) && !t.impl()->grad_fn) retire_accumulator(t.impl());  // a new leaf, as in torch
   replace_data(t, checked);
   t.bump_version("set_");
 }
@@ -288,7 +289,9 @@ void replace_data(const Tensor& t, const Tensor& source) {
   UT_CHECK(!t.requires_grad() || is_differentiable(source.dtype()),
            "data set to a tensor that requires gradients must be floating point or complex dtype; this one is ",
            source.dtype());
+  bool other_kind = t.dtype() != source.dtype() || t.device() != source.device();
   ops::replace_memory(t, source);
+  if (other_kind) retire_accumulator(t.impl());  // graphs recorded before still expect the old dtype
   if (t.impl()->meta && t.impl()->meta->accumulator) t.impl()->meta->accumulator->refresh_meta();
 }
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_is_view_replay_enabled = undertow.autograd.grad_mode._is_view_replay_enabled
+_set_view_replay_enabled = undertow.autograd.grad_mode._set_view_replay_enabled
+
+
 def _get_privateuse1_backend_name() -> str:
     """Return the name of the custom device type; none is registered."""
     return "privateuseone"

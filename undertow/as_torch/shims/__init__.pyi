@@ -25,6 +25,7 @@ from ._aten_functions import _chunk_cat as _chunk_cat
 from ._aten_functions import _embedding_bag_forward_only as _embedding_bag_forward_only
 from ._aten_functions import _native_batch_norm_legit as _native_batch_norm_legit
 from ._aten_functions import _segment_reduce as _segment_reduce
+from ._aten_functions import _unique as _unique
 from ._aten_functions import _unsafe_masked_index as _unsafe_masked_index
 from ._aten_functions import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from ._aten_functions import _upsample_bilinear2d_aa as _upsample_bilinear2d_aa

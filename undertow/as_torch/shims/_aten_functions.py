@@ -146,3 +146,9 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
 
 
 _segment_reduce = undertow.segment_reduce  # the name that torch's own tests use
+
+
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the unique elements, and the index of each element among them (empty unless it is requested)."""
+    values, inverse, _ = undertow._unique2(input, sorted, return_inverse)
+    return values, inverse

@@ -39,7 +39,7 @@ def dropped(input: Tensor, p: float, train: bool, *, feature: bool, alpha: bool,
     b = noise.add(-1).mul_(_ALPHA * a).add_(_ALPHA * a * p)
     noise.mul_(a)
     result = multiply(noise)
-    return result.add_(b) if inplace else result.add(b)
+    return result.add_(b)
 
 
 @overridable

@@ -2,13 +2,20 @@
 #include <cmath>
 
 #include "core/autograd/formulas/formulas.h"
+#include "core/autograd/tangents.h"
 #include "core/base/signals.h"
 #include "core/forward/copy/copy.h"
+#include "core/graph/engine/graph_task.h"
+#include "core/graph/forward_level.h"
 #include "core/tensor/promotion.h"
 
 namespace undertow::ops {
 
 Tensor not_differentiable(const char* name) { UT_FAIL("derivative for aten::", name, " is not implemented"); }
+Tensor not_implemented(const char* what, const char* name) {
+  if (!current_graph_task && forward_level::current() >= 0) raise_no_forward_derivative(name);
+  UT_FAIL_AS(NotImplemented, "the derivative for '", what, "' is not implemented.");
+}
 
 Tensor keep_where(const Tensor& condition, const Tensor& grad) { return where(condition, grad, Scalar(0)); }
 Tensor drop_where(const Tensor& condition, const Tensor& grad) { return where(condition, Scalar(0), grad); }

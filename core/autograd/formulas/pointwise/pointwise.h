@@ -7,6 +7,8 @@ namespace undertow::ops {
 
 // Raises; called when a backward pass reaches an operator without a derivative.
 [[noreturn]] Tensor not_differentiable(const char* name);
+// For operators with a formula that lacks one derivative: `what` names it in a backward pass, `name` in forward mode.
+[[noreturn]] Tensor not_implemented(const char* what, const char* name);
 
 Tensor keep_where(const Tensor& condition, const Tensor& grad);  // zero elsewhere
 Tensor drop_where(const Tensor& condition, const Tensor& grad);  // zero there

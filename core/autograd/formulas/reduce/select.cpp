@@ -113,7 +113,7 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
     Tensor weight =
         midpoint ? fwd::full_on_device_of(self, {}, Scalar(0.5), self.dtype()) : ranks - to_dtype(below, self.dtype());
     Tensor above = gather(sorted, -1, to_dtype(ceil(detach(ranks)), DType::Int64), false);
-    out = lerp(out, above, weight);
+    out = lerp_(out, above, weight);
   }
   // out is [others..., quantiles]; move the quantiles to the front, and drop the reduced dim or keep it with size one.
   Dims shape;
@@ -129,8 +129,12 @@ Tensor quantile_composite(const Tensor& self, const Tensor& q, std::optional<int
   } else if (keepdim) {
     for (int64_t k = 0; k < self.dim(); k++) shape.push_back(1);
   }
-  if (q.dim()) out = squeeze(transpose(unsqueeze(out, 0), 0, -1), -1);
-  return reshape(out, shape);
+  // In place, as in torch: the result is no view, and its version counts these steps.
+  if (q.dim())
+    squeeze_(transpose_(unsqueeze_(out, 0), 0, -1), -1);
+  else
+    squeeze_(out, -1);
+  return same(out.sizes(), shape) ? out : reshape(out, shape);
 }
 Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                           std::string_view interpolation, bool ignore_nan) {

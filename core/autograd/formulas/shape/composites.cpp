@@ -181,6 +181,11 @@ std::vector<Tensor> chunk_composite(const Tensor& self, int64_t chunks, int64_t 
   int64_t each = chunk_size(self, chunks, dim);
   return each ? split(self, each, dim) : split_with_sizes(self, Dims(static_cast<size_t>(chunks), 0), dim);
 }
+std::vector<Tensor> separate_versions(std::vector<Tensor> parts) {
+  for (const Tensor& t : parts)
+    if (!t.impl()->has(kBatched | kInference)) make_own_version(t);
+  return parts;
+}
 std::vector<Tensor> unsafe_chunk_composite(const Tensor& self, int64_t chunks, int64_t dim) {
   int64_t each = chunk_size(self, chunks, dim);
   return each ? unsafe_split(self, each, dim)
@@ -273,14 +278,15 @@ Tensor to_composite(const Tensor& self, DType dtype, bool copy, std::optional<Me
   return _to_copy(self, dtype, format, device);
 }
 Tensor to_place(const Tensor& self, DType dtype, Device device) {
+  if (self.is_complex() && !is_complex(dtype)) return to_place(real(self), dtype, device);
   return to_composite(self, dtype, false, std::nullopt, device);
 }
 
 Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFormat> format) {
-  UT_CHECK(!self.requires_grad(), "cannot resize variables that require grad");
   UT_CHECK_AS(NotImplemented, !self.is_sparse(), "resize_: not implemented for sparse tensors");
   UT_CHECK(!self.impl()->has(kBatched), "vmap: resize_ of one sample would move the others; use a new tensor");
   check_inplace(self, "resize_", false);
+  UT_CHECK(!self.requires_grad() || mode_is(kInferenceMode), "cannot resize variables that require grad");
   for (int64_t s : size)
     UT_CHECK(s >= 0, "Trying to resize storage to have negative dimension ", s, ": ", ShapeText{size});
   TensorImpl* impl = self.impl();
@@ -292,8 +298,10 @@ Tensor resize_composite(const Tensor& self, IntSpan size, std::optional<MemoryFo
     UT_CHECK(impl->storage->resizable(), "Trying to resize storage that is not resizable");
     impl->storage->resize(need);
   }
-  if (!same(self.sizes(), size) || format) impl->set_layout(size, strides);
-  self.bump_version("resize_");
+  bool same_shape = same(self.sizes(), size);
+  if (same_shape && !format) return self;  // nothing changes, so it does not count as a write
+  impl->set_layout(size, strides);
+  if (!same_shape) self.bump_version("resize_");
   return self;
 }
 

@@ -1,0 +1,144 @@
+"""Forward mode where a tangent could be lost, kept or shared by mistake, compared with torch."""
+
+from __future__ import annotations
+
+import pytest
+
+OUT = {
+    "add": lambda lib, d, b: lib.add(d, b, out=b),
+    "add to a dual": lambda lib, d, b: lib.add(b, b, out=d),
+    "mul": lambda lib, d, b: lib.mul(d, b, out=b),
+    "exp": lambda lib, d, b: lib.exp(d, out=b),
+    "sum": lambda lib, d, b: lib.sum(d, 0, keepdim=True, out=b[:1]),
+    "cat": lambda lib, d, b: lib.cat([d[:1], b[:1]], out=lib.empty(2)),
+    "matmul": lambda lib, d, b: lib.mv(lib.eye(2), d, out=b),
+    "max": lambda lib, d, b: lib.max(d, 0, out=(lib.empty(()), lib.empty((), dtype=lib.int64))),
+    "sort": lambda lib, d, b: lib.sort(d, out=(lib.empty(2), lib.empty(2, dtype=lib.int64))),
+    "plain": lambda lib, d, b: lib.add(b, b, out=b),
+    "where": lambda lib, d, b: lib.where(b > 0, d, b, out=b),
+    "eq": lambda lib, d, b: lib.eq(d, b, out=lib.empty(2, dtype=lib.bool)),
+    "argmax": lambda lib, d, b: lib.argmax(d, out=lib.empty((), dtype=lib.int64)),
+    "linspace": lambda lib, d, b: lib.linspace(0, 1, 2, out=d),
+    "zeros": lambda lib, d, b: lib.zeros(2, out=d),
+    "linalg.inv": lambda lib, d, b: lib.linalg.inv(lib.diag(d), out=lib.empty(2, 2)),
+    "special.erf": lambda lib, d, b: lib.special.erf(d, out=b),
+    "fft": lambda lib, d, b: lib.fft.fft(d, out=lib.empty(2, dtype=lib.complex64)),
+    "index_select": lambda lib, d, b: lib.index_select(d, 0, lib.tensor([0]), out=lib.empty(1)),
+    "gather": lambda lib, d, b: lib.gather(d, 0, lib.tensor([0]), out=lib.empty(1)),
+    "stack": lambda lib, d, b: lib.stack([d, d], out=lib.empty(2, 2)),
+    "clamp": lambda lib, d, b: lib.clamp(d, 0.0, 1.0, out=b),
+    "pow": lambda lib, d, b: lib.pow(d, 2, out=b),
+    "normal": lambda lib, d, b: lib.normal(d, 1.0, out=b),
+}
+
+
+@pytest.mark.parametrize("op", OUT)
+def test_out_with_a_dual_raises(same_as_torch, op):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        with F.dual_level():
+            d, b = F.make_dual(lib.ones(2), lib.ones(2)), lib.ones(2)
+            r = OUT[op](lib, d, b)
+            return [t.shape for t in (r if isinstance(r, tuple) else (r,))]
+
+    same_as_torch(scenario, characters=30)  # torch names the operator that writes, which may be another one
+
+
+def test_detaching_a_dual_in_place_drops_its_tangent(same_as_torch):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        with F.dual_level():
+            d = F.make_dual(lib.ones(2), lib.ones(2)).clone()
+            e = d.detach()
+            view = d[:1]
+            facts = [F.unpack_dual(e).tangent]
+            r = d.detach_()
+            return [*facts, r is d, F.unpack_dual(d).tangent, F.unpack_dual(view).tangent, F.unpack_dual(d * 2).tangent]
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("what", ["data", "requires_grad_", "detach", "no_grad", "contiguous", "to", "alias"])
+def test_what_keeps_the_tangent(same_as_torch, what):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        with F.dual_level():
+            d = F.make_dual(lib.ones(2), lib.ones(2))
+            if what == "no_grad":
+                with lib.no_grad():
+                    r = d * 2
+            else:
+                r = {"data": lambda: d.data, "requires_grad_": lambda: d.clone().detach().requires_grad_(), "detach": d.detach}.get(what, lambda: d.view_as(d))()
+            return F.unpack_dual(r).tangent
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("case", ["tangent", "primal", "both"])
+def test_a_dual_of_a_dual(same_as_torch, case):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        with F.dual_level():
+            d = F.make_dual(lib.ones(2), lib.ones(2))
+            p, t = (lib.ones(2), d) if case == "tangent" else (d, lib.ones(2)) if case == "primal" else (d, d)
+            return F.unpack_dual(F.make_dual(p, t)).tangent
+
+    same_as_torch(scenario)
+
+
+LAYOUTS = {
+    "same": lambda lib: (lib.zeros(4), lib.ones(4)),
+    "other storage size": lambda lib: (lib.zeros(5)[:4].detach(), lib.ones(4)),
+    "tangent in a larger storage": lambda lib: (lib.zeros(4), lib.ones(5)[:4].detach()),
+    "both in larger storages": lambda lib: (lib.zeros(5)[:4].detach(), lib.ones(5)[:4].detach()),
+    "strides": lambda lib: (lib.zeros(2, 3).t(), lib.ones(3, 2)),
+    "expanded tangent": lambda lib: (lib.zeros(4), lib.ones(1).expand(4)),
+    "strided": lambda lib: (lib.zeros(8)[::2], lib.ones(8)[::2]),
+    "strides of size one": lambda lib: (lib.zeros(1, 4), lib.ones(4, 1).t()),
+    "offset": lambda lib: (lib.zeros(8)[4:], lib.ones(8)[4:]),
+    "offset of one": lambda lib: (lib.zeros(8)[4:], lib.ones(8)[:4]),
+    "empty": lambda lib: (lib.zeros(0), lib.ones(0)),
+    "conj": lambda lib: (lib.zeros(2, dtype=lib.complex64).conj(), lib.ones(2, dtype=lib.complex64)),
+    "conj tangent": lambda lib: (lib.zeros(2, dtype=lib.complex64), lib.ones(2, dtype=lib.complex64).conj()),
+    "both conj": lambda lib: (lib.zeros(2, dtype=lib.complex64).conj(), lib.ones(2, dtype=lib.complex64).conj()),
+    "neg": lambda lib: (lib.zeros(2, dtype=lib.complex64).conj().imag, lib.ones(2)),
+    "neg tangent": lambda lib: (lib.zeros(2), lib.ones(2, dtype=lib.complex64).conj().imag),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_make_dual_copies_a_tangent_of_another_layout(same_as_torch, layout):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        p, t = LAYOUTS[layout](lib)
+        with F.dual_level():
+            u = F.unpack_dual(F.make_dual(p, t)).tangent
+            facts = [u.stride(), u.is_conj(), u.is_neg(), u.resolve_conj().resolve_neg()]
+            if t.numel() and not layout.startswith("expanded"):
+                u *= 2
+            return [*facts, t.resolve_conj().resolve_neg(), u.resolve_conj().resolve_neg()]
+
+    same_as_torch(scenario)
+
+
+@pytest.mark.parametrize("case", ["size", "int tangent", "int primal", "requires grad", "not a tensor", "no level"])
+def test_make_dual_raises(same_as_torch, case):
+    def scenario(lib):
+        F = lib.autograd.forward_ad
+        p, t = lib.ones(2), lib.ones(2)
+        if case == "size":
+            t = lib.ones(3)
+        elif case == "int tangent":
+            t = lib.ones(2, dtype=lib.int64)
+        elif case == "int primal":
+            p = lib.ones(2, dtype=lib.int64)
+        elif case == "not a tensor":
+            t = 1.0
+        elif case == "requires grad":
+            t.requires_grad_()
+        if case == "no level":
+            return F.make_dual(p, t)
+        with F.dual_level():
+            return F.unpack_dual(F.make_dual(p, t)).tangent
+
+    same_as_torch(scenario)
