@@ -43,6 +43,12 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "divide": operator.truediv,
     "floor_divide": operator.floordiv,
     "power": operator.pow,
+    "remainder": operator.mod,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "left_shift": operator.lshift,
+    "right_shift": operator.rshift,
     "equal": operator.eq,
     "not_equal": operator.ne,
     "less": operator.lt,
@@ -52,6 +58,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
     "divmod": lambda a, b: (operator.floordiv(a, b), a % b),
     "matmul": lambda a, b: undertow.matmul(*_promoted(a, b)),
 }  # these accept a number as either argument
+_ARITHMETIC = ("add", "subtract", "multiply", "divide", "floor_divide", "power", "remainder")
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _REDUCE = {"add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin", "logical_and": "all", "logical_or": "any"}
 _ACCUMULATE = {"add": "cumsum", "multiply": "cumprod"}
@@ -113,6 +120,8 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if any(isinstance(o, Tensor) for o in kwargs.get("out", ())):
         raise TypeError(f"return arrays must be of ArrayType: {name} cannot write into a tensor; assign its result")
     scalars = all(isinstance(x, Tensor) or _is_scalar(x) for x in inputs) and not all(isinstance(x, Tensor) for x in inputs)
+    if scalars and ufunc.__name__ in _ARITHMETIC and getattr(inputs[0], "dtype", None) == bool:
+        inputs = (float(inputs[0]), *inputs[1:])  # as torch reads a NumPy bool on the left
     if _needs_history(inputs) or (scalars and method == "__call__" and not kwargs and ufunc.__name__ in _OPERATORS):
         return _recorded(ufunc.__name__, name, method, inputs, kwargs)
     arrays = [x.numpy() if isinstance(x, Tensor) else x for x in inputs]

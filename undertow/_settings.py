@@ -137,8 +137,16 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Store whether warnings should be repeated."""
+    """Set whether warnings that come once per process are repeated.
+
+    >>> import undertow as ut
+    >>> ut.set_warn_always(True)
+    >>> ut.is_warn_always_enabled()
+    True
+    >>> ut.set_warn_always(False)
+    """
     _state["warn_always"] = bool(b)
+    _C._set_warn_always(bool(b))
 
 
 def is_warn_always_enabled() -> bool:

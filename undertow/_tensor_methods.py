@@ -137,6 +137,11 @@ def __format__(self: Tensor, spec: str) -> str:
 
 def __contains__(self: Tensor, element: Any) -> bool:
     """Return True if any element equals `element`."""
+    if not isinstance(element, (Tensor, bool, int, float, complex)):
+        from numbers import Number  # NumPy's scalars are Numbers too
+
+        if isinstance(element, Number):
+            element = element.item()  # type: ignore[attr-defined]
     if isinstance(element, (Tensor, bool, int, float, complex)):
         return bool((self == element).any().item())
     raise RuntimeError(

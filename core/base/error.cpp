@@ -1,9 +1,12 @@
 // error.cpp: throwing and warning, out of line so that checks stay small at their call sites.
 #include "core/base/error.h"
 
+#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <set>
+
+#include "core/base/warn_always.h"
 
 namespace undertow {
 
@@ -17,8 +20,10 @@ void assert_failed(const char* condition, const char* file, int line, const std:
 namespace {
 void print_warning(const std::string& message) { std::fprintf(stderr, "UserWarning: %s\n", message.c_str()); }
 WarningSink warning_sink = print_warning;
+std::atomic<bool> always = false;  // atomic: any thread may warn while another changes the setting
 }  // namespace
 
+void set_warn_always(bool on) { always = on; }
 void set_warning_sink(WarningSink sink) { warning_sink = sink ? sink : print_warning; }
 // The sink may throw: Python can turn a warning into an error.
 void warn(const std::string& message) { warning_sink(message); }
@@ -27,7 +32,7 @@ void warn_once(const char* message) {
   static std::set<std::string> said;
   {
     std::lock_guard lock(mutex);
-    if (!said.insert(message).second) return;
+    if (!said.insert(message).second && !always) return;
   }
   warn(message);
 }

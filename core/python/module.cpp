@@ -5,6 +5,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/pool.h"
+#include "core/base/warn_always.h"
 #include "core/graph/autograd_meta.h"
 #include "core/graph/cycles.h"
 #include "core/graph/diagnostics/provenance.h"
@@ -203,7 +204,13 @@ PyObject* reset_peak(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* warn_always(PyObject*, PyObject* on) {
+  set_warn_always(PyObject_IsTrue(on) == 1);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"_set_warn_always", warn_always, METH_O, nullptr},
     {"_set_grad_enabled", set_grad_enabled, METH_O, nullptr},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "Is grad mode on in this thread?"},
     {"_enter_inference_mode", enter_inference, METH_O, nullptr},

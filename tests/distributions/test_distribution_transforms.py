@@ -147,3 +147,52 @@ def test_a_cached_transform_inverts_at_the_boundary():
     for size, finite in ((0, False), (1, True)):
         transform = d.TanhTransform(cache_size=size)
         assert bool(transform.inv(transform(x)).isfinite().all()) is finite
+
+
+INVERTED = {
+    "exp": lambda T, L: T.ExpTransform(),
+    "affine": lambda T, L: T.AffineTransform(1.0, 2.0),
+    "sigmoid": lambda T, L: T.SigmoidTransform(),
+    "abs": lambda T, L: T.AbsTransform(),
+    "softmax": lambda T, L: T.SoftmaxTransform(),
+    "stick": lambda T, L: T.StickBreakingTransform(),
+    "power": lambda T, L: T.PowerTransform(L.tensor(2.0)),
+    "composed": lambda T, L: T.ComposeTransform([T.ExpTransform(), T.AffineTransform(0.0, 3.0)]),
+    "independent": lambda T, L: T.IndependentTransform(T.ExpTransform(), 1),
+    "reshape": lambda T, L: T.ReshapeTransform((2, 3), (6,)),
+    "cat": lambda T, L: T.CatTransform([T.ExpTransform(), T.AffineTransform(0.0, 1.0)]),
+    "stack": lambda T, L: T.StackTransform([T.ExpTransform(), T.AffineTransform(0.0, 1.0)]),
+    "identity": lambda T, L: T.identity_transform,
+    "empty": lambda T, L: T.ComposeTransform([]),
+}
+
+
+@pytest.mark.parametrize("name", INVERTED)
+def test_the_inverse_of_the_inverse_is_the_transform_itself(name, same_as_torch):
+    def scenario(L):
+        t = INVERTED[name](L.distributions.transforms, L)
+        inverse = t.inv
+        same = inverse.inv is t, t.inv is inverse, inverse == t.inv, t == t, t == inverse, inverse == t
+        return same, repr(t), repr(inverse), t.with_cache(1).inv.inv._cache_size
+
+    result = same_as_torch(scenario)
+    assert result[0][0] and result[0][1]
+    assert (result[0][4]) == (name in ("identity", "empty"))
+
+
+def test_a_copied_transform_has_its_own_inverse():
+    import copy
+    import gc
+    import pickle
+    import weakref
+
+    for t in (d.ExpTransform(), d.ExpTransform().inv, d.ComposeTransform([d.ExpTransform(), d.AffineTransform(0.0, 3.0)])):
+        for again in (copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
+            assert again == t and again is not t
+            assert again.inv is not t.inv
+            assert again.inv.inv is again
+    t = d.ExpTransform()
+    alive = weakref.ref(t.inv)
+    del t
+    gc.collect()
+    assert alive() is None

@@ -227,18 +227,24 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     >>> broadcast_shapes((3, 1), (4,), 1)
     undertow.Size([3, 4])
     """
-    lists = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    lists: list[tuple[int, ...]] = []
+    for shape in shapes:
+        if shape is None:  # torch leaves it out
+            continue
+        if not isinstance(shape, (int, tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
+        lists.append((shape,) if isinstance(shape, int) else tuple(shape))
     result = [1] * max(map(len, lists), default=0)
-    for sizes in lists:
+    for number, sizes in enumerate(lists):
         for i in range(-1, -1 - len(sizes), -1):
             if sizes[i] < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({sizes[i]}): ({sizes[i]})")
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
             if sizes[i] in (1, result[i]):
                 continue
             if result[i] != 1:
                 raise RuntimeError(
-                    "Shape mismatch: objects cannot be broadcast to a single shape: "
-                    f"{sizes[i]} and {result[i]} meet at dimension {i}"
+                    f"Attempting to broadcast a dimension of length {sizes[i]} at {i}! Mismatching argument at index {number} had {sizes}; "
+                    f"but expected shape should be broadcastable to {result}"
                 )
             result[i] = sizes[i]
     return Size(result)

@@ -63,6 +63,10 @@ class Transform:
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._last: tuple[Any, Any] = (None, None)
+        self._inv: Any = None  # the inverse, once it has been asked for; each keeps the other, so `t.inv.inv is t`
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_inv": None}
 
     @property
     def event_dim(self) -> int:
@@ -95,8 +99,10 @@ class Transform:
 
     @property
     def inv(self) -> Transform:
-        """The inverse, as a transform."""
-        return _InverseTransform(self)
+        """The inverse, as a transform; the same object each time."""
+        if self._inv is None:
+            self._inv = _InverseTransform(self)
+        return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         """Return the same transform with a cache of this size."""
@@ -148,6 +154,9 @@ class _InverseTransform(Transform):
         super().__init__(transform._cache_size)
         self._inv = transform
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()
+
     @property
     def domain(self) -> constraints.Constraint:
         return self._inv.codomain
@@ -166,6 +175,8 @@ class _InverseTransform(Transform):
 
     @property
     def inv(self) -> Transform:
+        if self._inv._inv is None:  # after copying or unpickling
+            self._inv._inv = self
         return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -232,6 +243,13 @@ class ComposeTransform(Transform):
     @property
     def sign(self) -> Any:
         return math.prod(part.sign for part in self.parts)
+
+    @property
+    def inv(self) -> Transform:
+        if self._inv is None:
+            self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv._inv = self
+        return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)

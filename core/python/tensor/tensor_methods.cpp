@@ -63,8 +63,11 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     UT_CHECK(force || !t.requires_grad() || !grad_enabled(),
              "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     if (UT_UNLIKELY(mode_is(kProvenance))) provenance::note_exit("numpy", t);
-    // Torch raises for conjugate and negative views here. Returning the values costs a copy and surprises nobody. See
-    // docs/why.md.
+    // An array cannot share memory with these views, and a copy would not see later writes.
+    UT_CHECK(force || !t.is_conj(),
+             "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.");
+    UT_CHECK(force || !t.is_neg(),
+             "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.");
     NoGradGuard no_grad;
     return to_ndarray(ops::resolve_neg(ops::resolve_conj(t)));
   });
