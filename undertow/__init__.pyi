@@ -73,8 +73,10 @@ from .sparse._create import sparse_compressed_tensor as sparse_compressed_tensor
 from .sparse._create import sparse_coo_tensor as sparse_coo_tensor
 from .sparse._create import sparse_csc_tensor as sparse_csc_tensor
 from .sparse._create import sparse_csr_tensor as sparse_csr_tensor
+from .sparse._products import dsmm as dsmm
 from .sparse._products import hspmm as hspmm
 from .sparse._products import smm as smm
+from .sparse._products import spmm as spmm
 from .sparse._products import sspaddmm as sspaddmm
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi

@@ -156,6 +156,34 @@ def test_factories_create_strided_tensors_only():
         ut.ones(2, layout=ut.sparse_coo)
 
 
+def test_older_protocols():
+    s = sample()
+    assert [t.to_dense().tolist() for t in s] == s.to_dense().tolist() and len(s) == 2 and s.stride() == (0, 0)
+    assert s.type() == "undertow.sparse.FloatTensor" and s[:].to_dense().equal(s.to_dense()) and s[:] is not s
+    assert ut.spmm(s, ut.ones(3, 1)).tolist() == [[9.0], [9.0]]
+    p = copy.deepcopy(ut.nn.Parameter(s))
+    assert type(p) is ut.nn.Parameter and p.is_sparse and p.requires_grad
+    ut.testing.assert_close(s, s.coalesce())
+    with pytest.raises(AssertionError, match="Mismatched elements: 3 / 6"):
+        ut.testing.assert_close(s, s * 2)
+
+
+def test_a_module_keeps_sparse_buffers():
+    m = ut.nn.Module()
+    m.register_buffer("s", sample())
+    m.double()
+    assert m.s.dtype is ut.float64 and m.s.is_sparse
+    m.load_state_dict({"s": sample().double() * 3})
+    assert m.s.to_dense().equal(sample().double().to_dense() * 3)
+
+
+def test_checkpoints_take_sparse_tensors():
+    d = ut.ones(3, 2, requires_grad=True)
+    ut.utils.checkpoint.checkpoint(lambda x: ut.sparse.mm(sample(), x).sin(), d, use_reentrant=False).sum().backward()
+    (expected,) = ut.autograd.grad(ut.sparse.mm(sample(), d).sin().sum(), d)
+    assert d.grad.equal(expected)
+
+
 def test_nothing_is_kept_alive():
     import gc
     import weakref

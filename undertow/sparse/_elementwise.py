@@ -93,6 +93,11 @@ def detach(op: Any, args: list[Any]) -> Any:
     return _C._sparse_alias(args[0])
 
 
+@rule("alias", every_layout=True)
+def alias(op: Any, args: list[Any]) -> Any:
+    return record("AliasBackward0", _C._sparse_alias, lambda g, x: (lambda: g,), args[0])
+
+
 @rule("contiguous", every_layout=True)
 def contiguous(op: Any, args: list[Any]) -> Any:
     return args[0]

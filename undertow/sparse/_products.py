@@ -234,3 +234,11 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     a = to_coo(mat1).detach()
     rows = undertow.unique(indices_of(a)[0])
     return make_coo(rows[None], _sparse_dense(a, mat2.detach())[rows], (a.shape[0], mat2.shape[1]))
+
+
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply two matrices: an older name of `undertow.mm`."""
+    return undertow.mm(input, mat2)
+
+
+dsmm = spmm

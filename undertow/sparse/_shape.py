@@ -6,6 +6,7 @@ import undertow
 from undertow import _C
 from undertow.sparse._convert import coo_from, to_coo, to_dense
 from undertow.sparse._dispatch import rule
+from undertow.sparse._elementwise import alias
 from undertow.sparse._parts import BLOCKED, BSC, BSR, COO, CSC, CSR, indices_of, is_coalesced, is_sparse, make_compressed, make_coo, record, values_of
 
 TYPE_CHECKING = False
@@ -151,7 +152,7 @@ def slice_rule(op: Any, args: list[Any]) -> Any:
     start, end, step = slice(start, end, step).indices(n)
     length = max(0, -(-(end - start) // step))
     if length == n:
-        return t
+        return alias(op, [t])
     size = [*t.shape[:d], length, *t.shape[d + 1 :]]
     sparse = indices_of(t).shape[0]
 
@@ -202,6 +203,12 @@ def select_rule(op: Any, args: list[Any]) -> Any:
         return _placed(g.unsqueeze(d), x.shape, d, lambda i: i + index, lambda whole, part: undertow.slice_scatter(whole, part, d, index, index + 1))
 
     return record("SelectBackward0", compute, lambda g, x: (lambda: gradient(g, x),), t)
+
+
+@rule("unbind")
+def unbind_rule(op: Any, args: list[Any]) -> Any:
+    t, d = args[0], _dim(args[1], args[0].dim())
+    return tuple(t.select(d, i) for i in range(t.shape[d]))
 
 
 @rule("index_select")

@@ -63,7 +63,10 @@ def default_tolerances(*inputs: Any) -> tuple[float, float]:
 
 
 def _array(t: ut.Tensor) -> np.ndarray:
-    t = t.detach().resolve_conj().resolve_neg()
+    t = t.detach()
+    if t.layout is not ut.strided:
+        t = t.to_dense()
+    t = t.resolve_conj().resolve_neg()
     return t.to(ut.float32).numpy() if t.dtype == ut.bfloat16 else t.numpy()
 
 

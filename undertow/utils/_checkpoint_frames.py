@@ -65,6 +65,13 @@ def frames() -> list[_Hooks]:
     return found
 
 
+def _memory(t: Tensor) -> tuple[Any, ...]:
+    """Return what identifies the memory of a tensor and its layout there."""
+    if t.layout is not _C.strided:
+        return (_C._sparse_parts(t)[3].data_ptr(), t.shape, t.layout, t.dtype)
+    return (t.data_ptr(), t.shape, t.stride(), t.dtype)
+
+
 class Saving:
     """Information about one saved tensor: enough to report which operation differs."""
 
@@ -75,14 +82,14 @@ class Saving:
         self.node: str = _C._packing_node_name() or "an input of a nested checkpoint"
         frame = sys._getframe(2)
         self.code, self.instruction = frame.f_code, frame.f_lasti
-        self.memory = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        self.memory = _memory(tensor)
         self.source: tuple[str, int] | None = None  # for selective checkpoints: where a skipped operation finds the tensor again
 
     def find_source(self, inputs: list[Tensor], outputs: list[Tensor]) -> None:
         """Find which argument or result of its operation the tensor is."""
         for kind, tensors in (("input", inputs), ("output", outputs)):
             for i, t in enumerate(tensors):
-                if (t.data_ptr(), t.shape, t.stride(), t.dtype) == self.memory:
+                if _memory(t) == self.memory:
                     self.source = (kind, i)
                     return
 

@@ -278,10 +278,11 @@ PyObject* size(PyObject* s, PyObject* const* args, Py_ssize_t n) {
 PyObject* stride(PyObject* s, PyObject* const* args, Py_ssize_t n) {
   return attribute([&]() -> PyObject* {
     const Tensor& t = self_of(s);
-    UT_CHECK(!t.is_sparse(), "Sparse tensors do not have strides");
-    if (n == 1 && args[0] != Py_None) return wrap(t.stride(dim_arg(args[0], t)));
+    UT_CHECK(!t.is_sparse() || layout_of(t) == Layout::SparseCoo, "Sparse CSR tensors do not have strides");
+    auto stride_of = [&](int64_t d) { return t.is_sparse() ? 0 : t.stride(d); };
+    if (n == 1 && args[0] != Py_None) return wrap(stride_of(dim_arg(args[0], t)));
     PyRef tuple(check(PyTuple_New(t.dim())));
-    for (int64_t i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(t.stride(i)));
+    for (int64_t i = 0; i < t.dim(); i++) PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(stride_of(i)));
     return tuple.release();
   });
 }

@@ -33,6 +33,7 @@ PyObject* type_method(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (wanted == Py_None) {
       const Tensor& t = tensor_of(self);
       std::string place = t.is_cpu() ? "" : str(name(t.device().type), ".");
+      if (t.is_sparse()) place += "sparse.";
       return PyUnicode_FromFormat("%s.%s%sTensor", printed_package(), place.c_str(), long_name(t.dtype()));
     }
     if (accepts_as_dtype(wanted)) return cast(self, dtype_of(wanted));
