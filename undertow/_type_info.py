@@ -10,9 +10,22 @@ if TYPE_CHECKING:
 
     from undertow import dtype as _dtype
 
+_type = type  # the classes below have an argument of that name
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 _LOWEST_EXPONENT = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022}
 _RESOLUTION = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-15}
+
+
+def _dtype_of(type: Any) -> Any:
+    """Return the dtype that one of Python's types, NumPy's types or NumPy's dtypes stands for; anything else unchanged."""
+    known = {float: _C.float64, complex: _C.complex128, int: _C.int64, bool: _C.bool}.get(type) if isinstance(type, _type) else None
+    if known is not None:
+        return known
+    if (type.__module__ if isinstance(type, _type) else _type(type).__module__).partition(".")[0] == "numpy":
+        import numpy
+
+        return getattr(_C, numpy.dtype(type).name, type)
+    return type
 
 
 def _name(of: _dtype) -> str:
@@ -42,16 +55,15 @@ class finfo:
         return type.__finfo__() if hasattr(type, "__finfo__") else super().__new__(cls)
 
     def __init__(self, type: _dtype | None = None) -> None:
-        if type is None:
-            type = _C.get_default_dtype()
+        type = _C.get_default_dtype() if type is None else _dtype_of(type)
         if not isinstance(type, _C.dtype):
             raise TypeError(
-                f"finfo(): argument 'type' (position 1) must be undertow.dtype, not {type.__class__.__name__}"
+                f"finfo(): argument 'type' (position 1) must be {_C.dtype.__module__}.dtype, not {type.__class__.__name__}"
             )
         if not (type.is_floating_point or type.is_complex):
             raise TypeError(
-                f"undertow.finfo() requires a floating point input type, but got {type}. "
-                "Use undertow.iinfo to handle 'undertow.iinfo'"
+                f"{_C.dtype.__module__}.finfo() requires a floating point input type, but got {type}. "
+                f"Use {_C.dtype.__module__}.iinfo to handle '{_C.dtype.__module__}.finfo'"
             )
         name = _name(type.to_real() if type.is_complex else type)
         mantissa, low = _MANTISSA[name], _LOWEST_EXPONENT[name]
@@ -92,17 +104,18 @@ class iinfo:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type: _dtype) -> None:
+        type = _dtype_of(type)
         if not isinstance(type, _C.dtype):
             raise TypeError(
-                f"iinfo(): argument 'type' (position 1) must be undertow.dtype, not {type.__class__.__name__}"
+                f"iinfo(): argument 'type' (position 1) must be {_C.dtype.__module__}.dtype, not {type.__class__.__name__}"
             )
         if type.is_floating_point or type.is_complex:
             raise TypeError(
-                f"undertow.iinfo() requires an integer input type, but got {type}. "
-                "Use undertow.finfo to handle 'undertow.finfo'"
+                f"{_C.dtype.__module__}.iinfo() requires an integer input type, but got {type}. "
+                f"Use {_C.dtype.__module__}.finfo to handle '{_C.dtype.__module__}.iinfo'"
             )
         if type is _C.bool:
-            raise TypeError("undertow.bool is not supported by undertow.iinfo")
+            raise TypeError(f"{type} is not supported by {_C.dtype.__module__}.iinfo")
         self.dtype = _name(type)
         self.bits = type.itemsize * 8
         signed = type.is_signed

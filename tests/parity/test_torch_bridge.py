@@ -91,3 +91,20 @@ def test_tensors_that_cannot_be_shared_raise():
             ut.from_torch(bad)
     with pytest.raises(TypeError, match="to_torch: expected a tensor"):
         ut.to_torch(3)
+
+
+def test_state_dicts_of_torch_are_loaded():
+    theirs, ours = torch.nn.Linear(2, 3), ut.nn.Linear(2, 3)
+    ours.load_state_dict(theirs.state_dict())
+    assert ours.weight.tolist() == theirs.weight.tolist()
+    with torch.no_grad():
+        theirs.weight.zero_()
+    assert ours.weight.abs().sum().item() > 0  # copied
+    ours.load_state_dict(theirs.state_dict(), assign=True)
+    assert ours.weight.tolist() == [[0.0, 0.0]] * 3
+    optimizer = torch.optim.Adam(theirs.parameters(), lr=0.5)
+    theirs(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    here = ut.optim.Adam(ours.parameters())
+    here.load_state_dict(optimizer.state_dict())
+    assert here.param_groups[0]["lr"] == 0.5 and here.state[ours.weight]["exp_avg"].tolist() == optimizer.state[theirs.weight]["exp_avg"].tolist()

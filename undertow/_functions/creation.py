@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 
 def _from_foreign(data: Any) -> Tensor | None:
     """Return a tensor that shares the memory of another library's array, or None if `data` is not such an array."""
-    if hasattr(data, "__dlpack__") and hasattr(undertow, "from_dlpack") and not hasattr(data, "__array_interface__"):
-        return undertow.from_dlpack(data)
-    if hasattr(data, "__array_interface__") and hasattr(undertow, "from_numpy"):
+    kind = type(data)
+    if hasattr(kind, "__dlpack__") and not hasattr(kind, "__array_interface__"):
+        try:
+            return undertow.from_dlpack(data)
+        except (BufferError, TypeError):  # memory that may not be written, or a keyword that an older protocol does not have
+            if not hasattr(kind, "__array__"):
+                raise
+    if hasattr(data, "__array_interface__") or hasattr(kind, "__array__"):
         import numpy
 
         array = numpy.asarray(data)
-        if array.flags.writeable and all(s >= 0 for s in array.strides):
-            return undertow.from_numpy(array)
+        if not array.shape and isinstance(data, numpy.generic):
+            return None
+        return undertow.from_numpy(array if array.flags.writeable and all(s >= 0 for s in array.strides) else array.copy())
     return None
 
 

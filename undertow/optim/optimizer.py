@@ -285,6 +285,8 @@ class Optimizer:
         by_number = dict(zip(chain.from_iterable(g["params"] for g in saved), chain.from_iterable(g["params"] for g in groups), strict=True))
 
         def taken(param: Any, value: Any, key: Any = None) -> Any:
+            if type(value).__module__ == "torch" and not isinstance(value, Tensor):
+                value = undertow.from_torch(value)  # a state dict of PyTorch itself
             if isinstance(value, Tensor):
                 if key == "step" or not param.is_floating_point():
                     return value.clone() if key == "step" else value

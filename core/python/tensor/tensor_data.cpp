@@ -238,6 +238,21 @@ PyObject* to_list(const Tensor& t) {
   return nested_list(plain, 0, plain.data());
 }
 
+namespace {
+// The tensor over another library's array, or nothing: an object with __dlpack__, __array__ or __array_interface__.
+PyRef foreign_array(PyObject* o) {
+  if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) ||
+      numpy_scalar_dtype(o))
+    return {};
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(o));
+  if (!PyObject_HasAttrString(type, "__dlpack__") && !PyObject_HasAttrString(type, "__array__") &&
+      !PyObject_HasAttrString(type, "__array_interface__"))
+    return {};
+  PyRef module(check(PyImport_ImportModule("undertow._functions.creation")));
+  return PyRef(check(PyObject_CallMethod(module.get(), "_from_foreign", "O", o)));
+}
+}  // namespace
+
 Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   if (is_tensor(data)) {
     if (UT_UNLIKELY(tensor_of(data).impl()->has(kDelegated))) {
@@ -252,6 +267,8 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> dtype) {
     Tensor view = from_ndarray(data, true);
     return dtype && *dtype != view.dtype() ? fwd::to_dtype(view, *dtype) : fwd::clone_preserve(view);
   }
+  if (!PyList_CheckExact(data) && !PyTuple_CheckExact(data))
+    if (PyRef array = foreign_array(data); array && is_tensor(array.get())) return tensor_from_data(array.get(), dtype);
   Dims shape;
   infer_shape(data, shape);
   if (!dtype) {

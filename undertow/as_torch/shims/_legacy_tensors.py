@@ -25,9 +25,27 @@ class _LegacyMeta(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
+class _CudaMeta(_LegacyMeta):
+    """The classes of `torch.cuda`: nothing is an instance, and none can be created."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return False
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.cuda.{cls.__name__}'>"
+
+
 def _legacy(name: str, dtype: Any) -> Any:
     doc = f"Create a tensor of {dtype}: uninitialised, from sizes, or from data."
-    return _LegacyMeta(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "torch"})
+    return _LegacyMeta(name, (), {"dtype": dtype, "layout": _C.strided, "is_cuda": False, "is_sparse": False, "__doc__": doc, "__module__": "torch"})
+
+
+def on_cuda(name: str) -> Any:
+    """Return the class of that name in `torch.cuda`."""
+    return _CudaMeta(name, (), {"dtype": globals()[name].dtype, "layout": _C.strided, "is_cuda": True, "is_sparse": False, "__module__": "torch.cuda"})
 
 
 BoolTensor: Any = _legacy("BoolTensor", _C.bool)

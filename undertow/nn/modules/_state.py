@@ -194,6 +194,8 @@ class StateDict:
 
     def _read_one(self, name: str, key: str, mine: Tensor, given: Any, assign: bool) -> str | None:
         """Load one entry; return an error message or None."""
+        if not isinstance(given, Tensor) and type(given).__module__.partition(".")[0] == "torch":
+            given = undertow.from_torch(given)  # a state dict of PyTorch itself
         if not isinstance(given, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
