@@ -23,6 +23,7 @@ class Backend(str):
     MPI = "mpi"
     XCCL = "xccl"
     backend_list: list[str] = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI]
+    default_device_backend_map: dict[str, str] = {"cpu": GLOO}
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):

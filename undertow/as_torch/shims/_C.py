@@ -32,6 +32,16 @@ def _get_tracing_state() -> None:
     """Return None: nothing is traced."""
 
 
+def _show_config() -> str:
+    """Return how this build was made."""
+    return undertow.__config__.show()
+
+
+def _get_accelerator() -> undertow.device:
+    """Return the CPU: there is no accelerator."""
+    return undertow.device("cpu")
+
+
 def _is_tracing() -> bool:
     """Return False: nothing is traced."""
     return False
@@ -172,6 +182,7 @@ has_lapack = has_spectral = True
 has_mkl = has_openmp = has_cuda = has_mps = _has_cuda = _has_mps = False
 DisableTorchFunction, DisableTorchFunctionSubclass = overrides.DisableTorchFunction, overrides.DisableTorchFunctionSubclass
 TensorBase = _TensorBase = undertow.Tensor
+_TensorMeta = type  # the class of Tensor
 
 __all__ = [
     "DisableTorchFunction",
@@ -186,10 +197,12 @@ __all__ = [
     "has_openmp",
     "has_spectral",
     "_TensorBase",
+    "_TensorMeta",
     "_TorchFunctionState",
     "_VariableFunctions",
     "_are_functorch_transforms_active",
     "_functions",
+    "_get_accelerator",
     "_get_cpu_capability",
     "_get_default_device",
     "_get_privateuse1_backend_name",
@@ -209,4 +222,5 @@ __all__ = [
     "_nn",
     "_pop_torch_function_stack",
     "_set_torch_function_state",
+    "_show_config",
 ]

@@ -5,6 +5,7 @@
 from . import _VF as _VF
 from . import _dynamo as _dynamo
 from . import _inductor as _inductor
+from . import _tensor as _tensor
 from . import _utils as _utils
 from . import accelerator as accelerator
 from . import compiler as compiler
@@ -23,6 +24,8 @@ from ._C import has_spectral as has_spectral
 from ._aten_functions import _batch_norm_with_update as _batch_norm_with_update
 from ._aten_functions import _chunk_cat as _chunk_cat
 from ._aten_functions import _embedding_bag_forward_only as _embedding_bag_forward_only
+from ._aten_functions import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
+from ._aten_functions import _int_mm as _int_mm
 from ._aten_functions import _native_batch_norm_legit as _native_batch_norm_legit
 from ._aten_functions import _segment_reduce as _segment_reduce
 from ._aten_functions import _unique as _unique

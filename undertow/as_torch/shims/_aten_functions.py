@@ -135,6 +135,86 @@ def _safe_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return _ops["_safe_softmax"](input if dtype is None else input.to(dtype), dim)
 
 
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Return the product of two int8 matrices, in int32."""
+    if input.dtype is not undertow.int8 or mat2.dtype is not undertow.int8:
+        raise RuntimeError(f"Expected both matrices to be of int8, but got {input.dtype} and {mat2.dtype}")
+    return given("_int_mm", input.int() @ mat2.int(), out)
+
+
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Return True if one tensor could take the other's place: both are dense."""
+    return isinstance(input, Tensor) and isinstance(from_, Tensor) and input.layout == from_.layout
+
+
+def _to_copy(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, memory_format: Any = None, **more: Any) -> Tensor:
+    """Return a copy with another dtype, device or memory format."""
+    return input.to(device, dtype, copy=True, memory_format=undertow.preserve_format if memory_format is None else memory_format)
+
+
+def alias(input: Tensor) -> Tensor:
+    """Return a view of the whole tensor."""
+    return input.view(input.shape) if input.is_contiguous() else input[...]
+
+
+def _unsafe_view(input: Tensor, size: Sequence[int]) -> Tensor:
+    """Return the tensor in another shape."""
+    return input.reshape(size)
+
+
+def lift_fresh(input: Tensor) -> Tensor:
+    """Return the tensor."""
+    return input
+
+
+def sym_size(input: Tensor, dim: int | None = None) -> Any:
+    """Return the shape, or one size."""
+    return input.size() if dim is None else input.size(dim)
+
+
+def sym_numel(input: Tensor) -> int:
+    """Return the number of elements."""
+    return input.numel()
+
+
+def is_non_overlapping_and_dense(input: Tensor) -> bool:
+    """Return True if the elements fill their memory without gaps, in some order of dimensions."""
+    expected = 1
+    for stride, size in sorted((stride, size) for stride, size in zip(input.stride(), input.shape, strict=True) if size != 1):
+        if stride != expected:
+            return input.numel() == 0
+        expected *= size
+    return True
+
+
+def _gradient(function: Any, input: Tensor, grad_output: Tensor) -> Tensor:
+    """Return the gradient of a function of one tensor."""
+    with undertow.enable_grad():
+        x = input if input.requires_grad else input.detach().requires_grad_()
+        (result,) = undertow.autograd.grad(function(x), x, grad_output, create_graph=grad_output.requires_grad or input.requires_grad)
+    return result
+
+
+def gelu_backward(grad_output: Tensor, input: Tensor, *, approximate: str = "none") -> Tensor:
+    """Return the gradient of `gelu`."""
+    return _gradient(lambda x: undertow.nn.functional.gelu(x, approximate=approximate), input, grad_output)
+
+
+def silu_backward(grad_output: Tensor, input: Tensor) -> Tensor:
+    """Return the gradient of `silu`."""
+    return _gradient(undertow.nn.functional.silu, input, grad_output)
+
+
+def threshold_backward(grad_output: Tensor, input: Tensor, threshold: float) -> Tensor:
+    """Return the gradient of `threshold`, and of `relu` for a threshold of 0."""
+    return undertow.where(input > threshold, grad_output, 0)
+
+
+def _softmax(input: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
+    """Return the softmax."""
+    return undertow.softmax(input, dim, dtype=undertow.float32 if half_to_float else None)
+
+
 def is_vulkan_available() -> bool:
     """Return False: Vulkan is not supported."""
     return False

@@ -16,6 +16,14 @@ class _StorageMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
 
+    def from_buffer(cls, buffer: Any, byte_order: str = "native", **more: Any) -> Any:
+        """Create a storage with a copy of the buffer's bytes."""
+        if byte_order not in ("native", "little"):
+            raise ValueError(f"from_buffer: the byte order {byte_order!r} is not supported; this machine is little-endian")
+        return TypedStorage(wrap_storage=_C._storage_from_buffer(bytes(buffer)), dtype=cls.dtype)
+
+    _from_buffer = from_buffer
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return TypedStorage(*args, dtype=cls.dtype, **kwargs)
 

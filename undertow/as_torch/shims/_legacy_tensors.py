@@ -45,7 +45,8 @@ def _legacy(name: str, dtype: Any) -> Any:
 
 def on_cuda(name: str) -> Any:
     """Return the class of that name in `torch.cuda`."""
-    return _CudaMeta(name, (), {"dtype": globals()[name].dtype, "layout": _C.strided, "is_cuda": True, "is_sparse": False, "__module__": "torch.cuda"})
+    facts = {"dtype": globals()[name].dtype, "layout": _C.strided, "is_cuda": True, "is_sparse": False}
+    return _CudaMeta(name, (), {**facts, "__module__": "torch.cuda"})
 
 
 BoolTensor: Any = _legacy("BoolTensor", _C.bool)

@@ -62,6 +62,36 @@ def _unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ..
     return tuple(piece.view_as(t) for piece, t in zip(pieces, tensors, strict=True))
 
 
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+    """Create a tensor over a storage."""
+    return undertow.empty(0, dtype=storage.dtype).set_(storage.untyped(), storage_offset, size, stride)
+
+
+def _rebuild_tensor_v2(
+    storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None
+) -> Any:
+    """Create a tensor over a storage, as files of torch.save ask for."""
+    t = _rebuild_tensor(storage, storage_offset, size, stride)
+    return t.requires_grad_(requires_grad)
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
+    """Create a parameter."""
+    return undertow.nn.Parameter(data, requires_grad)
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """Return the index of a device; -1 for the CPU, where it is allowed."""
+    if isinstance(device, int):
+        return device
+    place = None if device is None else undertow.device(device)
+    if place is not None and place.type == "cpu" and not allow_cpu:
+        raise ValueError(f"Expected a non cpu device, but got: {device}")
+    if place is None and not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return -1 if place is None or place.index is None else place.index
+
+
 class classproperty:
     """A property that is read on the class."""
 

@@ -16,6 +16,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __getattr__(name: str) -> Any:
+    if name != "OptimizedModule":
+        raise AttributeError(f"module 'torch._dynamo' has no attribute {name!r}")
+    from undertow.as_torch.shims._dynamo.eval_frame import OptimizedModule
+
+    return OptimizedModule
+
+
 def reset() -> None:
     """Do nothing: there are no compiled functions to clear."""
 

@@ -7,4 +7,11 @@ from undertow.autograd.grad_mode import _force_original_view_tracking
 from undertow.autograd.grad_mode import _is_view_replay_enabled as is_view_replay_enabled
 from undertow.profiler import kineto_available
 
-__all__ = ["_force_original_view_tracking", "_profiler_enabled", "is_view_replay_enabled", "kineto_available"]
+__all__ = ["_is_checkpoint_valid", "_force_original_view_tracking", "_profiler_enabled", "is_view_replay_enabled", "kineto_available"]
+
+
+def _is_checkpoint_valid() -> bool:
+    """Return True unless a backward pass with given inputs runs, in which a checkpoint with reentrance would be wrong."""
+    from undertow.autograd import Variable
+
+    return Variable._execution_engine.is_checkpoint_valid()
