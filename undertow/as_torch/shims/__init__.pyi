@@ -5,6 +5,7 @@
 from . import _VF as _VF
 from . import _dynamo as _dynamo
 from . import _inductor as _inductor
+from . import _ops as _ops
 from . import _tensor as _tensor
 from . import _utils as _utils
 from . import accelerator as accelerator
