@@ -11,7 +11,12 @@ namespace undertow::fwd {
 
 namespace {
 
-PadAxis axis_of(const Tensor& self, IntSpan padding, int64_t dim) { return pad_axis(self.sizes(), padding, dim); }
+PadAxis axis_of(const Tensor& self, IntSpan padding, int64_t dim) {
+  constexpr int64_t kMost = int64_t{1} << 60;  // the sum with a size fits
+  for (int64_t v : padding)
+    UT_CHECK(v >= -kMost && v <= kMost, "pad: the padding is out of range: got ", ShapeText{padding});
+  return pad_axis(self.sizes(), padding, dim);
+}
 
 [[noreturn]] void raise_nothing_left(const Tensor& self, IntSpan padding, int64_t rank) {
   std::string in, out;

@@ -158,3 +158,13 @@ def test_half_of_a_surrogate_pair_is_an_error(use):
     assert text
     assert "basic_string" not in text
     assert "internal error" not in text
+
+
+def test_an_object_without_a_truth_value_raises_its_own_error():
+    class Undecided:
+        def __bool__(self):
+            raise ZeroDivisionError("undecided")
+
+    for use in (ut.autograd.enforce_grad_layout_policy, ut._C._set_multithreading_enabled, ut._C._record_lines, ut._C._enter_inference_mode):
+        with pytest.raises(ZeroDivisionError, match="undecided"):
+            use(Undecided())

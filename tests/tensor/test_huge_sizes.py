@@ -160,6 +160,31 @@ def test_counts_that_no_memory_holds_are_errors_at_once(call):
     assert "std::" not in str(info.value)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.conv1d(ut.ones(1, 1, 6), ut.ones(1, 1, 5), dilation=2**62),  # 4 * 2**62 wraps to 0
+        lambda: F.conv2d(ut.ones(1, 1, 6, 6), ut.ones(1, 1, 5, 5), dilation=2**62),
+        lambda: F.conv1d(ut.ones(1, 1, 6), ut.ones(1, 1, 3), dilation=LARGEST),
+        lambda: F.conv1d(ut.ones(1, 1, 6), ut.ones(1, 1, 3), padding=LARGEST),
+        lambda: F.conv_transpose1d(ut.ones(1, 1, 5), ut.ones(1, 1, 5), stride=2**62),
+        lambda: F.conv_transpose1d(ut.ones(1, 1, 5), ut.ones(1, 1, 5), padding=LARGEST),
+        lambda: F.unfold(ut.ones(1, 1, 6, 6), 5, dilation=2**62),
+        lambda: F.unfold(ut.ones(1, 1, 6, 6), 2, padding=LARGEST),
+        lambda: F.fold(ut.ones(1, 25, 36), (6, 6), 5, dilation=2**62),
+        lambda: F.pad(ut.ones(1, 1, 6), (LARGEST, LARGEST)),
+        lambda: F.pad(ut.ones(1, 1, 6), (LARGEST, LARGEST), mode="replicate"),
+        lambda: F.fractional_max_pool3d(ut.rand(2, 2, 3, 3, 3), [LARGEST], [2]),
+        lambda: F.fractional_max_pool2d(ut.rand(1, 1, 6, 6), 2, output_size=(LARGEST, 2)),
+        lambda: ut.bincount(ut.tensor([LARGEST])),
+        lambda: ut.segment_reduce(ut.ones(3), "sum", lengths=ut.tensor([2**62, 2**62, 2**62, 2**62, 3])),
+    ],
+)
+def test_windows_that_wrap_around_are_errors(call):
+    with pytest.raises(RuntimeError, match="out of range|too large|overflowed|to sum to"):
+        call()
+
+
 POLYNOMIALS = [
     "chebyshev_polynomial_t",
     "chebyshev_polynomial_u",

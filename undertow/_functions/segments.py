@@ -33,7 +33,8 @@ def _ends(data: Tensor, lengths: Tensor | None, offsets: Tensor | None, axis: in
     if not unsafe:
         if given.numel() and int(given.min()) < 0:
             raise RuntimeError("segment_reduce(): lengths contains negative value!")
-        if not bool((given.sum(-1) == data.shape[axis]).all()):
+        # Lengths beyond the dimension could sum to it by wrapping around.
+        if not bool((given.sum(-1) == data.shape[axis]).all()) or bool((given > data.shape[axis]).any()):
             raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.")
     return ends - given, ends
 

@@ -40,7 +40,14 @@ struct Windows {
   Windows(IntSpan stride, IntSpan padding, IntSpan dilation, int64_t dims)
       : stride(expanded(stride, dims, "stride")),
         padding(expanded(padding, dims, "padding")),
-        dilation(expanded(dilation, dims, "dilation")) {}
+        dilation(expanded(dilation, dims, "dilation")) {
+    // Sums of their products with sizes fit into 64 bits then.
+    for (IntSpan list : {IntSpan(this->stride), IntSpan(this->padding), IntSpan(this->dilation)})
+      for (int64_t v : list)
+        UT_CHECK(v <= INT32_MAX, "integer out of range: convolution expects stride, padding and dilation of at most ",
+                 INT32_MAX, ", but got stride=", ShapeText{this->stride}, ", padding=", ShapeText{this->padding},
+                 ", dilation=", ShapeText{this->dilation});
+  }
 
   // The number of elements from a window's first tap to its last, inclusive.
   int64_t extent(const Tensor& weight, size_t d) const {
@@ -174,6 +181,10 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   check_channels(input, weight, bias, transposed, groups);
   for (int64_t d = 2; d < weight.dim(); d++) {
     UT_CHECK(weight.size(d) > 0, "convolution: the kernel is empty: got weight of size ", ShapeText{weight.sizes()});
+    UT_CHECK(std::max(weight.size(d), input.size(d)) <= INT32_MAX && extra[static_cast<size_t>(d - 2)] <= INT32_MAX,
+             "integer out of range: convolution expects sizes of at most ", INT32_MAX, ", but got input of size ",
+             ShapeText{input.sizes()}, ", weight of size ", ShapeText{weight.sizes()},
+             " and output_padding=", ShapeText{extra});
   }
   if (transposed) {
     Dims sizes = transposed_sizes(input, weight, w, extra, groups);

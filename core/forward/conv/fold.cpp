@@ -34,6 +34,9 @@ struct Blocks {
         stride(stride, "stride"),
         height(height),
         width(width) {
+    for (const Pair& p : {kernel, this->dilation, this->padding, this->stride})
+      UT_CHECK(std::max(p.height, p.width) <= INT32_MAX, "integer out of range: fold and unfold expect at most ",
+               INT32_MAX, ", but got ", p);
     UT_CHECK(!kernel.below(1), "kernel size should be greater than zero, but got kernel_height: ", kernel.height,
              " kernel_width: ", kernel.width);
     UT_CHECK(!this->dilation.below(1),

@@ -107,6 +107,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   UT_CHECK(self.dim() == 1 && least >= 0, "bincount only supports 1-d non-negative integral inputs.");
   UT_CHECK(!weights.defined() || (weights.dim() == 1 && weights.size(0) == self.size(0)),
            "weights should be 1-d and have the same length as input");
+  UT_CHECK(most < INT64_MAX, "Storage size calculation overflowed: bincount of ", most, " would have one more element");
   int64_t n = std::max(most + 1, minlength);
   DType t = !weighted ? DType::Int64 : weights.dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
   Tensor out = zeros_on_device_of(in, IntSpan(&n, 1), t);
