@@ -168,3 +168,10 @@ def test_an_object_without_a_truth_value_raises_its_own_error():
     for use in (ut.autograd.enforce_grad_layout_policy, ut._C._set_multithreading_enabled, ut._C._record_lines, ut._C._enter_inference_mode):
         with pytest.raises(ZeroDivisionError, match="undecided"):
             use(Undecided())
+
+
+def test_a_product_across_devices_raises():
+    for a, b in [(ut.rand(2, 3), ut.empty(3, 3, device="meta")), (ut.empty(2, 3, device="meta"), ut.rand(3, 3))]:
+        for product in (ut.matmul, ut.mm, lambda x, y: x @ y, ut.nn.functional.linear):
+            with pytest.raises(RuntimeError, match="same device"):
+                product(a, b)
