@@ -20,8 +20,11 @@ from undertow.as_torch.shims.torch_version import TorchVersion
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader
     from types import FrameType
     from typing import Any
+else:
+    Loader = object  # importlib.abc takes long to import
 
 TORCH_VERSION = "2.13.0"
 _OURS = "undertow"
@@ -186,7 +189,7 @@ def _make_torch() -> ModuleType:
     return module
 
 
-class _AliasLoader:
+class _AliasLoader(Loader):
     """Returns an existing module; the import system must not change its `__spec__`."""
 
     def __init__(self, module: ModuleType) -> None:

@@ -19,8 +19,11 @@ from undertow import _missing_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.abc import Loader
     from types import CodeType, FrameType
     from typing import Any
+else:
+    Loader = object  # importlib.abc takes long to import
 
 _IMPORTS = ("IMPORT_NAME", "IMPORT_FROM")
 _READS = ("LOAD_ATTR", "LOAD_METHOD")
@@ -157,7 +160,7 @@ class _Module(ModuleType):
         return mentioned(dotted)
 
 
-class _Loader:
+class _Loader(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Module(spec.name, _missing_names.sentence(spec.name))
 

@@ -22,8 +22,11 @@ from undertow import _missing_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from importlib.abc import Loader
     from types import FrameType
     from typing import Any
+else:
+    Loader = object  # importlib.abc takes long to import
 
 _OWN = "/torch/testing/"  # PyTorch's own tools, see _torch_test_tools.py
 _LOADS = {dis.opmap[name] for name in ("LOAD_ATTR", "LOAD_METHOD") if name in dis.opmap}
@@ -181,7 +184,7 @@ class _StandInModule(ModuleType):
         return StandIn(f"{self.__name__}.{name}")
 
 
-class _StandInLoader:
+class _StandInLoader(Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _StandInModule(spec.name, _missing_names.sentence(spec.name))
 

@@ -62,7 +62,7 @@ def _fill_in(optimizer: Optimizer, options: dict[str, Any], counters: tuple[str,
         for key, value in options.items():
             group.setdefault(key, value)
         for p in group["params"]:
-            state = optimizer.state.get(p)
+            state = optimizer.state.get(p) or {}
             for key in counters if state else ():
                 if not isinstance(state[key], Tensor):
                     state[key] = undertow.tensor(float(state[key]), dtype=undertow.float32)

@@ -120,7 +120,7 @@ def _rebuild_sparse(m: Machine, layout: Any, parts: Any) -> Tensor:
     try:  # the constructors check that indices are within the size
         if layout is _C.sparse_coo and len(parts) in (3, 4) and parts[0].dtype is _C.int64:
             coalesced = bool(parts[3]) if len(parts) > 3 else None
-            return _create.sparse_coo_tensor(*parts[:2], _size(m, parts[2]), is_coalesced=coalesced, check_invariants=True)
+            return _create.sparse_coo_tensor(parts[0], parts[1], _size(m, parts[2]), is_coalesced=coalesced, check_invariants=True)
         if layout in _create.COMPRESSED and len(parts) == 4 and type(parts[2]) is Tensor:
             return _create.sparse_compressed_tensor(*parts[:3], _size(m, parts[3]), layout=layout)
     except (RuntimeError, IndexError, TypeError) as error:

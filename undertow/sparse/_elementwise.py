@@ -285,7 +285,7 @@ def mul_rule(op: Any, args: list[Any]) -> Any:
 @rule("div")
 def div_rule(op: Any, args: list[Any]) -> Any:
     a, b, *mode = args
-    rounding = "floor" if op.public.startswith("floor_divide") else mode[0] if mode else None
+    rounding: Any = "floor" if op.public.startswith("floor_divide") else mode[0] if mode else None
     if isinstance(b, _C.Tensor) and (is_sparse(b) or b.dim()):
         raise RuntimeError(f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(b.shape)} for divisor)")
     if not is_sparse(a):

@@ -44,7 +44,7 @@ def to_sparse(
 def _blocks(blocksize: Any) -> tuple[int, int]:
     if blocksize is None or len(blocksize) != 2:
         raise RuntimeError(f"to_sparse: blocksize needs to be a tuple of size 2, but got {blocksize}")
-    return tuple(blocksize)  # type: ignore[return-value]  # of two
+    return tuple(blocksize)
 
 
 def to_sparse_coo(self: Tensor) -> Tensor:
@@ -128,7 +128,7 @@ def dense_dim(self: Tensor) -> int:
 def _part(name: str, number: int, by_rows: bool) -> Any:
     direction = "row" if by_rows else "column"
 
-    def method(self: Tensor) -> Tensor:
+    def method(self: Tensor) -> Any:
         if not is_sparse(self) or self.layout is COO or (self.layout in BY_ROWS) != by_rows:
             raise RuntimeError(f"{name} expected sparse {direction} compressed tensor layout but got {title(self)}")
         return _C._sparse_parts(self)[number]

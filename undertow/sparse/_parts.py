@@ -110,7 +110,7 @@ def _node(name: str) -> Any:
             return None, None, *(f() if n and f is not None else None for f, n in zip(found, wanted, strict=True))
 
     Recorded.__name__ = Recorded.__qualname__ = name
-    Recorded._backward_cls.__name__ = name  # type: ignore[attr-defined]  # made by Function's metaclass
+    Recorded._backward_cls.__name__ = name
     return Recorded
 
 

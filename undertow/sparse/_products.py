@@ -116,7 +116,7 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     return masked_product(to_coo(sparse), dense)
 
 
-def _reduced(sparse: Tensor, dense: Tensor, reduce: str) -> Tensor:
+def _reduced(sparse: Tensor, dense: Tensor, reduce: Any) -> Tensor:
     """sparse @ dense with another reduction than the sum: mean, amax or amin over the values of each row."""
     if reduce not in ("sum", "mean", "amax", "amin"):
         raise ValueError(f"reduce argument must be either sum, mean, amax or amin, got {reduce}")

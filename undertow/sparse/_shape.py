@@ -55,7 +55,11 @@ def permute_rule(op: Any, args: list[Any]) -> Any:
 
 
 @rule("transpose", every_layout=True)
-def transpose_rule(op: Any, args: list[Any], name: str = "TransposeBackward0") -> Any:
+def transpose_rule(op: Any, args: list[Any]) -> Any:
+    return _transposed(args, "TransposeBackward0")
+
+
+def _transposed(args: list[Any], name: str) -> Any:
     t, a, b = args[0], _dim(args[1], args[0].dim()), _dim(args[2], args[0].dim())
     if t.layout is COO:
         dims = list(range(t.dim()))
@@ -82,7 +86,7 @@ def t_rule(op: Any, args: list[Any]) -> Any:
         sparse, dense = indices_of(t).shape[0], values_of(t).dim() - 1
         if sparse > 2 or dense:
             raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {sparse} sparse and {dense} dense dimensions")
-    return t if t.dim() < 2 else transpose_rule(op, [t, 0, 1], "TBackward0")
+    return t if t.dim() < 2 else _transposed([t, 0, 1], "TBackward0")
 
 
 @rule("unsqueeze")

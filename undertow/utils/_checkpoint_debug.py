@@ -11,6 +11,7 @@ from undertow.overrides import TorchFunctionMode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.abspath(undertow.__file__)) + os.sep
@@ -40,7 +41,8 @@ class OperatorLog(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        frame, callers = sys._getframe(1), []
+        frame: FrameType | None = sys._getframe(1)
+        callers = []
         while frame is not None:
             if not frame.f_code.co_filename.startswith(_PACKAGE):
                 callers.append(f"{frame.f_code.co_filename}:{frame.f_lineno}:{frame.f_code.co_name}")

@@ -139,7 +139,7 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
     """Return the product of two int8 matrices, in int32."""
     if input.dtype is not undertow.int8 or mat2.dtype is not undertow.int8:
         raise RuntimeError(f"Expected both matrices to be of int8, but got {input.dtype} and {mat2.dtype}")
-    return given("_int_mm", input.int() @ mat2.int(), out)
+    return write_out("_int_mm", input.int() @ mat2.int(), out)
 
 
 def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
@@ -195,7 +195,7 @@ def _gradient(function: Any, input: Tensor, grad_output: Tensor) -> Tensor:
     return result
 
 
-def gelu_backward(grad_output: Tensor, input: Tensor, *, approximate: str = "none") -> Tensor:
+def gelu_backward(grad_output: Tensor, input: Tensor, *, approximate: Any = "none") -> Tensor:
     """Return the gradient of `gelu`."""
     return _gradient(lambda x: undertow.nn.functional.gelu(x, approximate=approximate), input, grad_output)
 
@@ -230,5 +230,5 @@ _segment_reduce = undertow.segment_reduce  # the name that torch's own tests use
 
 def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
     """Return the unique elements, and the index of each element among them (empty unless it is requested)."""
-    values, inverse, _ = undertow._unique2(input, sorted, return_inverse)
+    values, inverse, _ = _ops["_unique2"](input, sorted, return_inverse)
     return values, inverse

@@ -15,7 +15,7 @@ def _rebuild_from_type_v2(func: Any, new_type: type, args: tuple[Any, ...], stat
     """Create a tensor of a class, with attributes."""
     from undertow._pickle import _set_state
 
-    t = func(*args)
+    t: Any = func(*args)
     t = t if type(t) is new_type else t.as_subclass(new_type)
     _set_state(t, state)
     return t
