@@ -42,6 +42,23 @@ def _modes_are_left_as_found():
     assert not leftovers, f"the test left {', '.join(leftovers)}"
 
 
+@pytest.fixture
+def same_for_any_thread_count():
+    """same_for_any_thread_count(f) fails unless f() returns equal results with one, two and three threads."""
+    import undertow as ut
+
+    def check(f) -> None:
+        results = []
+        for threads in (1, 2, 3):
+            ut.set_num_threads(threads)
+            results.append(f())
+        assert results[0] == results[1] == results[2]
+
+    before = ut.get_num_threads()
+    yield check
+    ut.set_num_threads(before)
+
+
 def pytest_addoption(parser) -> None:
     parser.addoption("--write-torch-answers", action="store_true", help="store what PyTorch answers (tests/data/make_references.py uses it)")
 

@@ -120,7 +120,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if any(isinstance(o, Tensor) for o in kwargs.get("out", ())):
         raise TypeError(f"return arrays must be of ArrayType: {name} cannot write into a tensor; assign its result")
     scalars = all(isinstance(x, Tensor) or _is_scalar(x) for x in inputs) and not all(isinstance(x, Tensor) for x in inputs)
-    if scalars and ufunc.__name__ in _ARITHMETIC and getattr(getattr(inputs[0], "dtype", None), "kind", "") == "b":
+    if scalars and ufunc.__name__ in _ARITHMETIC and type(inputs[0]).__name__ in ("bool", "bool_"):
         inputs = (float(inputs[0]), *inputs[1:])  # as torch reads a NumPy bool on the left
     if _needs_history(inputs) or (scalars and method == "__call__" and not kwargs and ufunc.__name__ in _OPERATORS):
         return _recorded(ufunc.__name__, name, method, inputs, kwargs)

@@ -13,8 +13,8 @@ constexpr int64_t kSum = static_cast<int64_t>(BagMode::Sum), kMax = static_cast<
 
 Tensor checked_integers(const Tensor& t, const char* what) {
   UT_CHECK(t.dtype() == DType::Int64 || t.dtype() == DType::Int32, "Expected tensor for argument #1 '", what,
-           "' to have one of the following scalar types: Long, Int; but got ", long_name(t.dtype()),
-           " instead (while checking arguments for embedding_bag)");
+           "' to have one of the following scalar types: Long, Int; but got undertow.", long_name(t.dtype()),
+           "Tensor instead (while checking arguments for embedding_bag)");
   UT_CHECK(t.dim() == 1, "embedding_bag: expected ", what, " of one dimension, got ", t.dim());
   return contiguous(to_dtype(t, DType::Int64));
 }
@@ -24,17 +24,22 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
                                                           const Tensor& offsets, bool, int64_t mode,
                                                           const Tensor& scales, bool last, int64_t padding_idx, bool) {
   UT_CHECK(weight.dim() == 2, "embedding_bag: expected a weight of two dimensions, got ", weight.dim());
-  UT_CHECK(is_floating(weight.dtype()), "\"embedding_bag\" not implemented for '", long_name(weight.dtype()), "'");
+  UT_CHECK(mode >= kSum && mode <= kMax, "`mode` must be sum, mean, or max.");
+  UT_CHECK(is_floating(weight.dtype()),
+           "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
+           "Double; but got undertow.",
+           long_name(weight.dtype()), "Tensor instead (while checking arguments for embedding_bag)");
   UT_CHECK(!scales.defined() || scales.dtype() == weight.dtype(),
            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 ",
-           "'per_sample_weights'; but type ", long_name(weight.dtype()), " does not equal ",
+           "'per_sample_weights'; but type undertow.", long_name(weight.dtype()), "Tensor does not equal undertow.",
            long_name(scales.defined() ? scales.dtype() : weight.dtype()),
-           " (while checking arguments for embedding_bag)");
-  UT_CHECK(!scales.defined() || (mode == kSum && same(scales.sizes(), indices.sizes())),
-           "embedding_bag: per_sample_weights must have the shape of the indices, and mode must be sum");
+           "Tensor (while checking arguments for embedding_bag)");
+  UT_CHECK(!scales.defined() || mode == kSum, "embedding_bag: per_sample_weights only supported with mode='sum'");
+  UT_CHECK(!scales.defined() || same(scales.sizes(), indices.sizes()),
+           "embedding_bag: per_sample_weights must have the shape of the indices");
   Tensor index = checked_integers(indices, "indices"), starts = checked_integers(offsets, "offsets");
   int64_t n = index.numel(), given = starts.numel(), width = weight.size(1);
-  UT_CHECK(!last || given >= 1, "include_last_offset: number of offsets should be at least 1");
+  UT_CHECK(!last || given >= 1, "include_last_offset: number of offset should be at least 1");
   int64_t bags = given - (last ? 1 : 0), none = 0;
   const Dims out_sizes{bags, width};
   BagOperands from{contiguous(weight), index, starts, scales.defined() ? contiguous(scales) : Tensor()};

@@ -138,3 +138,27 @@ def test_the_old_order_of_arguments_still_works_with_a_warning():
     rows, table = ut.tensor([[0, 1]]), ut.tensor([[1.0, 2.0], [3.0, 4.0]])
     with pytest.warns(UserWarning, match="Argument order of nn.functional.embedding_bag was changed"):
         assert ut.nn.functional.embedding_bag(table, rows).tolist() == [[2.0, 3.0]]
+
+
+WRONG = {
+    "floats": lambda lib, i, w, o: lib.embedding_bag(w, i.float(), o),
+    "a negative row": lambda lib, i, w, o: lib.embedding_bag(w, i - 1, o),
+    "weights of another type": lambda lib, i, w, o: lib.embedding_bag(w, i, o, False, 0, False, lib.ones(4, dtype=lib.float64)),
+    "weights and a mean": lambda lib, i, w, o: lib.embedding_bag(w, i, o, False, 1, False, lib.ones(4)),
+    "an unknown mode": lambda lib, i, w, o: lib.embedding_bag(w, i, o, False, 5),
+    "a table of integers": lambda lib, i, w, o: lib.embedding_bag(w.int(), i, o),
+    "a late start": lambda lib, i, w, o: lib.embedding_bag(w, i, o + 1),
+    "no last offset": lambda lib, i, w, o: lib.nn.functional.embedding_bag(i, w, o[:0], include_last_offset=True),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_mistakes_raise_torchs_errors(case, same_as_torch):
+    same_as_torch(lambda lib: WRONG[case](lib, lib.tensor([0, 1, 2, 3]), lib.arange(20.0).reshape(5, 4), lib.tensor([0, 2])))
+
+
+def test_a_row_outside_of_the_table_is_named():
+    with pytest.raises(RuntimeError, match=r"Index 2 of input takes value 5 which is not in the valid range \[0, 5\)"):
+        ut.embedding_bag(ut.ones(5, 4), ut.tensor([3, 4, 5]), ut.tensor([0, 2]))
+    with pytest.raises(IndexError, match=r"offsets must not decrease, but offsets\[2\] is 1"):
+        ut.embedding_bag(ut.ones(5, 4), ut.tensor([3, 4]), ut.tensor([0, 2, 1]))

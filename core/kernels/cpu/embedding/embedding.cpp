@@ -24,10 +24,12 @@ void check_bags(const int64_t* at, int64_t n, const int64_t* start, int64_t give
              " but got offsets[-1] of ", start[given - 1]);
   }
   for (int64_t i = 1; i < given; i++)
-    UT_CHECK(start[i] >= start[i - 1], "embedding_bag: offsets must not decrease, but offsets[", i, "] is ", start[i]);
+    UT_CHECK_INDEX(start[i] >= start[i - 1],
+                   "index out of range in self: embedding_bag: offsets must not decrease, but offsets[", i, "] is ",
+                   start[i]);
   for (int64_t i = 0; i < n; i++)
-    UT_CHECK(at[i] >= 0 && at[i] < rows, "embedding_bag: index ", at[i], " is out of range for a table of ", rows,
-             " rows");
+    UT_CHECK(at[i] >= 0 && at[i] < rows, "Index ", i, " of input takes value ", at[i],
+             " which is not in the valid range [0, ", rows, ")");
 }
 
 // The bags of a float or double table; out is zero on entry.
