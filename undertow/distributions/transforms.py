@@ -175,8 +175,7 @@ class _InverseTransform(Transform):
 
     @property
     def inv(self) -> Transform:
-        if self._inv._inv is None:  # after copying or unpickling
-            self._inv._inv = self
+        self._inv._inv = self  # a copied or unpickled transform does not know its inverse
         return self._inv
 
     def with_cache(self, cache_size: int = 1) -> Transform:
