@@ -207,7 +207,8 @@ class Frame:
         except CheckpointError as error:
             from undertow.utils._checkpoint_debug import report
 
-            raise CheckpointError(report(*self.logs, package_name())) from error
+            forward, again = self.logs
+            raise CheckpointError(report(forward, again, package_name())) from error
 
     def _unpack(self, slot: tuple[Frame, int]) -> Tensor:
         index = slot[1]
