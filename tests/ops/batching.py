@@ -55,6 +55,7 @@ EXCEPT: dict[str, dict[str, str]] = {
     "copy": {"gradient": "does not write to a leaf"},
     "fill_diagonal": {"gradient": "does not write to a leaf"},
     "linalg_eig": {"gradient": "a random cotangent depends on the phase of the eigenvectors"},
+    **{name: dict.fromkeys(("gradient", "tangent"), "its derivative does not exist") for name in ("geqrf", "_unique2", "_unique_dim", "_unique_consecutive")},
     "zeta#other": dict.fromkeys(("gradient", "tangent"), "has none with respect to the first argument"),
 }
 
