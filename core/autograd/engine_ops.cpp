@@ -44,7 +44,10 @@ Tensor add_n(std::span<const Tensor> terms) {
 Tensor sum_to(const Tensor& t, IntSpan sizes) { return ops::sum_to_size(t, sizes); }
 Tensor cast(const Tensor& t, DType dtype) { return ops::to_dtype(t, dtype); }
 Tensor real(const Tensor& t) { return ops::real(t); }
-Tensor clone(const Tensor& t) { return ops::clone(t, std::nullopt); }
+Tensor clone(const Tensor& t) {
+  if (UT_UNLIKELY(t.is_sparse()) && !(grad_enabled() && t.requires_grad())) return sparse::clone(t);
+  return ops::clone(t, std::nullopt);
+}
 
 Tensor clone_into_layout_of(const Tensor& t, const TensorImpl* like) {
   if (UT_UNLIKELY(t.is_sparse())) return clone(t);

@@ -34,6 +34,18 @@ bool is_recorded(const Tensor& a, const Tensor& b) {
 bool is_simple(const Tensor& a, const Tensor& b) {
   return are_similar(a, b) && !is_recorded(a, b) && !(sparse_parts(a).coalesced && sparse_parts(b).coalesced);
 }
+// A dense tensor and a COO tensor that it can be added to here, at the indices of the latter only.
+bool is_simple_dense(const Tensor& dense, const Tensor& t) {
+  return !dense.is_sparse() && is_coo(t) && same(dense.sizes(), t.sizes()) && dense.dtype() == t.dtype() &&
+         !(dense.impl()->flags & kFlagSlow) && !is_recorded(dense, t) && sparse_parts(t).indices.size(0) > 0;
+}
+void add_to(const Tensor& dense, const SparseParts& p) {
+  std::vector<Tensor> at = ops::unbind(p.indices, 0);
+  if (at.size() == 1)
+    ops::index_add_(dense, 0, at[0], p.values, Scalar(1));
+  else
+    ops::index_put_(dense, at, p.values, true);
+}
 }  // namespace
 
 Tensor gradient(const Tensor& indices, const Tensor& values, IntSpan sizes) {
@@ -75,7 +87,12 @@ Tensor clone(const Tensor& t) {
 Tensor add(const Tensor& a, const Tensor& b) {
   if (a.is_sparse() && b.is_sparse() && is_simple(a, b))
     return make_sparse(joined(sparse_parts(a), sparse_parts(b)), a.sizes());
-  if (a.is_sparse() && !b.is_sparse()) return ops::add(b, a, Scalar(1));  // a dense tensor is the first operand
+  if (a.is_sparse() && !b.is_sparse()) return add(b, a);  // a dense tensor is the first operand
+  if (is_simple_dense(a, b)) {
+    Tensor sum = ops::clone(a, std::nullopt);
+    add_to(sum, sparse_parts(b));
+    return sum;
+  }
   return ops::add(a, b, Scalar(1));
 }
 
@@ -86,6 +103,7 @@ void add_in_place(const Tensor& a, const Tensor& b) {
     a.bump_version("add_");
     return;
   }
+  if (is_simple_dense(a, b)) return add_to(a, sparse_parts(b));
   ops::add_(a, b, Scalar(1));
 }
 

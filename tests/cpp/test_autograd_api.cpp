@@ -6,6 +6,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/graph/forward_level.h"
 #include "core/graph/saved_tensor.h"
+#include "core/tensor/sparse.h"
 #include "generated/ops.h"
 #include "tests/cpp/check.h"
 #include "tests/cpp/toy_nodes.h"
@@ -76,6 +77,27 @@ static void test_a_saved_output_shares_the_tangent_of_its_own_number_only() {
   forward_level::leave(level);
 }
 
+static void test_sparse_and_dense_gradients_add_up() {
+  Tensor index = ops::to_dtype(ops::stack(std::vector<Tensor>{vec(1, 1), vec(0, 1)}, 0), DType::Int64);
+  auto looked_up = [&](const Tensor& w, bool sparse) {
+    return ops::sum(ops::embedding(w, ops::reshape(index, Dims{2}), -1, false, sparse));
+  };
+  for (bool dense_first : {false, true}) {
+    Tensor w = ops::clone(ops::detach(ops::reshape(vec(1, 6), Dims{3, 2})), std::nullopt);
+    w.impl()->set(kRequiresGrad);
+    autograd::backward({looked_up(w, !dense_first)});
+    CHECK(grad_of(w).is_sparse() != dense_first);
+    if (!dense_first) {
+      autograd::backward({looked_up(w, true) + looked_up(w, true)});
+      CHECK(grad_of(w).is_sparse() && sparse_parts(grad_of(w)).values.size(0) == 6);
+    }
+    autograd::backward({looked_up(w, dense_first) + looked_up(w, true)});
+    CHECK(!grad_of(w).is_sparse());
+    Tensor total = ops::sum(grad_of(w));
+    CHECK(first(total) == (dense_first ? 12 : 20));
+  }
+}
+
 int main() {
   test_backward_fills_grad();
   test_grad_returns_and_leaves_grad_alone();
@@ -83,5 +105,6 @@ int main() {
   test_a_write_after_saving_is_noticed();
   test_inputs_choose_what_accumulates();
   test_a_saved_output_shares_the_tangent_of_its_own_number_only();
+  test_sparse_and_dense_gradients_add_up();
   return report("test_autograd_api");
 }

@@ -56,11 +56,11 @@ def permute_rule(op: Any, args: list[Any]) -> Any:
 
 @rule("transpose", every_layout=True)
 def transpose_rule(op: Any, args: list[Any]) -> Any:
-    return _transposed(args, "TransposeBackward0")
+    return _transpose(args[0], args[1], args[2], "TransposeBackward0")
 
 
-def _transposed(args: list[Any], name: str) -> Any:
-    t, a, b = args[0], _dim(args[1], args[0].dim()), _dim(args[2], args[0].dim())
+def _transpose(t: Tensor, a: int, b: int, name: str) -> Tensor:
+    a, b = _dim(a, t.dim()), _dim(b, t.dim())
     if t.layout is COO:
         dims = list(range(t.dim()))
         if t.dim():
@@ -86,7 +86,7 @@ def t_rule(op: Any, args: list[Any]) -> Any:
         sparse, dense = indices_of(t).shape[0], values_of(t).dim() - 1
         if sparse > 2 or dense:
             raise RuntimeError(f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {sparse} sparse and {dense} dense dimensions")
-    return t if t.dim() < 2 else _transposed([t, 0, 1], "TBackward0")
+    return t if t.dim() < 2 else _transpose(t, 0, 1, "TBackward0")
 
 
 @rule("unsqueeze")
