@@ -131,7 +131,7 @@ def _part(name: str, number: int, by_rows: bool) -> Any:
     def method(self: Tensor) -> Any:
         if not is_sparse(self) or self.layout is COO or (self.layout in BY_ROWS) != by_rows:
             raise RuntimeError(f"{name} expected sparse {direction} compressed tensor layout but got {title(self)}")
-        return _C._sparse_parts(self)[number]  # type: ignore[return-value]  # number is that of indices
+        return _C._sparse_parts(self)[number]
 
     method.__name__ = method.__qualname__ = name
     return method

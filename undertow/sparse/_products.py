@@ -126,7 +126,7 @@ def _reduced(sparse: Tensor, dense: Tensor, reduce: Any) -> Tensor:
     out = dense.new_zeros(a.shape[0], dense.shape[1])
     if reduce == "sum":
         return out.index_add(0, row, terms)
-    return out.scatter_reduce(0, row[:, None].expand_as(terms), terms, reduce, include_self=False)  # type: ignore[arg-type]  # checked above
+    return out.scatter_reduce(0, row[:, None].expand_as(terms), terms, reduce, include_self=False)
 
 
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
