@@ -140,8 +140,7 @@ def sparse_coo_tensor(
     if is_coalesced and (_enabled if check_invariants is None else check_invariants) and indices.shape[1] > 1:
         if not bool((positions(indices, size).diff() > 0).all()):
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
-    coalesced = bool(is_coalesced) or (is_coalesced is None and False)
-    return _finish(coo_from(indices, values, size, coalesced), requires_grad, pin_memory)
+    return _finish(coo_from(indices, values, size, bool(is_coalesced)), requires_grad, pin_memory)
 
 
 def _check_indices(indices: Tensor, size: Sequence[int]) -> None:
