@@ -116,7 +116,7 @@ def test_a_backward_node_carries_its_forward_operation():
         assert after.forward_event is before
         assert after.fwd_thread == before.thread
     accumulate = one(prof, "torch::autograd::AccumulateGrad")
-    assert (accumulate.sequence_nr, accumulate.fwd_thread) == (-1, None)
+    assert (accumulate.sequence_nr, accumulate.fwd_thread) == (-1, 0)
 
 
 def test_an_in_place_operation_is_paired_too():

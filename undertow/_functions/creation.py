@@ -25,9 +25,9 @@ def _from_foreign(data: Any) -> Tensor | None:
         import numpy
 
         array = numpy.asarray(data)
-        if not array.shape and isinstance(data, numpy.generic):
-            return None
-        return undertow.from_numpy(array if array.flags.writeable and all(s >= 0 for s in array.strides) else array.copy())
+        if array.flags.writeable and all(s >= 0 for s in array.strides):
+            return None if isinstance(data, numpy.generic) else undertow.from_numpy(array)
+        return None if isinstance(data, (numpy.ndarray, numpy.generic)) else undertow.from_numpy(array.copy())
     return None
 
 
