@@ -75,6 +75,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(Tensor\.)?(q_\w+|quantize_\w+|dequantize|int_repr|qint\w+|quint\w+|qscheme|per_(channel|tensor)\w*|fake_quant\w*)", QUANTIZED),
     (r"torch\.(fbgemm_\w+|QU?Int\w+|choose_qparams\w*|empty_quantized|fused_moving_avg\w+)", QUANTIZED),
     (r"torch\.(hsmm|saddmm|resize_as_sparse_)", SPARSE),
+    (r"torch\.sparse\.\w+Tensor", "not planned: a constructor from before sparse_coo_tensor, which replaces it"),
     (r"torch\.sparse\.(as_sparse_gradcheck|SparseSemiStructured\w*|semi_structured|to_sparse_semi_structured|solve|spsolve|bool|\w+_out)", SPARSE),
     (r"torch\.(cudnn|miopen|mkldnn)_\w+", VENDOR),
     (r"torch\.(Tensor\.)?(to_mkldnn|is_mkldnn)", VENDOR),

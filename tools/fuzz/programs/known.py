@@ -20,6 +20,8 @@ KNOWN = [
     ("tangent", r"statement \d+: NotImplementedError there", MORE_DERIVATIVES),
     ("tangent", r"statement \d+: RuntimeError there", "PyTorch cannot transform a function of dual numbers"),
     ("tangent", r"\b(v\d+)\.\w+_\(.*\b\1\b", "PyTorch's tangent of a write that reads what it overwrites uses the new values"),
+    ("tangent", r"detach", "a view made before a write turned its base into a dual has no tangent here"),
+    ("tangent", r"\.frac\(", "PyTorch's frac shares its tangent with its input, so writes change both"),
     ("version", r"= (vmap\()?grad\(|vjp\(", "gradients that no graph records are added in place, also in function transforms"),
 ]
 

@@ -82,7 +82,7 @@ WRITES = [
     "{w}.addcmul_({s}, {s}, value={c})", "{w}.index_fill_({d}, lib.tensor([{i}]), {c})",
     "{w}.index_add_({d}, lib.tensor([{i}]), {s}.narrow({d}, {i}, 1))", "{w}.index_copy_({d}, lib.tensor([{i}]), {s}.narrow({d}, 0, 1))",
     "{w}.scatter_({d}, lib.zeros({s}.shape, dtype=lib.int64), {c})", "{w}.scatter_add_({d}, lib.zeros({s}.shape, dtype=lib.int64), {s})",
-    "{w}.masked_scatter_({m}, {s})", "{w}[{m}] = {c}", "{w}.view(-1)[0].mul_({c})", "{w}.diagonal().fill_({c})", "{w}.pow_(2)",
+    "{w}.masked_scatter_({m}, {s}.clone())", "{w}[{m}] = {c}", "{w}.view(-1)[0].mul_({c})", "{w}.diagonal().fill_({c})", "{w}.pow_(2)",
     "{w}.lerp_({s}, {c})", "{w}.expm1_()", "{w}.atan_()", "{w}.reciprocal_()", "{w}.t().mul_({c})", "{w}.unsqueeze(0).tanh_()",
     "{w}.permute({perm}).sigmoid_()", "{w}.renorm_(2, {d}, 0.5)", "{w}.cumprod_({d})", "{w}.swapaxes_({d}, {e})", "F.relu({w}, inplace=True)",
     "F.elu({w}, inplace=True)", "F.leaky_relu({w}, inplace=True)", "F.silu({w}, inplace=True)", "lib.addmm({w}, {s}, {s}, out=None)",

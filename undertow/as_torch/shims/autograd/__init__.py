@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from undertow._C import _profiler_enabled
-from undertow.autograd.grad_mode import _force_original_view_tracking
 from undertow.autograd.grad_mode import _is_view_replay_enabled as is_view_replay_enabled
 from undertow.profiler import kineto_available
 
-__all__ = ["_is_checkpoint_valid", "_force_original_view_tracking", "_profiler_enabled", "is_view_replay_enabled", "kineto_available"]
+__all__ = ["_is_checkpoint_valid", "_profiler_enabled", "is_view_replay_enabled", "kineto_available"]
 
 
 def _is_checkpoint_valid() -> bool:
