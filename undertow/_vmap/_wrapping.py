@@ -86,6 +86,7 @@ def expand_over_samples(t: Tensor, level: Level) -> Tensor:
         primal, tangent = unpack_dual(t)
         part = None if tangent is None else unwrap_level(tangent, level.number)
         if part is not None:
+            part = unpack_dual(part)[0]  # a rule that reads a result which is already a dual gives a dual
             return make_dual(primal.unsqueeze(0).expand(level.size, *primal.shape), part)
     return t.unsqueeze(0).expand(level.size, *t.shape)
 
