@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
-from tests.paths import ROOT
+from tests.paths import ROOT, environment_for_tools
 from tools.torch_names.used import names_in
 
 TABLE = ROOT / "tools" / "torch_names" / "table.tsv"
@@ -22,8 +21,7 @@ def test_the_table_agrees_with_as_torch(tmp_path):
     table = {name: said for name, _, said in rows() if said != "not in torch 2.13 either"}
     (tmp_path / "given.json").write_text(json.dumps(sorted(table)))
     command = [sys.executable, "-m", "undertow.as_torch", str(ROOT / "tools" / "torch_names" / "resolve.py")]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([*command, tmp_path / "given.json", tmp_path / "found.json"], check=True, timeout=300, env=environment, capture_output=True)
+    subprocess.run([*command, tmp_path / "given.json", tmp_path / "found.json"], check=True, timeout=300, env=environment_for_tools(), capture_output=True)
     found = json.loads((tmp_path / "found.json").read_text())
     lost = [name for name, said in table.items() if said == "exists" and found[name] != name]
     assert not lost

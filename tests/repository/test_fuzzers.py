@@ -5,14 +5,15 @@ import sys
 
 import pytest
 
-from tests.paths import ROOT
+from tests.paths import ROOT, environment_for_tools
 from tools.fuzz import api, children, files
 
 pytestmark = pytest.mark.skipif(not (ROOT / "ops").is_dir(), reason="needs the source tree")
 
 
 def run(module: str, *options: str) -> str:
-    done = subprocess.run([sys.executable, "-m", f"tools.fuzz.{module}", *options], capture_output=True, text=True, cwd=ROOT)
+    command = [sys.executable, "-m", f"tools.fuzz.{module}", *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment_for_tools())
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     return done.stdout
 
