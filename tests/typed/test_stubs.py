@@ -11,7 +11,8 @@ from undertow import _C
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "undertow"
-OBJECT = set(dir(object)) | {"__dict__", "__module__", "__weakref__", "__slotnames__"}  # the last one is left by copyreg
+# What every class may have: __slotnames__ is left by copyreg, the last two by annotations from Python 3.14 on.
+OBJECT = set(dir(object)) | {"__dict__", "__module__", "__weakref__", "__slotnames__", "__annotate_func__", "__annotations_cache__"}
 PROTOCOL = {"__buffer__", "__release_buffer__"}  # attributes from Python 3.12 on; before that, of the buffer protocol alone
 HELPERS = {"_int", "_float", "_bool", "_complex", "_type", "_T", "_device", "_layout", "_memory_format"}  # names for types, which exist only in stubs
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -127,7 +128,7 @@ def test_an_exception_is_raised_here_with_its_traceback(name, cls, message, star
 
 
 def test_samples_that_cannot_leave_their_process_raise():
-    with pytest.raises((AttributeError, RuntimeError), match="(?i)pickle"):
+    with pytest.raises((AttributeError, RuntimeError, pickle.PicklingError), match="(?i)pickle"):
         list(DataLoader(w.Unpicklable(), batch_size=None, num_workers=1))
     with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor which requires_grad"):
         list(DataLoader(w.WithHistory(), batch_size=None, num_workers=1))
