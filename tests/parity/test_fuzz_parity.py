@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.fuzz.programs.__main__ import check_seeds
+from tools.fuzz.programs.check import check_seeds
 
 
 @pytest.mark.parametrize("first", range(0, 200, 20))

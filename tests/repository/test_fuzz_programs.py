@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import undertow as ut
-from tools.fuzz.programs.__main__ import check_seeds
+from tools.fuzz.programs.check import check_seeds
 from tools.fuzz.programs.compare import against_differences, difference
 from tools.fuzz.programs.execute import Program, execute
 from tools.fuzz.programs.generate import generate
