@@ -58,7 +58,7 @@ void set_tangent(const std::vector<Tensor>& list, const std::vector<Tensor>& tan
   for (size_t i = 0; i < list.size() && i < tangents.size(); i++) set_tangent(list[i], tangents[i]);
 }
 namespace {
-// The tangent of a new dual: the given tensor if it lies in memory as the primal does, as in torch, and otherwise a
+// The tangent of a new dual: the given tensor if its layout matches the primal's, as in torch, and otherwise a
 // copy with the primal's strides and bits, so that later writes do not reach the caller's tensor.
 Tensor with_layout_of(const Tensor& t, const Tensor& tangent) {
   constexpr uint32_t kBits = kConj | kNeg;

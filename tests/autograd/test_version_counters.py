@@ -188,18 +188,24 @@ def test_a_saved_input_detached_in_place_may_be_asked_for(same_as_torch, recorde
     same_as_torch(scenario)
 
 
+def set_under_no_grad(lib):
+    """A leaf that set_ gave other memory, an output computed before, and what can be said about the leaf."""
+    x = lib.ones(2, requires_grad=True)
+    out = (x * 2).sum()
+    edge = lib.autograd.graph.get_gradient_edge(x)
+    with lib.no_grad():
+        x.set_(lib.zeros(2))
+    facts = [x.is_leaf, x.requires_grad, x.grad_fn is None]
+    facts.append(list(lib.autograd.grad(out, edge, retain_graph=True)))
+    facts.append(list(lib.autograd.grad(out, x, retain_graph=True, allow_unused=True)))
+    facts.append(list(lib.autograd.grad((x * 3).sum(), x)))
+    facts.append(lib.autograd.graph.get_gradient_edge(x).node is edge.node)
+    return x, out, facts
+
+
 def test_a_leaf_set_under_no_grad(same_as_torch):
     def scenario(lib):
-        x = lib.ones(2, requires_grad=True)
-        out = (x * 2).sum()
-        edge = lib.autograd.graph.get_gradient_edge(x)
-        with lib.no_grad():
-            x.set_(lib.zeros(2))
-        facts = [x.is_leaf, x.requires_grad, x.grad_fn is None]
-        facts.append(list(lib.autograd.grad(out, edge, retain_graph=True)))
-        facts.append(list(lib.autograd.grad(out, x, retain_graph=True, allow_unused=True)))
-        facts.append(list(lib.autograd.grad((x * 3).sum(), x)))
-        facts.append(lib.autograd.graph.get_gradient_edge(x).node is edge.node)
+        x, out, _ = set_under_no_grad(lib)
         lib.autograd.grad(out, x)
 
     same_as_torch(scenario)
@@ -207,16 +213,7 @@ def test_a_leaf_set_under_no_grad(same_as_torch):
 
 def test_what_a_leaf_set_under_no_grad_reports(same_as_torch):
     def scenario(lib):
-        x = lib.ones(2, requires_grad=True)
-        out = (x * 2).sum()
-        edge = lib.autograd.graph.get_gradient_edge(x)
-        with lib.no_grad():
-            x.set_(lib.zeros(2))
-        facts = [x.is_leaf, x.requires_grad, x.grad_fn is None]
-        facts.append(list(lib.autograd.grad(out, edge, retain_graph=True)))
-        facts.append(list(lib.autograd.grad(out, x, retain_graph=True, allow_unused=True)))
-        facts.append(list(lib.autograd.grad((x * 3).sum(), x)))
-        facts.append(lib.autograd.graph.get_gradient_edge(x).node is edge.node)
+        x, out, facts = set_under_no_grad(lib)
         out.backward()
         return [*facts, x.grad]
 

@@ -1,4 +1,4 @@
-"""Properties of derivatives under memory layouts: no formula writes into a gradient it was given, or assumes how it lies in memory;
+"""Properties of derivatives under memory layouts: no formula writes into a gradient it was given, or assumes its layout;
 and a write through a view has the derivatives of the same operator out of place, copied into the view."""
 
 from __future__ import annotations

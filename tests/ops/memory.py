@@ -1,4 +1,4 @@
-"""The layouts in which real programs hand tensors on: one value, many ways to lie in memory.
+"""The layouts in which real programs hand tensors on: the same values in many layouts.
 
 Each layout makes from a row-major tensor one that is read as the same values, or, where memory is shared between
 elements (`SHARED`), as values of the same shape and dtype; None where the tensor has no such layout.

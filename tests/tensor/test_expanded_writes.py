@@ -1,4 +1,4 @@
-"""Writing to a tensor of which several elements share memory: refused, or accepted with torch's warning where torch does that."""
+"""Writing to a tensor of which several elements share memory: it raises, or is accepted with torch's warning where torch does that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def expanded() -> ut.Tensor:
 
 @pytest.mark.parametrize("index", [..., slice(None), (slice(None), 1), (slice(None), slice(1, 2))], ids=str)
 @pytest.mark.parametrize("value", [5, 5.0, ut.tensor(5.0)], ids=["int", "float", "tensor"])
-def test_an_index_of_shared_elements_is_refused(index, value):
+def test_an_index_of_shared_elements_raises(index, value):
     with pytest.raises(RuntimeError, match=SHARED):
         expanded()[index] = value
 
@@ -47,7 +47,7 @@ def test_some_writes_are_accepted_with_a_warning(name: str):
     assert e.tolist() == [[5, 1, 5], [5, 1, 5]]
 
 
-REFUSED = {
+RAISING = {
     "masked_scatter_": lambda e: e.masked_scatter_(MASK, ut.ones(6)),
     "index_add_": lambda e: e.index_add_(0, ut.tensor([0]), ut.ones(1, 3)),
     "index_copy_": lambda e: e.index_copy_(0, ut.tensor([0]), ut.ones(1, 3)),
@@ -58,7 +58,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_the_other_writes_are_refused(name: str):
+@pytest.mark.parametrize("name", RAISING)
+def test_the_other_writes_raise(name: str):
     with pytest.raises(RuntimeError, match=SHARED):
-        REFUSED[name](expanded())
+        RAISING[name](expanded())

@@ -9,34 +9,14 @@ import sys
 import pytest
 
 import undertow as ut
+from tools.fuzz.hostile_values import CHANGING_SEQUENCES
 
-SHRINKING = """
+SHRINKING = CHANGING_SEQUENCES + """
 import warnings
 import undertow as ut
 import undertow.nn.functional as F
 from undertow.storage import TypedStorage
 warnings.simplefilter("ignore")
-
-class Shrinks:  # an int that empties the list it is in
-    def __init__(self, owner): self.owner = owner
-    def __index__(self): self.owner.clear(); self.owner.extend([b"x" * 100] * 0); return 1
-    __int__ = __index__
-    def __float__(self): self.owner.clear(); return 1.0
-def shrinking(n=6):
-    items = []
-    items.extend([Shrinks(items)] + [Shrinks(items) for _ in range(n - 1)])
-    return items
-class Shorter:  # a sequence that is shorter whenever it is asked
-    def __init__(self, n=8): self.n = n
-    def __len__(self): self.n -= 1; return max(self.n, 0)
-    def __getitem__(self, i):
-        if i >= max(self.n - 3, 0): raise IndexError(i)
-        return 1
-class Longer(Shorter):
-    def __len__(self): self.n += 1; return self.n
-    def __getitem__(self, i):
-        if i > 50: raise IndexError(i)
-        return 1
 """
 READERS = {
     "tensor": "ut.tensor({})",

@@ -144,7 +144,31 @@ SEQUENCES = [
     "['\\ud800']",
 ]
 
-PRELUDE = """
+# Source of sequences that change while they are read.
+CHANGING_SEQUENCES = """
+class Shrinks:  # an int that empties the list it is in
+    def __init__(self, owner): self.owner = owner
+    def __index__(self): self.owner.clear(); return 1
+    __int__ = __index__
+    def __float__(self): self.owner.clear(); return 1.0
+def shrinking(n=6):
+    items = []
+    items.extend(Shrinks(items) for _ in range(n))
+    return items
+class Shorter:  # a sequence that is shorter whenever it is asked
+    def __init__(self, n=8): self.n = n
+    def __len__(self): self.n -= 1; return max(self.n, 0)
+    def __getitem__(self, i):
+        if i >= max(self.n - 3, 0): raise IndexError(i)
+        return 1
+class Longer(Shorter):
+    def __len__(self): self.n += 1; return self.n
+    def __getitem__(self, i):
+        if i > 50: raise IndexError(i)
+        return 1
+"""
+
+PRELUDE = CHANGING_SEQUENCES + """
 import undertow as ut
 import undertow.nn.functional as F
 try:
@@ -159,26 +183,6 @@ class Overrides:
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None): return NotImplemented
 class Subclass(ut.Tensor): pass
-class Shrinks:
-    def __init__(self, owner): self.owner = owner
-    def __index__(self): self.owner.clear(); return 1
-    __int__ = __index__
-    def __float__(self): self.owner.clear(); return 1.0
-def shrinking():
-    items = []
-    items.extend(Shrinks(items) for _ in range(4))
-    return items
-class Shorter:
-    def __init__(self): self.n = 8
-    def __len__(self): self.n -= 1; return max(self.n, 0)
-    def __getitem__(self, i):
-        if i >= max(self.n - 3, 0): raise IndexError(i)
-        return 1
-class Longer(Shorter):
-    def __len__(self): self.n += 1; return self.n
-    def __getitem__(self, i):
-        if i > 50: raise IndexError(i)
-        return 1
 def loop():
     items = [1]
     items.append(items)
