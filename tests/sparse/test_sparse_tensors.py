@@ -195,3 +195,10 @@ def test_nothing_is_kept_alive():
     del s, out
     gc.collect()
     assert [r() for r in refs] == [None] * 3
+
+
+def test_a_sparse_tensor_without_indices_or_values_raises():
+    at, values = ut.zeros(1, 2, dtype=ut.int64), ut.ones(2)
+    for parts in ((None, None, values), (at, None, None), (at, None, 3)):
+        with pytest.raises(TypeError, match="sparse tensor"):
+            ut._C._make_sparse(ut.sparse_coo, *parts, False, (4,))

@@ -10,6 +10,7 @@
 #include "core/graph/saved_fields.h"
 #include "core/graph/saved_tensor.h"
 #include "core/python/arguments/convert.h"
+#include "core/python/arguments/snapshot.h"
 #include "core/python/autograd/function_object.h"
 #include "core/python/autograd/hooks_object.h"
 #include "core/python/diagnostics/origin_object.h"
@@ -290,9 +291,7 @@ PyTypeObject* type_for(const std::string& name) {
 PyObject* node_type(PyObject*, PyObject* name) {  // as_torch: `torch._C._functions.AccumulateGrad`
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(PyUnicode_Check(name), "_node_type: expected a string, got ", Py_TYPE(name)->tp_name);
-    const char* text = PyUnicode_AsUTF8(name);
-    if (!text) throw PythonError();
-    return new_ref(reinterpret_cast<PyObject*>(type_for(text)));
+    return new_ref(reinterpret_cast<PyObject*>(type_for(std::string(utf8(name)))));
   });
 }
 PyMethodDef functions[] = {{"_node_type", node_type, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};

@@ -25,6 +25,7 @@ const Tensor& sparse_arg(PyObject* o) {
 }
 // (layout, indices, plain_indices, values, coalesced)
 SparseParts parts_arg(PyObject* const* args) {
+  UT_CHECK_TYPE(args[1] != Py_None && args[3] != Py_None, "a sparse tensor has indices and values");
   return {layout_from(args[0]), PyObject_IsTrue(args[4]) == 1, part_arg(args[1]), part_arg(args[2]), part_arg(args[3])};
 }
 

@@ -32,10 +32,8 @@ PyObject* set_type_name(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!UU", &PyType_Type, &type, &module, &printed)) return nullptr;
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(type->tp_flags & Py_TPFLAGS_HEAPTYPE, "_set_type_name: not a type of this module: ", type->tp_name);
-    const char* text = PyUnicode_AsUTF8(printed);
-    if (!text) throw PythonError();
     static auto* names = new std::set<std::string>;  // leaked: types live as long as the interpreter
-    type->tp_name = names->insert(text).first->c_str();
+    type->tp_name = names->emplace(utf8(printed)).first->c_str();
     if (PyDict_SetItemString(type->tp_dict, "__module__", module) < 0) throw PythonError();
     PyType_Modified(type);
     Py_RETURN_NONE;
