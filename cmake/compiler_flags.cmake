@@ -49,4 +49,7 @@ else()
   set(LIBRARY_LINK_FLAGS -Wl,-Bsymbolic -Wl,--gc-sections)
   set(STRIP_LINK_FLAGS -Wl,--strip-debug)
   set(LOADER_PATH "$ORIGIN")
+  # If libstdc++ is linked statically, its symbols stay inside: some are unique in a process and would replace those of
+  # other libraries.
+  add_link_options(-Wl,--exclude-libs,ALL)
 endif()

@@ -10,6 +10,19 @@
 
 namespace undertow {
 
+void append_text(std::string& out, std::string_view text) { out += text; }
+void append_text(std::string& out, char c) { out += c; }
+void append_integer(std::string& out, int64_t value) { out += std::to_string(value); }
+void append_unsigned(std::string& out, uint64_t value) { out += std::to_string(value); }
+void append_text(std::string& out, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  out += text;
+}
+void append_text(std::string& out, std::complex<double> value) {
+  out += str('(', value.real(), ',', value.imag(), ')');
+}
+
 void throw_error(ErrorKind kind, std::string message) { throw Error(kind, std::move(message)); }
 
 void assert_failed(const char* condition, const char* file, int line, const std::string& facts) {

@@ -1,9 +1,12 @@
 // error.h: two kinds of failure: a user's mistake (UT_CHECK*) and our own bug (UT_ASSERT).
 // Lists the kinds of Python exception, but does not know how Python raises them.
 #pragma once
+#include <complex>
+#include <concepts>
+#include <cstdint>
 #include <exception>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 namespace undertow {
 
@@ -20,12 +23,28 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Formats its arguments into one string. Not on a hot path, so iostreams are fine.
+// append_text writes a value as messages show it. A type that messages show has its own overload beside it.
+void append_text(std::string& out, std::string_view text);
+void append_text(std::string& out, double value);  // six digits
+void append_text(std::string& out, std::complex<double> value);
+void append_text(std::string& out, char c);
+void append_integer(std::string& out, int64_t value);
+void append_unsigned(std::string& out, uint64_t value);
+template <std::integral T>
+void append_text(std::string& out, T value) {
+  if constexpr (std::signed_integral<T>)
+    append_integer(out, value);
+  else
+    append_unsigned(out, value);
+}
+
+// Formats its arguments into one string. Not with iostreams: they make every check larger, and fail if a compiler links
+// libstdc++ statically into two libraries that share them.
 template <class... Args>
 std::string str(const Args&... args) {
-  std::ostringstream out;
-  (out << ... << args);
-  return out.str();
+  std::string out;
+  (append_text(out, args), ...);
+  return out;
 }
 
 [[noreturn]] void throw_error(ErrorKind kind, std::string message);

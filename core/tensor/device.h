@@ -2,7 +2,7 @@
 #pragma once
 #include <compare>
 #include <cstdint>
-#include <ostream>
+#include <string>
 
 namespace undertow {
 
@@ -43,7 +43,7 @@ struct Device {
   bool is_meta() const { return type == DeviceType::Meta; }
 };
 inline constexpr Device kCpu{};
-std::ostream& operator<<(std::ostream& out, Device d);  // "cpu", "cuda:0"
+void append_text(std::string& out, Device d);  // "cpu", "cuda:0"
 
 enum class Layout : uint8_t { Strided, SparseCoo, SparseCsr, SparseCsc, SparseBsr, SparseBsc };
 inline constexpr int kNumLayouts = 6;

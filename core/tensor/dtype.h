@@ -61,7 +61,7 @@ inline DType to_real(DType t) {
 inline DType to_complex(DType t) {
   return is_complex(t) ? t : t == DType::Float64 ? DType::Complex128 : DType::Complex64;
 }
-std::ostream& operator<<(std::ostream& out, DType t);
+void append_text(std::string& out, DType t);
 
 // The type used for arithmetic on T.
 template <class T>

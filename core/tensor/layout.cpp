@@ -7,10 +7,10 @@
 
 namespace undertow {
 
-std::ostream& operator<<(std::ostream& out, ShapeText s) {
-  out << '[';
-  for (size_t i = 0; i < s.sizes.size(); i++) out << (i ? ", " : "") << s.sizes[i];
-  return out << ']';
+void append_text(std::string& out, ShapeText s) {
+  out += '[';
+  for (size_t i = 0; i < s.sizes.size(); i++) out += str(i ? ", " : "", s.sizes[i]);
+  out += ']';
 }
 
 namespace {

@@ -1,7 +1,5 @@
 // layout.h: arithmetic on sizes and strides: contiguity, extents, broadcasting, dimension wrapping.
 #pragma once
-#include <ostream>
-
 #include "core/base/error.h"
 #include "core/base/small_vector.h"
 
@@ -11,7 +9,7 @@ namespace undertow {
 struct ShapeText {
   IntSpan sizes;
 };
-std::ostream& operator<<(std::ostream& out, ShapeText s);
+void append_text(std::string& out, ShapeText s);
 
 inline bool same(IntSpan a, IntSpan b) { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
 inline int64_t product(IntSpan s) {

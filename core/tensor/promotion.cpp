@@ -11,12 +11,16 @@ std::atomic<DType> default_float{DType::Float32};  // atomic: set rarely, read b
 int kind_of(DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3; }
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, DType t) { return out << name(t); }
-std::ostream& operator<<(std::ostream& out, const Scalar& s) {
-  if (s.is_bool()) return out << (s.to<bool>() ? "True" : "False");
-  if (s.is_integral()) return out << s.to_int();
-  if (s.is_floating()) return out << s.to_double();
-  return out << s.to_complex();
+void append_text(std::string& out, DType t) { out += name(t); }
+void append_text(std::string& out, const Scalar& s) {
+  if (s.is_bool())
+    out += s.to<bool>() ? "True" : "False";
+  else if (s.is_integral())
+    append_text(out, s.to_int());
+  else if (s.is_floating())
+    append_text(out, s.to_double());
+  else
+    append_text(out, s.to_complex());
 }
 
 DType default_dtype() { return default_float.load(std::memory_order_relaxed); }

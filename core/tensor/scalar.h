@@ -78,6 +78,6 @@ class Scalar {
     double z[2];
   } v_;
 };
-std::ostream& operator<<(std::ostream& out, const Scalar& s);
+void append_text(std::string& out, const Scalar& s);
 
 }  // namespace undertow

@@ -152,6 +152,15 @@ def test_a_tangent_takes_the_layout_of_its_tensor():
         assert dense.stride() == (2, 1)
 
 
+
+def test_the_tangent_of_a_result_takes_its_layout():
+    with fw.dual_level():
+        row = fw.make_dual(ut.ones(1, 3), ut.ones(1, 3))
+        tangent = fw.unpack_dual(row + ut.zeros(2, 3)).tangent
+        assert tangent.stride() == (3, 1)
+        assert tangent.tolist() == [[1.0] * 3] * 2
+
+
 @pytest.mark.parametrize("function", [ut.softmax, ut.log_softmax], ids=["softmax", "log_softmax"])
 def test_the_tangent_of_a_softmaxs_gradient_is_its_second_derivative(function):
     ut.manual_seed(0)

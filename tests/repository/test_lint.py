@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +88,9 @@ def test_the_repository_is_clean():
     everything = files.tracked()
     checks = (layers, notes, comments, lengths, assertions)
     assert not [finding for check in checks for finding in check.check(everything)]
+
+
+def test_every_mutation_still_matches_the_code():
+    done = subprocess.run([sys.executable, "-m", "tools.mutate", "--list"], cwd=files.ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert len(done.stdout.splitlines()) >= 50

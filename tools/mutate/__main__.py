@@ -115,12 +115,15 @@ def main() -> int:
     parser.add_argument("--build", default="build/dev", help="the build folder (default build/dev)")
     parser.add_argument("--limit", type=int, default=600, help="seconds for the tests of one mutation")
     parser.add_argument("--list", action="store_true", help="check that every mutation matches the code, and stop")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="only part K of N, for several machines or copies of the tree")
     parser.add_argument("--together", action="store_true", help="apply all chosen mutations at once: quick, if no test covers two of them")
     options = parser.parse_args()
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     files = [Path(name) for name in listed]
     chosen = [m for m in load() if not options.words or any(w in m.what or w in m.file for w in options.words)]
     chosen.sort(key=lambda m: not m.file.endswith(".py"))  # those that need no build come first, on a build of the plain code
+    part, parts = map(int, options.part.split("/"))
+    chosen = chosen[part - 1 :: parts]
     fitting, bad = [], 0
     for m in chosen:
         try:

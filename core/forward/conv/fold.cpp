@@ -21,7 +21,7 @@ struct Pair {
   bool below(int64_t least) const { return height < least || width < least; }
 };
 
-std::ostream& operator<<(std::ostream& out, const Pair& p) { return out << "(" << p.height << ", " << p.width << ")"; }
+void append_text(std::string& out, const Pair& p) { out += str("(", p.height, ", ", p.width, ")"); }
 
 struct Blocks {
   Pair kernel, dilation, padding, stride;

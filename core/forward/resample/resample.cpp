@@ -35,11 +35,11 @@ Resampling resampling_of(std::string_view name, bool align_corners, std::optiona
 struct SizeText {
   IntSpan sizes;
 };
-std::ostream& operator<<(std::ostream& out, const SizeText& s) {
+void append_text(std::string& out, const SizeText& s) {
   const char* names = "DHW";
   for (size_t i = 0; i < s.sizes.size(); i++)
-    out << (i ? ", " : "(") << names[3 - s.sizes.size() + i] << ": " << s.sizes[i];
-  return out << ")";
+    out += str(i ? ", " : "(", names[3 - s.sizes.size() + i], ": ", s.sizes[i]);
+  out += ')';
 }
 
 }  // namespace
