@@ -72,6 +72,7 @@ def test_scale_factors_and_in_place():
 def test_integers_wrap_and_halves_sum_in_float():
     x = ut.full((2, 2), 100, dtype=ut.int8)
     assert (x @ x).tolist() == [[32, 32], [32, 32]]  # 20000 modulo 256
+    assert ut.full((3, 3), 2**62).trace().item() == -(2**62)
     h = ut.ones(1, 4096, dtype=ut.float16)
     assert (h @ h.t()).item() == 4096
 

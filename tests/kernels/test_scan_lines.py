@@ -65,3 +65,11 @@ def test_results_are_bitwise_equal_for_any_number_of_threads(shape, dim, same_fo
         return y.detach().numpy().tobytes(), g.numpy().tobytes()
 
     same_for_any_thread_count(scanned)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_integers_wrap_around(name, dtype):
+    values = np.random.default_rng(0).integers(-128 if dtype != "uint8" else 0, 128, (3, 40)).astype(dtype)
+    got = getattr(ut, name)(ut.from_numpy(values), 1, dtype=getattr(ut, dtype))
+    assert np.array_equal(got.numpy(), getattr(np, name)(values, 1, dtype=dtype))

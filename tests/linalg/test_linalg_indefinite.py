@@ -69,6 +69,19 @@ def test_a_singular_matrix_is_named():
         ut.linalg.ldl_factor(ut.zeros(3, 3))
 
 
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("values", "pivots", "info"),
+    [([[NAN]], [1], 1), ([[NAN, 1.0], [1.0, 2.0]], [2, 2], 2), ([[1.0, NAN], [NAN, 2.0]], [-2, -2], 0), ([[1.0, 0.0], [0.0, NAN]], [1, 2], 2)],
+)
+def test_nan_gives_lapacks_pivots_and_stays_inside_the_matrix(values, pivots, info):
+    factored = ut.linalg.ldl_factor_ex(ut.tensor(values, dtype=ut.float64))
+    assert factored.pivots.tolist() == pivots
+    assert factored.info.item() == info
+
+
 def test_arguments_that_are_not_factors_raise():
     ld, pivots = ut.linalg.ldl_factor(ut.eye(3))
     b = ut.ones(3, 1)

@@ -224,3 +224,16 @@ def test_huge_degrees_continue_the_recurrence(name):
     }[name[:2]]()
     scale = below.abs() + before.abs() + step.abs()
     assert ((above - step).abs() / scale).max().item() < (1e-4 if laguerre else 1e-5)
+
+
+@pytest.mark.parametrize("offset", [LARGEST, -LARGEST, -(2**63)])
+@pytest.mark.parametrize("function", [ut.diag, ut.diagflat, ut.diag_embed], ids=["diag", "diagflat", "diag_embed"])
+def test_an_offset_that_makes_a_diagonal_longer_than_64_bits_count_is_an_error(function, offset):
+    with pytest.raises(RuntimeError, match="diag_embed: integer overflow: offset|Storage size calculation overflowed|numel"):
+        function(ut.ones(2), offset)
+
+
+@pytest.mark.parametrize("sizes", [(2**62, 2, 2), (LARGEST, 1, -2, 4)])
+def test_sizes_whose_product_overflows_do_not_unflatten(sizes):
+    with pytest.raises(RuntimeError, match="don't multiply up to the size of dim 0"):
+        ut.ones(0).unflatten(0, sizes)

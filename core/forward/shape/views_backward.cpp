@@ -34,7 +34,9 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   int64_t n = self.dim() + 1;
   int64_t a = wrap_dim(dim1, n), b = wrap_dim(dim2, n);
   UT_CHECK(a != b, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
-  int64_t width = self.size(-1) + std::abs(offset);
+  int64_t width;
+  UT_CHECK(offset != INT64_MIN && !__builtin_add_overflow(self.size(-1), std::abs(offset), &width),
+           "diag_embed: integer overflow: offset ", offset);
   Dims sizes(self.sizes());
   sizes.pop_back();
   sizes.insert(static_cast<size_t>(std::min(a, b)), width);

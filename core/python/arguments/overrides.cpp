@@ -90,6 +90,7 @@ PyObject* dispatch_override(PyObject* public_function, PyObject* args, PyObject*
                             const std::vector<PyObject*>& found) {
   if (!has_modes && found.empty()) return call_plainly(public_function, args, kwargs);
   std::vector<PyObject*> classes;
+  classes.reserve(found.size());
   for (PyObject* o : found) classes.push_back(reinterpret_cast<PyObject*>(Py_TYPE(o)));
   PyRef types = tuple_of(classes.data(), classes.size()), list = tuple_of(found.data(), found.size());
   static PyObject* handler = [] {

@@ -142,6 +142,7 @@ std::vector<LeafUse> leaves_below(std::vector<Node*> stack) {
     }
   }
   std::vector<LeafUse> out;
+  out.reserve(found.size());
   for (auto& [leaf, use] : found) out.push_back(std::move(use));
   std::sort(out.begin(), out.end(), [](const LeafUse& a, const LeafUse& b) {
     return std::pair(a.sequence, a.edge) < std::pair(b.sequence, b.edge);

@@ -26,10 +26,9 @@ namespace {
 PyObject* element(const char* p, DType t) {
   return dispatch(t, [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
+    if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*p != 0);  // memory of empty() may hold any byte
     T v = *reinterpret_cast<const T*>(p);
-    if constexpr (std::is_same_v<T, bool>)
-      return PyBool_FromLong(v);
-    else if constexpr (kIsComplex<T>)
+    if constexpr (kIsComplex<T>)
       return PyComplex_FromDoubles(v.real(), v.imag());
     else if constexpr (std::is_integral_v<T>)
       return PyLong_FromLongLong(v);

@@ -67,22 +67,22 @@ PyObject* table_function(const char* name) {
   return PyDict_GetItemString(table, name);  // borrowed
 }
 
-PyObject* try_method(PyObject* self, std::string_view method, PyObject* other) {
+PyObject* try_method(PyObject* self, const char* method, PyObject* other) {
   const SlotMethod* slot = slot_method(method);
   if (is_overridden(self) || (!mode_is(kNoOverrides) && has_override(other)))
-    return override_method(slot && slot->reported_as ? slot->reported_as : method.data(), self, &other, 1);
-  if (method == "__rtruediv__") {  // other / self
+    return override_method(slot && slot->reported_as ? slot->reported_as : method, self, &other, 1);
+  if (std::string_view(method) == "__rtruediv__") {  // other / self
     PyRef reciprocal(check(PyObject_CallMethod(self, "reciprocal", nullptr)));
     return PyNumber_Multiply(reciprocal.get(), other);
   }
   if (slot) {
-    if (method.starts_with("__i")) return PyObject_CallMethod(self, slot->op, "O", other);
+    if (std::string_view(method).starts_with("__i")) return PyObject_CallMethod(self, slot->op, "O", other);
     PyObject* f = table_function(slot->op);
     if (!f) Py_RETURN_NOTIMPLEMENTED;
     PyObject* args[] = {slot->self_first ? self : other, slot->self_first ? other : self};
     return PyObject_Vectorcall(f, args, 2, nullptr);
   }
-  PyRef f(check(PyObject_GetAttrString(self, method.data())));
+  PyRef f(check(PyObject_GetAttrString(self, method)));
   return PyObject_CallOneArg(f.get(), other);
 }
 

@@ -51,15 +51,17 @@ Tensor unflatten_composite(const Tensor& self, int64_t dim, IntSpan sizes) {
   UT_CHECK(!sizes.empty(), "unflatten: sizes must be non-empty");
   UT_CHECK_INDEX(self.dim() > 0, "unflatten: a zero-dimensional tensor has no dimension to split");
   int64_t known = 1, open = 0;
+  bool overflow = false;
   for (int64_t s : sizes) {
     if (s == -1)
       open++;
     else
-      known *= s;
+      overflow |= __builtin_mul_overflow(known, s, &known);
   }
   UT_CHECK(open <= 1, "only one dimension can be inferred");
-  UT_CHECK(open ? known != 0 && self.size(d) % known == 0 : known == self.size(d), "unflatten: Provided sizes ",
-           ShapeText{sizes}, " don't multiply up to the size of dim ", d, " (", self.size(d), ") in the input tensor");
+  UT_CHECK(!overflow && (open ? known != 0 && self.size(d) % known == 0 : known == self.size(d)),
+           "unflatten: Provided sizes ", ShapeText{sizes}, " don't multiply up to the size of dim ", d, " (",
+           self.size(d), ") in the input tensor");
   Dims shape;
   for (int64_t k = 0; k < self.dim(); k++) {
     if (k != d) {

@@ -15,6 +15,7 @@ namespace {
 using Complex = std::complex<double>;
 
 double size_of(double x) { return std::fabs(x); }
+double larger(double x, double y) { return x >= y ? x : y; }  // y if it is NaN
 double size_of(Complex x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
 
 // A column-major matrix whose lower triangle is read and written. `mirrored` is the element mirrored across the
@@ -63,18 +64,20 @@ void exchange(const Lower<T>& a, int64_t from, int64_t k, int64_t p) {
   for (int64_t j = from; j < k; j++) std::swap(a(k, j), a(p, j));
 }
 
-// The pivot of column k: (row to exchange with, block size). The block size is 0 if the column is zero.
+// The pivot of column k: (row to exchange with, block size). The block size is 0 if the column is zero, or NaN at the
+// end, as in LAPACK.
 template <class T>
 std::pair<int64_t, int64_t> choose(const Lower<T>& a, int64_t k) {
   const double alpha = (1 + std::sqrt(17.0)) / 8;
   const double here = size_of(a.diagonal(k));
+  if (k + 1 == a.n) return {k, here > 0 ? 1 : 0};
   const int64_t top = largest(a, k, k + 1, a.n);
-  const double below = k + 1 < a.n ? size_of(a(top, k)) : 0;
+  const double below = size_of(a(top, k));
   if (here == 0 && below == 0) return {k, 0};
   if (here >= alpha * below) return {k, 1};
   double row = 0;
-  for (int64_t j = k; j < top; j++) row = std::max(row, size_of(a(top, j)));
-  if (top + 1 < a.n) row = std::max(row, size_of(a(largest(a, top, top + 1, a.n), top)));
+  for (int64_t j = k; j < top; j++) row = larger(row, size_of(a(top, j)));
+  if (top + 1 < a.n) row = larger(row, size_of(a(largest(a, top, top + 1, a.n), top)));
   if (here >= alpha * below * (below / row)) return {k, 1};
   if (size_of(a.diagonal(top)) >= alpha * row) return {top, 1};
   return {top, 2};

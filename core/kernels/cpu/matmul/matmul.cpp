@@ -98,7 +98,7 @@ void trace(const Tensor& out, const Tensor& matrix) {
   int64_t n = std::min(matrix.size(0), matrix.size(1)), step = matrix.stride(0) + matrix.stride(1);
   dispatch(matrix.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, OpMath<T>>;
+    using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, OpMath<T>>;  // integers wrap around
     Sum sum{};
     const T* p = matrix.data_as<T>();
     for (int64_t i = 0; i < n; i++) sum += static_cast<Sum>(p[i * step]);

@@ -27,6 +27,7 @@ void per_line(const Tensor& values, const Tensor& indices, const Tensor& in, int
 template <class T>
 int64_t quick_select(const Line<T>& x, int64_t n, int64_t k) {
   std::vector<std::pair<T, int64_t>> a;
+  a.reserve(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; i++) a.emplace_back(x[i], i);
   auto at = [&](int64_t i) -> std::pair<T, int64_t>& { return a[static_cast<size_t>(i)]; };
   auto greater = [](T p, T q) { return less_nan_last<T>(q, p); };
@@ -107,6 +108,7 @@ void mode(const Tensor& values, const Tensor& indices, const Tensor& in, int64_t
       }
     }
     std::vector<std::pair<T, int64_t>> sorted;
+    sorted.reserve(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; i++) sorted.emplace_back(x[i], i);
     std::sort(sorted.begin(), sorted.end(),
               [](const auto& a, const auto& b) { return less_nan_last<T>(a.first, b.first); });

@@ -64,6 +64,11 @@ template <class T>
 struct ScanAcc {
   using type = OpMath<T>;
 };
+template <class T>
+  requires std::is_integral_v<T>
+struct ScanAcc<T> {
+  using type = uint64_t;  // integers wrap around
+};
 template <>
 struct ScanAcc<float> {
   using type = double;
