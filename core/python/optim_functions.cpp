@@ -3,7 +3,7 @@
 // build: small
 #include "core/forward/optim.h"
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 
 namespace undertow::python {

@@ -12,6 +12,7 @@ import pytest
 from paths import ROOT
 
 import undertow
+from tools import engine_lines
 
 FOLDERS = ("core", "undertow", "ops", "tools", "tests", "bench", "docs", "examples")
 DOCS = sorted([*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.md"))])
@@ -77,3 +78,9 @@ def test_examples_in_docstrings(name):
         getattr(module, lazy, None)
     result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     assert result.failed == 0
+
+
+def test_the_lines_on_the_engines_page_are_current():
+    page = engine_lines.PAGE.read_text()
+    assert len(engine_lines.LINK.findall(page)) > 40
+    assert engine_lines.renewed(page) == page, "run python -m tools.engine_lines"

@@ -12,7 +12,7 @@ from pathlib import Path
 GROUPS = {
     "Use": ["first_network", "derivatives", "transforms", "data_and_weights", "checkpoint", "modes", "graph_and_hooks", "custom_functions",
             "train", "watching", "from_pytorch"],
-    "Work on it": ["architecture", "from_scratch", "adding_an_op", "operator_tables", "why"],
+    "Work on it": ["architecture", "from_scratch", "engine", "adding_an_op", "operator_tables", "why"],
 }
 SINGLE = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
 FOLDERS = ["core", "undertow", "ops", "tools", "tests", "examples", "bench"]
@@ -75,6 +75,8 @@ class Copier:
             start, link, anchor, end = m.groups()
             if not link or "://" in link or link.startswith("mailto:"):
                 return m[0]
+            if anchor and re.fullmatch(r"#L\d+", anchor):  # the site shows source files without anchors
+                anchor = None
             return start + self.target(page, link) + (anchor or "") + end
 
         parts = re.split(r"(^```.*?^```$)", (self.root / page).read_text(), flags=re.S | re.M)

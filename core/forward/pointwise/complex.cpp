@@ -1,15 +1,10 @@
-// complex.cpp: forward functions between real and complex tensors (ops/complex.toml), and mvlgamma.
-#include <cmath>
-
-#include "core/base/signals.h"
+// complex.cpp: forward functions between real and complex tensors (ops/complex.toml).
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/pointwise.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/promotion.h"
-#include "generated/fwd_arithmetic.h"
 #include "generated/fwd_complex.h"
-#include "generated/fwd_special.h"
 
 namespace undertow::fwd {
 
@@ -45,19 +40,6 @@ Tensor polar(const Tensor& abs, const Tensor& angle) {
   ElementwiseIter iter = pairs(abs, angle);
   backend_of(iter.device()).pointwise->polar(iter, abs.dtype());
   return iter.output();
-}
-
-Tensor mvlgamma(const Tensor& self, int64_t p) {
-  UT_CHECK(p >= 1, "p has to be greater than or equal to 1, got ", p);
-  // The sum has p terms for each element. torch makes all of them at once, and fails for want of memory.
-  constexpr int64_t kMostTerms = int64_t{1} << 24;
-  UT_CHECK(p <= kMostTerms, "mvlgamma: p is too large: got ", p, "; at most ", kMostTerms, " terms are summed");
-  Tensor sum = lgamma(self);
-  for (int64_t j = 1; j < p; j++) {
-    if (j % 1024 == 0) poll_signals();
-    sum = add(sum, lgamma(sub(self, Scalar(0.5 * static_cast<double>(j)), Scalar(1))), Scalar(1));
-  }
-  return add(sum, Scalar(static_cast<double>(p * (p - 1)) / 4 * std::log(M_PI)), Scalar(1));
 }
 
 }  // namespace undertow::fwd

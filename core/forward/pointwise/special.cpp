@@ -1,11 +1,16 @@
-// special.cpp: forward functions of the special functions of ops/special.toml that are selected by name.
+// special.cpp: forward functions of the special functions of ops/special.toml that are selected by name, and
+// mvlgamma.
 // build: small
+#include <cmath>
+
+#include "core/base/signals.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/forward_types.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/pointwise.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
+#include "generated/fwd_arithmetic.h"
 #include "generated/fwd_special.h"
 
 namespace undertow::fwd {
@@ -38,6 +43,19 @@ Tensor special_polynomial(const Tensor& self, const Tensor& n, std::string_view 
   Tensor x = doubles(self), degrees = doubles(n), out = empty_on_device_of(self, self.sizes(), DType::Float64);
   backend_of(self).pointwise->special_polynomial(out, x, degrees, name);
   return to_dtype(out, result);
+}
+
+Tensor mvlgamma(const Tensor& self, int64_t p) {
+  UT_CHECK(p >= 1, "p has to be greater than or equal to 1, got ", p);
+  // The sum has p terms for each element. torch makes all of them at once, and fails for want of memory.
+  constexpr int64_t kMostTerms = int64_t{1} << 24;
+  UT_CHECK(p <= kMostTerms, "mvlgamma: p is too large: got ", p, "; at most ", kMostTerms, " terms are summed");
+  Tensor sum = lgamma(self);
+  for (int64_t j = 1; j < p; j++) {
+    if (j % 1024 == 0) poll_signals();
+    sum = add(sum, lgamma(sub(self, Scalar(0.5 * static_cast<double>(j)), Scalar(1))), Scalar(1));
+  }
+  return add(sum, Scalar(static_cast<double>(p * (p - 1)) / 4 * std::log(M_PI)), Scalar(1));
 }
 
 }  // namespace undertow::fwd

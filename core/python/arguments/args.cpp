@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_data.h"
 #include "core/python/types/dtype_object.h"

@@ -2,7 +2,7 @@
 #include "core/python/arguments/convert.h"
 
 #include <map>
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 
 #include "core/python/printed_name.h"
 #include "core/python/types/generator_object.h"

@@ -4,7 +4,7 @@
 #include "core/graph/diagnostics/profile.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/overridable.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/tensor/mode.h"

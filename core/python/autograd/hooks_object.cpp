@@ -7,7 +7,7 @@
 #include "core/graph/retains_grad.h"
 #include "core/graph/saved_tensor.h"
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 #include "core/python/printed_name.h"

@@ -10,7 +10,7 @@
 #include "core/graph/saved_fields.h"
 #include "core/graph/saved_tensor.h"
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/autograd/function_object.h"
 #include "core/python/autograd/hooks_object.h"
 #include "core/python/diagnostics/origin_object.h"

@@ -9,7 +9,7 @@
 #include "core/graph/autograd_meta.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/dtype_object.h"

@@ -10,7 +10,7 @@
 #include "core/graph/diagnostics/provenance.h"
 #include "core/graph/diagnostics/saved_report.h"
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/autograd/node_object.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"

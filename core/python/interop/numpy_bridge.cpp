@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/python/tensor/tensor_attributes.h"
 #include "core/python/types/storage_object.h"

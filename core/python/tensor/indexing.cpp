@@ -11,7 +11,7 @@
 #include "core/forward/create/create.h"
 #include "core/python/arguments/args.h"
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"

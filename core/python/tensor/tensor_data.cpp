@@ -10,7 +10,7 @@
 #include "core/graph/accumulate_grad.h"
 #include "core/graph/autograd_meta.h"
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/tensor/tensor_attributes.h"

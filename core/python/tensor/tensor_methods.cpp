@@ -4,7 +4,7 @@
 #include "core/graph/diagnostics/provenance.h"
 #include "core/python/arguments/convert.h"
 #include "core/python/arguments/overridable.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/errors.h"
 #include "core/python/interop/numpy_bridge.h"
 #include "core/python/printed_name.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 #include <vector>
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 
 #include "core/python/errors.h"
 #include "core/python/printed_name.h"

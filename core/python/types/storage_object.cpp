@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "core/python/arguments/convert.h"
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 #include "core/python/cpython_versions.h"
 #include "core/python/errors.h"
 #include "core/python/types/dtype_object.h"

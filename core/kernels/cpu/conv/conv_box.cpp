@@ -10,12 +10,6 @@
 namespace undertow::cpu {
 namespace {
 
-template <class T>
-const ConvLoops<T>& kernels() {
-  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
-  return chosen;
-}
-
 int64_t floor_div(int64_t x, int64_t y) { return x >= 0 ? x / y : -ceil_div(-x, y); }
 
 // The number of rows of a box: as many as fit, but preferring counts that leave the fewest of `unit` outputs empty, and
@@ -125,13 +119,13 @@ void BoxPlan::fill(const Box& box, int64_t channels, const T* source, T* copy) c
       std::memset(row, 0, static_cast<size_t>(first * row_) * sizeof(T));
       row += first * row_;
       if (a2.step == 1) {
-        kernels<T>().copy_rows(last - first, line, a2.source, from, to - from, row_ - to, row, row_);
+        conv_loops<T>().copy_rows(last - first, line, a2.source, from, to - from, row_ - to, row, row_);
       } else {
         // Lines and remainders between windows of a single tap are never read.
         int64_t parts = std::min(a2.step, a2.span), skip = a1.span == 1 ? a1.step : 1;
         for (int64_t i = ceil_div(first, skip) * skip; i < last; i += skip) {
-          kernels<T>().split_row(line + (i - first) * a2.source - from, from, to, a2.step, parts, split_,
-                                 row + (i - first) * row_);
+          conv_loops<T>().split_row(line + (i - first) * a2.source - from, from, to, a2.step, parts, split_,
+                                    row + (i - first) * row_);
         }
       }
       std::memset(row + (last - first) * row_, 0, static_cast<size_t>((lines - last) * row_) * sizeof(T));

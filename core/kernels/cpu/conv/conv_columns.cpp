@@ -33,17 +33,6 @@ struct Sums;
 
 int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
 
-template <class T>
-const ConvLoops<T>& kernels() {
-  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
-  return chosen;
-}
-template <class T>
-const GemmKernels<T>& products() {
-  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
-  return chosen;
-}
-
 // An element of the columns, and the element of the image it was read from.
 struct Place {
   int64_t column, source;
@@ -59,28 +48,29 @@ class ColumnWork {
         taps_(volume(s.kernel)),
         outputs_(volume(s.out)),
         width_(s.batch * outputs_),
-        padded_(ceil_div(width_, products<T>().panel_cols) * products<T>().panel_cols) {}
+        padded_(ceil_div(width_, gemm_kernels<T>().panel_cols) * gemm_kernels<T>().panel_cols) {}
 
   void forward(const T* x, const T* w, const T* bias, T* y) {
     int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), block = step * taps_,
-            tile_rows = even_rows(rows_), panel = products<T>().panel_cols;
-    int64_t block_size = block * padded_ + products<T>().lanes;  // packing writes up to a vector past the end
+            tile_rows = even_rows(rows_), panel = gemm_kernels<T>().panel_cols;
+    int64_t block_size = block * padded_ + gemm_kernels<T>().lanes;  // packing writes up to a vector past the end
     int64_t rows_at_once = std::max<int64_t>(1, kRowsAtOnce / tile_rows) * tile_rows;
     for_chunks([&](int64_t group, int64_t first, int64_t last) {
       T* panels = Scratch<Panels>::get<T>(ceil_div(channels_, step) * block_size);
-      fill_columns(x, group, step,
-                   {panel, width_ % panel > 0 && width_ % panel <= products<T>().lanes ? products<T>().lanes : panel},
-                   [&](int64_t c) { return panels + c / step * block_size; });
+      fill_columns(
+          x, group, step,
+          {panel, width_ % panel > 0 && width_ % panel <= gemm_kernels<T>().lanes ? gemm_kernels<T>().lanes : panel},
+          [&](int64_t c) { return panels + c / step * block_size; });
       T* packed = Scratch<PackedWeights>::get<T>(rows_at_once * block);
       T* sums = Scratch<Sums>::get<T>(rows_at_once * width_);
       for (int64_t r = first; r < last; r += rows_at_once) {
         int64_t rows = std::min(rows_at_once, last - r);
         for (int64_t p = 0; p < depth(); p += block) {
           int64_t k = std::min(block, depth() - p);
-          products<T>().pack_a(rows, k, w + (group * rows_ + r) * depth() + p, depth(), 1, tile_rows, packed);
-          products<T>().packed({rows, width_, k, T{1}, packed, 0, 0, panels + p / block * block_size, 0, 0,
-                                p > 0 ? T{1} : T{}, sums, width_, 1},
-                               tile_rows);
+          gemm_kernels<T>().pack_a(rows, k, w + (group * rows_ + r) * depth() + p, depth(), 1, tile_rows, packed);
+          gemm_kernels<T>().packed({rows, width_, k, T{1}, packed, 0, 0, panels + p / block * block_size, 0, 0,
+                                    p > 0 ? T{1} : T{}, sums, width_, 1},
+                                   tile_rows);
         }
         for (int64_t i = 0; i < rows; ++i) scatter_row(sums + i * width_, group * rows_ + r + i, bias, y);
       }
@@ -95,8 +85,8 @@ class ColumnWork {
       const T* results = gather_results(y, group, 0, rows_);
       parallel_for(0, ceil_div(rows_, kDepth), 1, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin * kDepth; r < std::min(end * kDepth, rows_); r += kDepth) {
-          products<T>().pack_b(std::min(kDepth, rows_ - r), width_, results + r * width_, width_, 1,
-                               panels + r * padded_);
+          gemm_kernels<T>().pack_b(std::min(kDepth, rows_ - r), width_, results + r * width_, width_, 1,
+                                   panels + r * padded_);
         }
       });
       parallel_for(0, ceil_div(channels_, step), 1, [&](int64_t begin, int64_t end) {
@@ -106,8 +96,9 @@ class ColumnWork {
           int64_t count = std::min(step, channels_ - c), rows = count * taps_;
           for (int64_t r = 0; r < rows_; r += kDepth) {
             int64_t k = std::min(kDepth, rows_ - r);
-            products<T>().pack_a(rows, k, w + (group * rows_ + r) * depth() + c * taps_, 1, depth(), tile_rows, packed);
-            products<T>().packed(
+            gemm_kernels<T>().pack_a(rows, k, w + (group * rows_ + r) * depth() + c * taps_, 1, depth(), tile_rows,
+                                     packed);
+            gemm_kernels<T>().packed(
                 {rows, width_, k, T{1}, packed, 0, 0, panels + r * padded_, 0, 0, r > 0 ? T{1} : T{}, sums, width_, 1},
                 tile_rows);
           }
@@ -119,7 +110,7 @@ class ColumnWork {
   }
 
   void weight(const T* x, const T* y, T* w) {
-    int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), stride = width_ + products<T>().lanes;
+    int64_t step = std::clamp<int64_t>(kDepth / taps_, 1, channels_), stride = width_ + gemm_kernels<T>().lanes;
     for_chunks([&](int64_t group, int64_t first, int64_t last) {
       T* columns = Scratch<Columns>::get<T>(depth() * stride);
       fill_columns(x, group, step, {stride, stride}, [&](int64_t c) { return columns + c * taps_ * stride; });
@@ -132,7 +123,7 @@ class ColumnWork {
  private:
   int64_t depth() const { return channels_ * taps_; }
   // Register tiles of equal height.
-  static int64_t even_rows(int64_t rows) { return ceil_div(rows, ceil_div(rows, products<T>().max_tile_rows)); }
+  static int64_t even_rows(int64_t rows) { return ceil_div(rows, ceil_div(rows, gemm_kernels<T>().max_tile_rows)); }
 
   void scatter_row(const T* sums, int64_t channel, const T* bias, T* y) const {
     T add = bias ? bias[channel] : T{};
@@ -175,7 +166,7 @@ class ColumnWork {
   // is the start of the panels of the block that begins with this channel.
   template <class F>
   void fill_columns(const T* x, int64_t group, int64_t step, PanelWidth panel, F to) const {
-    BoxPlan plan(Axis::forwards(s_, 0), Axis::forwards(s_, 1), Axis::forwards(s_, 2), step, products<T>().lanes,
+    BoxPlan plan(Axis::forwards(s_, 0), Axis::forwards(s_, 1), Axis::forwards(s_, 2), step, gemm_kernels<T>().lanes,
                  outputs_, 1);
     int64_t boxes = s_.batch * plan.boxes();
     std::vector<Run> runs = runs_of_panels(plan, panel.each);
@@ -191,8 +182,8 @@ class ColumnWork {
         size_t first = run;
         while (run < runs.size() && (run == first || runs[run].at > 0)) ++run;
         int64_t width = j + panel.each < width_ ? panel.each : panel.last;
-        kernels<T>().pack(k, copies, plan.offsets.data(), &runs[first], static_cast<int64_t>(run - first), width,
-                          to(c) + j * k);
+        conv_loops<T>().pack(k, copies, plan.offsets.data(), &runs[first], static_cast<int64_t>(run - first), width,
+                             to(c) + j * k);
       }
     }
   }

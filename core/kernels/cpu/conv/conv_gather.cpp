@@ -38,17 +38,6 @@ struct TransposedTaps;
 struct AllBoxes;
 struct PackedPanel;
 
-template <class T>
-const GemmKernels<T>& products() {
-  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
-  return chosen;
-}
-template <class T>
-const ConvLoops<T>& kernels() {
-  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
-  return chosen;
-}
-
 // How a gather is computed, depending on its shape.
 enum class GatherMethod {
   Direct,   // a single row of weights: vectors of outputs
@@ -61,7 +50,7 @@ template <class T>
 GatherMethod method_of(int64_t m, int64_t taps, int64_t channels) {
   if (std::is_integral_v<T>) return GatherMethod::Panels;
   if (m == 1) return GatherMethod::Direct;
-  int64_t lanes = products<T>().lanes, whole = ceil_div(m, lanes) * lanes;
+  int64_t lanes = gemm_kernels<T>().lanes, whole = ceil_div(m, lanes) * lanes;
   return taps * channels >= (taps == 1 ? kFewPixels : kFewTaps) && whole - m <= m / 8 ? GatherMethod::Outputs
                                                                                       : GatherMethod::Panels;
 }
@@ -70,9 +59,9 @@ template <class T>
 BoxPlan plan_of(Axis a0, Axis a1, Axis a2, int64_t channels, int64_t m) {
   GatherMethod method =
       method_of<T>(m, static_cast<int64_t>(a0.offsets.size() * a1.offsets.size() * a2.offsets.size()), channels);
-  return BoxPlan(std::move(a0), std::move(a1), std::move(a2), channels, products<T>().lanes,
+  return BoxPlan(std::move(a0), std::move(a1), std::move(a2), channels, gemm_kernels<T>().lanes,
                  m == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels,
-                 method == GatherMethod::Outputs ? products<T>().max_tile_rows : products<T>().lanes);
+                 method == GatherMethod::Outputs ? gemm_kernels<T>().max_tile_rows : gemm_kernels<T>().lanes);
 }
 
 // One gather for all images and groups: `m` channels of the result from plan.depth() taps, in each group.
@@ -134,15 +123,16 @@ const T* weight_rows(const Gather<T>& g, int64_t group, T* copy) {
 template <class T>
 void pack_channels(const Gather<T>& g, int64_t group, int64_t row, T* packed) {
   const T* w = g.weights + group * g.weight_group + row * g.weight_row;
-  int64_t depth = g.depth(), taps = g.plan.taps(), panel = products<T>().panel_cols, lanes = products<T>().lanes;
+  int64_t depth = g.depth(), taps = g.plan.taps(), panel = gemm_kernels<T>().panel_cols,
+          lanes = gemm_kernels<T>().lanes;
   int64_t rows = std::min(panel, g.m - row), width = rows <= lanes ? lanes : panel,
           kernel = g.kernel[0] * g.kernel[1] * g.kernel[2];
-  if (natural_weights(g)) return products<T>().pack_b(depth, rows, w, 1, depth, packed);
-  if (kernel == 1) return products<T>().pack_b(depth, rows, w, g.weight_channel, g.weight_row, packed);
+  if (natural_weights(g)) return gemm_kernels<T>().pack_b(depth, rows, w, 1, depth, packed);
+  if (kernel == 1) return gemm_kernels<T>().pack_b(depth, rows, w, g.weight_channel, g.weight_row, packed);
   // For each channel, all taps of the kernel are transposed, and those of this gather copied.
   T* transposed = Scratch<TransposedTaps>::get<T>(kernel * panel);
   for (int64_t c = 0; c < depth / taps; ++c) {
-    products<T>().pack_b(kernel, rows, w + c * g.weight_channel, 1, g.weight_row, transposed);
+    gemm_kernels<T>().pack_b(kernel, rows, w + c * g.weight_channel, 1, g.weight_row, transposed);
     for (int64_t p = 0; p < taps; ++p, packed += width)
       std::copy_n(transposed + g.plan.kernel_index(p, g.kernel) * width, width, packed);
   }
@@ -158,7 +148,7 @@ void pack_weights(const Gather<T>& g, int64_t group, const T* rows, int64_t bloc
       for (int64_t i = 0; i < g.m; i += tile_rows) {
         int64_t height = std::min(tile_rows, g.m - i);
         T* panel = packed + p * g.m + i * k;
-        products<T>().pack_a(height, taps, rows + i * g.depth() + p, g.depth(), 1, height, panel);
+        gemm_kernels<T>().pack_a(height, taps, rows + i * g.depth() + p, g.depth(), 1, height, panel);
         if (taps < k) std::copy_n(g.bias + group * g.m + i, height, panel + taps * height);
       }
     }
@@ -172,7 +162,7 @@ void scatter(const Gather<T>& g, const Box& box, int64_t rows, const T* from, T*
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t r = 0; r < box.rows; ++r, from += box.cols) {
       T* to = result + i * g.result_plane + r * step1;
-      kernels<T>().spread_row(box.cols, from, step2, to);
+      conv_loops<T>().spread_row(box.cols, from, step2, to);
     }
   }
 }
@@ -185,7 +175,7 @@ class BoxWork {
       : g_(g),
         block_(block),
         tile_rows_(tile_rows),
-        panel_(products<T>().panel_cols),
+        panel_(gemm_kernels<T>().panel_cols),
         copy_(Scratch<BoxCopy>::get<T>(g.plan.size())),
         runs_(static_cast<size_t>(g.plan.most_runs(panel_))) {
     if (!g.contiguous_rows()) own_result_ = Scratch<BoxResult>::get<T>(g.m * g.plan.most_outputs());
@@ -204,7 +194,7 @@ class BoxWork {
         T beta = p > 0 ? T{1} : T{0};
         Product<T> part{rows,   outputs, k, T{1}, packed_weights + p * g_.m + i * k, 0,          0,
                         packed, 0,       0, beta, result + i * result_rs_,           result_rs_, 1};
-        products<T>().packed(part, tile_rows_);
+        gemm_kernels<T>().packed(part, tile_rows_);
       }
     }
     end(image, group, box);
@@ -217,9 +207,9 @@ class BoxWork {
       sources_.resize(static_cast<size_t>(box.outputs()));
       g_.plan.sources(box, sources_.data());
       for (int64_t c = 0; c < g_.m; c += panel_) {
-        kernels<T>().outputs({g_.depth(), box.outputs(), std::min(panel_, g_.m - c), copy_, g_.plan.offsets.data(),
-                              sources_.data(), packed_weights + c * g_.depth(), bias + c, result + c * result_rs_,
-                              result_rs_});
+        conv_loops<T>().outputs({g_.depth(), box.outputs(), std::min(panel_, g_.m - c), copy_, g_.plan.offsets.data(),
+                                 sources_.data(), packed_weights + c * g_.depth(), bias + c, result + c * result_rs_,
+                                 result_rs_});
       }
       end(image, group, box);
     }
@@ -230,8 +220,8 @@ class BoxWork {
     if constexpr (!std::is_integral_v<T>) {
       T* result = begin(image, group, box);
       find_runs(box, box.outputs());
-      kernels<T>().direct(g_.depth(), weights, copy_, g_.plan.offsets.data(), runs_.data(), first_run_[1],
-                          g_.bias ? g_.bias[group] : T{}, result);
+      conv_loops<T>().direct(g_.depth(), weights, copy_, g_.plan.offsets.data(), runs_.data(), first_run_[1],
+                             g_.bias ? g_.bias[group] : T{}, result);
       end(image, group, box);
     }
   }
@@ -269,13 +259,13 @@ class BoxWork {
   }
 
   void pack(int64_t outputs, int64_t p, int64_t k, T* packed) const {
-    int64_t taps = std::min(k, g_.depth() - p), lanes = products<T>().lanes;
+    int64_t taps = std::min(k, g_.depth() - p), lanes = gemm_kernels<T>().lanes;
     for (int64_t j = 0, i = 0; j < outputs; j += panel_, ++i) {
       int64_t width = std::min(panel_, outputs - j) <= lanes ? lanes : panel_;
       size_t first = static_cast<size_t>(first_run_[static_cast<size_t>(i)]);
-      kernels<T>().pack(taps, copy_, g_.plan.offsets.data() + p, &runs_[first],
-                        first_run_[static_cast<size_t>(i) + 1] - first_run_[static_cast<size_t>(i)], width,
-                        packed + j * k);
+      conv_loops<T>().pack(taps, copy_, g_.plan.offsets.data() + p, &runs_[first],
+                           first_run_[static_cast<size_t>(i) + 1] - first_run_[static_cast<size_t>(i)], width,
+                           packed + j * k);
       if (taps < k) std::fill_n(packed + j * k + taps * width, width, T{1});
     }
   }
@@ -313,14 +303,14 @@ void fill_with_bias(const Gather<T>& g) {
 template <class T>
 bool more_weights_than_boxes(const Gather<T>& g) {
   int64_t copies = g.batch * g.plan.boxes() * g.plan.size();
-  return copies <= kMaxCopies && copies <= g.m * g.depth() && g.m >= kMinPanels * products<T>().panel_cols;
+  return copies <= kMaxCopies && copies <= g.m * g.depth() && g.m >= kMinPanels * gemm_kernels<T>().panel_cols;
 }
 
 // For few outputs: every task copies all boxes, and packs its own weights one panel at a time, so that the panel never
 // leaves its L2 cache. See Note [Redundant Preparation].
 template <class T>
 void run_by_channels(const Gather<T>& g) {
-  int64_t boxes = g.plan.boxes(), all = g.batch * boxes, size = g.plan.size(), panel = products<T>().panel_cols,
+  int64_t boxes = g.plan.boxes(), all = g.batch * boxes, size = g.plan.size(), panel = gemm_kernels<T>().panel_cols,
           most = g.plan.most_outputs();
   int64_t panels = ceil_div(g.m, panel), share = ceil_div(panels, max_redundant_chunks(panels)) * panel,
           shares = ceil_div(g.m, share);
@@ -344,9 +334,9 @@ void run_by_channels(const Gather<T>& g) {
           Box box = g.plan.box(i % boxes);
           g.plan.sources(box, sources.data());
           T* to = g.result + i / boxes * g.result_image + (group * g.m + c) * g.result_plane + g.place(box);
-          kernels<T>().outputs({g.depth(), box.outputs(), rows, copies + i * size, g.plan.offsets.data(),
-                                sources.data(), packed, bias.data(), own_result ? own_result : to,
-                                own_result ? box.outputs() : g.result_plane});
+          conv_loops<T>().outputs({g.depth(), box.outputs(), rows, copies + i * size, g.plan.offsets.data(),
+                                   sources.data(), packed, bias.data(), own_result ? own_result : to,
+                                   own_result ? box.outputs() : g.result_plane});
           if (own_result) scatter(g, box, rows, own_result, to);
         }
       }
@@ -364,8 +354,8 @@ void run(const Gather<T>& g) {
     if (method == GatherMethod::Outputs && more_weights_than_boxes(g)) return run_by_channels(g);
   }
   int64_t full = g.full_depth(), block = ceil_div(full, ceil_div(full, kDepth<T>));
-  int64_t most = products<T>().max_tile_rows, tile_rows = ceil_div(g.m, ceil_div(g.m, most)),
-          panel = products<T>().panel_cols;
+  int64_t most = gemm_kernels<T>().max_tile_rows, tile_rows = ceil_div(g.m, ceil_div(g.m, most)),
+          panel = gemm_kernels<T>().panel_cols;
   int64_t width = ceil_div(g.m, panel) * panel;  // channels of a group, padded with zeros
   int64_t packed_size = method == GatherMethod::Outputs ? width * g.depth() : g.m * full;
   T* copies = method == GatherMethod::Outputs ? nullptr : Scratch<WeightRows>::get<T>(g.groups * g.m * g.depth());

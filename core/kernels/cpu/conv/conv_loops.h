@@ -76,4 +76,10 @@ struct ConvLoops {
 // T is float, double or uint64_t.
 UNDERTOW_FOR_EACH_ISA(template <class T> const ConvLoops<T>& conv_loops();)
 
+template <class T>
+const ConvLoops<T>& conv_loops() {
+  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
+  return chosen;
+}
+
 }  // namespace undertow::cpu

@@ -33,17 +33,6 @@ struct PackedY;
 int64_t volume(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
 
 template <class T>
-const GemmKernels<T>& products() {
-  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
-  return chosen;
-}
-template <class T>
-const ConvLoops<T>& kernels() {
-  static const ConvLoops<T>& chosen = UNDERTOW_CHOOSE_ISA(conv_loops<T>());
-  return chosen;
-}
-
-template <class T>
 class WeightWork {
  public:
   WeightWork(const ConvShape& s, const T* x, const T* y)
@@ -52,10 +41,10 @@ class WeightWork {
         y_(y),
         channels_(s.in_channels / s.groups),
         rows_(s.out_channels / s.groups),
-        plan_(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels_, products<T>().lanes,
-              rows_ == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels, rows_ == 1 ? products<T>().lanes : 1) {
+        plan_(Axis::forwards(s, 0), Axis::forwards(s, 1), Axis::forwards(s, 2), channels_, gemm_kernels<T>().lanes,
+              rows_ == 1 ? BoxPlan::kSingleChannel : BoxPlan::kManyChannels, rows_ == 1 ? gemm_kernels<T>().lanes : 1) {
     single_ = rows_ == 1;
-    int64_t lanes = products<T>().lanes;
+    int64_t lanes = gemm_kernels<T>().lanes;
     width_ = single_ ? 1 : ceil_div(rows_, lanes) * lanes;
     sums_size_ = plan_.depth() * width_;
     int64_t boxes = s.batch * plan_.boxes(), work = plan_.depth() * rows_ * plan_.most_outputs();
@@ -87,7 +76,7 @@ class WeightWork {
     std::fill(sums + begin * width_, sums + end * width_, T{});
     int64_t most = plan_.most_outputs(), together = std::max<int64_t>(1, kOutputsAtOnce / most);
     T* copy = Scratch<BoxCopy>::get<T>(together * plan_.size());
-    T* packed = single_ ? nullptr : Scratch<PackedY>::get<T>(together * most * (width_ + products<T>().lanes));
+    T* packed = single_ ? nullptr : Scratch<PackedY>::get<T>(together * most * (width_ + gemm_kernels<T>().lanes));
     std::vector<Run> runs(static_cast<size_t>(together * plan_.most_runs(most)));
     int64_t last = std::min((chunk + 1) * chunk_, s_.batch * plan_.boxes());
     for (int64_t i = chunk * chunk_; i < last; i += single_ ? 1 : together) {
@@ -117,19 +106,19 @@ class WeightWork {
 
   // Packs the channels of `count` outputs into rows [at, at + count) of panels of `outputs` rows.
   void pack(const T* y, int64_t count, int64_t at, int64_t outputs, T* packed) const {
-    int64_t lanes = products<T>().lanes, panel = products<T>().panel_cols;
+    int64_t lanes = gemm_kernels<T>().lanes, panel = gemm_kernels<T>().panel_cols;
     for (int64_t j = 0; j < rows_; j += panel) {
       int64_t columns = std::min(panel, rows_ - j), width = columns <= lanes ? lanes : panel;
-      products<T>().pack_b(count, columns, y + j * volume(s_.out), 1, volume(s_.out),
-                           packed + j * outputs + at * width);
+      gemm_kernels<T>().pack_b(count, columns, y + j * volume(s_.out), 1, volume(s_.out),
+                               packed + j * outputs + at * width);
     }
   }
 
   // Adds the sums of some boxes for taps [begin, end). The copies have begin's channel first.
   void add_boxes(WeightTile<T> tile, int64_t outputs, int64_t begin, int64_t end, T* sums) const {
-    const ConvLoops<T>& kernel = kernels<T>();
+    const ConvLoops<T>& kernel = conv_loops<T>();
     const T* packed = tile.y;
-    int64_t lanes = products<T>().lanes, panel = products<T>().panel_cols;
+    int64_t lanes = gemm_kernels<T>().lanes, panel = gemm_kernels<T>().panel_cols;
     for (int64_t j = 0; j < rows_; j += panel) {
       if (!single_) {
         tile.y = packed + j * outputs;

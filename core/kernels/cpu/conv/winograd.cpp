@@ -29,15 +29,6 @@ struct Sources;
 struct Products;
 struct Biases;
 
-const GemmKernels<float>& products() {
-  static const GemmKernels<float>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<float>());
-  return chosen;
-}
-const WinogradKernels& kernels() {
-  static const WinogradKernels& chosen = UNDERTOW_CHOOSE_ISA(winograd_kernels());
-  return chosen;
-}
-
 struct Image {
   int64_t channels, height, width;  // channels of one group
   int64_t plane() const { return height * width; }
@@ -65,9 +56,10 @@ class Gather {
         across_(ceil_div(w.result.width, 2)),
         down_(ceil_div(w.result.height, 2)),
         tiles_(w.batch * across_ * down_),
-        panel_(products().panel_cols),
+        panel_(gemm_kernels<float>().panel_cols),
         panels_(ceil_div(tiles_, panel_)),
-        tile_rows_(ceil_div(rows_, ceil_div(rows_, std::min(products().max_tile_rows, products().lanes)))) {
+        tile_rows_(ceil_div(
+            rows_, ceil_div(rows_, std::min(gemm_kernels<float>().max_tile_rows, gemm_kernels<float>().lanes)))) {
     // A cache line more than a power of two, so that the sixteen planes do not evict each other from the L1 cache.
     skew_ = 64 / static_cast<int64_t>(sizeof(float));
     source_plane_ = depth_ * panel_ + skew_;
@@ -138,9 +130,9 @@ class Gather {
   }
 
   void transform_weights(int64_t group, int64_t row, int64_t plane, float* to) const {
-    kernels().weights(std::min(tile_rows_, rows_ - row), depth_,
-                      w_.weights + group * w_.weight_group + row * w_.weight_row, w_.weight_row, w_.weight_channel,
-                      w_.flipped, plane, to);
+    winograd_kernels().weights(std::min(tile_rows_, rows_ - row), depth_,
+                               w_.weights + group * w_.weight_group + row * w_.weight_row, w_.weight_row,
+                               w_.weight_channel, w_.flipped, plane, to);
   }
 
   // Calls f(position in the panel, image, run) for the runs of a panel of tiles.
@@ -155,7 +147,9 @@ class Gather {
   }
 
   int64_t tiles_of(int64_t panel) const { return std::min(panel_, tiles_ - panel * panel_); }
-  int64_t width_of(int64_t panel) const { return tiles_of(panel) <= products().lanes ? products().lanes : panel_; }
+  int64_t width_of(int64_t panel) const {
+    return tiles_of(panel) <= gemm_kernels<float>().lanes ? gemm_kernels<float>().lanes : panel_;
+  }
 
   void transform_source(int64_t group, int64_t panel, float* to) const {
     int64_t width = width_of(panel);
@@ -163,8 +157,8 @@ class Gather {
       const float* from = w_.from + (image * w_.groups + group) * depth_ * w_.source.plane();
       run.row -= w_.pad1;
       run.column -= w_.pad2;
-      kernels().source({from, depth_, w_.source.height, w_.source.width}, run, source_plane_, width, width - at,
-                       to + at);
+      winograd_kernels().source({from, depth_, w_.source.height, w_.source.width}, run, source_plane_, width,
+                                width - at, to + at);
     });
   }
 
@@ -177,14 +171,14 @@ class Gather {
       Product<float> part{
           rows, tiles_of(panel),   depth_, 1, weights + xi * weight_plane, 0, 0, sources + xi * source_plane_, 0, 0,
           0,    sums + xi * plane, panel_, 1};
-      products().packed(part, tile_rows_);
+      gemm_kernels<float>().packed(part, tile_rows_);
     }
     for_runs(panel, [&](int64_t at, int64_t image, TileRun run) {
       float* to = w_.to + ((image * w_.groups + group) * rows_ + row) * w_.result.plane() + run.row * w_.result.width +
                   run.column;
-      bool finite =
-          kernels().result(run, rows, sums + at, plane, panel_, bias_ + group * rows_ + row, to, w_.result.plane(),
-                           w_.result.width, w_.result.height - run.row, w_.result.width - run.column);
+      bool finite = winograd_kernels().result(run, rows, sums + at, plane, panel_, bias_ + group * rows_ + row, to,
+                                              w_.result.plane(), w_.result.width, w_.result.height - run.row,
+                                              w_.result.width - run.column);
       if (!finite) finite_.store(false, std::memory_order_relaxed);
     });
   }

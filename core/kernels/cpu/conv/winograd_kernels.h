@@ -50,4 +50,9 @@ struct WinogradKernels {
 
 UNDERTOW_FOR_EACH_ISA(const WinogradKernels& winograd_kernels();)
 
+inline const WinogradKernels& winograd_kernels() {
+  static const WinogradKernels& chosen = UNDERTOW_CHOOSE_ISA(winograd_kernels());
+  return chosen;
+}
+
 }  // namespace undertow::cpu

@@ -33,15 +33,6 @@ struct AllSums;
 struct OwnSums;
 struct Lines;
 
-const GemmKernels<float>& products() {
-  static const GemmKernels<float>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<float>());
-  return chosen;
-}
-const WinogradKernels& kernels() {
-  static const WinogradKernels& chosen = UNDERTOW_CHOOSE_ISA(winograd_kernels());
-  return chosen;
-}
-
 class WeightWork {
  public:
   WeightWork(const ConvShape& s, const float* x, const float* y, float* w)
@@ -54,9 +45,9 @@ class WeightWork {
         across_(ceil_div(s.out[2], 2)),
         down_(ceil_div(s.out[1], 2)),
         lines_(s.batch * down_),
-        lanes_(products().lanes),
-        panel_(products().panel_cols),
-        tile_rows_(ceil_div(rows_, ceil_div(rows_, std::min(products().max_tile_rows, lanes_)))),
+        lanes_(gemm_kernels<float>().lanes),
+        panel_(gemm_kernels<float>().panel_cols),
+        tile_rows_(ceil_div(rows_, ceil_div(rows_, std::min(gemm_kernels<float>().max_tile_rows, lanes_)))),
         plane_(rows_ * channels_ + kSkew) {
     int64_t most = std::clamp<int64_t>(kMaxSums / (kPlanes * plane_), 1, kMaxChunks);
     lines_of_chunk_ = ceil_div(lines_, most);
@@ -123,9 +114,10 @@ class WeightWork {
                   result_plane, width, results + r * tiles);
       }
       for (int64_t xi = 0; xi < kPlanes; ++xi) {
-        products().packed({rows, channels_, tiles, 1, results + xi * result_plane, 0, 0, sources + xi * source_plane, 0,
-                           0, line > begin ? 1.0f : 0.0f, sums + xi * plane, channels_, 1},
-                          tile_rows_);
+        gemm_kernels<float>().packed(
+            {rows, channels_, tiles, 1, results + xi * result_plane, 0, 0, sources + xi * source_plane, 0, 0,
+             line > begin ? 1.0f : 0.0f, sums + xi * plane, channels_, 1},
+            tile_rows_);
       }
     }
   }
@@ -138,7 +130,7 @@ class WeightWork {
     for (int64_t end = line + lines; line < end;) {
       int64_t image = line / down_, at = line % down_, count = std::min(down_ - at, end - line);
       from.data = data + (image * channels + channel) * from.height * from.width;
-      kernels().channels(size, from, {2 * at - pad1, -pad2, across_}, count, plane, width, copies, to);
+      winograd_kernels().channels(size, from, {2 * at - pad1, -pad2, across_}, count, plane, width, copies, to);
       to += count * across_ * width;
       line += count;
     }
@@ -146,7 +138,7 @@ class WeightWork {
 
   // Converts the sums of a channel of y to its weights.
   void write(int64_t row, const float* sums, int64_t plane) {
-    bool finite = kernels().taps(channels_, sums, plane, chunks_, kPlanes * plane_, w_ + row * channels_ * 9);
+    bool finite = winograd_kernels().taps(channels_, sums, plane, chunks_, kPlanes * plane_, w_ + row * channels_ * 9);
     if (!finite) finite_.store(false, std::memory_order_relaxed);
   }
 

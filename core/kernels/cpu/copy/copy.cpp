@@ -15,15 +15,6 @@ namespace undertow::cpu {
 
 namespace {
 
-MoveKernels::Convert convert_run_of(ConvertType to, ConvertType from) {
-  static const MoveKernels& chosen = UNDERTOW_CHOOSE_ISA(move_kernels());
-  return chosen.convert(to, from);
-}
-const HalfKernels& half_run_kernels() {
-  static const HalfKernels& chosen = UNDERTOW_CHOOSE_ISA(half_kernels());
-  return chosen;
-}
-
 template <class To, class From>
 void convert_loop(char* const* p, const int64_t* s, int64_t n) {
   if (s[0] == sizeof(To) && s[1] == sizeof(From)) {
@@ -58,12 +49,12 @@ MoveKernels::Convert fast_convert(DType to, DType from) {
     }
   };
   auto t = type_of(to), f = type_of(from);
-  return t && f ? convert_run_of(*t, *f) : nullptr;
+  return t && f ? move_kernels().convert(*t, *f) : nullptr;
 }
 
 // float to and from a half dtype, which have their own loops.
 bool convert_halves(DType to, DType from, char* const* p, int64_t n) {
-  const HalfKernels& half = half_run_kernels();
+  const HalfKernels& half = half_kernels();
   if (to == DType::Float32) {
     auto widen = from == DType::BFloat16 ? half.widen_bf16 : half.widen_f16;
     widen(n, reinterpret_cast<const uint16_t*>(p[1]), 1, reinterpret_cast<float*>(p[0]));

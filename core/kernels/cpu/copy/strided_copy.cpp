@@ -12,11 +12,6 @@ namespace undertow::cpu {
 
 namespace {
 
-const MoveKernels& kernels() {
-  static const MoveKernels& chosen = UNDERTOW_CHOOSE_ISA(move_kernels());
-  return chosen;
-}
-
 constexpr int64_t kTile = 32 * 1024;      // elements; also the minimum for another thread
 constexpr int64_t kTransposedRows = 128;  // of a tile whose source is contiguous across its rows
 
@@ -48,10 +43,10 @@ Axes joined_axes(const Dims& sizes, const Dims& to, const Dims& from) {
 
 }  // namespace
 
-void copy_bytes(char* to, const char* from, int64_t count) { kernels().bytes(to, from, count); }
+void copy_bytes(char* to, const char* from, int64_t count) { move_kernels().bytes(to, from, count); }
 
 void copy_rows(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t bytes, int64_t rows) {
-  kernels().plane(1)({to, from, bytes, 1, 1, rows, to_row, from_row});
+  move_kernels().plane(1)({to, from, bytes, 1, 1, rows, to_row, from_row});
 }
 
 void copy_bytes_parallel(char* to, const char* from, int64_t count) {
@@ -93,7 +88,7 @@ void move_elements(char* to, const char* from, const Dims& sizes, const Dims& to
   }
   int64_t across = (inner.size + tile_n - 1) / tile_n, down = (row.size + tile_rows - 1) / tile_rows, planes = 1;
   for (const Axis& a : axes) planes *= a.size;
-  MoveKernels::Plane move = kernels().plane(width);
+  MoveKernels::Plane move = move_kernels().plane(width);
   parallel_for(0, planes * across * down, std::max<int64_t>(1, kTile / (tile_n * tile_rows)),
                [&](int64_t begin, int64_t end) {
                  for (int64_t tile = begin; tile < end; tile++) {

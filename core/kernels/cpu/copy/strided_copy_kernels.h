@@ -31,4 +31,9 @@ struct MoveKernels {
 
 UNDERTOW_FOR_EACH_ISA(const MoveKernels& move_kernels();)
 
+inline const MoveKernels& move_kernels() {
+  static const MoveKernels& chosen = UNDERTOW_CHOOSE_ISA(move_kernels());
+  return chosen;
+}
+
 }  // namespace undertow::cpu

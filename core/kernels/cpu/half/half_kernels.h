@@ -17,4 +17,9 @@ struct HalfKernels {
 
 UNDERTOW_FOR_EACH_ISA(const HalfKernels& half_kernels();)
 
+inline const HalfKernels& half_kernels() {
+  static const HalfKernels& chosen = UNDERTOW_CHOOSE_ISA(half_kernels());
+  return chosen;
+}
+
 }  // namespace undertow::cpu

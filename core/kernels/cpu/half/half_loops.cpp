@@ -11,11 +11,6 @@ namespace {
 // Four blocks, one for the result and one for each of three inputs, fit half of the L1 cache.
 constexpr int64_t kBlock = 1024;
 
-const HalfKernels& half_kernels() {
-  static const HalfKernels& chosen = UNDERTOW_CHOOSE_ISA(half_kernels());
-  return chosen;
-}
-
 }  // namespace
 
 HalfLines::HalfLines(DType half) {

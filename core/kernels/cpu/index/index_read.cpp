@@ -18,10 +18,6 @@ const IndexLoops& index_loops() {
 }
 
 namespace {
-const MoveKernels& move_kernels() {
-  static const MoveKernels& chosen = UNDERTOW_CHOOSE_ISA(move_kernels());
-  return chosen;
-}
 
 constexpr int64_t kGrain = 32 * 1024;  // elements
 constexpr int64_t kBlock = 1024;       // positions whose offsets are kept in cache

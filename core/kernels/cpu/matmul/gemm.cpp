@@ -53,18 +53,6 @@ struct ThinCopy;
 struct LongSums;
 
 template <class T>
-const GemmKernels<T>& kernels() {
-  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
-  return chosen;
-}
-
-template <class T>
-const ThinKernels<T>& thin_kernels() {
-  static const ThinKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(thin_kernels<T>());
-  return chosen;
-}
-
-template <class T>
 void scale(const Product<T>& x) {
   for (int64_t i = 0; i < x.m; ++i) {
     for (int64_t j = 0; j < x.n; ++j) {
@@ -84,7 +72,7 @@ struct Blocking {
   // Depends only on the shape. Register tiles have equal heights. Tiles for threads are as large as the caches allow,
   // but smaller if there would be too few for the cores of a large machine.
   Blocking(int64_t m, int64_t n, int64_t k) {
-    int64_t most = kernels<T>().max_tile_rows, panel = kernels<T>().panel_cols;
+    int64_t most = gemm_kernels<T>().max_tile_rows, panel = gemm_kernels<T>().panel_cols;
     tile_rows = ceil_div(m, ceil_div(m, most));
     rows = std::max(kMaxTileRows / tile_rows, int64_t{1}) * tile_rows;
     cols = ceil_div(kMaxTileCols, panel) * panel;
@@ -113,11 +101,11 @@ void pack_block(const Product<T>& x, const Blocking<T>& blocking, T* packed_a, T
     for (int64_t task = begin; task < end; ++task) {
       if (task < a_tasks) {
         int64_t i = task * a_step;
-        kernels<T>().pack_a(std::min(a_step, x.m - i), x.k, x.a + i * x.a_rs, x.a_rs, x.a_cs, blocking.tile_rows,
-                            packed_a + i * x.k);
+        gemm_kernels<T>().pack_a(std::min(a_step, x.m - i), x.k, x.a + i * x.a_rs, x.a_rs, x.a_cs, blocking.tile_rows,
+                                 packed_a + i * x.k);
       } else {
         int64_t j = (task - a_tasks) * b_step;
-        kernels<T>().pack_b(x.k, std::min(b_step, x.n - j), x.b + j * x.b_cs, x.b_rs, x.b_cs, packed_b + j * x.k);
+        gemm_kernels<T>().pack_b(x.k, std::min(b_step, x.n - j), x.b + j * x.b_cs, x.b_rs, x.b_cs, packed_b + j * x.k);
       }
     }
   });
@@ -136,7 +124,7 @@ void multiply_block(const Product<T>& x, const Blocking<T>& blocking) {
       part.a += i * x.k;
       part.b += j * x.k;
       part.c += i * x.c_rs + j * x.c_cs;
-      kernels<T>().packed(part, blocking.tile_rows);
+      gemm_kernels<T>().packed(part, blocking.tile_rows);
     }
   });
 }
@@ -145,7 +133,7 @@ void multiply_block(const Product<T>& x, const Blocking<T>& blocking) {
 // slice of the other side, which then comes from the L2 cache, and runs through all depths without a barrier.
 template <class T>
 void run_one_tile_high(const Product<T>& x, const Blocking<T>& blocking, int64_t depth, bool cut_rows) {
-  const GemmKernels<T>& kernel = kernels<T>();
+  const GemmKernels<T>& kernel = gemm_kernels<T>();
   int64_t shared = cut_rows ? ceil_div(x.n, kernel.panel_cols) * kernel.panel_cols : x.m;
   int64_t length = cut_rows ? x.m : x.n, step = cut_rows ? blocking.rows : blocking.cols;
   T* packed_shared = Scratch<PackShared>::get<T>(shared * x.k);
@@ -189,7 +177,7 @@ template <class T>
 void run_packed(Product<T> x) {
   // Vectors run along n, so C should have unit stride there, and enough columns to fill a vector.
   bool transpose = x.c_cs != 1 && x.c_rs == 1;
-  if ((transpose ? x.m : x.n) < kernels<T>().lanes && (transpose ? x.n : x.m) > (transpose ? x.m : x.n)) {
+  if ((transpose ? x.m : x.n) < gemm_kernels<T>().lanes && (transpose ? x.n : x.m) > (transpose ? x.m : x.n)) {
     transpose = !transpose;
   }
   if (transpose) x = x.transposed();
@@ -198,7 +186,7 @@ void run_packed(Product<T> x) {
   int64_t block_rows = std::min(x.m, kMaxPackedRows / blocking.tile_rows * blocking.tile_rows);
   int64_t block_cols = std::min(x.n, kMaxPackedCols);
   int64_t block_depth = ceil_div(x.k, ceil_div(x.k, kDepth<T>));
-  int64_t panel = kernels<T>().panel_cols;
+  int64_t panel = gemm_kernels<T>().panel_cols;
   if (std::min(x.m, x.n) <= kMaxTileRows && std::min(x.m, x.n) * x.k <= kMaxShared) {
     return run_one_tile_high(x, blocking, block_depth, x.m > x.n);
   }
@@ -287,11 +275,11 @@ bool run_small(const Product<T>& x) {
     return true;
   }
   if (x.b_cs != 1 && x.a_rs == 1) {
-    kernels<T>().direct(x.transposed());
+    gemm_kernels<T>().direct(x.transposed());
     return true;
   }
   if (x.b_cs != 1 && x.k > kDirectDepth) return false;
-  kernels<T>().direct(x);
+  gemm_kernels<T>().direct(x);
   return true;
 }
 

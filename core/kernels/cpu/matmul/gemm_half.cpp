@@ -28,11 +28,6 @@ struct HalfMatrix {
   int64_t rs, cs;
 };
 
-const HalfKernels& half_kernels() {
-  static const HalfKernels& chosen = UNDERTOW_CHOOSE_ISA(half_kernels());
-  return chosen;
-}
-
 // Keeps the matrix's memory order, so that runs are contiguous on both sides. Returns true if `to` is column-major.
 bool widen_matrix(HalfKernels::Widen widen, int64_t rows, int64_t cols, HalfMatrix from, float* to) {
   bool by_columns = from.rs == 1 && from.cs != 1;

@@ -77,4 +77,15 @@ struct ThinKernels {
 UNDERTOW_FOR_EACH_ISA(template <class T> const GemmKernels<T>& gemm_kernels();
                       template <class T> const ThinKernels<T>& thin_kernels();)
 
+template <class T>
+const GemmKernels<T>& gemm_kernels() {
+  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
+  return chosen;
+}
+template <class T>
+const ThinKernels<T>& thin_kernels() {
+  static const ThinKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(thin_kernels<T>());
+  return chosen;
+}
+
 }  // namespace undertow::cpu

@@ -31,12 +31,6 @@ constexpr int64_t kMaxNarrow = 1024;
 // Columns, in panels, from which a chunk copies its rows of A.
 constexpr int64_t kMinCopied = 8;
 
-template <class T>
-const GemmKernels<T>& kernels() {
-  static const GemmKernels<T>& chosen = UNDERTOW_CHOOSE_ISA(gemm_kernels<T>());
-  return chosen;
-}
-
 // Rows 4096 bytes apart map to the same set of the L1 cache; without unit column stride every element touches another
 // cache line.
 template <class T>
@@ -52,12 +46,12 @@ Product<T> oriented(const Product<T>& x) {
   if (!right_lies) return !left_lies && x.a_rs == 1 && x.m > x.n && x.m > kMaxRows ? x.transposed() : x;
   if (!left_lies) return x.transposed();
   // One side is transposed while it is packed; in the transposed orientation C is also transposed while it is written.
-  return x.m * (x.k + x.n) < x.n * x.k && 2 * x.m >= kernels<T>().lanes ? x.transposed() : x;
+  return x.m * (x.k + x.n) < x.n * x.k && 2 * x.m >= gemm_kernels<T>().lanes ? x.transposed() : x;
 }
 
 template <class T>
 void multiply(const Product<T>& x) {
-  kernels<T>().panels(x, needs_copy(x) ? Scratch<LeftCopy>::get<T>(kCopyElements) : nullptr);
+  gemm_kernels<T>().panels(x, needs_copy(x) ? Scratch<LeftCopy>::get<T>(kCopyElements) : nullptr);
 }
 
 // Note [Private Panels]
@@ -75,9 +69,10 @@ constinit thread_local Kept kept{0, 0};
 
 template <class T>
 const T* own_panels(const Product<T>& x, uint64_t job, int64_t column, int64_t n, int64_t most) {
-  T* own = Scratch<OwnPanels>::get<T>(kernels<T>().panel_cols * ceil_div(most, kernels<T>().panel_cols) * x.k);
+  T* own =
+      Scratch<OwnPanels>::get<T>(gemm_kernels<T>().panel_cols * ceil_div(most, gemm_kernels<T>().panel_cols) * x.k);
   if (kept.job == job && kept.column == column) return own;
-  kernels<T>().pack_b(x.k, n, x.b + column * x.b_cs, x.b_rs, x.b_cs, own);
+  gemm_kernels<T>().pack_b(x.k, n, x.b + column * x.b_cs, x.b_rs, x.b_cs, own);
   kept = {job, column};
   return own;
 }
@@ -103,7 +98,7 @@ struct Cut {
   // Depends only on the shape. Columns are divided first, since every chunk packs its own.
   template <class T>
   static Cut of(const Product<T>& x) {
-    int64_t panel = kernels<T>().panel_cols, most = kernels<T>().max_tile_rows;
+    int64_t panel = gemm_kernels<T>().panel_cols, most = gemm_kernels<T>().max_tile_rows;
     int64_t tile = ceil_div(x.m, ceil_div(x.m, most));
     Cut cut{std::min(std::max(kMaxRows / tile, int64_t{1}) * tile, ceil_div(x.m, tile) * tile),
             std::min(ceil_div(kMaxCols, panel), ceil_div(x.n, panel)) * panel};
@@ -122,18 +117,18 @@ struct Cut {
 
 template <class T>
 int64_t panel_elements(int64_t k, int64_t n) {
-  int64_t panel = kernels<T>().panel_cols;
+  int64_t panel = gemm_kernels<T>().panel_cols;
   return ceil_div(n, panel) * panel * k;
 }
 
 template <class T>
 int64_t panel_columns() {
-  return kernels<T>().panel_cols;
+  return gemm_kernels<T>().panel_cols;
 }
 
 template <class T>
 void pack_panels(int64_t k, int64_t n, const T* b, int64_t b_rs, int64_t b_cs, T* packed) {
-  kernels<T>().pack_b(k, n, b, b_rs, b_cs, packed);
+  gemm_kernels<T>().pack_b(k, n, b, b_rs, b_cs, packed);
 }
 
 template <class T>

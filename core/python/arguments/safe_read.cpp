@@ -1,6 +1,6 @@
-// snapshot.cpp: see snapshot.h.
+// safe_read.cpp: see safe_read.h.
 // build: small
-#include "core/python/arguments/snapshot.h"
+#include "core/python/arguments/safe_read.h"
 
 namespace undertow::python {
 

@@ -1,4 +1,4 @@
-// snapshot.h: reads the caller's sequences and strings safely: sequences that change, contain themselves, or are no
+// safe_read.h: reads the caller's sequences and strings safely: sequences that change, contain themselves, or are no
 // text.
 #pragma once
 #include <string>
