@@ -294,6 +294,7 @@ from ._C import ceil_ as ceil_
 from ._C import celu as celu
 from ._C import celu_ as celu_
 from ._C import cfloat as cfloat
+from ._C import chalf as chalf
 from ._C import channels_last as channels_last
 from ._C import channels_last_3d as channels_last_3d
 from ._C import cholesky as cholesky
@@ -312,6 +313,7 @@ from ._C import clone as clone
 from ._C import column_stack as column_stack
 from ._C import complex as complex
 from ._C import complex128 as complex128
+from ._C import complex32 as complex32
 from ._C import complex64 as complex64
 from ._C import concat as concat
 from ._C import concatenate as concatenate
@@ -393,6 +395,11 @@ from ._C import float as float
 from ._C import float16 as float16
 from ._C import float32 as float32
 from ._C import float64 as float64
+from ._C import float8_e4m3fn as float8_e4m3fn
+from ._C import float8_e4m3fnuz as float8_e4m3fnuz
+from ._C import float8_e5m2 as float8_e5m2
+from ._C import float8_e5m2fnuz as float8_e5m2fnuz
+from ._C import float8_e8m0fnu as float8_e8m0fnu
 from ._C import float_power as float_power
 from ._C import floor as floor
 from ._C import floor_ as floor_
@@ -670,6 +677,9 @@ from ._C import triu_indices as triu_indices
 from ._C import true_divide as true_divide
 from ._C import trunc as trunc
 from ._C import trunc_ as trunc_
+from ._C import uint16 as uint16
+from ._C import uint32 as uint32
+from ._C import uint64 as uint64
 from ._C import uint8 as uint8
 from ._C import unbind as unbind
 from ._C import unflatten as unflatten

@@ -34,6 +34,11 @@ def new(self: Tensor, *args: Any, **options: Any) -> Tensor:
     return _C._legacy_tensor(self.dtype, args)
 
 
+def chalf(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Convert to complex32, complex numbers of two float16 parts."""
+    return self.to(undertow.complex32, memory_format=undertow.preserve_format if memory_format is None else memory_format)
+
+
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Raise: this build has no such device."""
     return self.to("cuda")

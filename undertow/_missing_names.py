@@ -20,7 +20,7 @@ VENDOR = "not planned: a function of a vendor's library; use the public operator
 SYMBOLIC = "not planned: shapes are numbers; nothing is traced symbolically"
 OTHER_DEVICE = "not planned: a device other than CPU and CUDA"
 COPIES = "not planned: the operator without _copy, followed by clone(), does the same"
-COMPLEX_HALF = "not planned: no dtype below float16 and bfloat16, no complex of halves"
+NARROW = "not planned: no dtype below eight bits, no quantized ones"
 LAYERS = "planned: rarely used layer functions; torch.nn and torch.nn.functional have the common ones"
 NAMED = "not planned: named dimensions"
 NESTED = "not planned: tensors of ragged shapes; see torch.nn.utils.rnn for packed sequences"
@@ -81,8 +81,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"torch\.(Tensor\.)?(to_mkldnn|is_mkldnn)", VENDOR),
     (r"torch\.(sym_\w+|Sym\w+)", SYMBOLIC),
     (r"torch\.\w+_copy", COPIES),
-    (r"torch\.(Tensor\.)?(complex32|chalf|float8\w*|float4\w*|bits\w*|uint[1-7]|int[1-7])", COMPLEX_HALF),
-    (r"torch\.(uint16|uint32|uint64)", "not planned: unsigned integers wider than a byte; use the next wider signed dtype"),
+    (r"torch\.(Tensor\.)?(float4\w*|bits\w*|uint[1-7]|int[1-7])", NARROW),
     (r"torch\.(nested|jagged)", NESTED),
     (r"torch\.nn\.(backends|cpp)", FOREIGN),
     (r"torch\.nn\.attention\.(SDPAParams|WARN_FOR_UNFUSED_KERNELS|can_use_\w+|\w+_flash_attention_impls?)", FOREIGN),

@@ -223,7 +223,7 @@ _ELSEWHERE = (
     *(_of_module("_functions.spectrogram", name) for name in ("istft", "stft")),
     _of_module("_functions.histogram", "histogram"),
     _of_module("_functions.linear_algebra", "lu"),
-    *(_of_module("_lazy_methods", name) for name in ("cuda", "dim_order", "module_load", "new")),
+    *(_of_module("_lazy_methods", name) for name in ("chalf", "cuda", "dim_order", "module_load", "new")),
     *(_of_module("_lazy_methods", name) for name in ("record_stream", "storage_type", "xpu")),
     *(_of_module("sparse._methods", name) for name in ("coalesce", "is_coalesced", "indices", "values", "sparse_dim", "dense_dim", "sparse_mask")),
     *(_of_module("sparse._methods", name) for name in ("to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc")),

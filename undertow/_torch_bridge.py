@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_DTYPES = str.split("bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128")
+_DTYPES = str.split("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 complex128")
+_DTYPES += str.split("float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu")
 
 
 def _mapped(obj: Any, convert: Callable[[Any], Any]) -> Any:

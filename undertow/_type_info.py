@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 _type = type  # the classes below have an argument of that name
 _MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}
 _LOWEST_EXPONENT = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022}
+# Largest number, eps, smallest normal number.
+_FLOAT8 = {
+    "float8_e4m3fn": (448.0, 0.125, 2.0**-6),
+    "float8_e5m2": (57344.0, 0.25, 2.0**-14),
+    "float8_e4m3fnuz": (240.0, 0.125, 2.0**-7),
+    "float8_e5m2fnuz": (57344.0, 0.125, 2.0**-15),
+    "float8_e8m0fnu": (2.0**127, 1.0, 2.0**-127),
+}
 _RESOLUTION = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e-15}
 
 
@@ -66,9 +74,14 @@ class finfo:
                 f"Use {_C.dtype.__module__}.iinfo to handle '{_C.dtype.__module__}.finfo'"
             )
         name = _name(type.to_real() if type.is_complex else type)
-        mantissa, low = _MANTISSA[name], _LOWEST_EXPONENT[name]
         self.dtype = name
         self.bits = (type.to_real() if type.is_complex else type).itemsize * 8
+        if name in _FLOAT8:
+            self.max, self.eps, self.tiny = _FLOAT8[name]
+            self.smallest_normal, self.resolution = self.tiny, 1.0
+            self.min = -self.max if type.is_signed else self.tiny
+            return
+        mantissa, low = _MANTISSA[name], _LOWEST_EXPONENT[name]
         self.eps = 2.0**-mantissa
         self.tiny = self.smallest_normal = 2.0**low
         self.max = (2.0 - 2.0**-mantissa) * 2.0 ** (1 - low)

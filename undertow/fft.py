@@ -46,7 +46,8 @@ __all__ = [
 
 _c2c, _r2c, _c2r, _pad = _ops["_fft_c2c"], _ops["_fft_r2c"], _ops["_fft_c2r"], _ops["constant_pad_nd"]
 _NONE, _BY_ROOT, _BY_LENGTH = range(3)
-_LONG = {"bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble", "float16": "Half", "bfloat16": "BFloat16"}
+_LONG = {"bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+_LONG |= {"float16": "Half", "bfloat16": "BFloat16", "complex32": "ComplexHalf"}
 
 
 def _norm(mode: str | None, forward: bool) -> int:
@@ -60,7 +61,7 @@ def _norm(mode: str | None, forward: bool) -> int:
 
 def _real(input: Tensor) -> Tensor:
     """Convert integers to floating point; half-precision dtypes raise."""
-    if input.dtype in (ut.float16, ut.bfloat16):
+    if input.dtype in (ut.float16, ut.bfloat16, ut.complex32):
         raise RuntimeError(f"Unsupported dtype {_LONG[str(input.dtype).rpartition('.')[2]]}: transforms need float32 or float64")
     return input if input.is_floating_point() or input.is_complex() else input.to(ut.get_default_dtype())
 

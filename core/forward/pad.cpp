@@ -59,8 +59,8 @@ void check_indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t ra
 
 Tensor indexed(const Tensor& self, IntSpan padding, PadMode mode, int64_t rank, const char* name) {
   check_indexed(self, padding, mode, rank);
-  UT_CHECK_AS(NotImplemented, self.dtype() != DType::Bool || mode == PadMode::Circular, "\"", name,
-              "\" not implemented for 'Bool'");
+  if (mode != PadMode::Circular && (self.dtype() == DType::Bool || is_storage(self.dtype())))
+    throw_not_implemented(name, self.dtype());
   Dims sizes(self.sizes());
   for (int64_t d = self.dim() - rank; d < self.dim(); d++)
     sizes[static_cast<size_t>(d)] = axis_of(self, padding, d).out;

@@ -27,4 +27,8 @@ void throw_missing_kernel(const char* name, Device device) {
              "' backend: that device has no kernel for it");
 }
 
+void check_storage_kernel(const char* name, uint8_t supported, DType t) {
+  if (!(supported & storage_group(t))) throw_not_implemented(name, t);
+}
+
 }  // namespace undertow

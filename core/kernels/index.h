@@ -28,11 +28,13 @@ struct IndexKernels {
   // the same shape. Raises if an index is out of range.
   Kernel<"index", void(const Tensor& offsets, TensorSpan positions, std::span<const IndexedDim> dims)> offsets;
   // The output = elements of the second operand, of this dtype, each read at the byte offset in the third operand.
-  Kernel<"index", void(const ElementwiseIter& iter, DType dtype)> read;
+  Kernel<"index", void(const ElementwiseIter& iter, DType dtype), kAnyStorage> read;
   // Row-major: the dimensions of `in` from `first` on, one per entry of dims, are replaced by those of the index
   // tensors, which all have the same shape. Raises if an index is out of range.
-  Kernel<"index", void(const Tensor& out, const Tensor& in, int64_t first, TensorSpan positions,
-                       std::span<const IndexedDim> dims)>
+  Kernel<"index",
+         void(const Tensor& out, const Tensor& in, int64_t first, TensorSpan positions,
+              std::span<const IndexedDim> dims),
+         kAnyStorage>
       read_rows;
   // out[i] = in[i], with the index along dim replaced by at[i]; `out` and `at` are row-major and of the same shape.
   // Raises if an index is out of range.
@@ -41,7 +43,8 @@ struct IndexKernels {
   // dst[i] op= src[i] for all indices i of their common shape, in index order, where each element of dst is displaced
   // by its offset in bytes. The offsets have the shape of dst's dimensions from `first` on, and dst's strides there are
   // zero.
-  Kernel<"index_put_", void(const Tensor& dst, const Tensor& offsets, int64_t first, const Tensor& src, Update update)>
+  Kernel<"index_put_", void(const Tensor& dst, const Tensor& offsets, int64_t first, const Tensor& src, Update update),
+         kComplexStorage | kFloat8Storage>
       write;
   // out[at[i] along dim] op= src[i], in index order; a 0-dimensional src is used for every i. `at` is row-major. Raises
   // if an index is out of range, possibly after some elements have been written.
@@ -61,14 +64,16 @@ struct IndexKernels {
   Kernel<"one_hot", int64_t(const Tensor& classes)> largest_class;
 
   // The output = the second operand, or the 0-dimensional value where the third operand, a mask, is true.
-  Kernel<"masked_fill", void(const ElementwiseIter& iter, const Tensor& value)> masked_fill;
+  Kernel<"masked_fill", void(const ElementwiseIter& iter, const Tensor& value), kComplexStorage> masked_fill;
   // Row-major: where the mask is true, `out` gets the source's next element. Raises if there are too few.
   Kernel<"masked_scatter", void(const Tensor& out, const Tensor& mask, const Tensor& source)> masked_scatter;
   // out[indices] = values, or += if accumulate, where one of the indices is a mask. Returns false if nothing was
   // written and the caller must convert the mask to indices; a device without elements has nothing to do.
-  Kernel<"index_put_", bool(const Tensor& out, TensorSpan indices, const Tensor& values, bool accumulate)> put_masked;
+  Kernel<"index_put_", bool(const Tensor& out, TensorSpan indices, const Tensor& values, bool accumulate),
+         kComplexStorage | kFloat8Storage>
+      put_masked;
   // Only the device knows the number of results, so these kernels allocate them. All row-major.
-  Kernel<"masked_select", Tensor(const Tensor& in, const Tensor& mask)> masked_select;
+  Kernel<"masked_select", Tensor(const Tensor& in, const Tensor& mask), kAnyStorage> masked_select;
   // The indices of true elements, one row per element, stored column-major.
   Kernel<"nonzero", Tensor(const Tensor& mask)> nonzero;
 };

@@ -9,14 +9,14 @@ enum class Triangle : uint8_t { Lower, Upper };
 struct JoinKernels {
   // Concatenates the parts along dim. All are row-major and of the same dtype; empty parts are skipped, whatever their
   // shape.
-  Kernel<"cat", void(const Tensor& out, TensorSpan parts, int64_t dim)> cat;
+  Kernel<"cat", void(const Tensor& out, TensorSpan parts, int64_t dim), kAnyStorage> cat;
   // out = in, reversed along the dimensions whose bits are set. Any strides.
-  Kernel<"flip", void(const Tensor& out, const Tensor& in, uint64_t dims)> flip;
+  Kernel<"flip", void(const Tensor& out, const Tensor& in, uint64_t dims), kAnyStorage> flip;
   // out = in, rolled along each dimension by its shift, which is at least 0 and below the size. Any strides.
-  Kernel<"roll", void(const Tensor& out, const Tensor& in, IntSpan shifts)> roll;
+  Kernel<"roll", void(const Tensor& out, const Tensor& in, IntSpan shifts), kAnyStorage> roll;
   // Zeros the elements of row-major matrices outside the triangle: the given diagonal and the elements below (above) it
   // are kept.
-  Kernel<"tril", void(const Tensor& t, int64_t diagonal, Triangle triangle)> keep_triangle;
+  Kernel<"tril", void(const Tensor& t, int64_t diagonal, Triangle triangle), kComplexStorage> keep_triangle;
   // The row indices, then the column indices, of the elements in the triangle of a matrix; `out` is row-major, int64.
   Kernel<"tril_indices", void(const Tensor& out, int64_t rows, int64_t cols, int64_t diagonal, Triangle triangle)>
       triangle_indices;

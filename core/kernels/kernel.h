@@ -25,6 +25,8 @@ struct NoWork {};
 inline constexpr NoWork no_work;
 
 [[noreturn]] void throw_missing_kernel(const char* name, Device device);
+// Raises if a kernel that supports these groups of storage dtypes does not support t, one of them.
+void check_storage_kernel(const char* name, uint8_t supported, DType t);
 
 namespace kernel_detail {
 // The device of the operands: the first one that is not on the CPU decides.
@@ -39,13 +41,26 @@ inline void note_device(Device& found, const ElementwiseIter& iter) {
 inline void note_device(Device& found, TensorSpan list) {
   for (const Tensor& t : list) note_device(found, t);
 }
+// No kernel sees elements of a storage dtype that it did not ask for: it would read them as another type.
+template <class T>
+void check_dtype(const char*, uint8_t, const T&) {}
+inline void check_dtype(const char* name, uint8_t supported, DType t) {
+  if (UT_UNLIKELY(is_storage(t))) check_storage_kernel(name, supported, t);
+}
+inline void check_dtype(const char* name, uint8_t supported, const Tensor& t) {
+  if (t.defined()) check_dtype(name, supported, t.dtype());
+}
+inline void check_dtype(const char* name, uint8_t supported, TensorSpan list) {
+  for (const Tensor& t : list) check_dtype(name, supported, t);
+}
 }  // namespace kernel_detail
 
-template <KernelName name, class Signature>
+// `storage`: the groups of storage dtypes that the kernel supports. See Note [Storage DTypes].
+template <KernelName name, class Signature, uint8_t storage = 0>
 class Kernel;
 
-template <KernelName name, class R, class... Args>
-class Kernel<name, R(Args...)> {
+template <KernelName name, class R, class... Args, uint8_t storage>
+class Kernel<name, R(Args...), storage> {
  public:
   constexpr Kernel() = default;  // the device has no such kernel
   constexpr Kernel(R (*run)(Args...)) : run_(run) {}
@@ -59,6 +74,7 @@ class Kernel<name, R(Args...)> {
       (kernel_detail::note_device(device, args), ...);
       throw_missing_kernel(name.text, device);
     }
+    if constexpr (storage != kAnyStorage) (kernel_detail::check_dtype(name.text, storage, args), ...);
     return run_(static_cast<Args&&>(args)...);
   }
 

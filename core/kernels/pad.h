@@ -27,12 +27,14 @@ inline PadAxis pad_axis(IntSpan sizes, IntSpan padding, int64_t dim) {
 // All tensors are row-major.
 struct PadKernels {
   // Pads the last one to three dimensions with elements of `in`.
-  Kernel<"pad", void(const Tensor& out, const Tensor& in, IntSpan padding, PadMode mode)> indexed;
+  Kernel<"pad", void(const Tensor& out, const Tensor& in, IntSpan padding, PadMode mode), kAnyStorage> indexed;
   // The transpose: adds every element of grad_output to the element it was read from.
   Kernel<"pad", void(const Tensor& grad_input, const Tensor& grad_output, IntSpan padding, PadMode mode)>
       indexed_backward;
   // Pads any dimensions with one value, a 0-dimensional tensor.
-  Kernel<"constant_pad_nd", void(const Tensor& out, const Tensor& in, IntSpan padding, const Tensor& value)> constant;
+  Kernel<"constant_pad_nd", void(const Tensor& out, const Tensor& in, IntSpan padding, const Tensor& value),
+         kAnyStorage>
+      constant;
 };
 
 }  // namespace undertow

@@ -5,8 +5,9 @@
 
 namespace undertow {
 
-PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error)
-    : name_(name), bool_error_(bool_error), promote_(promote) {
+PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), uint8_t storage,
+                         const char* bool_error)
+    : name_(name), bool_error_(bool_error), promote_(promote), storage_(storage) {
   fill(table_);
   for (int i = 0; i < kNumDTypes; i++) {
     DType t = static_cast<DType>(i);
@@ -17,7 +18,17 @@ PointwiseOp::PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*
 void PointwiseOp::check_dtype(DType t) const {
   LoopFn f = loop(t);
   UT_CHECK(f || t != DType::Bool || !bool_error_, bool_error_);
-  UT_CHECK_AS(NotImplemented, f, "\"", name_, "\" not implemented for '", long_name(t), "'");
+  if (!f) throw_not_implemented(name_, t);
+}
+
+DType PointwiseOp::carrier(DType t, size_t operands) const {
+  if (!(storage_ & storage_group(t)) || (t == DType::Float8_e8m0fnu && promote_ == Promote::Real))
+    throw_not_implemented(name_, t);
+  if (t == DType::Complex32) return DType::Complex64;
+  if (is_float8(t)) return DType::Float32;
+  // int64 has the bits of uint64, which is enough for what is not ordered; a question about one number (is it
+  // negative?) needs its sign.
+  return promote_ == Promote::Bool && operands == 1 ? DType::Float64 : DType::Int64;
 }
 
 DType PointwiseOp::compute_dtype(DType common) const {

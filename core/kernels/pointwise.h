@@ -20,11 +20,14 @@ enum class Promote : uint8_t {
 class PointwiseOp {
  public:
   // `fill` writes the CPU's loops into a table indexed by dtype. A dtype without a loop is not supported by the
-  // operator on any device.
-  PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), const char* bool_error = nullptr);
+  // operator on any device. `storage`: the groups of storage dtypes that it computes with, in their carriers.
+  PointwiseOp(const char* name, Promote promote, void (*fill)(LoopFn*), uint8_t storage = 0,
+              const char* bool_error = nullptr);
   LoopFn loop(DType t) const { return table_[static_cast<int>(t)]; }
   void check_dtype(DType t) const;  // raises if the operator does not support t
   const char* name() const { return name_; }
+  // The dtype with kernels in which it computes for `t`, a storage dtype; raises if it does not support t.
+  DType carrier(DType t, size_t operands) const;
   DType compute_dtype(DType common) const;
   DType result_dtype(DType compute) const { return results_[static_cast<int>(compute)]; }
 
@@ -34,6 +37,7 @@ class PointwiseOp {
   const char* name_;
   const char* bool_error_;
   Promote promote_;
+  uint8_t storage_;
 };
 
 // Functions of ops/special.toml that are selected by name: of x, and of x and a degree.
@@ -45,7 +49,7 @@ struct PointwiseKernels {
   Kernel<"pointwise", void(const PointwiseOp& op, DType compute, const ElementwiseIter& iter, const Scalar* params)>
       run;
   // Operands: output, condition (bytes), value if true, value if false. Values of any dtype, all the same.
-  Kernel<"where", void(const ElementwiseIter& iter, DType dtype)> where;
+  Kernel<"where", void(const ElementwiseIter& iter, DType dtype), kAnyStorage> where;
   // Operands: mantissa, exponent (int32), input of dtype `dtype`.
   Kernel<"frexp", void(const ElementwiseIter& iter, DType dtype)> frexp;
   // The next representable number of a half dtype towards the second input; wider dtypes are entries of the tables.

@@ -18,7 +18,7 @@ using RealOf = typename RealOfType<T>::type;
 // All dtypes that can be ordered, i.e. all except complex. `name` is the operator's name for the error.
 template <class F>
 decltype(auto) dispatch_real(DType t, const char* name, F&& f) {
-  UT_CHECK_AS(NotImplemented, !is_complex(t), "\"", name, "\" not implemented for '", long_name(t), "'");
+  if (UT_UNLIKELY(is_complex(t) || is_storage(t))) throw_not_implemented(name, t);
   using Result = decltype(f(TypeTag<float>{}));
   return dispatch(t, [&](auto tag) -> Result {
     if constexpr (kIsComplex<typename decltype(tag)::type>)
@@ -31,7 +31,7 @@ decltype(auto) dispatch_real(DType t, const char* name, F&& f) {
 // float, double and the complex types.
 template <class F>
 decltype(auto) dispatch_inexact(DType t, F&& f) {
-  UT_CHECK_AS(NotImplemented, t >= DType::Float32, "not implemented for '", long_name(t), "'");
+  if (UT_UNLIKELY(t < DType::Float32)) throw_not_implemented(nullptr, t);
   using Result = decltype(f(TypeTag<float>{}));
   return dispatch(t, [&](auto tag) -> Result {
     using T = typename decltype(tag)::type;

@@ -10,21 +10,38 @@
 
 namespace undertow {
 
+// Note [Storage DTypes]
+// Tensors of some dtypes are stored, moved, compared and converted, but few operators compute with them in torch, so
+// they have no kernels of their own: is_storage(t). Code that only moves elements treats them by their width
+// (dispatch_width), and storage_dtypes.h converts their elements. `dispatch` and every entry of a backend's table that
+// does not opt in (kernel.h) raise torch's "not implemented for 'UInt16'". What torch computes with them is computed in
+// a carrier, a wider dtype with kernels, and converted back: `storage` of a table entry, and forward/copy/carriers.h.
+//
+// The order matters: integers, floats, complex numbers, and within one kind the later dtype is usually the wider one.
 enum class DType : uint8_t {
   Bool,
   UInt8,
+  UInt16,  // storage, as the next two
+  UInt32,
+  UInt64,
   Int8,
   Int16,
   Int32,
   Int64,
+  Float8_e4m3fn,  // storage, as the next four
+  Float8_e5m2,
+  Float8_e4m3fnuz,
+  Float8_e5m2fnuz,
+  Float8_e8m0fnu,
   Float16,
   BFloat16,
   Float32,
   Float64,
+  Complex32,  // storage
   Complex64,
   Complex128
 };
-inline constexpr int kNumDTypes = 12;
+inline constexpr int kNumDTypes = 21;
 
 using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
@@ -36,32 +53,62 @@ struct DTypeInfo {
 };
 inline constexpr DTypeInfo kDTypeInfo[kNumDTypes] = {{1, "bool", "Bool"},
                                                      {1, "uint8", "Byte"},
+                                                     {2, "uint16", "UInt16"},
+                                                     {4, "uint32", "UInt32"},
+                                                     {8, "uint64", "UInt64"},
                                                      {1, "int8", "Char"},
                                                      {2, "int16", "Short"},
                                                      {4, "int32", "Int"},
                                                      {8, "int64", "Long"},
+                                                     {1, "float8_e4m3fn", "Float8_e4m3fn"},
+                                                     {1, "float8_e5m2", "Float8_e5m2"},
+                                                     {1, "float8_e4m3fnuz", "Float8_e4m3fnuz"},
+                                                     {1, "float8_e5m2fnuz", "Float8_e5m2fnuz"},
+                                                     {1, "float8_e8m0fnu", "Float8_e8m0fnu"},
                                                      {2, "float16", "Half"},
                                                      {2, "bfloat16", "BFloat16"},
                                                      {4, "float32", "Float"},
                                                      {8, "float64", "Double"},
+                                                     {4, "complex32", "ComplexHalf"},
                                                      {8, "complex64", "ComplexFloat"},
                                                      {16, "complex128", "ComplexDouble"}};
 
 inline int64_t itemsize(DType t) { return kDTypeInfo[static_cast<int>(t)].itemsize; }
 inline const char* name(DType t) { return kDTypeInfo[static_cast<int>(t)].name; }
 inline const char* long_name(DType t) { return kDTypeInfo[static_cast<int>(t)].long_name; }
-inline bool is_complex(DType t) { return t >= DType::Complex64; }
-inline bool is_floating(DType t) { return t >= DType::Float16 && t <= DType::Float64; }
+inline bool is_complex(DType t) { return t >= DType::Complex32; }
+inline bool is_floating(DType t) { return t >= DType::Float8_e4m3fn && t <= DType::Float64; }
 inline bool is_integral(DType t) { return t <= DType::Int64; }  // includes bool
-inline bool is_differentiable(DType t) { return t >= DType::Float16; }
+inline bool is_differentiable(DType t) { return t >= DType::Float8_e4m3fn; }
+inline bool is_wide_unsigned(DType t) { return t >= DType::UInt16 && t <= DType::UInt64; }
+inline bool is_float8(DType t) { return t >= DType::Float8_e4m3fn && t <= DType::Float8_e8m0fnu; }
+// See Note [Storage DTypes]. One bit test, because every call of a kernel asks it.
+inline bool is_storage(DType t) {
+  constexpr uint32_t bits = 7u << static_cast<int>(DType::UInt16) | 31u << static_cast<int>(DType::Float8_e4m3fn) |
+                            1u << static_cast<int>(DType::Complex32);
+  return bits >> static_cast<int>(t) & 1;
+}
 inline bool is_reduced_float(DType t) { return t == DType::Float16 || t == DType::BFloat16; }
+// The groups of storage dtypes, as bits: a kernel or operator says which of them it supports.
+inline constexpr uint8_t kUnsignedStorage = 1, kComplexStorage = 2, kFloat8Storage = 4, kAnyStorage = 7;
+inline uint8_t storage_group(DType t) {
+  return is_wide_unsigned(t) ? kUnsignedStorage : t == DType::Complex32 ? kComplexStorage : kFloat8Storage;
+}
 inline DType to_real(DType t) {
-  return t == DType::Complex64 ? DType::Float32 : t == DType::Complex128 ? DType::Float64 : t;
+  return t == DType::Complex64    ? DType::Float32
+         : t == DType::Complex128 ? DType::Float64
+         : t == DType::Complex32  ? DType::Float16
+                                  : t;
 }
 inline DType to_complex(DType t) {
-  return is_complex(t) ? t : t == DType::Float64 ? DType::Complex128 : DType::Complex64;
+  return is_complex(t)         ? t
+         : t == DType::Float64 ? DType::Complex128
+         : t == DType::Float16 ? DType::Complex32
+                               : DType::Complex64;
 }
 void append_text(std::string& out, DType t);
+// Raises torch's error for an operator that does not compute with t; `op` may be null.
+[[noreturn]] void throw_not_implemented(const char* op, DType t);
 
 // The type used for arithmetic on T.
 template <class T>
@@ -114,7 +161,7 @@ struct TypeTag {
   using type = T;
 };
 
-// dispatch(t, [&](auto tag) { using T = typename decltype(tag)::type; ... }) for every dtype.
+// dispatch(t, [&](auto tag) { using T = typename decltype(tag)::type; ... }) for every dtype with kernels of its own.
 template <class F>
 decltype(auto) dispatch(DType t, F&& f) {
   switch (t) {
@@ -142,11 +189,12 @@ decltype(auto) dispatch(DType t, F&& f) {
       return f(TypeTag<Complex64>{});
     case DType::Complex128:
       return f(TypeTag<Complex128>{});
+    default:
+      throw_not_implemented(nullptr, t);
   }
-  __builtin_unreachable();
 }
 
-// The same for code that depends only on the element size (copies, gathers): instantiates five cases instead of twelve.
+// The same for code that depends only on the element size (copies, gathers): five cases, for all dtypes.
 struct Bytes16 {
   uint64_t a, b;
 };

@@ -8,13 +8,37 @@ namespace undertow {
 namespace {
 std::atomic<DType> default_float{DType::Float32};  // atomic: set rarely, read by every thread
 
+[[noreturn, gnu::cold]] void throw_no_promotion(DType a, DType b) {
+  UT_FAIL("Promotion for ", is_float8(a) || is_float8(b) ? "Float8 Types" : "uint16, uint32, uint64 types",
+          " is not supported, attempted to promote ", long_name(a), " and ", long_name(b));
+}
+
+// Two dtypes of which one is a storage dtype. Unsigned integers and 8-bit floats meet no other dtype, except that an
+// unsigned integer takes that of a float.
+DType promote_storage(DType a, DType b) {
+  if (is_float8(a) || is_float8(b)) throw_no_promotion(a, b);
+  if (is_wide_unsigned(a) || is_wide_unsigned(b)) {
+    DType other = is_wide_unsigned(a) ? b : a;
+    if (!is_floating(other)) throw_no_promotion(a, b);
+    return other;
+  }
+  DType other = a == DType::Complex32 ? b : a;
+  return is_integral(other) ? DType::Complex32 : to_complex(other);
+}
+
 int kind_of(DType t) { return t == DType::Bool ? 0 : is_integral(t) ? 1 : is_floating(t) ? 2 : 3; }
 }  // namespace
 
 void append_text(std::string& out, DType t) { out += name(t); }
+void throw_not_implemented(const char* op, DType t) {
+  if (op) UT_FAIL_AS(NotImplemented, "\"", op, "\" not implemented for '", long_name(t), "'");
+  UT_FAIL_AS(NotImplemented, "not implemented for '", long_name(t), "'");
+}
 void append_text(std::string& out, const Scalar& s) {
   if (s.is_bool())
     out += s.to<bool>() ? "True" : "False";
+  else if (s.kind() == Scalar::Kind::UInt)
+    append_text(out, s.to<uint64_t>());
   else if (s.is_integral())
     append_text(out, s.to_int());
   else if (s.is_floating())
@@ -26,7 +50,8 @@ void append_text(std::string& out, const Scalar& s) {
 DType default_dtype() { return default_float.load(std::memory_order_relaxed); }
 DType default_complex_dtype() { return to_complex(default_dtype()); }
 void set_default_dtype(DType dtype) {
-  UT_CHECK_TYPE(is_floating(dtype), "only floating-point types are supported as the default type, got ", dtype);
+  UT_CHECK_TYPE(is_floating(dtype) && !is_storage(dtype),
+                "only floating-point types are supported as the default type, got ", dtype);
   default_float.store(dtype, std::memory_order_relaxed);
 }
 
@@ -35,6 +60,7 @@ DType scalar_dtype(const Scalar& s) {
     case Scalar::Kind::Bool:
       return DType::Bool;
     case Scalar::Kind::Int:
+    case Scalar::Kind::UInt:
       return DType::Int64;
     case Scalar::Kind::Float:
       return default_dtype();
@@ -45,6 +71,7 @@ DType scalar_dtype(const Scalar& s) {
 
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
+  if (UT_UNLIKELY(is_storage(a) || is_storage(b))) return promote_storage(a, b);
   if (a > b) std::swap(a, b);  // b is the later one, usually the wider
   if (is_complex(b)) {
     if (b == DType::Complex64 && a == DType::Float64) return DType::Complex128;

@@ -9,12 +9,14 @@ namespace undertow {
 
 class Scalar {
  public:
-  enum class Kind : uint8_t { Bool, Int, Float, Complex };
+  // UInt: an integer from 2^63 on, which has no other form; as an operand it has dtype int64, and wraps.
+  enum class Kind : uint8_t { Bool, Int, UInt, Float, Complex };
   Scalar() : kind_(Kind::Int) { v_.i = 0; }
   Scalar(bool b) : kind_(Kind::Bool) { v_.i = b; }
   Scalar(int i) : kind_(Kind::Int) { v_.i = i; }
   Scalar(long i) : kind_(Kind::Int) { v_.i = i; }
   Scalar(long long i) : kind_(Kind::Int) { v_.i = i; }
+  explicit Scalar(unsigned long i) : kind_(i >> 63 ? Kind::UInt : Kind::Int) { v_.i = static_cast<int64_t>(i); }
   Scalar(double d) : kind_(Kind::Float) { v_.d = d; }
   Scalar(std::complex<double> z) : kind_(Kind::Complex) {
     v_.z[0] = z.real();
@@ -23,7 +25,7 @@ class Scalar {
 
   Kind kind() const { return kind_; }
   bool is_bool() const { return kind_ == Kind::Bool; }
-  bool is_integral() const { return kind_ <= Kind::Int; }
+  bool is_integral() const { return kind_ <= Kind::UInt; }
   bool is_floating() const { return kind_ == Kind::Float; }
   bool is_complex() const { return kind_ == Kind::Complex; }
 
@@ -33,6 +35,8 @@ class Scalar {
       case Kind::Bool:
       case Kind::Int:
         return convert<T>(v_.i);
+      case Kind::UInt:
+        return convert<T>(static_cast<uint64_t>(v_.i));
       case Kind::Float:
         return convert<T>(v_.d);
       case Kind::Complex:
@@ -51,6 +55,7 @@ class Scalar {
       case Kind::Bool:
         return DType::Bool;
       case Kind::Int:
+      case Kind::UInt:
         return DType::Int64;
       case Kind::Float:
         return DType::Float32;

@@ -58,7 +58,6 @@ print(json.dumps(failed))
 # Known differences, and why.
 KNOWN = {
     "hash_tensor": "uint64",
-    "chalf": "complex numbers of halves",
     "gradient errors": "the meta device",
     "amax errors": "more than 64 dimensions raise when they are created",
     "amin errors": "more than 64 dimensions raise when they are created",

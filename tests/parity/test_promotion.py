@@ -1,8 +1,4 @@
-"""Result dtypes compared with torch: every pair of dtypes, in each of the three categories of operand.
-
-Where torch's result is complex32, which we do not have and for which torch lacks most kernels, ours is complex64: as if
-float16 were float32.
-"""
+"""Result dtypes compared with torch: every pair of dtypes, in each of the three categories of operand."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ torch = pytest.importorskip("torch", reason="torch, the oracle, is not installed
 
 import undertow as ut
 
-NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128")
 NUMBERS = (True, 2, 2.5, 1 + 2j)
 BINARY = ("add", "sub", "mul", "div", "pow", "atan2", "maximum", "minimum", "fmod", "remainder", "floor_divide", "eq", "lt", "ne",
           "logical_and", "bitwise_and", "hypot", "copysign", "xlogy", "logaddexp")
@@ -42,12 +38,7 @@ def torchs(function, a: str, shape: tuple[int, ...], other) -> str:
     def operand(name: str, shape: tuple[int, ...]):
         return made(torch, name, shape)
 
-    x, y = operand(a, shape), operand(*other) if isinstance(other, tuple) else other
-    if torch.result_type(x, y) is not torch.complex32:
-        return outcome(function, x, y)
-    wider = {"float16": "float32"}
-    y = operand(wider.get(other[0], other[0]), other[1]) if isinstance(other, tuple) else other
-    return outcome(function, operand(wider.get(a, a), shape), y)
+    return outcome(function, operand(a, shape), operand(*other) if isinstance(other, tuple) else other)
 
 
 def both(name: str):
@@ -87,7 +78,7 @@ def test_a_tensor_and_a_number(name: str, shape):
 def test_a_number_and_a_tensor(name: str, shape):
     theirs, ours = both(name)
     wrong = []
-    for a, number in itertools.product(NAMES, NUMBERS):
+    for a, number in itertools.product((n for n in NAMES if n != "complex32"), NUMBERS):
         want = torchs(lambda x, y, f=theirs: f(y, x), a, shape, number)
         got = outcome(ours, number, made(ut, a, shape))
         if want != got:
@@ -128,8 +119,8 @@ def test_result_type_can_cast_and_promote_types():
         pytest.skip("undertow has no result_type")
     for a, b in itertools.product(NAMES, NAMES):
         ta, tb, ua, ub = getattr(torch, a), getattr(torch, b), getattr(ut, a), getattr(ut, b)
-        want = str(torch.promote_types(ta, tb)).rpartition(".")[2].replace("complex32", "complex64")
+        want = str(torch.promote_types(ta, tb)).rpartition(".")[2]
         assert want == str(ut.promote_types(ua, ub)).rpartition(".")[2]
         assert torch.can_cast(ta, tb) == ut.can_cast(ua, ub)
-        want = str(torch.result_type(made(torch, a, (2,)), made(torch, b, ()))).rpartition(".")[2].replace("complex32", "complex64")
+        want = str(torch.result_type(made(torch, a, (2,)), made(torch, b, ()))).rpartition(".")[2]
         assert want == str(ut.result_type(made(ut, a, (2,)), made(ut, b, ()))).rpartition(".")[2]

@@ -82,7 +82,7 @@ def test_conjugate_views_are_converted_by_value():
 def test_tensors_that_cannot_be_shared_raise():
     for bad, message in (
         (torch.eye(2).to_sparse(), "dense"),
-        (torch.ones(1, dtype=torch.uint16), "torch.uint16 is not supported"),
+        (torch.empty(1, dtype=torch.bits8), "torch.bits8 is not supported"),
         (torch.ones(1, device="meta"), "on meta"),
         ([1.0], "expected a PyTorch tensor"),
         ("text", "expected a PyTorch tensor"),

@@ -21,6 +21,9 @@ CLASSES = {
     "integer": {"int"}, "wide": {"float"}, "complex": {"complex"},
 }
 
+# The words of `storage`, see Note [Storage DTypes] in core/tensor/dtype.h.
+STORAGE = {"unsigned": "kUnsignedStorage", "complex32": "kComplexStorage", "float8": "kFloat8Storage"}
+
 
 def computed_in(e: Entry, group: str, ctype: str) -> bool:
     cls = CLASSES[e.spec.get("dtypes", "all")]
@@ -149,7 +152,9 @@ def forward_source(family: str, entries: list[Entry]) -> str:
         promote = e.spec.get("promote", "arith").capitalize()
         # A global, filled when the library loads: a function-local static would test its guard on every call.
         bool_error = f", {c_string(e.spec['bool_error'])}" if "bool_error" in e.spec else ""
-        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, cpu::loops_of_{k}{bool_error});")
+        storage = " | ".join(STORAGE[g] for g in e.spec.get("storage", "").split())
+        storage = f", {storage or 0}" if storage or bool_error else ""
+        out.append(f"const PointwiseOp {k}_op(\"{e.public}\", Promote::{promote}, cpu::loops_of_{k}{storage}{bool_error});")
     out += ["}  // namespace", ""]
     for e in entries:
         if not e.is_pointwise:

@@ -26,6 +26,7 @@ KEYS = {
     "choices",  # choices.mode: the strings that an argument `mode` takes, where they are a closed set; for the type stubs
     "tested_by",  # in place of samples: the entry whose property tests call this one
     "batch",  # the rule of undertow/_vmap that computes it on batched tensors; see Entry.batch
+    "storage",  # the groups of storage dtypes a pointwise entry computes with: "unsigned", "complex32", "float8"
     "sparse",  # the rule of undertow/sparse that computes it on sparse tensors
 }
 # How an argument type reads in C++ (parameter) and in Python stubs.
@@ -299,6 +300,8 @@ def resolve(name: str, overload: str, spec: dict, family: str, file: str, line: 
         out.append(Entry(name, overload, args, returns, ret, spec, family, line, file, len(out), grads))
     if spec.get("half", "direct") != "direct" or ("half" in spec and "scalar" not in spec):
         raise TableError(f"{where}: half must be \"direct\" and is only for pointwise entries")
+    if "storage" in spec and ("scalar" not in spec or set(spec["storage"].split()) - {"unsigned", "complex32", "float8"}):
+        raise TableError(f"{where}: storage is for pointwise entries and lists some of unsigned, complex32, float8")
     for key in ("operands", "constants"):
         for k in spec.get(key, []):
             if k not in {a[1] for a in raw}:

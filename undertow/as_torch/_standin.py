@@ -165,7 +165,7 @@ class _MissingDType(StandIn):
         return True  # tools leave a dtype that is False out of the names of tests, which are then equal
 
 
-_DTYPES = re.compile(r"torch\.(float[48]_\w+|complex32|chalf|uint(16|32|64|[1-7])|int[1-7]|bits\w+|qu?int\w+)$")
+_DTYPES = re.compile(r"torch\.(float4_\w+|uint[1-7]|int[1-7]|bits\w+|qu?int\w+)$")
 
 
 def stand_in(name: str) -> StandIn:

@@ -49,6 +49,9 @@ _log: Logger | None = None  # set on first use: see _debug_log
 _SHORT_DTYPES = {
     "bool": "b8",
     "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
     "int8": "i8",
     "int16": "i16",
     "int32": "i32",
@@ -57,6 +60,7 @@ _SHORT_DTYPES = {
     "bfloat16": "bf16",
     "float32": "f32",
     "float64": "f64",
+    "complex32": "c32",
     "complex64": "c64",
     "complex128": "c128",
 }

@@ -39,7 +39,10 @@ DTYPES = {
     "ComplexFloat": _C.complex64,
     "ComplexDouble": _C.complex128,
 }  # by the names of torch's storage classes
-_DTYPE_NAMES = {str(dtype).rpartition(".")[2]: dtype for dtype in DTYPES.values()}
+# Those without such a class: torch writes their tensors over untyped storages.
+_UNTYPED = (_C.uint16, _C.uint32, _C.uint64, _C.complex32)
+_FLOAT8 = (_C.float8_e4m3fn, _C.float8_e5m2, _C.float8_e4m3fnuz, _C.float8_e5m2fnuz, _C.float8_e8m0fnu)
+_DTYPE_NAMES = {str(dtype).rpartition(".")[2]: dtype for dtype in (*DTYPES.values(), *_UNTYPED, *_FLOAT8)}
 
 
 class StorageType(Builder):

@@ -43,6 +43,7 @@ _ENCODE = Global("_codecs", "encode")
 _ORDERED = Global("collections", "OrderedDict")
 _COUNTER = Global("collections", "Counter")
 _TENSOR_V2 = Global("torch._utils", "_rebuild_tensor_v2")
+_TENSOR_V3 = Global("torch._utils", "_rebuild_tensor_v3")  # over bytes, for dtypes without a class of storages
 _META_TENSOR = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 _SPARSE_TENSOR = Global("torch._utils", "_rebuild_sparse_tensor")
 _LAYOUT = Global("torch.serialization", "_get_layout")
@@ -60,6 +61,10 @@ _GETATTR = Global("__builtin__", "getattr")
 _BYTEARRAY = Global("__builtin__", "bytearray")
 _COMPLEX = Global("__builtin__", "complex")
 _STORAGE_TYPES = {dtype: Global("torch", name) for dtype, name in _STORAGE_NAMES.items()}
+
+
+def _rebuild(t: Tensor) -> Global:
+    return _TENSOR_V2 if t.dtype in _STORAGE_TYPES else _TENSOR_V3
 
 
 class Emitter:
@@ -289,11 +294,14 @@ class Emitter:
                 "Cannot save multiple tensors or storages that view the same data as different types: "
                 f"one views it as {known or 'bytes'}, another as {dtype or 'bytes'}; clone one of them"
             )
-        if self._legacy and dtype is None:
-            raise TypeError("save: an UntypedStorage cannot be written to a file of the older format; save a tensor over it")
         parts = ("storage", _STORAGE_TYPES[dtype] if dtype else _UNTYPED, str(number), "cpu", self.counts[number])
         self._tuple((*parts, None) if self._legacy else parts)
         self._out += b"Q"
+
+    def _untyped(self, storage: UntypedStorage) -> None:
+        if self._legacy:
+            raise TypeError("save: an UntypedStorage cannot be written to a file of the older format; save a tensor over it")
+        self._reference(storage, None)
 
     def _plain_tensor(self, t: Tensor, requires_grad: bool) -> None:
         """Write the call that creates a tensor over its storage, regardless of its class."""
@@ -306,16 +314,19 @@ class Emitter:
             self._global(_META_TENSOR)
             self._tuple((t.dtype, tuple(t.shape), tuple(t.stride()), requires_grad))
         else:
-            self._global(_TENSOR_V2)
+            self._global(_rebuild(t))
             self._tensor_arguments(t, requires_grad)
         self._out += b"R"
 
     def _tensor_arguments(self, t: Tensor, requires_grad: bool) -> None:
         self._out += b"("
-        self._reference(t.untyped_storage(), t.dtype)
+        typed = t.dtype in _STORAGE_TYPES
+        self._reference(t.untyped_storage(), t.dtype if typed else None)
         for value in (t.storage_offset(), tuple(t.shape), tuple(t.stride()), requires_grad):
             self._value(value)
         self._call(_ORDERED)
+        if not typed:
+            self._value(t.dtype)
         bits = {name: True for name, on in (("conj", t.is_conj()), ("neg", t.is_neg())) if on}
         if bits:
             self._value(bits)
@@ -329,7 +340,7 @@ class Emitter:
         else:
             self._global(_FROM_TYPE)
             self._out += b"("
-            self._global(_TENSOR_V2)
+            self._global(_rebuild(t))
             self._global(_TENSOR)
             self._tensor_arguments(t, t.requires_grad)
             self._value(state)
@@ -341,7 +352,7 @@ class Emitter:
         plain = t.as_subclass(Tensor)
         self._global(_FROM_TYPE)
         self._out += b"("
-        self._global(_TENSOR_V2)
+        self._global(_rebuild(t))
         self._named(type(t))
         self._tensor_arguments(plain, plain.requires_grad)
         self._value(_attributes(t))
@@ -421,5 +432,5 @@ _WRITERS: dict[type, Callable[[Emitter, Any], None]] = {
     _C.device: Emitter._device,
     _C.layout: lambda e, obj: e._remembered(obj, _LAYOUT, "torch." + str(obj).rpartition(".")[2]),
     TypedStorage: lambda e, obj: e._reference(obj.untyped(), obj.dtype),
-    UntypedStorage: lambda e, obj: e._reference(obj, None),
+    UntypedStorage: Emitter._untyped,
 }

@@ -25,6 +25,7 @@ _TOLERANCES = {
     "bfloat16": (1.6e-2, 1e-5),
     "float32": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-7),
+    "complex32": (1e-3, 1e-5),
     "complex64": (1.3e-6, 1e-5),
     "complex128": (1e-7, 1e-7),
 }
@@ -67,7 +68,9 @@ def _array(t: ut.Tensor) -> np.ndarray:
     if t.layout is not ut.strided:
         t = t.to_dense()
     t = t.resolve_conj().resolve_neg()
-    return t.to(ut.float32).numpy() if t.dtype == ut.bfloat16 else t.numpy()
+    if t.dtype.is_complex:
+        return (t.to(ut.complex64) if t.dtype is ut.complex32 else t).numpy()
+    return (t.to(ut.float32) if t.dtype.is_floating_point and t.dtype not in (ut.float16, ut.float64) else t).numpy()
 
 
 def _difference_lines(absolute: Any, relative: Any, where: Sequence[Any], rtol: float, atol: float) -> str:

@@ -50,6 +50,10 @@ def _whole(shape: tuple[int, ...], dtype: Any, device: Any, low: Any, high: Any)
 def _inexact(shape: tuple[int, ...], dtype: Any, device: Any, low: Any, high: Any) -> Any:
     info = ut.finfo(dtype)
     low, high = _limits(low, high, dtype, (info.min, info.max), (-9, 9))
+    if dtype.itemsize == 1:  # no operator draws floats of 8 bits
+        if not dtype.is_signed:
+            raise TypeError(f"The requested dtype '{dtype}' is not supported by make_tensor()")
+        return _inexact(shape, ut.float32, device, low, high).to(dtype)
     result = ut.empty(shape, dtype=dtype, device=device)
     values = ut.view_as_real(result) if dtype.is_complex else result
     if high - low <= ut.finfo(values.dtype).max:

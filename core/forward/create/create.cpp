@@ -100,6 +100,7 @@ Tensor eye(int64_t n, std::optional<DType> dtype, std::optional<Device> device) 
 Tensor eye(int64_t n, int64_t m, std::optional<DType> dtype, std::optional<Device> device) {
   UT_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
   UT_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
+  if (dtype && is_storage(*dtype) && !is_float8(*dtype)) throw_not_implemented("eye", *dtype);
   Tensor out = zeros(Dims{n, m}, dtype.value_or(default_dtype()), device.value_or(kCpu));
   int64_t k = std::min(n, m);
   fill_into(alias(out, Dims{k}, Dims{m + 1}, 0, out.dtype()), Scalar(1));

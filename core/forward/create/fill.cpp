@@ -25,6 +25,7 @@ bool holds(const Scalar& value) {
     if constexpr (std::is_integral_v<T>) {
       if (value.is_integral()) {
         int64_t v = value.to_int();
+        if (value.kind() == Scalar::Kind::UInt) return false;
         if (std::is_unsigned_v<T> && v < 0) return -v <= static_cast<int64_t>(std::numeric_limits<T>::max());
         return static_cast<int64_t>(static_cast<T>(v)) == v;
       }
@@ -42,36 +43,53 @@ bool holds(const Scalar& value) {
   }
 }
 
+// The same for a storage dtype.
+bool storage_holds(const Scalar& value, DType dtype) {
+  if (dtype == DType::Complex32) {
+    std::complex<double> z = value.to_complex();
+    return holds<Half>(Scalar(z.real())) && holds<Half>(Scalar(z.imag()));
+  }
+  if (value.is_complex())
+    return value.to_complex().imag() == 0 && storage_holds(Scalar(value.to_complex().real()), dtype);
+  if (is_wide_unsigned(dtype)) {
+    uint64_t most = std::numeric_limits<uint64_t>::max() >> (64 - 8 * itemsize(dtype));
+    if (!value.is_integral()) return value.to_double() >= 0 && value.to_double() <= static_cast<double>(most);
+    bool negative = value.kind() == Scalar::Kind::Int && value.to_int() < 0;
+    return (negative ? 0 - value.to<uint64_t>() : value.to<uint64_t>()) <= most;
+  }
+  double d = value.to_double(), most = 57344;
+  if (std::isinf(d)) return dtype == DType::Float8_e5m2;
+  if (dtype == DType::Float8_e8m0fnu) return std::isnan(d) || d == 0 || (d >= 0x1p-127 && d <= 0x1p127);
+  if (dtype == DType::Float8_e4m3fn) most = 448;
+  if (dtype == DType::Float8_e4m3fnuz) most = 240;
+  return !(std::fabs(d) > most);
+}
+
 }  // namespace
 
 const char* cpp_name(DType dtype) {
-  switch (dtype) {
-    case DType::Bool:
-      return "bool";
-    case DType::UInt8:
-      return "uint8_t";
-    case DType::Int8:
-      return "int8_t";
-    case DType::Int16:
-      return "int16_t";
-    case DType::Int32:
-      return "int";
-    case DType::Int64:
-      return "int64_t";
-    case DType::Float16:
-      return "c10::Half";
-    case DType::BFloat16:
-      return "c10::BFloat16";
-    case DType::Float32:
-      return "float";
-    case DType::Float64:
-      return "double";
-    case DType::Complex64:
-      return "c10::complex<float>";
-    case DType::Complex128:
-      return "c10::complex<double>";
-  }
-  return "?";
+  constexpr const char* names[kNumDTypes] = {"bool",
+                                             "uint8_t",
+                                             "uint16_t",
+                                             "uint32_t",
+                                             "uint64_t",
+                                             "int8_t",
+                                             "int16_t",
+                                             "int",
+                                             "int64_t",
+                                             "c10::Float8_e4m3fn",
+                                             "c10::Float8_e5m2",
+                                             "c10::Float8_e4m3fnuz",
+                                             "c10::Float8_e5m2fnuz",
+                                             "c10::Float8_e8m0fnu",
+                                             "c10::Half",
+                                             "c10::BFloat16",
+                                             "float",
+                                             "double",
+                                             "c10::complex<c10::Half>",
+                                             "c10::complex<float>",
+                                             "c10::complex<double>"};
+  return names[static_cast<int>(dtype)];
 }
 
 const char* meta_name(DType dtype) {
@@ -90,7 +108,8 @@ const char* meta_name(DType dtype) {
 }
 
 void check_fits(const Scalar& value, DType dtype) {
-  bool ok = dispatch(dtype, [&](auto tag) { return holds<typename decltype(tag)::type>(value); });
+  bool ok = is_storage(dtype) ? storage_holds(value, dtype)
+                              : dispatch(dtype, [&](auto tag) { return holds<typename decltype(tag)::type>(value); });
   UT_CHECK(ok, "value cannot be converted to type ", cpp_name(dtype), " without overflow; it is ", value);
 }
 

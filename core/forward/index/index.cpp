@@ -175,6 +175,7 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
            "index_put_: expected all tensors to be on the same device, but found values on ", values.device(),
            " and self on ", out.device());
   check_devices(out, indices);
+  if (out.dtype() == DType::Float8_e8m0fnu) throw_not_implemented("index_put", out.dtype());
   warn_if_expanded(out, "index_put_", "tensor[indices] = tensor");
   const bool masked = std::any_of(indices.begin(), indices.end(), is_mask);
   if (!masked || values.numel() != 1) check_no_overlap(out, values);  // one value under a mask is read before the write

@@ -3,6 +3,7 @@
 // way.
 #include "core/forward/index/index_common.h"
 
+#include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/kernels/backend.h"
@@ -69,6 +70,8 @@ void check_slices(const char* name, const Tensor& self, int64_t dim, const Tenso
 }  // namespace
 
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  if (UT_UNLIKELY(is_wide_unsigned(self.dtype()) && self.dim() <= 1))
+    throw_not_implemented("index_select", self.dtype());
   dim = wrap_dim(dim, self.dim());
   UT_CHECK_INDEX(index.dim() <= 1, "index_select(): Index is supposed to be a vector; got shape ",
                  ShapeText{index.sizes()});
@@ -105,6 +108,11 @@ void index_add_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor& 
                    const Scalar& alpha) {
   dim = wrap_dim(dim, out.dim());
   check_slices("index_add_()", out, dim, index, source);
+  if (UT_UNLIKELY(out.dtype() == DType::Complex32)) {
+    Tensor wide = to_carrier(out);
+    index_add_out(wide, wide, dim, index, to_carrier(source), alpha);
+    return copy_into(out, wide);
+  }
   check_no_internal_overlap(out);
   check_no_overlap(out, index);
   check_no_overlap(out, source);
@@ -149,6 +157,7 @@ void index_copy_out(const Tensor& out, const Tensor&, int64_t dim, const Tensor&
              out.size(d), " at dimension ", d, " and source slice shape: ", source.size(d), " at dimension ", d, ".");
   UT_CHECK_INDEX(source.dim() == 0 || index.numel() == source.size(dim), "index_copy_(): Number of indices (",
                  index.numel(), ") should be equal to source.size(dim) (", size_along(source, dim), ")");
+  if (is_float8(out.dtype())) throw_not_implemented("index_copy_cpu", out.dtype());
   Tensor offsets = byte_offsets(index, indexed_dim(out, dim, false, [](int64_t position, int64_t d, int64_t size) {
                                   UT_FAIL_AS(Index, "index_copy_(): index ", position,
                                              " is out of bounds for dimension ", d, " with size ", size);
@@ -173,6 +182,7 @@ int64_t check_fill(const Tensor& out, int64_t dim, const Tensor& index, bool com
   UT_CHECK_INDEX(index.dtype() == DType::Int64, "index_fill_(): Expected dtype int64 for index. Got ", index.dtype());
   UT_CHECK(out.is_complex() || !complex_value,
            "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  if (is_float8(out.dtype())) throw_not_implemented("index_fill_cpu", out.dtype());
   warn_if_expanded(out, "index_fill_", "tensor[mask] = scalar");
   check_no_overlap(out, index);
   dim = wrap_dim(dim, out.dim());

@@ -21,6 +21,7 @@ Tensor flat(const Tensor& t) { return with_layout(t, Dims{t.numel()}, Dims{1}); 
 }  // namespace
 
 Tensor take(const Tensor& self, const Tensor& index) {
+  if (is_storage(self.dtype())) throw_not_implemented("take_cpu", self.dtype());
   UT_CHECK(index.dtype() == DType::Int64, "take(): Expected a long tensor for index, but got ",
            long_name(index.dtype()));
   UT_CHECK_INDEX(self.numel() > 0 || index.numel() == 0, "take(): tried to take from an empty tensor");

@@ -75,6 +75,7 @@ void masked_fill_out(const Tensor& out, const Tensor&, const Tensor& mask, const
 }
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
+  if (is_wide_unsigned(self.dtype())) throw_not_implemented("masked_select", self.dtype());
   UT_CHECK(mask.dtype() == DType::Bool, "masked_select: expected BoolTensor for mask; got ", mask.dtype());
   Dims shape = broadcast_sizes(mask.sizes(), self.sizes());
   return backend_of(self).index->masked_select(contiguous(broadcast(self, shape)), contiguous(broadcast(mask, shape)));
@@ -101,6 +102,7 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
 }
 
 Tensor nonzero(const Tensor& self, std::false_type) {
+  if (is_storage(self.dtype()) && !self.is_complex()) throw_not_implemented("nonzero_count_cpu", self.dtype());
   // Only whether an element is zero matters.
   return backend_of(self).index->nonzero(contiguous(self.dtype() == DType::Bool ? self : to_dtype(self, DType::Bool)));
 }

@@ -50,6 +50,8 @@ Tensor flip(const Tensor& self, IntSpan dims) {
   uint64_t mask = dim_mask(dims, self.dim(), false);
   Tensor out = empty_in_format(self, self.dtype(), MemoryFormat::Preserve);
   if (self.numel() == 0) return out;
+  // As in torch, which moves whole rows of any dtype.
+  if (is_storage(self.dtype()) && mask >> (self.dim() - 1) & 1) throw_not_implemented("flip_cpu", self.dtype());
   backend_of(self).join->flip(out, self, mask);
   return out;
 }

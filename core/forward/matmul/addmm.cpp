@@ -1,5 +1,6 @@
 // addmm.cpp: forward functions of beta * self + alpha * product, for every kind of product.
 // If beta is 0, self is not read, so NaN in it does not propagate.
+#include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/forward/matmul/matmul.h"
@@ -129,6 +130,7 @@ Tensor times(const Tensor& t, const Scalar& s) { return s.equals(1) ? t : mul(t,
 
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
   Dims sizes = check_addmm(self, mat1, mat2);
+  if (UT_UNLIKELY(computes_products(self.dtype()))) return addmm_in_carrier(self, mat1, mat2, beta, alpha);
   Tensor seen = expand(self, sizes, false), out = empty_on_device_of(self, sizes, self.dtype());
   check_factors(self.dtype(), beta, alpha);
   UT_CHECK_AS(NotImplemented, self.dtype() != DType::Bool, "\"addmm_impl_cpu_\" not implemented for 'Bool'");

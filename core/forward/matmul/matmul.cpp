@@ -1,6 +1,7 @@
 // matmul.cpp: see matmul.h; also the forward functions of products of two vectors or matrices.
 #include "core/forward/matmul/matmul.h"
 
+#include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/kernels/backend.h"
@@ -74,7 +75,7 @@ void multiply(const char* name, const Tensor& c, const Tensor& a, const Tensor& 
 Tensor matmul_direct(const Tensor& self, const Tensor& other) {
   const TensorImpl *x = self.impl(), *y = other.impl();
   int dx = x->ndim, dy = y->ndim;
-  if (dx == 0 || dy == 0 || x->dtype != y->dtype || x->dtype == DType::Bool) return {};
+  if (dx == 0 || dy == 0 || x->dtype != y->dtype || x->dtype == DType::Bool || is_storage(x->dtype)) return {};
   const int64_t *sx = x->sizes_ptr() + dx, *tx = x->strides_ptr() + dx, *sy = y->sizes_ptr() + dy,
                 *ty = y->strides_ptr() + dy;
   int64_t m = dx > 1 ? sx[-2] : 1, k = sx[-1], n = dy > 1 ? sy[-1] : 1;
@@ -127,6 +128,7 @@ Tensor mm(const Tensor& self, const Tensor& mat2) {
   UT_CHECK(self.dtype() == mat2.dtype(),
            "expected m1 and m2 to have the same dtype, but got: ", meta_name(self.dtype()),
            " != ", meta_name(mat2.dtype()));
+  if (UT_UNLIKELY(computes_products(self.dtype()))) return mm_in_carrier(self, mat2);
   int64_t m = self.size(0), n = mat2.size(1), sizes[2] = {m, n};
   Tensor out = empty_on_device_of(self, sizes, self.dtype());
   product("addmm_impl_cpu_", out, self, mat2, {1, m, n, self.size(1), matrix_of(self), matrix_of(mat2), {0, n, 1}});

@@ -6,6 +6,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
+#include "core/tensor/storage_dtypes.h"
 #include "generated/fwd_activation.h"
 #include "generated/fwd_arithmetic.h"
 #include "generated/fwd_comparison.h"
@@ -57,10 +58,7 @@ struct alignas(16) Value {
 };
 Value value_of(const Scalar& s, DType t) {
   Value v;
-  dispatch(t, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    *reinterpret_cast<T*>(v.bytes) = s.to<T>();
-  });
+  write_element(t, s, v.bytes);
   return v;
 }
 
@@ -134,6 +132,7 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
   return all_true(isclose(self, other, rtol, atol, equal_nan));
 }
 bool equal(const Tensor& self, const Tensor& other) {
+  if (self.dtype() == DType::Complex32) throw_not_implemented("equal_cpu", self.dtype());
   return same(self.sizes(), other.sizes()) && all_true(eq(self, other));
 }
 

@@ -32,6 +32,8 @@ ElementwiseIter pairs(const Tensor& first, const Tensor& second) {
 }  // namespace
 
 Tensor complex(const Tensor& real, const Tensor& imag) {
+  if (real.dtype() == DType::Float16 && imag.dtype() == DType::Float16)
+    return to_dtype(complex(to_dtype(real, DType::Float32), to_dtype(imag, DType::Float32)), DType::Complex32);
   ElementwiseIter iter = pairs(real, imag);
   backend_of(iter.device()).pointwise->complex(iter, real.dtype());
   return iter.output();

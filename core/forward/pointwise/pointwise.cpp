@@ -6,6 +6,7 @@
 #include "core/tensor/elementwise_iter.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
+#include "core/tensor/storage_dtypes.h"
 #include "core/tensor/storage_size.h"
 
 namespace undertow::fwd {
@@ -21,6 +22,7 @@ struct alignas(16) Constant {
   }
   // Sets it to the only element of a tensor, converted.
   void set(const Tensor& value, DType t) {
+    if (UT_UNLIKELY(is_storage(value.dtype()))) return set(to_dtype(value, carrier_from(value.dtype(), t)), t);
     dispatch(value.dtype(), [&](auto from) {
       auto v = *value.data_as<typename decltype(from)::type>();
       dispatch(t, [&](auto to) {
@@ -81,6 +83,40 @@ Tensor pointwise2_mixed(const PointwiseOp& op, const Scalar* params, const Tenso
   return pointwise_slow(op, params, nullptr, operands);
 }
 
+namespace {
+// Computes with the storage dtype `compute` in its carrier. See Note [Storage DTypes].
+[[gnu::cold]] Tensor carried(const PointwiseOp& op, const Scalar* params, const Tensor* out,
+                             std::span<const Operand> operands, DType compute) {
+  DType carrier = op.carrier(compute, operands.size()), result = op.result_dtype(compute);
+  // As in torch, whose loops of a tensor and a number know fewer dtypes.
+  for (const Operand& o : operands)
+    if (!o.tensor && is_float8(result)) throw_not_implemented(op.name(), compute);
+  SmallVector<Tensor, 4> values(operands.size());
+  SmallVector<Operand, 4> wide;
+  for (size_t i = 0; i < operands.size(); i++) {
+    Tensor value;
+    if (operands[i].tensor) {
+      value = to_dtype(*operands[i].tensor, compute);
+    } else {
+      value = empty({}, compute, kCpu);
+      write_element(compute, *operands[i].scalar, value.data());
+    }
+    values[i] = to_dtype(value, carrier);
+    if (!operands[i].tensor) values[i].impl()->set(kWrappedNumber);
+    wide.push_back(Operand(values[i]));
+  }
+  Tensor made = to_dtype(pointwise_slow(op, params, nullptr, wide), result);
+  if (!out) return made;
+  if (std::none_of(operands.begin(), operands.end(),
+                   [&](const Operand& o) { return o.tensor && o.tensor->is_same(*out); }))
+    resize_output(*out, made.sizes());
+  UT_CHECK(can_cast(result, out->dtype()), "result type ", long_name(result),
+           " can't be cast to the desired output type ", long_name(out->dtype()));
+  copy_into(*out, made);
+  return *out;
+}
+}  // namespace
+
 Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor* out,
                       std::span<const Operand> operands) {
   Promoter promoter;
@@ -91,6 +127,7 @@ Tensor pointwise_slow(const PointwiseOp& op, const Scalar* params, const Tensor*
       promoter.add(*o.scalar);
   }
   DType compute = op.compute_dtype(promoter.result()), result = op.result_dtype(compute);
+  if (UT_UNLIKELY(is_storage(compute))) return carried(op, params, out, operands, compute);
   op.check_dtype(compute);
   ElementwiseIter iter;
   Tensor target;

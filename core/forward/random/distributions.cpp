@@ -74,6 +74,12 @@ void check_in_range(int64_t from, int64_t last, DType t) {
       return within(-32768, 32767);
     case DType::Int32:
       return within(INT32_MIN, INT32_MAX);
+    case DType::UInt16:
+      return within(0, UINT16_MAX);
+    case DType::UInt32:
+      return within(0, UINT32_MAX);
+    case DType::UInt64:
+      return within(0, INT64_MAX);
     case DType::Int64:
       return;
     default:
@@ -122,6 +128,11 @@ void fill(const Tensor& out, Draw draw, double a, double b, Generator* g) {
 }
 void fill_integers(const Tensor& out, int64_t from, uint64_t range, Generator* g) {
   check_real(out, "random_from_to_kernel_cpu");
+  if (is_wide_unsigned(out.dtype())) {
+    Tensor drawn = empty_in_format(out, DType::Int64, MemoryFormat::Preserve);
+    backend_of(out).random->integers(drawn, from, range, generator_for(out, g));
+    return copy_into(out, drawn);
+  }
   backend_of(out).random->integers(out, from, range, generator_for(out, g));
 }
 

@@ -1,6 +1,7 @@
 // moments.cpp: variances, norms and logsumexp: reductions of values computed from the elements.
 #include <cmath>
 
+#include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/reduce/dims.h"
 #include "core/forward/reduce/fold.h"
@@ -22,7 +23,7 @@ Tensor magnitudes(const Tensor& self) {
   return out;
 }
 
-DType wide_of(DType t) { return is_reduced_float(t) ? DType::Float32 : t; }
+DType wide_of(DType t) { return is_reduced_float(t) ? DType::Float32 : t == DType::Complex32 ? DType::Complex64 : t; }
 
 struct Moments {
   Tensor variance, mean;  // in the wide dtype; the mean of a complex tensor is complex
@@ -97,6 +98,9 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, std::optional<I
     UT_CHECK(promote_types(from, *dtype) == *dtype, "linalg.vector_norm: the dtype of the input (", long_name(from),
              ") should be convertible without narrowing to the specified dtype (", long_name(*dtype), ")");
   }
+  if (from == DType::Complex32)
+    return to_dtype(linalg_vector_norm(to_carrier(self), ord, dim, keepdim, std::nullopt),
+                    to_real(dtype.value_or(from)));
   double p = ord.to_double();
   constexpr double inf = std::numeric_limits<double>::infinity();
   uint64_t mask = mask_of(dim, self);
@@ -137,6 +141,7 @@ Tensor linalg_vector_norm(const Tensor& self, const Scalar& ord, std::optional<I
 
 // log(sum(exp(x))) = m + log(sum(exp(x - m))) where m is the maximum, or zero if that is infinite.
 Tensor logsumexp(const Tensor& self, IntSpan dim, bool keepdim) {
+  if (self.dtype() == DType::Complex32) throw_not_implemented("exp_vml_cpu", self.dtype());
   Tensor in = is_integral(self.dtype()) ? to_dtype(self, default_dtype()) : to_dtype(self, wide_of(self.dtype()));
   DType result = is_integral(self.dtype()) ? default_dtype() : self.dtype();
   uint64_t mask = mask_of(dim, in);

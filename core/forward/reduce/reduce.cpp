@@ -16,7 +16,7 @@ DType sum_dtype(const Tensor& self, std::optional<DType> dtype) {
 }
 // The tensor to reduce for a result of dtype t: integers are summed in int64 without a copy.
 Tensor summand(const Tensor& self, DType t) {
-  return t == DType::Int64 && is_integral(self.dtype()) ? self : to_dtype(self, t);
+  return t == DType::Int64 && is_integral(self.dtype()) && !is_storage(self.dtype()) ? self : to_dtype(self, t);
 }
 
 Tensor sum_in(Fold op, const Tensor& self, uint64_t mask, bool keepdim, std::optional<DType> dtype, const char* name) {
@@ -106,7 +106,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
 
 namespace {
 Tensor test(Fold op, const Tensor& self, uint64_t mask, bool keepdim, const char* name) {
-  Tensor out = fold(op, self, mask, keepdim, name);
+  Tensor out = fold(op, is_storage(self.dtype()) ? to_dtype(self, DType::Bool) : self, mask, keepdim, name);
   // As in torch, where bytes once served as bools.
   return self.dtype() == DType::UInt8 ? to_dtype(out, DType::UInt8) : out;
 }
@@ -131,11 +131,15 @@ Tensor all(const Tensor& self, std::optional<IntSpan> dim, bool keepdim) {
   return test(Fold::All, self, test_mask(dim, self), keepdim, "all_cpu");
 }
 
+namespace {
+Tensor countable(const Tensor& self) { return self.dtype() == DType::Complex32 ? to_dtype(self, DType::Bool) : self; }
+}  // namespace
 Tensor count_nonzero(const Tensor& self, IntSpan dim) {
-  return fold(Fold::CountNonzero, self, mask_of(dim, self), false, "count_nonzero_cpu");
+  return fold(Fold::CountNonzero, countable(self), mask_of(dim, self), false, "count_nonzero_cpu");
 }
 Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
-  return fold(Fold::CountNonzero, self, dim ? one_dim(*dim, self) : all_dims(self), false, "count_nonzero_cpu");
+  return fold(Fold::CountNonzero, countable(self), dim ? one_dim(*dim, self) : all_dims(self), false,
+              "count_nonzero_cpu");
 }
 
 }  // namespace undertow::fwd

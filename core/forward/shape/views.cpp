@@ -334,7 +334,7 @@ Tensor view_as_real(const Tensor& self) {
 }
 
 Tensor view_as_complex(const Tensor& self) {
-  UT_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64,
+  UT_CHECK(self.dtype() == DType::Float32 || self.dtype() == DType::Float64 || self.dtype() == DType::Float16,
            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ",
            long_name(self.dtype()));
   UT_CHECK(self.dim() > 0, "Input tensor must have one or more dimensions");

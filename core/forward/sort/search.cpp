@@ -97,8 +97,8 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
 }
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
-  UT_CHECK_AS(NotImplemented, is_integral(self.dtype()) && self.dtype() != DType::Bool,
-              "\"bincount_cpu\" not implemented for '", long_name(self.dtype()), "'");
+  if (!is_integral(self.dtype()) || self.dtype() == DType::Bool || is_storage(self.dtype()))
+    throw_not_implemented("bincount_cpu", self.dtype());
   UT_CHECK(minlength >= 0, "minlength should be >= 0");
   bool weighted = weights.defined() && weights.numel() > 0;
   if (self.dim() == 1 && self.numel() == 0) return zeros_on_device_of(self, IntSpan(&minlength, 1), DType::Int64);

@@ -1,5 +1,7 @@
 // sort.cpp: sorting and selecting along one dimension: forward functions of ops/sort.toml.
 #include "core/kernels/sort.h"
+
+#include "core/forward/copy/carriers.h"
 #include "core/forward/reduce/dims.h"
 #include "core/kernels/backend.h"
 #include "generated/fwd_sort.h"
@@ -20,13 +22,14 @@ Picked as_given(const Tensor& self, const Tensor& values, const Tensor& indices)
 Picked sort(const Tensor& self, int64_t dim, bool descending) { return sort(self, std::nullopt, dim, descending); }
 Picked sort(const Tensor& self, std::optional<bool>, int64_t dim, bool descending) {
   int64_t d = wrap_dim(dim, self.dim());
-  Tensor in = at_least_1d(self);
+  Tensor in = at_least_1d(to_ordered_carrier(self));
   Dims strides =
       is_non_overlapping_and_dense(in.sizes(), in.strides()) ? Dims(in.strides()) : contiguous_strides(in.sizes());
   Tensor values = empty_strided_on_device_of(in, in.sizes(), strides, in.dtype()),
          indices = empty_strided_on_device_of(in, in.sizes(), strides, DType::Int64);
   UT_CHECK(!in.is_complex(), "Sort currently does not support complex dtypes on CPU, got ", in.dtype());
   if (in.numel()) backend_of(in).sort->sort(values, indices, in, d, descending);
+  if (is_wide_unsigned(self.dtype())) values = from_ordered_carrier(values, self.dtype());
   return as_given(self, values, indices);
 }
 

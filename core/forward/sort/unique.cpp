@@ -1,5 +1,6 @@
 // unique.cpp: distinct elements and slices, membership.
 // build: small
+#include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 #include "core/kernels/sort.h"
@@ -19,6 +20,11 @@ Tensor no_ints(const Tensor& beside) {
 }
 
 Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
+  if (is_wide_unsigned(self.dtype())) {
+    Unique found = flat(to_ordered_carrier(self), sort, inverse, counts);
+    std::get<0>(found) = from_ordered_carrier(std::get<0>(found), self.dtype());
+    return found;
+  }
   Tensor in = contiguous(self);
   UT_CHECK_AS(NotImplemented, !in.is_complex(), "\"unique\" not implemented for '", long_name(in.dtype()), "'");
   UniqueElements found = backend_of(in).sort->unique(in, sort, inverse, counts);
@@ -71,7 +77,7 @@ Unique _unique_consecutive(const Tensor& self, bool return_inverse, bool return_
 
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
   for (const Tensor* side : {&elements, &test_elements})
-    UT_CHECK(!side->is_complex() && side->dtype() != DType::Bool,
+    UT_CHECK((!side->is_complex() || is_storage(side->dtype())) && side->dtype() != DType::Bool,
              "Unsupported input type encountered for isin(): ", long_name(side->dtype()));
   DType t = result_type(elements, test_elements);
   Tensor in = contiguous(to_dtype(elements, t)), among = contiguous(to_dtype(test_elements, t)),

@@ -37,7 +37,15 @@ std::vector<Tensor> out_list_arg(PyObject* o, size_t n) {
 Scalar scalar_arg(PyObject* o) {
   if (PyFloat_Check(o)) return Scalar(PyFloat_AS_DOUBLE(o));
   if (PyBool_Check(o)) return Scalar(o == Py_True);
-  if (PyLong_Check(o)) return Scalar(static_cast<long>(int_arg(o)));
+  if (PyLong_Check(o)) {
+    int overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (v == -1 && PyErr_Occurred()) throw PythonError();
+    if (UT_LIKELY(!overflow)) return Scalar(v);
+    unsigned long wide = PyLong_AsUnsignedLong(o);
+    if (PyErr_Occurred()) throw PythonError();
+    return Scalar(wide);
+  }
   if (PyComplex_Check(o)) return Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
   if (is_tensor(o)) return ops::item(tensor_of(o));
   if (PyIndex_Check(o)) return Scalar(static_cast<long>(int_arg(o)));
@@ -155,6 +163,8 @@ PyObject* wrap(const Scalar& s) {
       return PyBool_FromLong(s.to<bool>());
     case Scalar::Kind::Int:
       return PyLong_FromLongLong(s.to_int());
+    case Scalar::Kind::UInt:
+      return PyLong_FromUnsignedLongLong(s.to<uint64_t>());
     case Scalar::Kind::Float:
       return PyFloat_FromDouble(s.to_double());
     case Scalar::Kind::Complex:

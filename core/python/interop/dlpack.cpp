@@ -49,7 +49,9 @@ struct DLManagedTensorVersioned {
 };
 constexpr int32_t kCpu = 1;
 constexpr uint64_t kCopied = 2;
-enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
+enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6, kFloat8 = 10 };
+// From kFloat8 on: e4m3fn, e4m3fnuz, e5m2, e5m2fnuz, e8m0fnu; by our order.
+constexpr uint8_t kFloat8Codes[] = {kFloat8, kFloat8 + 2, kFloat8 + 1, kFloat8 + 3, kFloat8 + 4};
 constexpr const char* kName = "dltensor";
 constexpr const char* kUsedName = "used_dltensor";
 constexpr const char* kVersionedName = "dltensor_versioned";
@@ -62,8 +64,9 @@ constexpr const char* kUsedVersionedName = "used_dltensor_versioned";
 
 DLDataType to_dl(DType t) {
   uint8_t bits = static_cast<uint8_t>(itemsize(t) * 8);
-  uint8_t code = t == DType::Bool       ? kBool
-                 : t == DType::UInt8    ? kUInt
+  uint8_t code = t == DType::Bool                           ? kBool
+                 : t == DType::UInt8 || is_wide_unsigned(t) ? kUInt
+                 : is_float8(t)         ? kFloat8Codes[static_cast<int>(t) - static_cast<int>(DType::Float8_e4m3fn)]
                  : t == DType::BFloat16 ? kBfloat
                  : is_complex(t)        ? kComplex
                  : is_floating(t)       ? kFloat

@@ -28,12 +28,15 @@ bool has_base_named(PyTypeObject* type, std::string_view name) {
   return false;
 }
 
+bool in_numpy(DType t) { return t != DType::BFloat16 && t != DType::Complex32 && !is_float8(t); }
+
 std::optional<DType> dtype_by_numpy_name(std::string_view name) {
   if (name.starts_with("numpy.")) name.remove_prefix(6);
   if (name == "bool_") return DType::Bool;
   if (name == "longlong" || name == "intp") return DType::Int64;
+  if (name == "ulonglong" || name == "uintp") return DType::UInt64;
   for (int i = 0; i < kNumDTypes; i++)
-    if (name == kDTypeInfo[i].name && static_cast<DType>(i) != DType::BFloat16) return static_cast<DType>(i);
+    if (name == kDTypeInfo[i].name && in_numpy(static_cast<DType>(i))) return static_cast<DType>(i);
   return std::nullopt;
 }
 
@@ -51,6 +54,8 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   if (f == "b") return DType::Int8;
   if (f == "h" || f == "i" || f == "l" || f == "q")
     return size == 2 ? DType::Int16 : size == 4 ? DType::Int32 : DType::Int64;
+  if (f == "H" || f == "I" || f == "L" || f == "Q")
+    return size == 2 ? DType::UInt16 : size == 4 ? DType::UInt32 : DType::UInt64;
   return std::nullopt;
 }
 
@@ -64,7 +69,7 @@ std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
   UT_FAIL_AS(
       Type, "can't convert np.ndarray of type ", name,
       ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
-      "uint8, and bool.");
+      "uint64, uint32, uint16, uint8, and bool.");
 }
 
 void warn_read_only() {
@@ -207,7 +212,7 @@ Tensor from_ndarray(PyObject* array, bool for_reading) {
 
 PyObject* numpy_dtype(DType t) {
   static PyObject* dtypes[kNumDTypes];
-  UT_CHECK_TYPE(t != DType::BFloat16, "Got unsupported ScalarType BFloat16");
+  UT_CHECK_TYPE(in_numpy(t), "Got unsupported ScalarType ", long_name(t));
   PyObject*& slot = dtypes[static_cast<int>(t)];
   if (!slot) {
     PyRef module(check(PyImport_ImportModule("numpy")));

@@ -17,6 +17,7 @@
 #include "core/python/types/storage_object.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/promotion.h"
+#include "core/tensor/storage_dtypes.h"
 #include "generated/ops.h"
 
 namespace undertow::python {
@@ -24,6 +25,7 @@ namespace undertow::python {
 namespace {
 
 PyObject* element(const char* p, DType t) {
+  if (UT_UNLIKELY(is_storage(t))) return wrap(read_element(t, p));
   return dispatch(t, [&](auto tag) -> PyObject* {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_same_v<T, bool>) return PyBool_FromLong(*p != 0);  // memory of empty() may hold any byte
@@ -105,6 +107,11 @@ void infer_dtype(PyObject* o, std::optional<DType>& found) {
 
 void check_fits(double v, DType t) {
   UT_CHECK_VALUE(v == v, "cannot convert float NaN to integer");
+  if (is_storage(t)) {
+    UT_CHECK(v > -1 && v < std::ldexp(1.0, static_cast<int>(8 * itemsize(t))), "value cannot be converted to type ",
+             name(t), " without overflow");
+    return;
+  }
   dispatch(t, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (std::is_integral_v<T>)
@@ -120,7 +127,12 @@ void store(char* p, DType t, PyObject* o) {
     return store(p, t, element.get());
   }
   Scalar s(std::complex<double>(0));
-  if (PyLong_Check(o) && !PyBool_Check(o)) {
+  UT_CHECK_TYPE(t != DType::UInt64 || !(PyFloat_Check(o) || PyComplex_Check(o)), "an integer is required");
+  if (t == DType::UInt64 && PyLong_Check(o)) {
+    unsigned long v = PyLong_AsUnsignedLong(o);
+    if (PyErr_Occurred()) throw PythonError();
+    s = Scalar(v);
+  } else if (PyLong_Check(o) && !PyBool_Check(o)) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
     if (overflow && is_differentiable(t)) {
@@ -140,6 +152,9 @@ void store(char* p, DType t, PyObject* o) {
         }
       });
     }
+    if (is_wide_unsigned(t))  // negative numbers wrap
+      UT_CHECK(v < 1LL << 8 * itemsize(t) && v > -(1LL << 8 * itemsize(t)), "value cannot be converted to type ",
+               name(t), " without overflow");
   } else {
     UT_CHECK_TYPE(!PyUnicode_Check(o), "new(): invalid data type 'str'");
     UT_CHECK_TYPE(!is_tensor(o) || tensor_of(o).numel() == 1 || !is_integral(t),
@@ -154,10 +169,7 @@ void store(char* p, DType t, PyObject* o) {
     if (s.is_floating() && is_integral(t) && t != DType::Bool) check_fits(s.to_double(), t);
     UT_CHECK_TYPE(!s.is_complex() || is_complex(t), "can't convert complex to ", is_integral(t) ? "int" : "float");
   }
-  dispatch(t, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    *reinterpret_cast<T*>(p) = s.to<T>();
-  });
+  write_element(t, s, p);
 }
 
 void fill_nested(PyObject* data, const Tensor& out, int64_t dim, int64_t& at) {

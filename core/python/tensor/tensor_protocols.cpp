@@ -309,6 +309,7 @@ PyObject* nb_int(PyObject* self) {
   if (has_unary_override(self)) return call_unary_override("__int__", self);
   return guarded([&]() -> PyObject* {
     Scalar s = one_element(self);
+    if (s.kind() == Scalar::Kind::UInt) return wrap(s);
     if (s.is_integral()) return wrap(s.to_int());
     UT_CHECK(!s.is_complex(), "value cannot be converted to type int64_t without overflow");
     return check(PyLong_FromDouble(s.to_double()));
@@ -328,7 +329,8 @@ PyObject* nb_index(PyObject* self) {
   return guarded([&]() -> PyObject* {
     UT_CHECK_TYPE(is_integral(tensor_of(self).dtype()) && tensor_of(self).numel() == 1,
                   "only integer tensors of a single element can be converted to an index");
-    return wrap(one_element(self).to_int());
+    Scalar s = one_element(self);
+    return s.kind() == Scalar::Kind::UInt ? wrap(s) : wrap(s.to_int());
   });
 }
 

@@ -62,7 +62,11 @@ PyObject* dtype_to_real(PyObject* self, PyObject*) {
   return new_ref(dtype_object(to_real(reinterpret_cast<DTypeObject*>(self)->dtype)));
 }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
-  return new_ref(dtype_object(to_complex(reinterpret_cast<DTypeObject*>(self)->dtype)));
+  return guarded([&]() -> PyObject* {
+    DType t = reinterpret_cast<DTypeObject*>(self)->dtype;
+    UT_CHECK(is_differentiable(t) && !is_float8(t), "Unknown Complex ScalarType for ", long_name(t));
+    return new_ref(dtype_object(to_complex(t)));
+  });
 }
 PyMethodDef dtype_methods[] = {
     {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
@@ -77,7 +81,7 @@ PyObject* dtype_is_complex(PyObject* s, void*) {
 }
 PyObject* dtype_is_signed(PyObject* s, void*) {
   DType t = reinterpret_cast<DTypeObject*>(s)->dtype;
-  return PyBool_FromLong(t != DType::Bool && t != DType::UInt8);
+  return PyBool_FromLong(t != DType::Bool && t != DType::UInt8 && !is_wide_unsigned(t) && t != DType::Float8_e8m0fnu);
 }
 PyObject* dtype_itemsize(PyObject* s, void*) {
   return PyLong_FromLong(itemsize(reinterpret_cast<DTypeObject*>(s)->dtype));
@@ -363,6 +367,7 @@ bool init_dtype_types(PyObject* module) {
                   {"short", DType::Int16},
                   {"int", DType::Int32},
                   {"long", DType::Int64},
+                  {"chalf", DType::Complex32},
                   {"cfloat", DType::Complex64},
                   {"cdouble", DType::Complex128}})
     if (PyModule_AddObjectRef(module, a.name, dtype_object(a.dtype)) < 0) return false;

@@ -10,6 +10,7 @@
 #include "core/kernels/cpu/elementwise_walk.h"
 #include "core/kernels/cpu/half/half_kernels.h"
 #include "core/kernels/cpu/isa.h"
+#include "core/tensor/storage_dtypes.h"
 
 namespace undertow::cpu {
 
@@ -74,6 +75,14 @@ Dims byte_strides(const Tensor& t) {
 
 }  // namespace
 
+ConvertLoop convert_loop_of(DType to, DType from) {
+  return dispatch(to, [&](auto to_tag) {
+    return dispatch(from, [&](auto from_tag) -> ConvertLoop {
+      return &convert_loop<typename decltype(to_tag)::type, typename decltype(from_tag)::type>;
+    });
+  });
+}
+
 void copy(const Tensor& dst, const Tensor& src) {
   if (dst.dtype() == src.dtype()) {
     if (dst.is_contiguous() && src.is_contiguous())
@@ -86,14 +95,12 @@ void copy(const Tensor& dst, const Tensor& src) {
   iter.add_output(dst, dst.dtype());
   iter.add_input(src);
   iter.build();
+  if (UT_UNLIKELY(is_storage(dst.dtype()) || is_storage(src.dtype())))
+    return copy_storage(iter, dst.dtype(), src.dtype());
   MoveKernels::Convert fast = fast_convert(dst.dtype(), src.dtype());
   bool halves = is_reduced_float(dst.dtype()) != is_reduced_float(src.dtype());
   int64_t to_width = dst.itemsize(), from_width = src.itemsize();
-  auto loop = dispatch(dst.dtype(), [&](auto to) {
-    return dispatch(src.dtype(), [&](auto from) {
-      return &convert_loop<typename decltype(to)::type, typename decltype(from)::type>;
-    });
-  });
+  ConvertLoop loop = convert_loop_of(dst.dtype(), src.dtype());
   walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
     if (s[0] == to_width && s[1] == from_width) {
       if (fast) return fast(p[0], p[1], n);
@@ -108,6 +115,11 @@ void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
   iter.add_output(t, t.dtype());
   iter.build();
   walk(iter, [&](char* const* p, const int64_t* s, int64_t n) {
+    if (t.dtype() == DType::Complex32) {  // two halves, whose top bits are their signs
+      uint32_t signs = (neg ? 0x80008000u : 0) ^ (conj ? 0x80000000u : 0);
+      for (int64_t i = 0; i < n; i++) *reinterpret_cast<uint32_t*>(p[0] + i * s[0]) ^= signs;
+      return;
+    }
     dispatch(t.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       char* at = p[0];
@@ -124,20 +136,7 @@ void conj_neg_in_place(const Tensor& t, bool conj, bool neg) {
   });
 }
 
-Scalar item(const Tensor& t) {
-  return dispatch(t.dtype(), [&](auto tag) -> Scalar {
-    using T = typename decltype(tag)::type;
-    T v = *t.data_as<T>();
-    if constexpr (kIsComplex<T>)
-      return Scalar(std::complex<double>(v.real(), v.imag()));
-    else if constexpr (std::is_same_v<T, bool>)
-      return Scalar(v);
-    else if constexpr (std::is_integral_v<T>)
-      return Scalar(static_cast<long>(v));
-    else
-      return Scalar(static_cast<double>(v));
-  });
-}
+Scalar item(const Tensor& t) { return read_element(t.dtype(), t.data()); }
 
 void convert_checked(const Tensor& dst, const Tensor& src, void (*check)(const Scalar& value, DType dtype)) {
   Scalar value = item(src);

@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/kernels/cpu/copy/copy.h"
 #include "core/kernels/cpu/elementwise_walk.h"
+#include "core/tensor/storage_dtypes.h"
 
 namespace undertow::cpu {
 
@@ -15,6 +16,11 @@ struct Pattern {
   int64_t width;
 
   Pattern(const Scalar& value, const Tensor& dst) : width(dst.itemsize()) {
+    if (UT_UNLIKELY(is_storage(dst.dtype()))) {
+      Scalar stored = dst.is_conj() ? value.conj() : value;
+      write_element(dst.dtype(), dst.is_neg() ? -stored : stored, bytes);
+      return;
+    }
     dispatch(dst.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       T v = value.to<T>();
