@@ -61,8 +61,9 @@ def _norm(mode: str | None, forward: bool) -> int:
 
 def _real(input: Tensor) -> Tensor:
     """Convert integers to floating point; half-precision dtypes raise."""
-    if input.dtype in (ut.float16, ut.bfloat16, ut.complex32):
-        raise RuntimeError(f"Unsupported dtype {_LONG[str(input.dtype).rpartition('.')[2]]}: transforms need float32 or float64")
+    if (input.is_floating_point() and input.dtype not in (ut.float32, ut.float64)) or input.dtype is ut.complex32:
+        name = str(input.dtype).rpartition(".")[2]
+        raise RuntimeError(f"Unsupported dtype {_LONG.get(name, name.capitalize())}: transforms need float32 or float64")
     return input if input.is_floating_point() or input.is_complex() else input.to(ut.get_default_dtype())
 
 

@@ -25,7 +25,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> _embedding_bag(const Tensor& weight, 
                                                           const Tensor& scales, bool last, int64_t padding_idx, bool) {
   UT_CHECK(weight.dim() == 2, "embedding_bag: expected a weight of two dimensions, got ", weight.dim());
   UT_CHECK(mode >= kSum && mode <= kMax, "`mode` must be sum, mean, or max.");
-  UT_CHECK(is_floating(weight.dtype()),
+  UT_CHECK(is_floating(weight.dtype()) && !is_float8(weight.dtype()),
            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
            "Double; but got undertow.",
            long_name(weight.dtype()), "Tensor instead (while checking arguments for embedding_bag)");

@@ -115,6 +115,10 @@ CALLS = {
     "searchsorted": lambda L, x, d: L.searchsorted(x[0], x[1]), "histc": lambda L, x, d: x.histc(3, 0, 4), "zero_": lambda L, x, d: x.clone().zero_(), "cross": lambda L, x, d: L.linalg.cross(x, x),
     "promoted with float32": lambda L, x, d: x * L.ones(3), "promoted with int32": lambda L, x, d: x * L.ones(3, dtype=L.int32), "logsumexp": lambda L, x, d: x.logsumexp(0),
     "std_mean": lambda L, x, d: L.std_mean(x)[0], "nan_to_num": lambda L, x, d: x.nan_to_num(), "repeat": lambda L, x, d: x.repeat(2, 2), "unfold": lambda L, x, d: x.unfold(1, 2, 1),
+    "conv1d": lambda L, x, d: L.nn.functional.conv1d(x[None], x[:, :2].reshape(1, 2, 2)), "conj_physical": lambda L, x, d: x.conj_physical(), "isreal": lambda L, x, d: x.isreal(),
+    "conv_transpose1d": lambda L, x, d: L.nn.functional.conv_transpose1d(x[None], x[:, :2].reshape(2, 1, 2)), "nonzero_static": lambda L, x, d: x.nonzero_static(size=2),
+    "index_put accumulated": lambda L, x, d: x.index_put((L.tensor([0, 0]),), x[1], accumulate=True), "cholesky": lambda L, x, d: L.linalg.cholesky(x[:, :2]),
+    "embedding_bag": lambda L, x, d: L.nn.functional.embedding_bag(L.tensor([[0, 1]]), x), "bce": lambda L, x, d: L.nn.functional.binary_cross_entropy(x, x),
     "gcd": lambda L, x, d: L.gcd(x, x), "hypot": lambda L, x, d: L.hypot(x, x), "block_diag": lambda L, x, d: L.block_diag(x, x), "cov": lambda L, x, d: x.cov(),
 }
 

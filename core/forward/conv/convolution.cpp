@@ -3,6 +3,7 @@
 // build: small
 #include <algorithm>
 
+#include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/forward/create/create.h"
 #include "core/kernels/backend.h"
@@ -152,6 +153,10 @@ bool is_dense_channels_last(const Tensor& t) {
 // The result is channels-last if an argument is; a weight is row-major.
 Tensor compute(ConvResult asked, const ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias,
                IntSpan sizes) {
+  if (UT_UNLIKELY(a.dtype() == DType::Complex32)) {
+    Tensor wide = compute(asked, s, to_carrier(a), to_carrier(b), bias.defined() ? to_carrier(bias) : bias, sizes);
+    return to_dtype(wide, a.dtype());
+  }
   MemoryFormat format = asked == ConvResult::Weight || !(has_channels_last(a) || has_channels_last(b))
                             ? MemoryFormat::Contiguous
                         : sizes.size() == 4 ? MemoryFormat::ChannelsLast

@@ -6,6 +6,7 @@
 // viewed with stride zero over that shape, and one tensor of byte offsets gives the element for each index.
 #include "core/forward/index/index_common.h"
 
+#include "core/forward/copy/carriers.h"
 #include "core/forward/copy/copy.h"
 #include "core/kernels/backend.h"
 #include "core/tensor/elementwise_iter.h"
@@ -176,6 +177,11 @@ void index_put_out(const Tensor& out, const Tensor&, TensorSpan indices, const T
            " and self on ", out.device());
   check_devices(out, indices);
   if (out.dtype() == DType::Float8_e8m0fnu) throw_not_implemented("index_put", out.dtype());
+  if (UT_UNLIKELY(accumulate && is_storage(out.dtype()) && !is_wide_unsigned(out.dtype()))) {
+    Tensor wide = to_carrier(out);
+    index_put_out(wide, wide, indices, to_carrier(values), true);
+    return copy_into(out, wide);
+  }
   warn_if_expanded(out, "index_put_", "tensor[indices] = tensor");
   const bool masked = std::any_of(indices.begin(), indices.end(), is_mask);
   if (!masked || values.numel() != 1) check_no_overlap(out, values);  // one value under a mask is read before the write

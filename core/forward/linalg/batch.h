@@ -16,6 +16,7 @@ inline void check_square(const Tensor& t, const char* name, const char* argument
            t.size(-2), " by ", t.size(-1), " matrices");
 }
 inline void check_inexact(const Tensor& t, const char* name) {
+  if (is_storage(t.dtype())) throw_not_implemented(name, t.dtype());
   UT_CHECK(is_differentiable(t.dtype()), name, ": Expected a floating point or complex tensor as input. Got ",
            long_name(t.dtype()));
   UT_CHECK(!is_reduced_float(t.dtype()), name, ": Low precision dtypes not supported. Got ", long_name(t.dtype()));

@@ -24,7 +24,7 @@ Operands operands(const Tensor& self, const Tensor& target, const Tensor& weight
   Operands o;
   o.dtype = result_type(self, target);
   if (weight.defined() && weight.dim() > 0) o.dtype = promote_types(o.dtype, weight.dtype());
-  UT_CHECK(is_floating(o.dtype), "\"", name, "\" not implemented for '", long_name(o.dtype), "'");
+  if (!is_floating(o.dtype)) throw_not_implemented(name, o.dtype);
   o.wide = is_reduced_float(o.dtype) ? DType::Float32 : o.dtype;
   o.x = to_dtype(self, o.wide);
   o.y = to_dtype(target, o.wide);
