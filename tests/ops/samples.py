@@ -120,7 +120,8 @@ def to_tensor(array: np.ndarray, dtype: str | None = None) -> ut.Tensor:
 
 def to_numpy(t: ut.Tensor) -> np.ndarray:
     t = t.detach().resolve_conj().resolve_neg()
-    return t.to(ut.float32).numpy() if t.dtype == ut.bfloat16 else t.numpy()
+    wider = {ut.bfloat16: ut.float32, ut.complex32: ut.complex64}.get(t.dtype, t.dtype)
+    return t.to(wider).numpy()
 
 
 def tensors_of(value, dtype: str):
