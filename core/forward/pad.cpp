@@ -102,8 +102,7 @@ Tensor _pad_indexed_backward(const Tensor& grad_output, IntSpan sizes, IntSpan p
   for (int64_t d = 0; out.numel() && d < out.dim(); d++) wanted *= axis_of(out, padding, d).out;
   UT_CHECK(grad_output.numel() == 0 || grad_output.numel() == wanted, "grad_output of ", wanted,
            " elements expected, got shape ", ShapeText{grad_output.sizes()});
-  UT_CHECK_AS(NotImplemented, is_floating(out.dtype()) || out.is_complex(), "\"pad_backward\" not implemented for '",
-              long_name(out.dtype()), "'");
+  if (!is_floating(out.dtype()) && !out.is_complex()) throw_not_implemented("pad_backward", out.dtype());
   backend_of(grad_output).pad->indexed_backward(out, contiguous(grad_output), padding, static_cast<PadMode>(mode));
   return out;
 }

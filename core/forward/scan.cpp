@@ -34,7 +34,7 @@ Picked running_extremum(const Tensor& self, int64_t dim, bool max, const char* n
   Tensor values = empty_on_device_of(in, in.sizes(), in.dtype()),
          indices = empty_on_device_of(in, in.sizes(), DType::Int64);
   if (in.numel()) {
-    UT_CHECK_AS(NotImplemented, !in.is_complex(), "\"", name, "\" not implemented for '", long_name(in.dtype()), "'");
+    if (in.is_complex()) throw_not_implemented(name, in.dtype());
     backend_of(in).scan->extremum(values, indices, in, d, max);
   }
   if (self.dim()) return {values, indices};
@@ -53,8 +53,7 @@ Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   return scanned(Scan::Prod, self, dim, dtype, "cumprod_out_cpu");
 }
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
-  UT_CHECK_AS(NotImplemented, is_differentiable(self.dtype()), "\"logcumsumexp_out_cpu\" not implemented for '",
-              long_name(self.dtype()), "'");
+  if (!is_differentiable(self.dtype())) throw_not_implemented("logcumsumexp_out_cpu", self.dtype());
   return scanned(Scan::LogSumExp, self, dim, std::nullopt, "logcumsumexp_out_cpu");
 }
 Picked cummax(const Tensor& self, int64_t dim) { return running_extremum(self, dim, true, "cummax_cpu"); }

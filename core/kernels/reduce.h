@@ -13,7 +13,7 @@ inline DType fold_dtype(Fold op, DType in, const char* name) {
   if (is_floating(in)) return is_reduced_float(in) ? DType::Float32 : in;
   bool added = op == Fold::Sum || op == Fold::NanSum || op == Fold::Prod, compared = op == Fold::Max || op == Fold::Min;
   bool exists = is_complex(in) ? op == Fold::Sum || op == Fold::Prod : added || compared;
-  UT_CHECK_AS(NotImplemented, exists, "\"", name, "\" not implemented for '", long_name(in), "'");
+  if (!exists) throw_not_implemented(name, in);
   return is_complex(in) || compared ? in : DType::Int64;
 }
 

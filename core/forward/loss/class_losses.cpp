@@ -42,8 +42,7 @@ std::tuple<Tensor, Tensor> nll(const Tensor& self, const Tensor& target, const T
   ClassGeometry g = check_nll(self.sizes(), target, weight, spatial);
   UT_CHECK(!weight.defined() || weight.dtype() == self.dtype(), "expected scalar type ", long_name(self.dtype()),
            " but found ", long_name(weight.defined() ? weight.dtype() : self.dtype()), " of the weight");
-  UT_CHECK_AS(NotImplemented, is_floating(self.dtype()), "\"nll_loss_out_frame\" not implemented for '",
-              long_name(self.dtype()), "'");
+  if (!is_floating(self.dtype())) throw_not_implemented("nll_loss_out_frame", self.dtype());
   DType wide = is_reduced_float(self.dtype()) ? DType::Float32 : self.dtype();
   Tensor in = contiguous(to_dtype(self, wide)), at = contiguous(to_dtype(target, DType::Int64));
   Tensor w = weight.defined() ? contiguous(to_dtype(weight, wide)) : Tensor();
@@ -69,8 +68,7 @@ std::tuple<Tensor, Tensor> nll_loss2d_forward(const Tensor& self, const Tensor& 
 
 Tensor nll_loss_backward(const Tensor& grad_output, IntSpan sizes, const Tensor& target, const Tensor& weight,
                          int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
-  UT_CHECK_AS(NotImplemented, is_floating(grad_output.dtype()), "\"nll_loss_backward_out_frame\" not implemented for '",
-              long_name(grad_output.dtype()), "'");
+  if (!is_floating(grad_output.dtype())) throw_not_implemented("nll_loss_backward_out_frame", grad_output.dtype());
   ClassGeometry g = check_nll(sizes, target, weight, sizes.size() > 2);
   int64_t wanted = reduction == kNone ? g.n * g.space : 1;
   UT_CHECK(grad_output.numel() == wanted && total_weight.numel() == 1, "Expected ", wanted,

@@ -14,8 +14,8 @@ namespace {
 
 CtcBatch batch_of(const Tensor& log_probs, const Tensor& targets, IntSpan input_lengths, IntSpan target_lengths,
                   int64_t blank) {
-  UT_CHECK_AS(NotImplemented, log_probs.dtype() == DType::Float32 || log_probs.dtype() == DType::Float64,
-              "\"ctc_loss_cpu\" not implemented for '", long_name(log_probs.dtype()), "'");
+  if (log_probs.dtype() != DType::Float32 && log_probs.dtype() != DType::Float64)
+    throw_not_implemented("ctc_loss_cpu", log_probs.dtype());
   UT_CHECK(log_probs.dim() == 3, "ctc_loss: expected log_probs of shape (steps, batch, classes), got ",
            ShapeText{log_probs.sizes()});
   CtcBatch b{.labels = contiguous(to_dtype(targets, DType::Int64)),

@@ -73,8 +73,7 @@ Tensor elementwise_loss_backward(const ElementwiseLoss& loss, const Tensor& grad
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
   DType t = result_type(self, target);
-  UT_CHECK_AS(NotImplemented, is_floating(t) || t == DType::Bool, "\"mse_cpu\" not implemented for '", long_name(t),
-              "'");
+  if (!is_floating(t) && t != DType::Bool) throw_not_implemented("mse_cpu", t);
   if (t == DType::Bool) sub(self, target, Scalar(1));  // which raises
   return value({LossKind::Squared, "mse_cpu"}, self, target, {}, reduction);
 }

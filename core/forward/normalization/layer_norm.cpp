@@ -15,7 +15,7 @@ namespace undertow::fwd {
 NormalizationTypes normalization_types(const Tensor& input, std::initializer_list<const Tensor*> parameters,
                                        const char* kernel) {
   DType t = input.dtype();
-  UT_CHECK_AS(NotImplemented, is_floating(t), "\"", kernel, "\" not implemented for '", long_name(t), "'");
+  if (!is_floating(t)) throw_not_implemented(kernel, t);
   bool mixed = false;
   for (const Tensor* p : parameters) mixed |= p->defined() && p->dtype() != t;
   if (mixed) {
@@ -126,8 +126,7 @@ std::tuple<Tensor, Tensor, Tensor> _layer_norm_backward(const Tensor& dy, const 
 std::tuple<Tensor, Tensor> _fused_rms_norm(const Tensor& input, IntSpan normalized_shape, const Tensor& weight,
                                            std::optional<double> eps) {
   Lines l = lines_of(input, normalized_shape, weight, {});
-  UT_CHECK_AS(NotImplemented, is_floating(input.dtype()), "\"rms_norm\" not implemented for '",
-              long_name(input.dtype()), "'");
+  if (!is_floating(input.dtype())) throw_not_implemented("rms_norm", input.dtype());
   DType wide = is_reduced_float(input.dtype()) ? DType::Float32 : input.dtype();
   double small =
       wide == DType::Float32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();

@@ -58,8 +58,7 @@ void check_lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
 }
 void check_lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
   check_lerp_operand("end", self.dtype(), end.dtype());
-  UT_CHECK_AS(NotImplemented, !is_integral(self.dtype()), "\"lerp_kernel_scalar\" not implemented for '",
-              long_name(self.dtype()), "'");
+  if (is_integral(self.dtype())) throw_not_implemented("lerp_kernel_scalar", self.dtype());
   UT_CHECK(self.is_complex() || !weight.is_complex(), "value cannot be converted to type ", type_name(self.dtype()),
            " without overflow: the weight ", weight, " is complex");
 }

@@ -18,8 +18,7 @@ Tensor averaged(const Tensor& self, const Pooling& p, const AverageBy& by) {
 Tensor spread(const Tensor& grad_output, IntSpan sizes, const Pooling& p, const AverageBy& by) {
   UT_CHECK(grad_output.numel() == p.planes * p.out_plane, "pooling: gradient of shape ", ShapeText{grad_output.sizes()},
            " for an image of shape ", ShapeText{sizes});
-  UT_CHECK_AS(NotImplemented, grad_output.is_floating(), "\"avg_pool_backward\" not implemented for '",
-              long_name(grad_output.dtype()), "'");
+  if (!grad_output.is_floating()) throw_not_implemented("avg_pool_backward", grad_output.dtype());
   Tensor out = empty_on_device_of(grad_output, sizes, grad_output.dtype());
   backend_of(grad_output).pool->average_backward(out, contiguous(grad_output), p, by);
   return out;
@@ -30,15 +29,14 @@ Tensor avg_pooled(const Tensor& self, int64_t spatial, IntSpan kernel, IntSpan s
   int64_t one = 1;
   Pooling p = kernel_windows(self, spatial, kernel, stride, padding, IntSpan(&one, 1), ceil_mode, name);
   UT_CHECK(!divisor || *divisor != 0, "divisor must be not zero");
-  UT_CHECK_AS(NotImplemented, self.is_floating() || self.dtype() == DType::Int64, "\"", name,
-              "\" not implemented for '", long_name(self.dtype()), "'");
+  if (!self.is_floating() && self.dtype() != DType::Int64) throw_not_implemented(name, self.dtype());
   return averaged(self, p, {include, divisor});
 }
 
 Tensor adaptive(const Tensor& self, int64_t spatial, IntSpan output_size, const char* name) {
   Pooling p = adaptive_windows(self.sizes(), spatial, output_size,
                                spatial == 2 ? "adaptive_avg_pool2d" : "adaptive_avg_pool3d");
-  UT_CHECK_AS(NotImplemented, self.is_floating(), "\"", name, "\" not implemented for '", long_name(self.dtype()), "'");
+  if (!self.is_floating()) throw_not_implemented(name, self.dtype());
   return averaged(self, p, {false, std::nullopt});
 }
 

@@ -12,16 +12,14 @@ using Pair = std::tuple<Tensor, Tensor>;
 
 Pair max_pooled(const Tensor& self, const Pooling& p, const char* name) {
   DType t = self.dtype();
-  UT_CHECK_AS(NotImplemented, !is_complex(t) && t != DType::Bool, "\"", name, "\" not implemented for '", long_name(t),
-              "'");
+  if (is_complex(t) || t == DType::Bool) throw_not_implemented(name, t);
   Tensor out = empty_on_device_of(self, p.sizes, t), index = empty_on_device_of(self, p.sizes, DType::Int64);
   backend_of(self).pool->largest(out, index, contiguous(self), p);
   return {in_format_of(out, self), in_format_of(index, self)};
 }
 
 void check_floating(const Tensor& self, const char* name) {
-  UT_CHECK_AS(NotImplemented, is_floating(self.dtype()), "\"", name, "\" not implemented for '",
-              long_name(self.dtype()), "'");
+  if (!is_floating(self.dtype())) throw_not_implemented(name, self.dtype());
 }
 void check_channels(const Tensor& self, int64_t spatial, const char* name) {
   int64_t d = self.dim() - spatial - 1;

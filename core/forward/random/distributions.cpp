@@ -52,10 +52,10 @@ int64_t largest_integer(DType t) {
 }
 
 void check_floating(const Tensor& t, const char* kernel) {
-  UT_CHECK_AS(NotImplemented, t.is_floating(), "\"", kernel, "\" not implemented for '", long_name(t.dtype()), "'");
+  if (!t.is_floating()) throw_not_implemented(kernel, t.dtype());
 }
 void check_real(const Tensor& t, const char* kernel) {
-  UT_CHECK_AS(NotImplemented, !t.is_complex(), "\"", kernel, "\" not implemented for '", long_name(t.dtype()), "'");
+  if (t.is_complex()) throw_not_implemented(kernel, t.dtype());
 }
 
 void check_in_range(int64_t from, int64_t last, DType t) {
@@ -306,8 +306,7 @@ Tensor randint_like(const Tensor& self, int64_t low, int64_t high, Generator* g,
 Tensor randperm(int64_t n, Generator* g, std::optional<DType> dtype, std::optional<Device> device) {
   DType t = dtype.value_or(DType::Int64);
   UT_CHECK(n >= 0, "n must be non-negative, got ", n);
-  UT_CHECK_AS(NotImplemented, t != DType::Bool && !is_complex(t), "\"randperm\" not implemented for '", long_name(t),
-              "'");
+  if (t == DType::Bool || is_complex(t)) throw_not_implemented("randperm", t);
   check_fits(Scalar(static_cast<long>(n)), t);
   auto exact = [&](DType which, int bits) {
     UT_CHECK(t != which || n <= (int64_t{1} << bits) + 1, "n cannot be greater than 2^", bits, "+1 for ", long_name(t),

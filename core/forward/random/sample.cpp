@@ -24,8 +24,7 @@ Tensor laid_out_like(const Tensor& src, const Tensor& out) {
 
 // Gamma and binomial samples are drawn in double, whatever the dtype, as in torch.
 void check_drawn(const Tensor& t, const char* kernel) {
-  UT_CHECK_AS(NotImplemented, t.dtype() == DType::Float32 || t.dtype() == DType::Float64, "\"", kernel,
-              "\" not implemented for '", long_name(t.dtype()), "'");
+  if (t.dtype() != DType::Float32 && t.dtype() != DType::Float64) throw_not_implemented(kernel, t.dtype());
 }
 
 // Row-major doubles in new memory.
@@ -44,10 +43,8 @@ double smallest(DType t) {
 void bernoulli_out(const Tensor& out, const Tensor&, const Tensor& p, Generator* g) {
   UT_CHECK(is_expandable_to(p.sizes(), out.sizes()), "output with shape ", ShapeText{out.sizes()},
            " doesn't match the broadcast shape ", ShapeText{broadcast_sizes(out.sizes(), p.sizes())});
-  UT_CHECK_AS(NotImplemented, !out.is_complex(), "\"bernoulli_tensor_cpu_self_\" not implemented for '",
-              long_name(out.dtype()), "'");
-  UT_CHECK_AS(NotImplemented, p.is_floating(), "\"bernoulli_tensor_cpu_p_\" not implemented for '",
-              long_name(p.dtype()), "'");
+  if (out.is_complex()) throw_not_implemented("bernoulli_tensor_cpu_self_", out.dtype());
+  if (!p.is_floating()) throw_not_implemented("bernoulli_tensor_cpu_p_", p.dtype());
   backend_of(out).random->bernoulli(out, laid_out_like(p, out), generator_for(out, g));
 }
 Tensor bernoulli(const Tensor& self, const Tensor& p, Generator* g) {
@@ -77,8 +74,7 @@ Tensor normal(double mean, const Tensor& std, Generator* g) {
 }
 
 Tensor poisson(const Tensor& self, Generator* g) {
-  UT_CHECK_AS(NotImplemented, self.is_floating(), "\"poisson_cpu\" not implemented for '", long_name(self.dtype()),
-              "'");
+  if (!self.is_floating()) throw_not_implemented("poisson_cpu", self.dtype());
   Tensor out = empty_on_device_of(self, self.sizes(), self.dtype());
   backend_of(self).random->poisson(out, contiguous(to_dtype(self, DType::Float64)), generator_for(self, g));
   return out;

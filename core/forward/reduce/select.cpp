@@ -54,8 +54,7 @@ Tensor arg_extremum(Fold op, const Tensor& self, std::optional<int64_t> dim, boo
 }
 
 void check_ordered(const Tensor& self, const char* kernel) {
-  UT_CHECK_AS(NotImplemented, !self.is_complex() && self.dtype() != DType::Bool, "\"", kernel,
-              "\" not implemented for '", long_name(self.dtype()), "'");
+  if (self.is_complex() || self.dtype() == DType::Bool) throw_not_implemented(kernel, self.dtype());
 }
 
 // One value and index per 1-D slice along dim: pick(values, indices, in, d).
@@ -132,11 +131,11 @@ Picked kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
 }
 
 Picked mode(const Tensor& self, int64_t dim, bool keepdim) {
-  return per_line(
-      self, dim, keepdim, "mode", [&](const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d) {
-        UT_CHECK_AS(NotImplemented, !in.is_complex(), "\"mode_cpu\" not implemented for '", long_name(in.dtype()), "'");
-        backend_of(in).reduce->mode(values, indices, in, d);
-      });
+  return per_line(self, dim, keepdim, "mode",
+                  [&](const Tensor& values, const Tensor& indices, const Tensor& in, int64_t d) {
+                    if (in.is_complex()) throw_not_implemented("mode_cpu", in.dtype());
+                    backend_of(in).reduce->mode(values, indices, in, d);
+                  });
 }
 
 }  // namespace undertow::fwd

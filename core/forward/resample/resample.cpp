@@ -75,8 +75,7 @@ Tensor _resample_backward(const Tensor& grad_output, IntSpan sizes, std::string_
   UT_CHECK(grad_output.dim() == k.spatial + 2 && static_cast<int64_t>(sizes.size()) == k.spatial + 2,
            "interpolate: gradient of shape ", ShapeText{grad_output.sizes()}, " for an image of shape ",
            ShapeText{sizes});
-  UT_CHECK_AS(NotImplemented, grad_output.is_floating(), "\"upsample_backward\" not implemented for '",
-              long_name(grad_output.dtype()), "'");
+  if (!grad_output.is_floating()) throw_not_implemented("upsample_backward", grad_output.dtype());
   Tensor out = empty_on_device_of(grad_output, sizes, grad_output.dtype());
   backend_of(grad_output).resample->backward(out, contiguous(grad_output), k);
   return out;

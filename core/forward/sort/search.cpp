@@ -23,8 +23,8 @@ bool is_right(bool right, const std::optional<std::string_view>& side) {
 }
 
 Tensor search(const Tensor& sequence, const Tensor& values, bool out_int32, bool right, const Tensor& sorter) {
-  UT_CHECK_AS(NotImplemented, !sequence.is_complex() && sequence.dtype() != DType::Bool,
-              "\"searchsorted_out_cpu\" not implemented for '", long_name(sequence.dtype()), "'");
+  if (sequence.is_complex() || sequence.dtype() == DType::Bool)
+    throw_not_implemented("searchsorted_out_cpu", sequence.dtype());
   Tensor keys = contiguous(sequence), in = contiguous(values), by = sorter.defined() ? contiguous(sorter) : Tensor(),
          out = empty_on_device_of(keys, values.sizes(), DType::Int64);
   backend_of(keys).sort->searchsorted(out, keys, in, by, right);
@@ -81,9 +81,8 @@ Tensor bucketize(const Scalar& self, const Tensor& boundaries, bool out_int32, b
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   UT_CHECK(bins > 0, "undertow.histc(): bins must be > 0, but got ", bins);
-  UT_CHECK_AS(NotImplemented,
-              self.dtype() == DType::Float32 || self.dtype() == DType::Float64 || is_reduced_float(self.dtype()),
-              "\"histogram_cpu\" not implemented for '", long_name(self.dtype()), "'");
+  if (self.dtype() != DType::Float32 && self.dtype() != DType::Float64 && !is_reduced_float(self.dtype()))
+    throw_not_implemented("histogram_cpu", self.dtype());
   double low = min.to_double(), high = max.to_double();
   Tensor in = contiguous(to_dtype(self, DType::Float64));
   if (low != high) {

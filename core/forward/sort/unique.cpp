@@ -26,7 +26,7 @@ Unique flat(const Tensor& self, bool sort, bool inverse, bool counts) {
     return found;
   }
   Tensor in = contiguous(self);
-  UT_CHECK_AS(NotImplemented, !in.is_complex(), "\"unique\" not implemented for '", long_name(in.dtype()), "'");
+  if (in.is_complex()) throw_not_implemented("unique", in.dtype());
   UniqueElements found = backend_of(in).sort->unique(in, sort, inverse, counts);
   return {found.values, found.inverse, found.counts};
 }
@@ -49,7 +49,7 @@ Unique slices(const Tensor& self, int64_t dim, bool sort, bool inverse, bool cou
   for (int64_t k = 0; k < self.dim(); k++)
     if (k != d) view_sizes.push_back(self.size(k)), view_strides.push_back(self.stride(k));
   Tensor rows = contiguous(alias(self, view_sizes, view_strides, self.storage_offset(), self.dtype()));
-  UT_CHECK_AS(NotImplemented, !rows.is_complex(), "\"unique_dim\" not implemented for '", long_name(rows.dtype()), "'");
+  if (rows.is_complex()) throw_not_implemented("unique_dim", rows.dtype());
   UniqueElements found = backend_of(rows).sort->unique_rows(rows, sort, inverse, counts);
   const Tensor& picked = found.values;
   // Restores self's order of dimensions.

@@ -34,7 +34,7 @@ decltype(auto) dispatch_floating(DType t, const char* kernel, F&& f) {
     case DType::Float64:
       return f(TypeTag<double>{});
     default:
-      UT_FAIL_AS(NotImplemented, "\"", kernel, "\" not implemented for '", long_name(t), "'");
+      throw_not_implemented(kernel, t);
   }
 }
 // The same for every dtype that is not complex.
