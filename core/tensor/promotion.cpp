@@ -103,6 +103,7 @@ DType Promoter::result() const {
     DType l = static_cast<DType>(low);
     if (high == kNone) return low;
     DType h = static_cast<DType>(high);
+    if (UT_UNLIKELY(h == DType::Bool && is_storage(l))) return static_cast<int>(promote_types(h, l));
     if (is_complex(l) && is_floating(h)) return static_cast<int>(to_complex(h));
     return low;
   };

@@ -151,6 +151,61 @@ def test_the_same_is_computed_and_the_same_refused(name):
     assert not wrong, "\n".join(wrong)
 
 
+EXPRESSIONS = """
+L.ones(2) * np.uint16(3)
+L.ones(2, dtype=L.uint16) * np.int64(3)
+L.tensor([np.uint16(1), np.uint16(2)])
+L.tensor([np.uint16(1), 2])
+L.asarray(np.uint32(7))
+L.ones(2, dtype=L.uint16, device="meta") * 2
+L.tensor([1, 2, 3], dtype=L.uint16)[L.tensor(1)]
+L.ones(2, 3)[L.tensor(1, dtype=L.uint16)]
+L.ones(2, 3)[L.tensor([1], dtype=L.uint16)]
+L.ones(3, dtype=L.uint16).sum(dtype=L.uint16)
+L.ones(3, dtype=L.float8_e5m2).sum(dtype=L.float32)
+L.ones(3, dtype=L.uint32).mean(dtype=L.float32)
+L.full((2,), 3.7, dtype=L.uint16)
+L.full((2,), True, dtype=L.uint16)
+L.ones(2, dtype=L.bool) * L.tensor(3, dtype=L.uint16)
+L.ones(2, dtype=L.uint16) * L.tensor(3)
+L.ones(2, dtype=L.uint16) * L.tensor(3.5)
+L.tensor(3, dtype=L.uint16) * L.tensor(3)
+L.ones(2, dtype=L.uint16).bitwise_and_(1)
+L.where(L.tensor([True, False]), L.tensor([1, 2], dtype=L.uint16), L.tensor([1, 2]))
+L.cat([L.ones(1, dtype=L.uint16), L.ones(1)])
+L.cat([L.ones(1, dtype=L.uint16), L.ones(1, dtype=L.int32)])
+L.ones(2, dtype=L.float8_e4m3fn).copy_(L.tensor([1e9, -0.0]))
+L.set_default_dtype(L.float8_e5m2)
+L.ones(2, dtype=L.half) + 1j
+L.ones(2, dtype=L.half) / 1j
+L.complex(L.ones(2).half(), L.ones(2).half())
+L.complex(L.ones(2), L.ones(2).half())
+L.polar(L.ones(2).half(), L.ones(2).half())
+L.view_as_complex(L.ones(2, 2, dtype=L.bfloat16))
+L.frombuffer(bytearray(b"abcd"), dtype=L.uint16)
+L.ones(2, dtype=L.uint16).requires_grad_()
+L.ones(2, dtype=L.complex32, requires_grad=True)
+L.nn.Linear(2, 2).to(L.float8_e5m2).weight.dtype
+L.ones(2).chalf()
+L.ones(2, dtype=L.uint32) / L.ones(2, dtype=L.uint32)
+5 in L.tensor([5, 6], dtype=L.uint16)
+range(10)[L.tensor(3, dtype=L.uint16)]
+L.tensor(2**63, dtype=L.uint64) * 1
+L.ones(2, dtype=L.uint16).type("torch.FloatTensor")
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_expressions(text):
+    results = []
+    for library in (torch, ut):
+        try:
+            results.append(repr(eval(text, {"L": library, "np": np})).replace("undertow", "torch"))
+        except (NotImplementedError, RuntimeError, TypeError, IndexError, ValueError) as error:
+            results.append(type(error).__name__)
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize("name", STORAGE)
 def test_files_of_both_libraries(name):
     theirs = torch.tensor([[1.0, 2.0], [4.0, 8.0]]).to(getattr(torch, name))

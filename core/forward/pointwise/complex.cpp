@@ -16,7 +16,7 @@ Tensor conj_physical(const Tensor& self) { return self.is_complex() ? conj_kerne
 namespace {
 // The output and two real inputs of the same dtype.
 ElementwiseIter pairs(const Tensor& first, const Tensor& second) {
-  auto supported = [](DType t) { return t == DType::Float32 || t == DType::Float64; };
+  auto supported = [](DType t) { return t == DType::Float32 || t == DType::Float64 || t == DType::Float16; };
   UT_CHECK(supported(first.dtype()) && supported(second.dtype()),
            "Expected both inputs to be Half, Float or Double tensors but got ", long_name(first.dtype()), " and ",
            long_name(second.dtype()));
@@ -39,6 +39,7 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
   return iter.output();
 }
 Tensor polar(const Tensor& abs, const Tensor& angle) {
+  if (abs.dtype() == DType::Float16 && angle.dtype() == DType::Float16) throw_not_implemented("polar_cpu", abs.dtype());
   ElementwiseIter iter = pairs(abs, angle);
   backend_of(iter.device()).pointwise->polar(iter, abs.dtype());
   return iter.output();

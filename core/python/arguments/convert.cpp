@@ -48,7 +48,7 @@ Scalar scalar_arg(PyObject* o) {
   }
   if (PyComplex_Check(o)) return Scalar(std::complex<double>(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)));
   if (is_tensor(o)) return ops::item(tensor_of(o));
-  if (PyIndex_Check(o)) return Scalar(static_cast<long>(int_arg(o)));
+  if (PyIndex_Check(o)) return scalar_arg(PyRef(check(PyNumber_Index(o))).get());
   Py_complex z = PyComplex_AsCComplex(o);
   if (z.real == -1.0 && PyErr_Occurred()) throw PythonError();
   return z.imag != 0 ? Scalar(std::complex<double>(z.real, z.imag)) : Scalar(z.real);
